@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from rows import FACTS, STARTED, make_manifest, make_rows, make_run, others, save_run
-from tierwise.analysis.judging import JUDGES
+from tierwise.analysis.judging import JUDGES, ClaimVerdict
 from tierwise.analysis.open_claims import Cause
 from tierwise.analysis.rules import NOT_ASYNCHRONOUS, Verdict
 from tierwise.analysis.runs import newest_run

@@ -244,7 +244,7 @@ def test_a_window_does_not_end_while_its_sessions_wait_for_what_no_device_serves
 
 @need_groups
 def test_who_has_the_clock_stand_can_wait_for_a_read_and_nobody_waits_for_ever(tmp_path: Path) -> None:
-    """pgbench reads the catalogues before its clients connect; where these were not cached any more, a whole run hung on that."""
+    """Pgbench reads the catalogues before its clients connect; where these were not cached any more, a whole run hung on that."""
     with counted_readers(tmp_path, "sata-7k2", 1, reads=20) as (tier, processes):
         tier.daemon.hold(True)
         begun_s = time.monotonic()

@@ -7,15 +7,22 @@ import random
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import polars as pl
+import psutil
 import pytest
 
 from emulation import emulated, foreground, new_folder
 from tierwise.core.units import KIB, MIB
 from tierwise.tiers.emulated import Emulated
+from tierwise.tiers.extents import EXTENT_BYTES
+from tierwise.tiers.tier import FileIo
+from tierwise.tiers.volume import SLOW_READS
 
 
 @pytest.fixture(params=[False, True], ids=["direct", "cached"])
@@ -303,6 +310,60 @@ def read_in_pages(path: Path) -> None:
     with path.open("rb", buffering=0) as file:
         while file.read(8 * KIB):
             pass
+
+
+def test_a_read_is_answered_and_counted_by_compiled_code_as_by_python(tmp_path: Path) -> None:
+    chance = random.Random(11)
+    written = {"large": chance.randbytes(2 * EXTENT_BYTES + 5000), "small": chance.randbytes(100)}
+    places = [("large", chance.randrange(2 * EXTENT_BYTES) // KIB * KIB, chance.choice((KIB, 8 * KIB))) for _ in range(300)]
+    places += [
+        ("large", 2 * EXTENT_BYTES, 8 * KIB),
+        ("large", 2 * EXTENT_BYTES + 8 * KIB, KIB),
+        ("small", 0, 8 * KIB),
+    ]  # the ends, and beyond
+    page = mmap.mmap(-1, 8 * KIB)
+
+    def seen(tier: Emulated) -> tuple[pl.DataFrame, FileIo, FileIo]:
+        tier.reset_io()
+        begun_s = time.monotonic()
+        for name, offset, size in places:
+            got = os.preadv(opened[name], [memoryview(page)[:size]], offset)
+            assert page[:got] == written[name][offset : offset + size]
+        requests = tier.requests()
+        assert (
+            requests.select((begun_s <= pl.col("time_s")) & (pl.col("time_s") + pl.col("actual_s") <= time.monotonic())).to_series().all()
+        )
+        return requests, tier.io()["large"], tier.io()["small"]
+
+    with emulated(tmp_path) as tier, ExitStack() as files:
+        daemon = psutil.Process(tier.daemon.pid)
+        for name, content in written.items():
+            (tier.directory / name).write_bytes(content)
+        opened = {name: files.enter_context((tier.directory / name).open("rb", buffering=0)).fileno() for name in written}
+        slow = seen(tier)
+        assert not any("llvmlite" in mapped.path for mapped in daemon.memory_maps()), "a mount that is hardly read loads nothing"
+        for at in range(SLOW_READS):
+            os.preadv(opened["large"], [page], at % 4096 * 8 * KIB)
+        assert any("llvmlite" in mapped.path for mapped in daemon.memory_maps())
+        seen(tier)
+        quick = seen(tier)
+        times = ["time_s", "actual_s"]
+        assert quick[0].drop(times).equals(slow[0].drop(times))
+        for file, was, now in zip(("large", "small"), slow[1:], quick[1:], strict=True):
+            assert now.reads == was.reads > 0
+            assert now.read_bytes == was.read_bytes
+            assert now.actual_s == pytest.approx(quick[0].filter(file=file)["actual_s"].sum(), rel=1e-4)
+        assert quick[0]["time_s"].is_sorted()
+        assert 0 < quick[1].overshoot_max_s <= quick[1].actual_s
+        tier.reset_io()
+        os.preadv(opened["small"], [page], 0)
+        os.preadv(opened["large"], [page], 0)
+        (tier.directory / "large").rename(tier.directory / "moved")
+        assert {name: counted.reads for name, counted in tier.io().items()} == {"moved": 1, "small": 1}
+        tier.delays(True)
+        tier.reset_io()
+        os.preadv(opened["large"], [page], 0)
+        assert tier.io()["moved"].intended_s > 0, "with delays every read waits for the device"
 
 
 def test_the_page_cache_is_used_only_where_it_was_asked_for(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import cells
 from rows import Ratios, make_rows, save_run
 from tierwise.core import paths
 from tierwise.core.words import IoArm, Substrate
-from tierwise.report.arms import Truth, arms
+from tierwise.report.arms import Truth, arms, saves
 from tierwise.report.chapters import ledger
 from tierwise.report.display import Figure, Sentence, Table
 from tierwise.report.formats import DASH

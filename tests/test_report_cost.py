@@ -16,7 +16,7 @@ from tierwise.costs.answer import device_names
 from tierwise.report.display import Figure
 from tierwise.report.formats import DASH
 from tierwise.report.notebooks import inert
-from tierwise.report.prices import answer_of, book_of, tier_costs
+from tierwise.report.prices import answer_of, book_of
 from tierwise.report.run import Run, open_run
 from tierwise.report.theme import VEGA_LITE
 from tierwise.studies.ram_or_ssd.reading import chapter_cost as chapter

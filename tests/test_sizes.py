@@ -71,7 +71,7 @@ def origin(trial: Trial[Any], lab: Lab) -> Origin:
 def test_a_count_is_simulated_at_three_sizes_beside_the_emulated_one(workspace: Path) -> None:
     with prepared(census.STUDY, "source-m", COUNT, workspace) as (trial, lab, memo):
         cold, hot, cross = census.measure(trial, lab, memo, Recorder()).timings
-        own_bytes = census.variant_of(trial).memory_bytes(lab.profile.memory_fraction, memo.copies["on_hdd"].size_bytes)
+        own_bytes = census.VARIANTS[trial.cell.variant].memory_bytes(lab.profile.memory_fraction, memo.copies["on_hdd"].size_bytes)
         assert shared_buffers(lab) == pytest.approx(own_bytes, rel=0.01), "the server of the trial was the last to be started"
         again, *_ = census.measure(trial, lab, memo, Recorder()).timings  # as after a kill: nothing is loaded anew
         lab.waiting = True

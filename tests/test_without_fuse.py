@@ -117,7 +117,7 @@ def test_the_sequence_is_kept_once_for_each_trial(run: Simulated) -> None:
 
 def test_claims_are_judged_and_the_report_says_simulated(run: Simulated, monkeypatch: pytest.MonkeyPatch) -> None:
     verdicts = {claim.id: claim for claim in judge_all(run.raw, run.manifest.run_id) if claim.source == "M"}
-    assert {claim.substrate for claim in verdicts.values() if claim.evidence or not claim.unjudged} == {Substrate.SIMULATED}
+    assert {claim.substrate for claim in verdicts.values() if claim.facts or not claim.unjudged} == {Substrate.SIMULATED}
     assert verdicts["M1"].pairs == BLOCKS
     assert verdicts["M1"].verdict is Verdict.UNDECIDED, "two blocks are too few for any verdict"
     assert verdicts["M6"].verdict is Verdict.REPORTED

@@ -125,7 +125,8 @@ def _postgresql() -> Finding:
 
 def _fuse() -> Finding:
     """Look whether emulated tiers can be mounted; without FUSE the placements are simulated from recorded page sequences, which needs
-    strace."""
+    strace.
+    """
     try:
         require_fuse()
     except MissingError as error:

@@ -158,7 +158,8 @@ def advise(workload: Workload, question: Question, book: Book, service_s: Servic
 
 def times(workload: Workload, devices: Mapping[str, str] | None = None, *, seed: int = SEED) -> dict[str, dict[str, float]]:
     """Return relation -> tier -> seconds that a job's requests take there, on hdd and ssd, with `devices` in place of the run's, and on any
-    other tier that the run had it on."""
+    other tier that the run had it on.
+    """
     makers = {tier: workload.device(tier, (devices or {}).get(tier), seed=seed) for tier in TIERS}
     found = {relation.name: {tier: relation.service_s(maker) for tier, maker in makers.items()} for relation in workload.relations}
     for relation in workload.relations:
@@ -204,7 +205,8 @@ def problem_of(workload: Workload, question: Question, service_s: ServiceTimes, 
 
 def fixed(workload: Workload) -> dict[str, Placement]:
     """Return the four placements by class, and the study's own, as the run measured them where it did: a relation that has a tier of its
-    own (the log) goes with the slow tier unless everything is fast, and so does one that a cell does not name."""
+    own (the log) goes with the slow tier unless everything is fast, and so does one that a cell does not name.
+    """
     found: dict[str, Placement] = {}
     for name in (*CELLS, *(other for other in workload.measured if other not in CELLS)):
         tables, indexes = CELLS.get(name, (SLOW, SLOW))

@@ -56,7 +56,8 @@ def bands(device: str) -> dict[str, tuple[float, float, str]]:
 
 def band_factors(workload: Workload, placement: Placement) -> tuple[float, float]:
     """Return least and greatest factor by which the share of a job's time that `placement` leaves, of that with all on the slow tier, moves
-    with the devices of the run: each parameter that has a band at either end, over all in the middle (simulated)."""
+    with the devices of the run: each parameter that has a band at either end, over all in the middle (simulated).
+    """
     at = {tier: {end: _service_s(workload, tier, end) for end in (None, True, False)} for tier in TIERS}
 
     def share(slow: bool | None, fast: bool | None) -> float:

@@ -114,7 +114,8 @@ def device_s(
     altered: Callable[[DeviceSpec], DeviceSpec] = lambda spec: spec,
 ) -> float:
     """Replay the requests of `query`, a host's time of none between them: seconds, seeks stretched so far, with the devices `instead` of
-    those of `tiers`, `altered`."""
+    those of `tiers`, `altered`.
+    """
     requests = query.requests
     placement = dict(requests.select("relation", "tier").unique().rows())
     builds = {

@@ -1,5 +1,6 @@
 """The verdict under the rules that held before: each interval alone, whatever its width, against the bounds, on the value and at the one
-setting of then; direct and buffered I/O, where both were measured, had to agree."""
+setting of then; direct and buffered I/O, where both were measured, had to agree.
+"""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,5 +1,6 @@
 """Whether a verdict hangs on a bound that is ours: the same intervals, held against the bound moved by half of its distance from 1,
-or from the text's own figure where the bound stands around one."""
+or from the text's own figure where the bound stands around one.
+"""
 
 from collections.abc import Sequence
 from typing import Final

@@ -30,7 +30,8 @@ _UNITS: Final = {"kB": 2**10, "MB": 2**20, "GB": 2**30}
 
 def brief(workloads: Iterable[str]) -> dict[str, str]:
     """Return name -> the shortest that tells this workload from the others: without the pace of its tiers (``small set`` of ``small set,
-    tiers slowed 8-fold``), else with `SLOWED` in its place, else as it is."""
+    tiers slowed 8-fold``), else with `SLOWED` in its place, else as it is.
+    """
     names = list(workloads)
     shorter = [{name: PACE.sub(pace, name) for name in names} for pace in ("", SLOWED)]
     times = [Counter(short.values()) for short in shorter]
@@ -107,7 +108,8 @@ def recorded(run_folder: Path, study: str, pair: str, trial: str) -> list[Record
 
 def requests_of(run_folder: Path, study: str, pair: str, trial: str, step: int) -> pl.DataFrame | None:
     """Return the recorded requests of one step of a trial, in `timings.traces.TRACE`'s columns, with `file` the relation with its fork and
-    `relation` the one that it belongs to; `None` where none were recorded."""
+    `relation` the one that it belongs to; `None` where none were recorded.
+    """
     trace = read_trace(run_folder, TraceKey(study, pair, trial))
     if trace is None:
         return None

@@ -163,7 +163,8 @@ def ruled(
     aside: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return the fields of a verdict with this `outcome` (verdict, cause, reason): they add the conditions of `cases` and those `aside`,
-    and what would decide it in the run of `manifest`, by `study`."""
+    and what would decide it in the run of `manifest`, by `study`.
+    """
     verdict, cause, reason = outcome
     return {
         "verdict": verdict,
@@ -225,7 +226,8 @@ def _decider(claim: Claim, on: Grounds, manifest: Manifest, every: Sequence[Clai
 
 def report_facts(claim: Claim, on: Grounds) -> ClaimVerdict:
     """Report what the manifest keeps as evidence of a claim that is shown and not judged; one without facts rests on the Method's
-    argument."""
+    argument.
+    """
     if on.rows is not None and claim.facts is None:
         return ClaimVerdict(pair=on.pair, verdict=Verdict.REPORTED, reason=claim.unjudged or "")
     if claim.facts is None:

@@ -28,7 +28,8 @@ class Rejections:
 
 def rejections(connection: duckdb.DuckDBPyConnection, study: str = "", pair: str = "") -> list[Rejections]:
     """Return one entry for each substrate of the run's rows, of `study` and on `pair` where they are named; live ones before simulated
-    ones."""
+    ones.
+    """
     where = "(? in ('', study)) and (? in ('', pair))"
     counted = connection.execute(
         f"""

@@ -220,7 +220,8 @@ def after_holm(tests: Sequence[tuple[float | None, Verdict]], chance: Verdict) -
 
 def combine(cases: Sequence[CaseVerdict], expected: int, bounds: Bounds | None = None) -> tuple[Verdict, Cause | None, str]:
     """Return the verdict on a claim with `expected` cases, of which `cases` of one arm were held against `bounds`; where it is undecided,
-    its cause and the reason in words."""
+    its cause and the reason in words.
+    """
     verdicts = {case.verdict for case in cases}
     if Verdict.CONTRADICTED in verdicts:
         return Verdict.CONTRADICTED, None, ""

@@ -96,7 +96,8 @@ def _nearest_of(
     published: Claims, own: Mapping[str, ClaimVerdict], reference: Path, judges: Mapping[Kind, Judge]
 ) -> dict[str, ClaimVerdict]:
     """What the run in the folder `reference`, if it is judged by what is nearest to the sources, says of what `own` decides: only that can
-    be contradicted, and not by money, which no I/O mode decides."""
+    be contradicted, and not by money, which no I/O mode decides.
+    """
     decided = [
         claim
         for claim in published.claims

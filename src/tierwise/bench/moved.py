@@ -102,7 +102,8 @@ def sizes_bytes(connection: Connection, relations: Sequence[str]) -> dict[str, i
 def planned_before(setup: Sequence[str], statement: str) -> tuple[str, ...]:
     """Return the statements of `setup` of a session, and one that plans `statement` once in it. Planning reads a page of every index of a
     table, used or not; of a query that was scaled down to some hundred pages, these would be a part that they are not of the published
-    one."""
+    one.
+    """
     return (*setup, f"EXPLAIN {statement}")
 
 

@@ -141,7 +141,8 @@ class Straced(Recorder):
 
 def waited_for(requests: list[tuple[float, float]], ended_s: float) -> Iterator[tuple[int | None, float | None]]:
     """Yield for each of `requests` (arrival, completion; by arrival), and for the end, the latest completion before it, as (number,
-    time)."""
+    time).
+    """
     under_way: list[tuple[float, int]] = []  # a heap of (completion, number)
     number: int | None = None
     ready_s: float | None = None

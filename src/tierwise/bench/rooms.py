@@ -33,7 +33,8 @@ def summary_of(name: str, rows: pl.DataFrame) -> dict[str, Any]:
 
 def pairs_of(study: Study[Any, Any] | SimulatedStudy[Any, Any], pairs: Iterable[Pair], reader_pair: str | None) -> list[Pair]:
     """Choose from `pairs` what `study` is measured on: its source's pairs; unless it needs no server, the reader's; and, where a placement
-    is in question, that of today."""
+    is in question, that of today.
+    """
     own, sources = (
         (None, {study.source}) if isinstance(study, SimulatedStudy) else (reader_pair, {study.source, *([TODAY] if study.today else [])})
     )

@@ -46,7 +46,8 @@ class Scales(Strict):
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A query of relations that lie in `files`, on any tier, as a cold server is asked it; `expected`: the pages of each that it must miss;
-    `nodes`: of its plan."""
+    `nodes`: of its plan.
+    """
 
     relations: Sequence[str]
     files: Sequence[Path]
@@ -75,7 +76,8 @@ def can_be_recorded(lab: Lab) -> bool:
 @dataclass(frozen=True, slots=True)
 class Recorded:
     """What a query asks of the storage from empty caches, in `timings.traces.TRACE`'s columns, and the addresses of the extents of each
-    relation that it reads, from the first of its data on (0 for an extent of which nothing is read)."""
+    relation that it reads, from the first of its data on (0 for an extent of which nothing is read).
+    """
 
     query: pl.DataFrame
     addresses: Mapping[str, Sequence[int]]
@@ -83,7 +85,8 @@ class Recorded:
 
 def simulated(lab: Lab, sizes: Sequence[Size], placements: Mapping[str, Mapping[str, str]], *, requests: int) -> list[Facts]:
     """Return a fact for each of `sizes`: the seconds of its query on each of `placements` (every relation -> tier, by name), and how many
-    requests it has. It is replayed twice at least, and until so many `requests` were replayed."""
+    requests it has. It is replayed twice at least, and until so many `requests` were replayed.
+    """
     progress = Progress("simulating other sizes", len(sizes))
     found = []
     for size in sizes:
@@ -129,7 +132,8 @@ def recorded(lab: Lab, asked: Asked) -> Recorded:
 
 def laid_from(requests: pl.DataFrame, first: str) -> dict[str, list[int]]:
     """Return the addresses of the extents that `requests` read of each relation, as they would be with nothing before the relation
-    `first`, of which they read the beginning."""
+    `first`, of which they read the beginning.
+    """
     placed = requests.filter(operation="read").select("relation", "page", "address_bytes").rows()
     begins: dict[str, dict[int, int]] = {}
     for relation, page, address in placed:

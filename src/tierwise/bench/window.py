@@ -84,7 +84,8 @@ class Window:
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
         """Time the next stretch of the window, while open. The server's counts are up to a second late: busy sessions report theirs once a
-        second."""
+        second.
+        """
         self._lab.hold(True)
         before = read_activity(self._connection)
         with PageCounter(self._connection, self._relations) as counter:

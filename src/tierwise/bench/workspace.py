@@ -75,7 +75,8 @@ def _locked(workspace: Path, name: str, patience_s: float) -> Iterator[None]:
 
 def _loading(workspace: Path) -> list[Path]:
     """The folders of the blocks whose server was loading and was not stopped: there lie files of what it had not committed, under numbers
-    that a server gives again."""
+    that a server gives again.
+    """
     stopped = (workspace / "runs").glob(f"*/*/*/cluster/data/{servers.PID_FILE}")
     return [pid.parents[2] for pid in stopped if LOADS in pid.with_name(SETTINGS_FILE).read_text(encoding="utf-8")]
 
@@ -90,7 +91,8 @@ def _discard_unflushed(workspace: Path) -> None:
 
 def _discard_unmounted(workspace: Path) -> None:
     """Remove the loaded data of every block of which something lies below a mountpoint: a mount was taken away, and what the server made
-    from then on is on no tier."""
+    from then on is on no tier.
+    """
     for mountpoint in (workspace / "runs").glob("*/*/*/*/mount"):
         lab, tier = mountpoint.parents[1], mountpoint.parent.name
         if any(mountpoint.iterdir()):

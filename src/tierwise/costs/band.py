@@ -64,7 +64,8 @@ class Counted:
 
 def judge_band(claim: Claim, pair: str, counted: Counted, *, arm: IoArm, others: Mapping[str, Counted] | None = None) -> ClaimVerdict:
     """Judge `claim` on `pair` by what was `counted`, ratios which rest on reads by `arm`; beside it stands what `others` say, other ways to
-    count. Every verdict says what is assumed of its prices, and one that hangs on what a server holds where it changes."""
+    count. Every verdict says what is assumed of its prices, and one that hangs on what a server holds where it changes.
+    """
     beside = tuple(_found(claim, pair, name, other, arm) for name, other in (others or {}).items())
     return _found(claim, pair, PUBLISHED, counted, arm).model_copy(update={"others": beside})
 

@@ -239,7 +239,8 @@ def _latency(spec: CloudSpec | SsdSpec, wanted: Wanted) -> Latency:
 
 def _memory(gib: Bill | None, wanted: Wanted, book: Book, bill_of: Callable[[float], Bill | None]) -> Memory | None:
     """Find how many reads a second a GiB of memory must save, so that the volume with as many fewer is cheaper by more than the GiB
-    costs (`gib`: a year of it)."""
+    costs (`gib`: a year of it).
+    """
     if gib is None or (whole := bill_of(wanted.iops)) is None:
         return None
     gib_month = gib.cost(book) / MONTHS_A_YEAR

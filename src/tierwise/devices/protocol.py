@@ -24,7 +24,8 @@ class DeviceModel(Protocol):
 
     def submit(self, now_s: float, tag: int, operation: Operation, address_bytes: int, size_bytes: int) -> None:
         """Take a request; `tag` (zero or more; below zero between the layers of a device) is the driver's name for it, unique among
-        the outstanding ones."""
+        the outstanding ones.
+        """
 
     def next_event_s(self) -> float:
         """Return when something will happen next; `math.inf` when idle. Not every event completes a request."""

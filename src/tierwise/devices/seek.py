@@ -12,7 +12,8 @@ SeekCurve = Callable[[float], float]
 
 def datasheet_curve(spec: HddSpec, cylinders: float) -> SeekCurve:
     """Lay a seek curve through the data sheet's three times: ``a + b sqrt(x) + c x``, x the share of the `cylinders`; the settling time on
-    top."""
+    top.
+    """
     fixed_s, root_s, linear_s = spec.curve_s
     fixed_s += spec.settle.base
 
@@ -25,7 +26,8 @@ def datasheet_curve(spec: HddSpec, cylinders: float) -> SeekCurve:
 
 def measured_curve(points: Sequence[tuple[float, float]]) -> SeekCurve:
     """Lay a seek curve through (cylinders, seconds), rising distances, straight between them; beyond the last point the last slope goes on,
-    if it rises."""
+    if it rises.
+    """
     distances, times_s = [distance for distance, _ in points], [time_s for _, time_s in points]
     last = len(points) - 1
 

@@ -95,7 +95,8 @@ class CloudSpec(Strict):
     @property
     def sold_rate(self) -> float:
         """Return the bytes a second that are provisioned and billed: never more than the provider sells with such a size and such
-        requests."""
+        requests.
+        """
         return min(self.max_rate.base, self.limits.rate_of(self.capacity.base, self.sold_iops).value)
 
     @property

@@ -36,7 +36,8 @@ def differs(one: ClaimVerdict) -> str:
 
 def saves(one: ClaimVerdict, limit: float) -> Truth:
     """Return whether what is left of the time is at most `limit`: the whole interval, in every case that was measured; no, by one
-    case."""
+    case.
+    """
     if any(case.low is not None and case.low > limit for case in one.cases):
         return Truth.FALSE
     return Truth.TRUE if all(case.high is not None and case.high <= limit for case in one.cases) else Truth.UNKNOWN

@@ -1,5 +1,6 @@
 """What no chapter may show: a number that is none, an empty sentence, a caption that names a mark which its chart has not; and no two
-figures may have one number from different rows."""
+figures may have one number from different rows.
+"""
 
 import json
 import re

@@ -113,7 +113,8 @@ class Table:
 
 def shares(columns: Sequence[Sequence[str]]) -> list[int]:
     """Return the characters of a line for each of `columns` (their cells): what its longest word needs, the rest where it saves most
-    lines."""
+    lines.
+    """
     plain = [[MARKUP.sub("", MARK.sub(lambda mark: mark[0].replace(" ", NBSP), cell)) for cell in cells] for cells in columns]
     widths = np.array([max(len(word) for cell in cells for word in cell.split(" ")) + PADDING for cells in plain])
     lengths = np.array([[len(cell) + PADDING for cell in cells] for cells in plain])

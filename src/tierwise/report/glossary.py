@@ -13,7 +13,8 @@ MARKS: Final = re.compile(r"[`*]")
 
 def forms() -> dict[str, dict[str, str]]:
     """Return each word in lower case, in the singular and the plural -> ``word``, the word itself, and ``told``, what it is, without
-    marks."""
+    marks.
+    """
     told = {word: {"word": word, "told": MARKS.sub("", text)} for word, text in _entries()}
     return {form: entry for word, entry in told.items() for form in (word.lower(), _plural(word.lower()))}
 

@@ -59,7 +59,8 @@ def newest_answer() -> str:
 
 def answer_lines(folder: Path) -> tuple[str, ...]:
     """Return five lines on the run in `folder`: those of before where rows, manifest, code and inputs are what they were, or those that
-    ship with it where manifest and inputs are."""
+    ship with it where manifest and inputs are.
+    """
     if lines := _kept(folder / SHIPPED, fresh.given(folder)):
         return lines
     if paths.installed():

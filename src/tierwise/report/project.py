@@ -47,7 +47,8 @@ BESIDE: Final = (SQL, "pictures", FIGURES, ROWS, QUERIES)
 @dataclass(frozen=True)
 class Book:
     """The source of the site or of the paper in `folder`: `chapters`, in order, from file name to Markdown; `variables` that a template
-    may show. A `paper` is one document, whose sections and figures are counted through."""
+    may show. A `paper` is one document, whose sections and figures are counted through.
+    """
 
     folder: Path
     title: str

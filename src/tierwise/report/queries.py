@@ -108,7 +108,8 @@ def literal(value: object) -> str:
 
 def script(asked: Sequence[Query]) -> str:
     """Return the queries `asked` of one run, in their order, below all views that they need, over the files of a folder in which that run
-    was published."""
+    was published.
+    """
     (run_id,) = {query.run_id for query in asked}
     queries = "\n".join(query.sql for query in asked)
     rooms = list(_rooms(queries))

@@ -70,7 +70,8 @@ class Run:
     @property
     def name(self) -> str:
         """Return what a caption calls the run: its id, and the reference run by its origin too, so that nobody takes it for the reader's
-        own."""
+        own.
+        """
         return f"reference run `{self.run_id}` ({self.origin})" if self.is_reference else f"run `{self.run_id}`"
 
     @property

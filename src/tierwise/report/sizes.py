@@ -30,7 +30,8 @@ TENTH: Final = (0.9, 1.1)
 @dataclass(frozen=True)
 class Sizes:
     """Ratios at several sizes. `lines`: words of a case -> its ratios; `published`: the size to carry them on to, in the same unit; `named`
-    makes the words of a size."""
+    makes the words of a size.
+    """
 
     lines: Mapping[str, BySize]
     published: float
@@ -77,7 +78,8 @@ def ratios(entries: list[dict[str, Any]], values: str, size: str, *, of: str, ov
 
 def table(sizes: Sizes, first: str, caption: str) -> Table:
     """Tabulate the ratios of each case by size; at the published size, or where that is the largest what the smaller ones predict for it;
-    the miss; and what was emulated."""
+    the miss; and what was emulated.
+    """
     columns = sorted({size for line in sizes.lines.values() for size in line})
     header = [first, *map(sizes.named, columns)]
     header += ["Predicted from the smaller", "Miss"] if sizes.reached else [sizes.named(sizes.published), "Miss"]

@@ -23,7 +23,8 @@ class Event:
 
 class Clock:
     """Time in seconds, from 0 on, of `device` and of processes that share `processors`: who has one keeps it until he waits for something,
-    the others stand in line."""
+    the others stand in line.
+    """
 
     def __init__(self, device: DeviceModel, processors: float = math.inf):
         self.now_s = self.waited_s = 0.0

@@ -39,14 +39,16 @@ class Server:
 
     def reads(self) -> Reads:
         """Return for a stream what asking for a read, handing it on and waking up cost the processor, in seconds, and how the server
-        reads."""
+        reads.
+        """
         reading, speed = self.processor.reading, self.processor.speed.value
         costs_s = (cost.base / speed for cost in (reading.ask, reading.hand, reading.wake))
         return Reads(self.io_method, self.io_workers, self.effective_io_concurrency, *costs_s)
 
     def kernel(self, *, fresh: bool) -> KernelCosts:
         """Return what the kernel's part of reading a file costs, in seconds; a large sequential scan has a few shared buffers that it uses
-        again, whatever else reads takes `fresh` ones."""
+        again, whatever else reads takes `fresh` ones.
+        """
         reading, speed = self.processor.reading, self.processor.speed.value
         copy_s = reading.copying.base + (reading.fresh.base if fresh else 0.0)
         return KernelCosts(
@@ -73,7 +75,8 @@ def page_s(table: Table, method: ScanMethod, server: Server) -> float:
 
 def warm_s(table: Table, method: ScanMethod, server: Server, pages: Ints) -> float:
     """Return the seconds of the scan where everything is in shared buffers; `pages` are those of the rows of the range, in the order of the
-    column."""
+    column.
+    """
     if method is ScanMethod.INDEX:
         return float(index_row_costs(pages, server.processor).sum())
     read = table.pages if method is ScanMethod.SEQUENTIAL else touched_pages(table)
@@ -148,7 +151,8 @@ class ColdScan:
 
     def _descend(self) -> Process:
         """Read from the root to above the leaves: pages anywhere, each known by the one before, the lowest alone in the index's own
-        file."""
+        file.
+        """
         above = math.ceil(self._table.rows / LEAF_ROWS)
         while above > 1:
             above = math.ceil(above / INNER_ROWS)

@@ -17,7 +17,8 @@ def shared_buffers(
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
     """Find which accesses to page numbers below `pages` miss, by PostgreSQL's clock sweep: a buffer is passed by once for each use, five
     times at most. And which page must be written to make space, or -1: one that was `updated` and not written since; and the pages, in
-    order, that are all written before the access with the number `clean`."""
+    order, that are all written before the access with the number `clean`.
+    """
     place, held, uses = np.full(pages, -1), np.full(buffers, -1), np.zeros(buffers, np.int64)
     dirty = np.zeros(buffers, np.bool_)
     missed, evicted = np.zeros(len(trace), np.bool_), np.full(len(trace), -1)

@@ -150,7 +150,8 @@ def as_text(found: Validation) -> str:
 
 def fit(cases: Sequence[DriveCase]) -> CommonElectronics:
     """Fit the electronics to the first halves of `cases` only: the link from what longer writes take longer, as writes wait for the link
-    alone, then the overhead of `GRID` with the least sum of squared demerit figures."""
+    alone, then the overhead of `GRID` with the least sum of squared demerit figures.
+    """
     rate = round(fmean(_link_mb_s(case.requests[: len(case.requests) // 2]) for case in cases), 1)
 
     def loss(common: CommonElectronics) -> float:

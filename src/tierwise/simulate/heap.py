@@ -32,7 +32,8 @@ Flags = NDArray[np.bool_]
 @dataclass(frozen=True)
 class Touched:
     """Pages in the order in which they are touched, those of the index first in number; the transaction that does, and whether it changes
-    the page. And of every transaction its client, and of every update whether its row stayed in its page."""
+    the page. And of every transaction its client, and of every update whether its row stayed in its page.
+    """
 
     pages: Keys
     transactions: Keys

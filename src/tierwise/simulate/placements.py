@@ -60,7 +60,8 @@ def rates_by_type(recorded: Recorded, devices: Devices, seed: int) -> dict[str, 
 
 def partitioned(recorded: Recorded, parts: int, relations: Collection[str] = (TABLE,)) -> Recorded:
     """Return the same requests with each of `relations` cut into `parts` partitions of consecutive pages, those that aged rows went to with
-    those that they come from."""
+    those that they come from.
+    """
     pages = {name: -(-recorded.sizes_bytes[name] // PAGE_BYTES // parts) for name in relations}
 
     def part_of(access: Access) -> Access:
@@ -105,7 +106,8 @@ def rate_hot(recorded: Recorded, devices: Devices, seed: int, *, parts: int) -> 
 
 def rate_cached(recorded: Recorded, devices: Devices, seed: int, policy: SsdCachePolicy, *, budget_bytes: int) -> float:
     """Simulate transactions a second with everything on hdd and an SSD of `budget_bytes` before it as a cache, which has seen the reads
-    before."""
+    before.
+    """
     own = devices(seed)
     cached = SsdCache(own[HDD], own[SSD], policy, cache_bytes=max(budget_bytes, policy.block_bytes))
     laid = addresses(recorded, BY_TYPE["all_hdd"])

@@ -149,7 +149,8 @@ def record(
 @dataclass(frozen=True)
 class _Window:
     """What `record` found out; transactions with number `first` and above run in the window, and the checkpoint, which writes the pages
-    `dirty`, begins at line `midst` of what is touched."""
+    `dirty`, begins at line `midst` of what is touched.
+    """
 
     rows: Rows
     load: Load

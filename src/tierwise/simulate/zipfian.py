@@ -79,7 +79,8 @@ def fnv_of(number: int) -> int:
 @compiled
 def mix_of(number: int) -> int:
     """Return 63 well mixed bits of a number, by the finaliser of splitmix64 (Steele, Lea and Flood, Fast splittable pseudorandom number
-    generators)."""
+    generators).
+    """
     value = np.uint64(number) + np.uint64(0x9E3779B97F4A7C15)
     value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

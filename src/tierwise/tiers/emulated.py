@@ -57,7 +57,8 @@ class Mount:
 
     def delays(self, on: bool, *, slowdown: float = 1.0) -> None:
         """Switch the delays of the mount's device as `Tier.delays` says; before the first request in real time, the
-        path of a request is measured."""
+        path of a request is measured.
+        """
         if on and self.daemon.clock is ClockKind.WAITED:
             self._path = self._path or self._measure_path()
             self.call("path", **self._path)

@@ -8,6 +8,7 @@ import errno
 import os
 import resource
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -39,6 +40,7 @@ class Nodes:
     def __init__(self, backing: Path, extents: Extents):
         self.extents = extents
         self.retired: dict[int, tuple[str, Counters]] = {}  # nodes that the kernel has forgotten: path, counters
+        self.hand_in: Callable[[], None] = lambda: None  # has whoever counts requests elsewhere count them with the nodes
         self._spare = int(_descriptors() * (1 - SPARE))
         self._number = abi.ROOT_ID
         root = Node(abi.ROOT_ID, abi.ROOT_ID, "", backing.stat().st_ino, os.open(backing, os.O_PATH | os.O_DIRECTORY))
@@ -48,6 +50,7 @@ class Nodes:
         extents.keep(entry.lstat().st_ino for entry in backing.rglob("*"))
 
     def close(self) -> None:
+        """Give every descriptor back; the kernel knows of no node any more."""
         for node in self.by_id.values():
             for descriptor in (node.descriptor, *node.handles):
                 if descriptor >= 0:
@@ -55,6 +58,7 @@ class Nodes:
         self.by_id.clear()
 
     def where(self, node: Node) -> str:
+        """Return a path by which system calls reach `node`."""
         if node.descriptor >= 0:
             return f"/proc/self/fd/{node.descriptor}"
         if node.handles:
@@ -71,6 +75,7 @@ class Nodes:
         return os.fstat(next(iter(node.handles))) if node.handles else os.lstat(self.where(node))
 
     def path_of(self, node: Node) -> str:
+        """Return the node's path below the mount, as far as it is known."""
         names = [node.name]
         while (node := self.by_id.get(node.parent, self.root)) is not self.root:
             names.append(node.name)
@@ -94,6 +99,7 @@ class Nodes:
         node.lookups -= count
         if node.lookups > 0 or node is self.root:
             return
+        self.hand_in()
         if node.io.used:
             self.retired[number] = self.path_of(node), node.io
         if node.descriptor >= 0:
@@ -114,6 +120,7 @@ class Nodes:
             self.extents.free(gone.st_ino)
 
     def closed(self, node: Node, handle: int) -> None:
+        """Take note that an open file of `node` was closed."""
         node.handles.remove(handle)
         os.close(handle)
         if node.unlinked and not node.handles:
@@ -121,10 +128,13 @@ class Nodes:
 
     def used(self) -> list[tuple[int, str, Counters]]:
         """Return (id, path, counters) of every node with a request since the last reset, forgotten ones included."""
+        self.hand_in()
         living = [(node.id, self.path_of(node), node.io) for node in self.by_id.values() if node.io.used]
         return [*living, *((number, path, io) for number, (path, io) in self.retired.items())]
 
     def reset_io(self) -> None:
+        """Let every file's counts of requests begin at zero again."""
+        self.hand_in()
         self.retired.clear()
         for node in self.by_id.values():
             if node.io.used:

@@ -17,7 +17,7 @@ from tierwise.core.units import KIB
 from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.devices.slowed import Slowed
 from tierwise.tiers import fuse_abi as abi
-from tierwise.tiers.clock import AnyClock
+from tierwise.tiers.clock import AnyClock, Waited
 from tierwise.tiers.meter import Counters, RequestLog
 from tierwise.tiers.nodes import Node, Nodes
 
@@ -64,16 +64,19 @@ class Workers:
             threading.Thread(target=self._work, daemon=True).start()
 
     def put(self, job: Job, then: Callable[[Answer], None]) -> None:
+        """Do `job`; the loop gives its answer to `then`."""
         self.pending += 1
         self._jobs.put((then, job))
 
     def collect(self) -> None:
+        """Give out the answers that there are."""
         while self._finished:
             then, answer = self._finished.popleft()
             self.pending -= 1
             then(answer)
 
     def finish(self) -> None:
+        """Do every job, and give out its answer."""
         while self.pending:
             self.collect()
             time.sleep(GLANCE_S)
@@ -106,10 +109,22 @@ class Transfers:
         self._out: dict[int, Request] = {}  # requests at the device, by their unique number
         self.requests = RequestLog()
         self._busy_s = self._busy_since_s = 0.0
-        self._data = memoryview(mmap.mmap(-1, abi.REQUEST_BYTES))
+        self.page = memoryview(mmap.mmap(-1, mmap.PAGESIZE + abi.REQUEST_BYTES))[mmap.PAGESIZE - abi.OUT_HEADER.size :]
+        self._data = self.page[abi.OUT_HEADER.size :]
+
+    @property
+    def waits(self) -> bool:
+        """Return whether a read may have to wait for a device, or for a clock that is not real time."""
+        return self.delayed or not isinstance(self._clock, Waited)
+
+    @property
+    def path_s(self) -> tuple[float, float]:
+        """Return what a request needs beyond the device: in all, and before the loop reads it and after the answer."""
+        return self._path_s, self._way_s
 
     @property
     def outstanding(self) -> int:
+        """Return how many requests are at the device."""
         return len(self._out)
 
     def go_by(self, clock: AnyClock) -> None:
@@ -244,11 +259,13 @@ class Transfers:
         self.due_s = math.inf
 
     def reset(self) -> None:
+        """Count from zero, with an empty log."""
         self.requests.clear()
         self._busy_s, self._busy_since_s = 0.0, self._clock.now()
         self._nodes.reset_io()
 
     def statistics(self) -> dict[str, dict[str, float]]:
+        """Return the counters by path below the mount."""
         total: dict[str, Counters] = {}
         for _, path, io in self._nodes.used():
             total.setdefault(path, Counters()).add(io)
@@ -264,6 +281,7 @@ class Transfers:
 
 
 def attempt(job: Job) -> bytes | int:
+    """Return what `job` gives, or the errno with which it failed."""
     try:
         return job()
     except OSError as error:

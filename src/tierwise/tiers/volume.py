@@ -3,9 +3,10 @@
 import errno
 import mmap
 import os
+import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tierwise.core.units import KIB
 from tierwise.devices.model import build
@@ -19,8 +20,14 @@ from tierwise.tiers.mounting import mount
 from tierwise.tiers.nodes import Nodes
 from tierwise.tiers.transfers import Answer, Transfers, Workers
 
+if TYPE_CHECKING:
+    from tierwise.tiers.quick_reads import QuickReads
+
 READ_AHEAD_BYTES: Final = 128 * KIB
 """The kernel's read-ahead where its page cache is used: Linux's default."""
+
+SLOW_READS: Final = 50_000
+"""Reads without delays that Python answers before it loads the code that is quicker: to load that takes about what it saves of these."""
 
 _START: Final = mmap.PAGESIZE - abi.PAYLOAD_OFFSET
 """Where a message begins in its buffer, so that the data of a WRITE begin on a page."""
@@ -60,14 +67,18 @@ class Volume:
             Opcode.WRITE: self.transfers.write,
             Opcode.FSYNC: self.transfers.flush,
         }
+        self._quick: QuickReads | None = None
+        self._slow_reads = 0  # that waited for no device
         self.descriptor = mount(mountpoint)
         self._clock = clock
 
     def go_by(self, clock: AnyClock) -> None:
+        """Have `clock` from now on."""
         self.transfers.go_by(clock)
         self._clock = clock
 
     def close(self) -> None:
+        """Give up what it holds; it is unmounted."""
         os.close(self.descriptor)
         self._extents.close()
         self._nodes.close()
@@ -83,6 +94,8 @@ class Volume:
             case Opcode.READ | Opcode.WRITE | Opcode.FSYNC:
                 self._clock.meet(pid)
                 self._transfer[opcode](unique, number, body)
+                if opcode == Opcode.READ and not self.transfers.waits:
+                    self._hasten(number, body)
             case Opcode.FORGET:
                 self._nodes.forget(number, *abi.FORGET_IN.unpack(body))
             case Opcode.BATCH_FORGET:
@@ -97,17 +110,33 @@ class Volume:
         return True
 
     def _receive(self) -> int | None:
-        """Have the next message in the buffer, and return its length; 0 where it was withdrawn, None where there is none."""
+        """Have the next message in the buffer, and return its length; 0 where it is seen to already, None where there is none."""
+        length = 0 if self._quick is None or self.transfers.waits else self._quick.take(*self.transfers.path_s)
         try:
-            return os.readv(self.descriptor, self._message)
+            return max(0, length or os.readv(self.descriptor, self._message))
         except BlockingIOError:
             return None
         except OSError as error:
-            if error.errno in {errno.EINTR, errno.ENOENT}:  # the caller has given up
+            if error.errno in {errno.EINTR, errno.ENOENT}:  # whoever asked has given up
                 return 0
             if error.errno == errno.ENODEV:
                 raise Unmounted from error
             raise
+
+    def _hasten(self, number: int, body: memoryview) -> None:
+        """Have further reads where this slow one was, of the node `number`, be quick ones; at first, once there were many."""
+        self._slow_reads += 1
+        if self._slow_reads == SLOW_READS:
+            try:
+                from tierwise.tiers.quick_reads import QuickReads  # noqa: PLC0415 - takes half a second, and few mounts need it
+
+                self._quick = QuickReads(self.descriptor, self._message[0], self.transfers.page, self.transfers.requests, self._nodes)
+            except (ImportError, OSError, RuntimeError) as error:  # a mount goes on without
+                print(f"{self.mountpoint}: reads stay slow, because {error}", file=sys.stderr, flush=True)
+        if self._quick is not None:
+            _, offset, _, _, _, _, _ = abi.READ_IN.unpack_from(body)
+            with suppress(OSError):  # the device is full
+                self._quick.learn(number, offset, self._extents.address(self._nodes.by_id[number].inode, offset))
 
     def _done(self, opcode: int, number: int, body: memoryview, caller: tuple[int, int]) -> Answer:
         operation = self._operations.get(opcode)

@@ -43,7 +43,8 @@ class Source(NamedTuple):
 
 def buckets(latencies_s: pl.Expr) -> pl.Expr:
     """Return the power of two of nanoseconds at or below each latency: 18 stands for 262,144 up to 524,288 ns, as DTrace's quantize()
-    counts."""
+    counts.
+    """
     return (latencies_s * 1e9).round().clip(1).log(2).add(1e-12).floor().cast(pl.Int32)
 
 

@@ -16,7 +16,8 @@ LEAST_AREAS: Final = 4
 
 def shares(states: Sequence[State], rows: Ints, wanted: Mapping[int, int]) -> tuple[Ints, Floats]:
     """Return the codes, and for each state its shares of them: the sample's, with the codes of `wanted` scaled to their counts in all
-    `rows`."""
+    `rows`.
+    """
     codes = np.array(sorted({code for state in states for code in state.pob} | set(wanted)))
     table = np.array([[state.pob.get(int(code), 0) for code in codes] for state in states], dtype=np.float64)
     table /= table.sum(axis=1, keepdims=True)

@@ -34,7 +34,8 @@ class Clause(Strict):
 
 class Query(Strict):
     """`printed` is the survey's text: AND binds tighter than OR, and no declination is above 120. `meant` has the parentheses that it
-    evidently lacks."""
+    evidently lacks.
+    """
 
     printed: Clause
     meant: Clause

@@ -16,7 +16,8 @@ Bools = npt.NDArray[np.bool_]
 @dataclass(frozen=True)
 class Photometry:
     """One band: magnitude, total error, error without what calibration adds, signal-to-noise ratio; where `limit`, only the magnitude
-    counts."""
+    counts.
+    """
 
     magnitude: Floats32
     total: Floats32

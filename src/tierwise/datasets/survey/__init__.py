@@ -1,5 +1,6 @@
 """The multi-epoch survey of the second battery: sources observed again and again, in tables as the archives of UKIDSS and VISTA have
-them."""
+them.
+"""
 
 from functools import partial
 from pathlib import Path

@@ -77,7 +77,8 @@ class Compared:
     @property
     def tables_first(self) -> Verdict:
         """Return whether a table saves more: confirmed where the whole interval of table over indexes lies below 1, contradicted where it
-        lies above."""
+        lies above.
+        """
         if self.table is None or self.indexes is None:
             return Verdict.NOT_MEASURED
         ratio = geometric_estimate(paired_ratios(self.table.ratios, self.indexes.ratios))
@@ -124,7 +125,8 @@ def answer(run: Run) -> Sentence:
 
 def told(run: Run) -> dict[str, list[str]]:
     """Return what the answer says of what was found, what to do, what it costs, and how far to trust it, sentence by sentence, as
-    Markdown."""
+    Markdown.
+    """
     found = gather(run)
     every = compared(found)
     return {
@@ -246,7 +248,8 @@ def _advice(every: Sequence[Compared]) -> str:
 
 def _moved(one: Compared) -> str:
     """What to have on the SSD: the quickest placement that saves time, its whole interval below 1; but everything only where no part is as
-    quick, but for what no order is told of."""
+    quick, but for what no order is told of.
+    """
     saving = {gain.placement: gain.estimate.value for gain in one.gains if gain.estimate.value and (gain.estimate.high or 1.0) < 1}
     most = CLEARLY_ABOVE_ONE.apart * min(saving.values(), default=1.0)
     enough = [name for name, value in saving.items() if value <= most]

@@ -28,7 +28,8 @@ NO_RANKING: Final = f"A ranking needs two placements with {MINIMUM_REPEATS} clea
 
 def questions(run: Run) -> Table:
     """Tabulate the verdicts on the statements of the five sources by the question that they answer; of what nothing was measured it says
-    so."""
+    so.
+    """
     rows = []
     for question in load_questions().questions:
         words = [_outcome(run, claim) for claim in question.claims]

@@ -44,7 +44,8 @@ class Found:
     @property
     def strategies(self) -> dict[str, list[Strategy]]:
         """Return the placements of each workload, and what the studies add of data that lie on one tier as a whole; the quickest
-        first."""
+        first.
+        """
         book = book_of(self.run)
         placed = {name_of(workload): strategies_of(workload, book) for workload in self.workloads}
         whole = (module.strategies(self.run.connection, book) for module in rooms.modules("strategies"))
@@ -57,7 +58,8 @@ class Found:
 
 def gather(run: Run, asked: pl.DataFrame | None = None, *, only: str | None = None) -> Found:
     """Gather every workload of `run` whose relations can be placed, on its source's pair or the reader's, or on the pair `only`; `asked`:
-    the rows of `heat.every`."""
+    the rows of `heat.every`.
+    """
     every = run.query(heat.every()) if asked is None else asked
     todays = run.manifest.profile.get("today")
     every = every.filter(~pl.col("pair").eq_missing(pl.lit(todays)) if only is None else pl.col("pair") == only)
@@ -134,7 +136,8 @@ TELLING: Final[Mapping[str, Callable[[Found], str]]] = {
 
 def evidence() -> dict[str, Callable[[Found], str]]:
     """Return what can be told of a topic, by the name that ``questions.toml`` uses: from all rows together, and from one study by its
-    own module."""
+    own module.
+    """
     return {**TELLING, **{told.__name__: partial(_of_run, told) for module in rooms.modules("evidence") for told in module.TELLING}}
 
 
@@ -144,7 +147,8 @@ def _of_run(told: Callable[[Run], str], found: Found) -> str:
 
 def name_of(workload: Workload) -> str:
     """Name the workload and whose it is: ``The census study's cold counts``; on the reader's own pair the name of its study, and the
-    pair."""
+    pair.
+    """
     for source in load_claims().sources.values():
         if source.pair == workload.pair:
             return f"{source.name[0].upper()}{source.name[1:]}'{'' if source.name.endswith('s') else 's'} {workload.name}"

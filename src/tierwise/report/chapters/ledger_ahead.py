@@ -27,7 +27,8 @@ def frame(run: Run) -> pl.DataFrame:
 
 def moved(bounds: pl.DataFrame) -> pl.DataFrame:
     """Return the cold queries of `frame` with a record of their own in which either end changes a time by `SHOWN`, the most changed
-    first."""
+    first.
+    """
     change = pl.max_horizontal(pl.col(end).log().abs() for end in ("least", "most"))
     told = ledger_replayed.cold(bounds).filter(change >= pl.lit(1 + SHOWN).log())
     return told.sort(change, descending=True, maintain_order=True)

@@ -100,7 +100,8 @@ def host(run: Run) -> Table:
 
 def data(run: Run) -> Table | Sentence:
     """Tabulate every data set of the run: where its rows come from, how many they are, and the digest of their file, where they lie in
-    one."""
+    one.
+    """
     manifest = run.manifest
     if not manifest.datasets:
         return Sentence("No study of this run used a data set.")

@@ -100,7 +100,8 @@ def top_of(values: Iterable[float], *, least: float, room: float) -> float:
 
 def ratio_range(rows: pl.DataFrame, keys: Sequence[str], *, low: float, high: float, room: float) -> tuple[float, float]:
     """Return the ends of a log axis on which each ``ratio`` and each interval over the ``block`` rows of one of `keys` has its place, `low`
-    and `high` at least; above the largest is `room` for the number beside it."""
+    and `high` at least; above the largest is `room` for the number beside it.
+    """
     means = (
         geometric_estimate(dict(part.select("block", "ratio").iter_rows())) for _, part in rows.group_by(list(keys), maintain_order=True)
     )

@@ -83,7 +83,8 @@ def log_range(values: Iterable[float]) -> tuple[float, float]:
 
 def medians(run: Run, pair: str, shown: Shown, value: str) -> Mapping[tuple[str, str], float]:
     """Return the median of column `value`, by (query in its first form, place), over the unflagged blocks of the first way of I/O that was
-    measured, where there are enough of them."""
+    measured, where there are enough of them.
+    """
     where = f" and form = '{next(iter(shown.forms))}'" if shown.forms else ""
     rows = run.query(
         f"select query, {shown.column} as place, median({value}) as middle from {shown.study} "
@@ -101,7 +102,8 @@ def arm_of(run: Run, pair: str, shown: Shown) -> str:
 
 def simulated_ways(run: Run, pair: str, study: str, query: str, form: str = ONLY_FORM) -> list[dict[str, Any]]:
     """Return what the manifest keeps of `query` in `form` as `study` simulated it at the published size: one entry a way of reading of
-    which enough seeds were simulated on each place; empty where there is none."""
+    which enough seeds were simulated on each place; empty where there is none.
+    """
     record = run.record(study, pair)
     known = (way for way in (record.facts.get(query, []) if record else []) if way["form"] == form and way["seconds"])
     return [way for way in known if all(enough(len(seeds)) for seeds in way["seconds"].values())]

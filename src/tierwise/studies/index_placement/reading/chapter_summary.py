@@ -21,7 +21,8 @@ SAVING: Final = "M1"
 
 def answer(run: Run, pair: str) -> Sentence:
     """Say what moving the index, the table or both does to a cold count; where too few repeats are clean, why, and the reference's
-    answer."""
+    answer.
+    """
     return answered(run, STUDY, pair, partial(_answer, pair=pair))
 
 
@@ -33,7 +34,8 @@ def finding(run: Run, pair: str) -> str:
 
 def shares(run: Run, pair: str) -> dict[str, dict[str, float]]:
     """Return what moving the index (`INDEX`), the table or both leaves of a cold count's time: column -> state -> share; empty without
-    enough clean repeats."""
+    enough clean repeats.
+    """
     times = run.query(
         "select state, hdd_hdd_s, hdd_ssd_s, ssd_hdd_s, ssd_ssd_s from index_placement "
         "where variant = 'published' and pair = ? and cache = 'cold' and not flagged and arm = ?",

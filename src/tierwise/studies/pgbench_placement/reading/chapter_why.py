@@ -63,7 +63,8 @@ def one_cause(run: Run, pair: str) -> Sentence:
 
 def conditions(run: Run, pair: str) -> Table | Sentence:
     """Tabulate the indexes' share of the misses under each condition that was measured, and the gains that it predicts and that were
-    found."""
+    found.
+    """
     rows = _conditions(run, pair)
     if not rows:
         return Sentence(f"No window of this run is about the large set on the pair `{pair}`.")

@@ -20,7 +20,8 @@ CELL: Final = ("tier", "dataset_gib", "cache_gib", "scale", "advice")
 
 def beside_its_model(run: Run) -> Table | Sentence:
     """Tabulate live reads a second with their interval, by tier, size and advice, and those of each model with its error; of unflagged
-    blocks."""
+    blocks.
+    """
     rows = _rows(run)
     if rows.is_empty():
         return nothing(run)

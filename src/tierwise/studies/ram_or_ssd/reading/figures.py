@@ -117,7 +117,8 @@ def _fill(series: pl.DataFrame, log: pl.DataFrame, title: str) -> alt.LayerChart
 
 def clean_seeds(run: Run, pair: str) -> pl.DataFrame:
     """Return a row for each seed of the drives and sizes that have enough of them: tier, dataset_gib, reads_per_s, device_iops,
-    miss_ratio."""
+    miss_ratio.
+    """
     return estimable(run.query(studies.text(STUDY, SEEDS), [pair]), ["tier", "dataset_gib"])
 
 

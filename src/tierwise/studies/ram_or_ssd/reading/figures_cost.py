@@ -55,7 +55,8 @@ TIME_LABEL: Final = (
 
 def priced_devices(run: Run) -> pl.DataFrame:
     """Return every device that can be priced: device, medium, per_gb and per_iops (USD over its life), priced, price (its date), iops
-    (text)."""
+    (text).
+    """
     return pl.DataFrame(
         [
             {
@@ -159,7 +160,8 @@ def delivered(run: Run, served: pl.DataFrame) -> Figure:
 
 def intervals(run: Run) -> pl.DataFrame:
     """Return the break-even intervals as published, at prices of the Zipfian reads' day and of the run's: pair, year, interval_s, how,
-    page, what."""
+    page, what.
+    """
     told = [
         {
             "pair": f"{case.upper} over {case.lower}",

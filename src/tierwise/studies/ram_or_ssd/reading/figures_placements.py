@@ -28,7 +28,8 @@ ROW_PX: Final = 17
 
 def placements(run: Run) -> pl.DataFrame:
     """List each way to serve the Zipfian reads at the prices of the run's day, the cheapest first: placement, kind, storage_usd and usd (a
-    year, for a delivered read a second), ram_gib, devices, machines, substrate. Of ways that cost the same the first is kept."""
+    year, for a delivered read a second), ram_gib, devices, machines, substrate. Of ways that cost the same the first is kept.
+    """
     found = answer_of(run)
     bought = _storage()
     rows = [

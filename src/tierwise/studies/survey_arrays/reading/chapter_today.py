@@ -56,7 +56,8 @@ def asked(facts: Mapping[str, Any], query: str) -> Asked:
 @cache
 def seconds(device: str, one: Asked, quick: bool | None = None) -> float | None:
     """Return the mean seconds of `one` on `device`, in the middle of its band (over `SEEDS`) or at an end (of one seed); `None` where the
-    catalog does not fit on it."""
+    catalog does not fit on it.
+    """
     spec = load_device(device) if quick is None else at_end(load_device(device), quick=quick)
     if build(spec).capacity_bytes <= one.table_bytes:
         return None

@@ -22,7 +22,8 @@ def hunted(run: Run, pair: str, query: str, form: str = "printed") -> list[dict[
 
 def hunted_seconds(run: Run, pair: str, query: str = SCAN) -> pl.DataFrame:
     """Return the published seconds of `query` on each subsystem and simulated ones of each way of reading, means over the seeds: row (the
-    way), place, seconds, how, seeds."""
+    way), place, seconds, how, seeds.
+    """
     simulated = [
         {"row": way["arm"], "place": ARRAYS.places[tier], "seconds": fmean(values), "how": "simulated", "seeds": len(values)}
         for way in hunted(run, pair, query)

@@ -159,7 +159,8 @@ def _held(size_tb: float, book: Book, *, now: bool = False) -> tuple[Bill, Bill]
 
 def other_measures(connection: duckdb.DuckDBPyConnection | None, pair: str, today: Book | None) -> dict[str, Counted]:
     """Return H13 with servers, by other measures and at the prices of the day `today`: what has no rows, or too few for an
-    interval, is left out."""
+    interval, is left out.
+    """
     found = {"a terabyte with its servers": in_servers(load_book(THEN))}
     if today is None:
         return found

@@ -28,7 +28,8 @@ def strategies(connection: duckdb.DuckDBPyConnection, book: Book) -> dict[str, l
 
 def of_catalog(connection: duckdb.DuckDBPyConnection, pair: str, book: Book) -> list[Strategy]:
     """Return the subsystems, the quickest first; a job is one of each query that the run asked. One without enough whole jobs is left
-    out."""
+    out.
+    """
     rows = connection.execute(QUERIES, [pair]).fetchall()
     queries = {row[0] for row in rows}
     found = []

@@ -19,7 +19,8 @@ from tierwise.costs.sensitivity import ratio_over_band
 
 def cases(claim: Claim, rows: Rows, pair: str) -> Sequence[Shown]:  # noqa: ARG001 - the study has one claim of money
     """Return the cost of a TiB on the fast tier of `pair` over one on the slow tier, over the band of the prices of the run's day; none
-    where a tier has no price."""
+    where a tier has no price.
+    """
     tiers = rows.manifest.pairs[pair]["tiers"]
     devices = [str(tiers[tier]["device"]) for tier in (FAST, SLOW) if "device" in tiers.get(tier, {})]
     book = load_book(rows.manifest.started_at.date())

@@ -47,7 +47,8 @@ def _answer(run: Run, pair: str) -> str:
 
 def finding(run: Run, pair: str) -> str:
     """Say what the placement that leaves least, and the indexes, leave of the queries' time, as a chapter's title; empty without enough
-    clean repeats."""
+    clean repeats.
+    """
     ratios = medians(run, pair, PLACEMENT, "ratio")
     left = {place: [ratio for (_, there), ratio in ratios.items() if there == place] for place in PLACEMENT.places}
     moved = {place: found for place, found in left.items() if found and place != "all_hdd"}
@@ -132,7 +133,8 @@ def whose_reads(run: Run, pair: str) -> Table | Sentence:
 
 def _orders(run: Run, pair: str) -> dict[str, dict[str, Any]]:
     """Pairs of the same block by query, indexes on the SSDs over all on the disks: as measured (`cold`), and over the disks' time less
-    what the reads of its indexes took (`cached`); the share of those (`index_share`), and the counts of pages."""
+    what the reads of its indexes took (`cached`); the share of those (`index_share`), and the counts of pages.
+    """
     rows = run.query(
         """
         select query, list(one.ratio order by block) as cold,

@@ -96,7 +96,8 @@ def predicted_s(connection: duckdb.DuckDBPyConnection, pair: str, moved: Moved) 
 
 def plans_of(connection: duckdb.DuckDBPyConnection, pair: str, moves: Sequence[Moved]) -> dict[tuple[str, str], MovePlan]:
     """Return (placement, query) -> after how many such queries the move has paid; all times as the run took them, of the same block
-    each."""
+    each.
+    """
     rows = connection.execute(JOBS, [pair]).fetchall()
     jobs = {
         key: Times({row[2]: row[4] for row in rows if row[:2] == key}, Substrate.of({Substrate(row[3]) for row in rows if row[:2] == key}))
@@ -124,7 +125,8 @@ def _of(times: Times, blocks: Collection[int]) -> Times:
 
 def published_plans(connection: duckdb.DuckDBPyConnection, pair: str, moves: Sequence[Moved]) -> dict[tuple[str, str, Way], MovePlan]:
     """Return (placement, query, way) -> at the published size: simulated copies against what a query saves by the bars, as they are
-    inferred."""
+    inferred.
+    """
     record, bars, found = record_of(connection, pair), PLACEMENT.published_seconds(), {}
     if record is None:
         return {}
@@ -144,7 +146,8 @@ def published_plans(connection: duckdb.DuckDBPyConnection, pair: str, moves: Seq
 
 def modelled(record: Record, ssd: str) -> list[Moved]:
     """Return the moves to the tier `ssd` and back by the devices' models alone, page by page as the server copies (simulated); none where
-    a tier is a real directory."""
+    a tier is a real directory.
+    """
     found = []
     for placement in MOVED:
         sizes = {name: record.facts["size_bytes"][name] for name in record.facts["on_ssd"][placement]}

@@ -17,7 +17,8 @@ PLACED: Final = "detection_ssd"
 
 def cases(claim: Claim, rows: Rows, pair: str) -> list[Shown]:  # noqa: ARG001 - the study has one claim of moves
     """Return after how many of each query that ran on `pair` the move there and back has paid; without an estimate where a query saves
-    nothing by it in some repeat."""
+    nothing by it in some repeat.
+    """
     record = record_of(rows.connection, pair)
     if record is None:
         return []

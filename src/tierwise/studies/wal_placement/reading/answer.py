@@ -31,7 +31,8 @@ def answer(run: Run) -> str:
 
 def _told(run: Run, place: str) -> str:
     """The range of the ratios over `place` that have an interval, over the numbers of clients; in how many the SSD pays, where not in
-    all."""
+    all.
+    """
     found = [one for (_, grouped), one in of_places(run, PAIR, "ssd", place).items() if grouped == "off" and one.interval]
     values = [one.value for one in found if one.value is not None]
     pays = sum(word(one) == "pays" for one in found)
