@@ -21,9 +21,7 @@ def main(folder: str, report_s: str, *disk: str) -> None:
     mean_pace = sum(stage.took_s for stage in stages) / sum(stage.took_s / stage.pace for stage in stages)
     disk_gb = dict(item.split("=") for item in disk)
     name = run.profile["name"]
-    print(f'[profiles.{name}]
-source = "run {run.run_id}"
-recorded = {run.started_at:%Y-%m-%d}')
+    print(f'[profiles.{name}]\nsource = "run {run.run_id}"\nrecorded = {run.started_at:%Y-%m-%d}')
     print(f"report_s = {float(report_s) / mean_pace:.0f}")
     for study, count in trials.items():
         print(f"studies.{study} = {{ seconds = {seconds[study]:.0f}, trials = {count}, disk_gb = {disk_gb.get(study, 0)} }}")
