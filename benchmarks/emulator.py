@@ -37,7 +37,7 @@ from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.devices.spec import ArraySpec, HddSpec, load_device
 from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.mounting import mount, unmount
-from tierwise.tiers.promptness import WAKING, Wakefulness, real_time
+from tierwise.tiers.scheduling import WAKING, AwakeProcessors, real_time
 
 DRIVES: Final = ("sata-7k2-x6", "sas-10k-raid10", "st3000dm001")
 SPREAD: Final = "sata-7k2"
@@ -66,7 +66,7 @@ write_rate = { value = 1000, unit = "MB/s", source = "assumed" }
 
 @dataclass(frozen=True)
 class Load:
-    """What fio does: like its own options; with `total_bytes` it takes each block once and ends after these or after `seconds`."""
+    """What fio does: like its own options; with `total_bytes` it takes each replicate once and ends after these or after `seconds`."""
 
     rw: str
     depth: int = 1
@@ -299,7 +299,7 @@ MOST: Final = tuple(Load("randread", depth, jobs, urgent=False) for depth, jobs 
 
 def limits(table: Table, folder: Path) -> None:
     """Measure what the mount adds and takes, beside nothing and an empty server; processors kept awake, as with the delays on."""
-    wakefulness = Wakefulness()
+    wakefulness = AwakeProcessors()
     wakefulness.hold()
     plain = folder / "plain"
     plain.write_bytes(bytes(FLASH_FILE_BYTES))

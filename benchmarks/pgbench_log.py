@@ -12,7 +12,7 @@ import tempfile
 from typing import Final
 
 from tierwise.core.units import MIB
-from tierwise.core.words import IoArm
+from tierwise.core.vocabulary import IoMode
 from tierwise.postgres import pgbench
 from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.cluster import Cluster
@@ -47,7 +47,7 @@ def main() -> None:
         cluster.start(loading_settings())
         pgbench.initialise(cluster, SCALE, tables="pg_default", indexes="pg_default")
         cluster.stop()
-        cluster.start(measuring_settings(cluster.binaries, arm=IoArm.BUFFERED, shared_buffers_bytes=400 * MIB))
+        cluster.start(measuring_settings(cluster.binaries, io_mode=IoMode.BUFFERED, shared_buffers_bytes=400 * MIB))
         for script in ("select-only", "tpcb-like"):
             runs = [{name: spent(cluster, script, log) for name, log in LOGS.items()} for _ in range(REPEATS)]
             for name in LOGS:

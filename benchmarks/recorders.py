@@ -32,8 +32,8 @@ from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.relations import create_tablespace
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.workspace import server_account
-from tierwise.recorders.choice import RECORDERS
 from tierwise.recorders.reads import find_server
+from tierwise.recorders.selection import RECORDERS
 from tierwise.tiers.emulated import Emulated
 
 ROUNDS = 12

@@ -1,13 +1,13 @@
--- Filter of both engines: a verdict or a substrate in bold becomes a mark, the name of a query, of a file of rows or of a PDF a link to it,
+-- Filter of both engines: a verdict or a evidence in bold becomes a mark, the name of a query, of a file of rows or of a PDF a link to it,
 -- and the first use of a glossary's word in a chapter explains it.
 
 local VERDICTS = { confirmed = true, contradicted = true, undecided = true, reported = true, ["not testable"] = true,
   ["not measured"] = true, ["no verdict"] = true, assumed = true }
-local SUBSTRATES = { measured = true, emulated = true, simulated = true, published = true, mixed = true }
+local EVIDENCE_KINDS = { measured = true, emulated = true, simulated = true, published = true, mixed = true }
 
 function Strong(strong)
   local word = pandoc.utils.stringify(strong)
-  local mark = VERDICTS[word] and "verdict" or SUBSTRATES[word] and "substrate"
+  local mark = VERDICTS[word] and "verdict" or EVIDENCE_KINDS[word] and "evidence"
   if not mark then
     return nil
   elseif FORMAT:match("typst") then

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from tierwise.analysis.between import FILE, spreads_of
+from tierwise.analysis.between_runs import FILE, spreads_of
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.runs import find_run
 from tierwise.analysis.views import open_views

@@ -20,7 +20,7 @@ from tierwise.core import paths
 from tierwise.core.files import write_whole
 from tierwise.datasets.sky.columns import ROWS
 from tierwise.datasets.sky.density import Density
-from tierwise.datasets.sphere import declination
+from tierwise.datasets.sky_coordinates import declination
 
 Floats = npt.NDArray[np.float64]
 

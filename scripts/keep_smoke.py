@@ -4,7 +4,7 @@ the one there: ``PYTHONPATH=src .venv/bin/python scripts/keep_smoke.py``.
 
 from tierwise.core import paths
 from tierwise.core.progress import say
-from tierwise.pipeline import Asked, keep_run
+from tierwise.pipeline import ReportRequest, export_run
 
 if __name__ == "__main__":
-    say(f"kept: {keep_run(Asked(profile='smoke'), paths.home() / 'tests' / 'smoke')}")
+    say(f"kept: {export_run(ReportRequest(profile='smoke'), paths.home() / 'tests' / 'smoke')}")

@@ -3,7 +3,7 @@ scripts/ship_answer.py``. ``make reference`` does so too.
 """
 
 from tierwise.analysis.runs import REFERENCE, find_run
-from tierwise.report.newest import ship_answer
+from tierwise.report.latest_answer import ship_answer
 
 if __name__ == "__main__":
     ship_answer(find_run(REFERENCE))

@@ -12,11 +12,11 @@ from report_run import pair_as_recorded, rich_run
 from rows import STARTED, make_manifest, save_run
 from survey_rows import RELATION_BYTES, placement_rows
 from tierwise.core.units import MIB, PAGE_BYTES
-from tierwise.core.words import Cache, IoArm, Substrate
+from tierwise.core.vocabulary import Cache, Evidence, IoMode
 from tierwise.timings.manifest import StudyRecord, load_manifest
 from tierwise.timings.references import MANIFEST
 from tierwise.timings.schema import Origin, RelationIo, TierIo, Timing, frame
-from tierwise.timings.traces import TRACE, TraceKey, write_trace
+from tierwise.timings.traces import TRACE, TrialKey, write_trace
 
 TRANSACTIONS: Final = {"all_hdd": ("hdd", "hdd", 400), "table_ssd": ("ssd", "hdd", 1700), "all_ssd": ("ssd", "ssd", 2200)}
 """Tier of the tables, tier of the indexes, transactions of a window."""
@@ -62,15 +62,15 @@ def record_counts(folder: Path, pages: Mapping[str, list[int]]) -> None:
     end: dict[str, Any] = {"step": 0, "cache": "cold", "operation": "end", "after": len(rows) - 1, "think_s": 1e-5}
     trace = pl.DataFrame([{column: row.get(column) for column in TRACE} for row in (*rows, end)], schema=TRACE)
     for state in ("FL", "PR", "NV"):
-        trial = f"arm=direct/index=ssd/start={state}/table=ssd/variant=published"
-        write_trace(folder, TraceKey("index_placement", "source-m", trial), trace)
+        trial = f"io_mode=direct/index=ssd/start={state}/table=ssd/variant=published"
+        write_trace(folder, TrialKey("index_placement", "source-m", trial), trace)
 
 
-def transactions_run(raw: Path, *, run_id: str = "20260102-030405-abcd", blocks: int = 5, slowdown: float = 1.0) -> Path:
+def transactions_run(raw: Path, *, run_id: str = "20260102-030405-abcd", replicates: int = 5, slowdown: float = 1.0) -> Path:
     """Return the pgbench study's transactions with a log of their own: each reads one random page of accounts and writes the log twice."""
     rows = pl.concat(
-        frame(_origin(run_id, placement, block, number), [_window(tables, indexes, done, block, slowdown)])
-        for block in range(blocks)
+        frame(_origin(run_id, placement, replicate, number), [_window(tables, indexes, done, replicate, slowdown)])
+        for replicate in range(replicates)
         for number, (placement, (tables, indexes, done)) in enumerate(TRANSACTIONS.items())
     )
     folder = raw / run_id
@@ -80,7 +80,7 @@ def transactions_run(raw: Path, *, run_id: str = "20260102-030405-abcd", blocks:
         name="pgbench_placement",
         pair="source-v",
         trials=tuple(sorted(rows["trial"].unique())),
-        blocks=blocks,
+        replicates=replicates,
         settings={"max_wal_size": f"{WAL_BYTES // MIB}MB"},
         server_version="18.6",
         facts={"size_bytes": {"large": SIZES}, "seek_stretch": 80.0},
@@ -97,7 +97,7 @@ def survey_run(raw: Path) -> Path:
         name="survey_placement",
         pair="source-h",
         trials=(),
-        blocks=5,
+        replicates=5,
         settings={},
         server_version="18.6",
         facts={"size_bytes": RELATION_BYTES, "seek_stretch": 1000.0},
@@ -107,11 +107,11 @@ def survey_run(raw: Path) -> Path:
     return folder
 
 
-def _origin(run_id: str, placement: str, block: int, sequence: int) -> Origin:
-    return Origin(run_id, "pgbench_placement", "source-v", Substrate.EMULATED, IoArm.DIRECT, f"large/{placement}", block, sequence)
+def _origin(run_id: str, placement: str, replicate: int, sequence: int) -> Origin:
+    return Origin(run_id, "pgbench_placement", "source-v", Evidence.EMULATED, IoMode.DIRECT, f"large/{placement}", replicate, sequence)
 
 
-def _window(tables: str, indexes: str, done: int, block: int, slowdown: float) -> Timing:
+def _window(tables: str, indexes: str, done: int, replicate: int, slowdown: float) -> Timing:
     files = {
         "pgbench_accounts": _requests(tables, reads=done, sequential_reads=done // 100, writes=done // 2),
         "pgbench_accounts_pkey": _requests(indexes, reads=done // 20),
@@ -125,22 +125,22 @@ def _window(tables: str, indexes: str, done: int, block: int, slowdown: float) -
             "index": indexes,
             "clients": 8,
             "script": "tpcb-like",
-            "arm": "direct",
+            "io_mode": "direct",
             "slowdown": slowdown,
             "memory": 1.0,
             "phase": "before",
         },
         cache=Cache.NONE,
         operation="tpcb-like",
-        started_at=STARTED + timedelta(seconds=block),
-        elapsed_s=10.0 + block / 100,
+        started_at=STARTED + timedelta(seconds=replicate),
+        elapsed_s=10.0 + replicate / 100,
         result_rows=done,
         relation_io=(
             RelationIo("pgbench_accounts", "table", tables, 120, done),
             RelationIo("pgbench_accounts_pkey", "index", indexes, 390, done // 20),
             RelationIo("pgbench_tellers", "table", tables, 1000, 0),
         ),
-        tier_io=(TierIo(tables, Substrate.EMULATED, "disk", intended_s=40.0),),
+        tier_io=(TierIo(tables, Evidence.EMULATED, "disk", intended_s=40.0),),
         proof={"files": files},
     )
 

@@ -151,7 +151,7 @@ def _spoilt(home: Path, case: Case) -> Iterator[None]:
 def _forget() -> None:
     """Empty what our modules remember of files that they have read, but for what they know of the code, which is no case's."""
     for name, module in list(sys.modules.items()):
-        if name.startswith("tierwise") and name != "tierwise.bench.method":
+        if name.startswith("tierwise") and name != "tierwise.bench.code_digests":
             for value in list(vars(module).values()):
                 with suppress(AttributeError):
                     value.cache_clear()

@@ -9,11 +9,11 @@ from typing import Final
 import polars as pl
 
 from rows import STARTED, save_run
-from tierwise.core.words import Cache, IoArm, Substrate
+from tierwise.core.vocabulary import Cache, Evidence, IoMode
 from tierwise.timings.manifest import load_manifest
 from tierwise.timings.reads import READS, write_reads
 from tierwise.timings.schema import Origin, RelationIo, TierIo, Timing, frame
-from tierwise.timings.traces import TraceKey
+from tierwise.timings.traces import TrialKey
 
 Histograms = Mapping[str, Mapping[int, int]]
 """Tablespace -> bucket (power of two of nanoseconds) -> reads."""
@@ -26,40 +26,42 @@ AS_PUBLISHED: Final[Histograms] = {
 }
 """About a tenth of what the latency study printed."""
 RUN: Final = "20260102-030405-l4tency"
-TRIAL: Final = "arm=buffered/load=mixed"
+TRIAL: Final = "io_mode=buffered/load=mixed"
 
 
 def latency_run(
     raw: Path,
     histograms: Histograms = AS_PUBLISHED,
     *,
-    blocks: int = 5,
+    replicates: int = 5,
     flags: tuple[str, ...] = (),
     recorder: str = "bpftrace",
     variants: Mapping[str, Histograms] | None = None,
 ) -> Path:
     """Return a complete run whose windows have `histograms`, together as they stand; a read takes the middle of its bucket."""
     parts = []
-    for block in range(blocks):
-        held = of_block(histograms, block)
-        timing = _timing(held, _singles(held, recorder), flags, recorder, block)
+    for replicate in range(replicates):
+        held = of_replicate(histograms, replicate)
+        timing = _timing(held, _singles(held, recorder), flags, recorder, replicate)
         if variants:
-            replayed = {name: _reported(shifted := of_block(each, block), _singles(shifted, recorder)) for name, each in variants.items()}
+            replayed = {
+                name: _reported(shifted := of_replicate(each, replicate), _singles(shifted, recorder)) for name, each in variants.items()
+            }
             timing = replace(timing, proof={**timing.proof, "variants": replayed})
-        origin = Origin(RUN, "read_latency", "source-l", Substrate.EMULATED, IoArm.BUFFERED, TRIAL, block, block)
+        origin = Origin(RUN, "read_latency", "source-l", Evidence.EMULATED, IoMode.BUFFERED, TRIAL, replicate, replicate)
         parts.append(frame(origin, [timing]))
     folder = save_run(raw, pl.concat(parts))
     manifest = load_manifest(folder)
     studies = tuple(study.model_copy(update={"name": "read_latency"}) for study in manifest.studies)
     manifest.model_copy(update={"studies": studies}).save(folder)
-    for block in range(blocks):
-        write_reads(folder, TraceKey("read_latency", "source-l", TRIAL), block, _singles(of_block(histograms, block), recorder))
+    for replicate in range(replicates):
+        write_reads(folder, TrialKey("read_latency", "source-l", TRIAL), replicate, _singles(of_replicate(histograms, replicate), recorder))
     return folder
 
 
-def of_block(histograms: Histograms, block: int) -> Histograms:
-    """`histograms` with up to two reads of the fullest bucket in the next fullest, or back: five blocks differ, their sum does not."""
-    return {space: _shifted(held, block % 5 - 2) for space, held in histograms.items()}
+def of_replicate(histograms: Histograms, replicate: int) -> Histograms:
+    """`histograms` with up to two reads of the fullest bucket in the next fullest, or back: five replicates differ, their sum does not."""
+    return {space: _shifted(held, replicate % 5 - 2) for space, held in histograms.items()}
 
 
 def _shifted(held: Mapping[int, int], reads: int) -> Mapping[int, int]:
@@ -67,14 +69,14 @@ def _shifted(held: Mapping[int, int], reads: int) -> Mapping[int, int]:
     return {**held, first: held[first] - reads, others[0]: held[others[0]] + reads} if others else held
 
 
-def _timing(histograms: Histograms, singles: pl.DataFrame, flags: tuple[str, ...], recorder: str, block: int) -> Timing:
+def _timing(histograms: Histograms, singles: pl.DataFrame, flags: tuple[str, ...], recorder: str, replicate: int) -> Timing:
     spaces = _reported(histograms, singles)
     reads = singles.height
     return Timing(
-        cell={"arm": "buffered", "load": "mixed"},
+        cell={"io_mode": "buffered", "load": "mixed"},
         cache=Cache.NONE,
         operation="mixed load",
-        started_at=STARTED + timedelta(seconds=10 * block),
+        started_at=STARTED + timedelta(seconds=10 * replicate),
         elapsed_s=5.0,
         result_rows=reads,
         relation_io=tuple(
@@ -82,10 +84,10 @@ def _timing(histograms: Histograms, singles: pl.DataFrame, flags: tuple[str, ...
         ),
         tier_io=(
             TierIo(
-                "hdd", Substrate.EMULATED, "sas-10k-raid10", reads=1, read_bytes=8192, writes=0, write_bytes=0, intended_s=1.0, actual_s=1.0
+                "hdd", Evidence.EMULATED, "sas-10k-raid10", reads=1, read_bytes=8192, writes=0, write_bytes=0, intended_s=1.0, actual_s=1.0
             ),
         ),
-        proof={"recorder": recorder, "recorded": reads, "server": {"reads": reads, "waited_s": 20.0}, "tablespaces": spaces},
+        proof={"recorder": recorder, "recorded": reads, "server": {"reads": reads, "latency_sum_s": 20.0}, "tablespaces": spaces},
         flags=flags,
     )
 
@@ -95,7 +97,7 @@ def _reported(histograms: Histograms, singles: pl.DataFrame) -> dict[str, dict[s
     return {
         space: {
             "reads": sum(held.values()),
-            "waited_s": float(singles.filter(tablespace=space)["latency_s"].sum()),
+            "latency_sum_s": float(singles.filter(tablespace=space)["latency_s"].sum()),
             "buckets": {str(bucket): n for bucket, n in held.items()},
         }
         for space, held in histograms.items()

@@ -8,7 +8,7 @@ from typing import Any, Final
 import polars as pl
 
 from rows import STARTED
-from tierwise.core.words import Cache, IoArm, Substrate
+from tierwise.core.vocabulary import Cache, Evidence, IoMode
 from tierwise.timings.schema import Origin, RelationIo, TierIo, Timing, frame
 
 PLACEMENTS: Final = {"all_hdd": ("hdd", "hdd"), "index_ssd": ("hdd", "ssd"), "table_ssd": ("ssd", "hdd"), "all_ssd": ("ssd", "ssd")}
@@ -23,49 +23,49 @@ def pgbench_rows(
     *,
     size: str = "large",
     slowdown: float = 1.0,
-    blocks: int = 5,
+    replicates: int = 5,
     flags: Mapping[str, str] | None = None,
     sigma: float = 0.01,
     mix: Mapping[str, Any] | None = None,
-    arm: IoArm = IoArm.DIRECT,
+    io_mode: IoMode = IoMode.DIRECT,
     pair: str = "source-v",
     run_id: str = "20260102-030405-abcd",
     reported: bool = True,
 ) -> pl.DataFrame:
-    """Windows of each placement in each block; `flags`: placement -> the flag of all its windows; `mix`: in place of the script;
+    """Windows of each placement in each replicate; `flags`: placement -> the flag of all its windows; `mix`: in place of the script;
     `reported`: whether the server's counts came before a window closed.
     """
     draw = random.Random(f"{size}/{slowdown}")
-    turns = [(block, placement) for block in range(blocks) for placement in tps]
+    turns = [(replicate, placement) for replicate in range(replicates) for placement in tps]
     return pl.concat(
         frame(
             Origin(
                 run_id,
                 "pgbench_placement",
                 pair,
-                Substrate.EMULATED,
-                arm,
-                f"{arm}/{size}/{placement}/{slowdown}/{mix}",
-                block,
+                Evidence.EMULATED,
+                io_mode,
+                f"{io_mode}/{size}/{placement}/{slowdown}/{mix}",
+                replicate,
                 1000 + sequence,
             ),
             list(
                 _phases(
-                    {**_cell(placement, size, slowdown, arm), **(mix or {})},
+                    {**_cell(placement, size, slowdown, io_mode), **(mix or {})},
                     tps[placement] * draw.lognormvariate(0.0, sigma),
                     (flags or {}).get(placement),
                     reported,
                 )
             ),
         )
-        for sequence, (block, placement) in enumerate(turns)
+        for sequence, (replicate, placement) in enumerate(turns)
     )
 
 
-def _cell(placement: str, size: str, slowdown: float, arm: IoArm) -> dict[str, Any]:
+def _cell(placement: str, size: str, slowdown: float, io_mode: IoMode) -> dict[str, Any]:
     table, index = PLACEMENTS[placement]
     trial = {"size": size, "table": table, "index": index, "clients": 8, "script": "tpcb-like"}
-    return {**trial, "arm": str(arm), "slowdown": slowdown, "memory": 1.0}
+    return {**trial, "io_mode": str(io_mode), "slowdown": slowdown, "memory": 1.0}
 
 
 def _phases(cell: Mapping[str, Any], tps: float, flag: str | None, reported: bool) -> Iterable[Timing]:
@@ -96,7 +96,7 @@ def _phases(cell: Mapping[str, Any], tps: float, flag: str | None, reported: boo
                 RelationIo("pgbench_accounts", "table", table, *((120, 80) if reported else (0, 0))),
                 RelationIo("pgbench_accounts_pkey", "index", index, *((390, 10) if reported else (0, 0))),
             ),
-            tier_io=tuple(TierIo(tier, Substrate.EMULATED, "device", 80, 80 * 8192, 16, 16 * 8192, 0.5, 0.6) for tier in ("hdd", "ssd")),
+            tier_io=tuple(TierIo(tier, Evidence.EMULATED, "device", 80, 80 * 8192, 16, 16 * 8192, 0.5, 0.6) for tier in ("hdd", "ssd")),
             proof={"window_cpu_share": 0.9 if flag == "cpu" else 0.4, "files": files, "server": server},
             flags=(flag,) if flag else (),
         )

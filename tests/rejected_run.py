@@ -9,17 +9,17 @@ import polars as pl
 
 from kept_smoke import FOLDER
 from tierwise.analysis.statistics import MINIMUM_REPEATS
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.timings.manifest import load_manifest
 
 RUN_ID: Final = "20260102-030405-smoke-5901ed"
 KEPT: Final = 0
-"""The one block of live rows that stays clean."""
-LIVE: Final = pl.col("substrate") != Substrate.SIMULATED
+"""The one replicate of live rows that stays clean."""
+LIVE: Final = pl.col("evidence") != Evidence.SIMULATED
 
 
 def rejected_run(raw: Path, *, seed: int | None = None) -> Path:
-    """Return the smoke run of the tests under another name, with five blocks of everything, each live row but block `KEPT` flagged.
+    """Return the smoke run of the tests under another name, with five replicates of everything, each live row but replicate `KEPT` flagged.
 
     `seed`: the clean live times are others, each by a factor of its own, so that whatever hangs on them differs.
     """
@@ -29,7 +29,7 @@ def rejected_run(raw: Path, *, seed: int | None = None) -> Path:
     if seed is not None:
         draw = random.Random(seed)
         factors = pl.Series([draw.lognormvariate(0.0, 1.0) for _ in range(rows.height)])
-        clean = LIVE & (pl.col("block") == KEPT)
+        clean = LIVE & (pl.col("replicate") == KEPT)
         windows = pl.col("cell").str.json_path_match("$.phase").is_not_null()  # whose clock goes on no longer than their requests take
         changed = {"elapsed_s": clean, "device_s": clean & ~windows, "cpu_s": clean, "wall_s": clean}
         rows = rows.with_columns(pl.when(which).then(pl.col(name) * factors).otherwise(name).alias(name) for name, which in changed.items())
@@ -39,15 +39,15 @@ def rejected_run(raw: Path, *, seed: int | None = None) -> Path:
 
 
 def _repeated(rows: pl.DataFrame) -> pl.DataFrame:
-    once = rows.filter(LIVE, pl.col("block").n_unique().over("study", "pair", "trial") == 1)
+    once = rows.filter(LIVE, pl.col("replicate").n_unique().over("study", "pair", "trial") == 1)
     step = int(rows["sequence"].to_numpy().max()) + 1
     more = [
-        once.with_columns(block=pl.lit(block, dtype=pl.Int32), sequence=pl.col("sequence") + block * step)
-        for block in range(1, MINIMUM_REPEATS)
+        once.with_columns(replicate=pl.lit(replicate, dtype=pl.Int32), sequence=pl.col("sequence") + replicate * step)
+        for replicate in range(1, MINIMUM_REPEATS)
     ]
     return pl.concat([rows, *more])
 
 
 def _spoilt(rows: pl.DataFrame) -> pl.DataFrame:
     clean, overshoot = (pl.lit(flags, dtype=pl.List(pl.String)) for flags in ([], ["overshoot"]))
-    return rows.with_columns(flags=pl.when(~LIVE).then("flags").when(pl.col("block") == KEPT).then(clean).otherwise(overshoot))
+    return rows.with_columns(flags=pl.when(~LIVE).then("flags").when(pl.col("replicate") == KEPT).then(clean).otherwise(overshoot))

@@ -71,7 +71,7 @@ def placed(root: Path, site: Path) -> Iterator[None]:
 
 NO_RESULTS = {
     **dict.fromkeys(("tbl-run", "tbl-host", "tbl-tiers", "tbl-settings", "tbl-profile", "tbl-origin"), "what was requested, and where"),
-    **dict.fromkeys(("tbl-meetings", "tbl-beside-claims"), "text, in which each number is followed by its substrate"),
+    **dict.fromkeys(("tbl-meetings", "tbl-beside-claims"), "text, in which each number is followed by its evidence"),
 }
 """Tables without a stamp of their own, and why."""
 
@@ -80,8 +80,8 @@ def unstamped(page: BeautifulSoup) -> set[str]:
     """Labels of the figures and tables with a number that neither their caption nor a column says the origin of."""
     found = set()
     for part in page.select("figure.fig, figure.tbl"):
-        columns = {cell.get_text() for cell in part.select("th")} & {"Substrate", "Source"}
-        if re.search(r"\d", part.get_text()) and not part.select("figcaption .substrate") and not columns:
+        columns = {cell.get_text() for cell in part.select("th")} & {"Evidence", "Source"}
+        if re.search(r"\d", part.get_text()) and not part.select("figcaption .evidence") and not columns:
             found.add(str(part["id"]))
     return found - set(NO_RESULTS)
 

@@ -11,7 +11,7 @@ import polars as pl
 from rows import CROSS, ELAPSED_S, PLACEMENTS, TABLE_ON_SSD, make_manifest, make_rows
 from tierwise.core import paths
 from tierwise.core.toml import read_table
-from tierwise.core.words import IoArm, Substrate
+from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.report.cite import Stamp
 
 RUN_ID: Final = "20260102-030405-quick-abcdef"
@@ -29,12 +29,12 @@ ESTIMATES: Final = {
 }
 PREDICTIONS: Final = [
     {
-        "trial": f"arm=direct/index={index}/start={start}/table={table}/variant=published",
-        "reference": f"arm=direct/index=ssd/start={start}/table=ssd/variant=published",
+        "trial": f"io_mode=direct/index={index}/start={start}/table={table}/variant=published",
+        "reference": f"io_mode=direct/index=ssd/start={start}/table=ssd/variant=published",
         "step": 0,
-        "substrate": "simulated",
+        "evidence": "simulated",
         "requests": 18_017,
-        "blocks": list(range(5)),
+        "replicates": list(range(5)),
         "devices_s": [0.1] * 5,
         "predicted_s": [ELAPSED_S["cold"][start] * (TABLE_ON_SSD[start] if table == "ssd" else 1)] * 5,
     }
@@ -71,7 +71,7 @@ EXPLAINED: Final = {
 }
 FACTS: Final[dict[str, Any]] = {
     "size_bytes": {"census": 106_000_000, "pob": 5_400_000, "census_pkey": 5_400_000},
-    "cold_blocks": {state: {"census": heap, "pob": 9, "census_pkey": 1} for state, heap in (("FL", 2_790), ("PR", 640), ("NV", 402))},
+    "cold_pages": {state: {"census": heap, "pob": 9, "census_pkey": 1} for state, heap in (("FL", 2_790), ("PR", 640), ("NV", 402))},
     "planner": {
         "statistics_target": 10,
         "correlation": 0.512,
@@ -104,14 +104,14 @@ PROVENANCE: Final = {
 
 
 def rich_run(
-    raw: Path, *, run_id: str = RUN_ID, profile: str = "quick", arms: tuple[IoArm, ...] = (IoArm.DIRECT,), here: bool = False
+    raw: Path, *, run_id: str = RUN_ID, profile: str = "quick", io_modes: tuple[IoMode, ...] = (IoMode.DIRECT,), here: bool = False
 ) -> Path:
     """Return a complete run on the source's own pair, with the repository's devices; `here`: on the reader's pair ``local`` as well."""
-    pairs = {"source-m": Substrate.EMULATED, **({"local": Substrate.MIXED} if here else {})}
+    pairs = {"source-m": Evidence.EMULATED, **({"local": Evidence.MIXED} if here else {})}
     rows = pl.concat(
-        make_rows(run_id=run_id, pair=pair, substrate=substrate, arm=arm, seed=seed, **variant)
-        for seed, (pair, substrate) in enumerate(pairs.items())
-        for arm in arms
+        make_rows(run_id=run_id, pair=pair, evidence=evidence, io_mode=io_mode, seed=seed, **variant)
+        for seed, (pair, evidence) in enumerate(pairs.items())
+        for io_mode in io_modes
         for variant in VARIANTS
     )
     folder = raw / run_id

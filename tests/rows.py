@@ -15,7 +15,7 @@ import polars as pl
 
 from tierwise.analysis.judging import ClaimVerdict, named
 from tierwise.core.host import Host
-from tierwise.core.words import Cache, IoArm, Substrate
+from tierwise.core.vocabulary import Cache, Evidence, IoMode
 from tierwise.timings.manifest import DatasetRecord, Manifest, StudyRecord
 from tierwise.timings.schema import Origin, RelationIo, TierIo, Timing, frame
 
@@ -51,7 +51,7 @@ class Trial:
     start: str
     variant: str | None
     pace: float
-    substrates: Mapping[str, Substrate]  # of each tier
+    evidence_of: Mapping[str, Evidence]  # of each tier
 
     @property
     def cell(self) -> dict[str, str]:
@@ -70,18 +70,20 @@ def make_run(
     *,
     run_id: str = "20260102-030405-abcd",
     ratios: Ratios | None = None,
-    blocks: int = 5,
+    replicates: int = 5,
     pair: str = "source-m",
-    substrate: Substrate = Substrate.EMULATED,
-    arm: IoArm = IoArm.DIRECT,
+    evidence: Evidence = Evidence.EMULATED,
+    io_mode: IoMode = IoMode.DIRECT,
     complete: bool = True,
     seed: int = 0,
     sigma: float = 0.01,
     profile: str = "quick",
     reader_pair: str | None = None,
 ) -> Path:
-    """One run of ``index_placement`` on one pair and one arm; returns its folder."""
-    rows = make_rows(run_id=run_id, ratios=ratios, blocks=blocks, pair=pair, substrate=substrate, arm=arm, seed=seed, sigma=sigma)
+    """One run of ``index_placement`` on one pair and one I/O mode; returns its folder."""
+    rows = make_rows(
+        run_id=run_id, ratios=ratios, replicates=replicates, pair=pair, evidence=evidence, io_mode=io_mode, seed=seed, sigma=sigma
+    )
     return save_run(raw, rows, complete=complete, profile=profile, reader_pair=reader_pair)
 
 
@@ -89,37 +91,37 @@ def make_rows(
     *,
     run_id: str = "20260102-030405-abcd",
     ratios: Ratios | None = None,
-    blocks: int = 5,
+    replicates: int = 5,
     pair: str = "source-m",
-    substrate: Substrate = Substrate.EMULATED,
-    arm: IoArm = IoArm.DIRECT,
+    evidence: Evidence = Evidence.EMULATED,
+    io_mode: IoMode = IoMode.DIRECT,
     seed: int = 0,
     sigma: float = 0.01,
     variant: str | None = "published",
     states: Sequence[str] = tuple(CROSS),
     pace: float = 1.0,
 ) -> pl.DataFrame:
-    """Rows of every trial in every block; with `substrate` ``MIXED`` the hdd is emulated and the ssd measured.
+    """Rows of every trial in every replicate; with `evidence` ``MIXED`` the hdd is emulated and the ssd measured.
 
     A `variant` but the published one has its table on hdd, and `pace` is its time with the index on hdd over the published one. `states`
     are the first queries.
     """
     draw = random.Random(seed)
-    mixed = {"hdd": Substrate.EMULATED, "ssd": Substrate.MEASURED}
-    substrates = mixed if substrate is Substrate.MIXED else dict.fromkeys(mixed, substrate)
+    mixed = {"hdd": Evidence.EMULATED, "ssd": Evidence.MEASURED}
+    evidence_of = mixed if evidence is Evidence.MIXED else dict.fromkeys(mixed, evidence)
     placements = PLACEMENTS if variant in {None, "published"} else PLACEMENTS[:2]
-    trials = [Trial(table, index, start, variant, pace, substrates) for table, index in placements for start in states]
+    trials = [Trial(table, index, start, variant, pace, evidence_of) for table, index in placements for start in states]
     parts: list[pl.DataFrame] = []
-    for block in range(blocks):
+    for replicate in range(replicates):
         for trial in draw.sample(trials, len(trials)):
             origin = Origin(
                 run_id=run_id,
                 study="index_placement",
                 pair=pair,
-                substrate=Substrate.of({substrates[trial.table], substrates[trial.index]}),
-                arm=arm,
-                trial="/".join(f"{name}={value}" for name, value in {"arm": arm, **trial.cell}.items()),
-                block=block,
+                evidence=Evidence.of({evidence_of[trial.table], evidence_of[trial.index]}),
+                io_mode=io_mode,
+                trial="/".join(f"{name}={value}" for name, value in {"io_mode": io_mode, **trial.cell}.items()),
+                replicate=replicate,
                 sequence=len(parts),
             )
             parts.append(frame(origin, list(_timings(draw, origin, trial, ratios or {}, sigma))))
@@ -135,7 +137,7 @@ def save_run(
     reader_pair: str | None = None,
     decides: str = "direct",
 ) -> Path:
-    """`rows` (of one run, any pairs and arms) and a manifest that fits them; an incomplete run has no finish."""
+    """`rows` (of one run, any pairs and I/O modes) and a manifest that fits them; an incomplete run has no finish."""
     run_id = str(rows["run_id"][0])
     folder = raw / run_id
     folder.mkdir(parents=True)
@@ -147,12 +149,12 @@ def save_run(
 
 def make_manifest(rows: pl.DataFrame, *, complete: bool = True, profile: str = "quick", reader_pair: str | None = None) -> Manifest:
     """Return the manifest of a run that gave `rows`."""
-    blocks = int(rows["block"].n_unique())
+    replicates = int(rows["replicate"].n_unique())
     pairs = sorted(rows["pair"].unique())
     return Manifest(
         run_id=rows["run_id"][0],
         status="complete" if complete else "running",
-        profile={"name": profile, "fraction": 0.1, "blocks": blocks, "arms": sorted(rows["arm"].unique())},
+        profile={"name": profile, "fraction": 0.1, "replicates": replicates, "io_modes": sorted(rows["io_mode"].unique())},
         pairs={pair: pair_record(pair) for pair in pairs},
         reader_pair=reader_pair,
         seed=1,
@@ -171,7 +173,7 @@ def make_manifest(rows: pl.DataFrame, *, complete: bool = True, profile: str = "
                 name="index_placement",
                 pair=pair,
                 trials=tuple(sorted(rows.filter(pl.col("pair") == pair)["trial"].unique())),
-                blocks=blocks,
+                replicates=replicates,
                 settings={"shared_buffers": "128MB", "debug_io_direct": "data", "enable_indexonlyscan": "off"},
                 server_version="18.6",
                 facts=FACTS,
@@ -211,7 +213,7 @@ PLANNED: Final = {
 }
 FACTS: Final[dict[str, Any]] = {
     "size_bytes": {"census": 106_000_000, "pob": 5_400_000, "census_pkey": 5_400_000},
-    "cold_blocks": {state: {"census": HEAP_READS[state], "pob": INDEX_READS[state], "census_pkey": 1} for state in POB},
+    "cold_pages": {state: {"census": HEAP_READS[state], "pob": INDEX_READS[state], "census_pkey": 1} for state in POB},
     "planner": {
         "statistics_target": 10,
         "correlation": 0.5,
@@ -232,7 +234,7 @@ def _timings(draw: random.Random, origin: Origin, trial: Trial, ratios: Ratios, 
         key = 1 if cache is Cache.COLD else 0  # planning reads the metapage of every index
         reads = Counter({table: heap + key}) + Counter({index: pages})
         yield Timing(
-            cell={"arm": origin.arm, "state": state, **trial.cell},
+            cell={"io_mode": origin.io_mode, "state": state, **trial.cell},
             cache=cache,
             operation=f"select count(*) from census where pob = {POB[state]}",
             started_at=STARTED + timedelta(seconds=60 * origin.sequence + 15 * step),
@@ -243,7 +245,7 @@ def _timings(draw: random.Random, origin: Origin, trial: Trial, ratios: Ratios, 
                 _relation_io(trial, "pob", INDEX_READS[state] - pages, pages),
                 _relation_io(trial, "census_pkey", 1 - key, key),
             ),
-            tier_io=tuple(_tier_io(tier, trial.substrates[tier], reads[tier]) for tier in sorted({table, index})),
+            tier_io=tuple(_tier_io(tier, trial.evidence_of[tier], reads[tier]) for tier in sorted({table, index})),
             proof={"resident_pages": 0} if cache is Cache.COLD else {},
         )
 
@@ -251,13 +253,13 @@ def _timings(draw: random.Random, origin: Origin, trial: Trial, ratios: Ratios, 
 def _relation_io(trial: Trial, relation: str, hits: int, reads: int) -> RelationIo:
     tier = trial.index if relation == "pob" else trial.table
     bare = RelationIo(relation, "table" if relation == "census" else "index", tier, hits, reads)
-    logged = trial.substrates[tier] is Substrate.EMULATED
+    logged = trial.evidence_of[tier] is Evidence.EMULATED
     return replace(bare, io_s=reads * SERVICE_S[tier], io_basis="emulator's log") if logged else bare
 
 
-def _tier_io(tier: str, substrate: Substrate, reads: int) -> TierIo:
-    if substrate is not Substrate.EMULATED:
-        return TierIo(tier, substrate, None)
+def _tier_io(tier: str, evidence: Evidence, reads: int) -> TierIo:
+    if evidence is not Evidence.EMULATED:
+        return TierIo(tier, evidence, None)
     service_s = SERVICE_S[tier]
     device = "disk" if tier == "hdd" else "flash"
-    return TierIo(tier, substrate, device, reads, reads * 8192, 0, 0, reads * service_s, reads * service_s * 1.01)
+    return TierIo(tier, evidence, device, reads, reads * 8192, 0, 0, reads * service_s, reads * service_s * 1.01)

@@ -11,7 +11,7 @@ import polars as pl
 from report_run import pair_as_recorded
 from rows import STARTED, save_run
 from tierwise.core.units import MIB
-from tierwise.core.words import Cache, IoArm, Substrate
+from tierwise.core.vocabulary import Cache, Evidence, IoMode
 from tierwise.timings.manifest import StudyRecord, load_manifest
 from tierwise.timings.schema import Origin, RelationIo, TierIo, Timing, frame
 
@@ -43,42 +43,42 @@ Turn = tuple[dict[str, str], float, dict[str, str]]
 """Cell, seconds, and the tier of each relation."""
 
 
-def array_rows(seconds: Seconds = ARRAYS_S, *, blocks: int = 5, forms: tuple[str, ...] = ("printed",)) -> pl.DataFrame:
-    """Each query in each form on each subsystem in each block."""
+def array_rows(seconds: Seconds = ARRAYS_S, *, replicates: int = 5, forms: tuple[str, ...] = ("printed",)) -> pl.DataFrame:
+    """Each query in each form on each subsystem in each replicate."""
     io = {"twomass_psc": ("table", 900), "twomass_psc_ra": ("index", 100)}
     turns = [
-        ({"query": query, "form": form, "tier": tier, "arm": "direct"}, elapsed_s, dict.fromkeys(io, tier))
+        ({"query": query, "form": form, "tier": tier, "io_mode": "direct"}, elapsed_s, dict.fromkeys(io, tier))
         for form in forms
         for query, by_tier in seconds.items()
         for tier, elapsed_s in by_tier.items()
     ]
-    return _frames("survey_arrays", turns, io, blocks)
+    return _frames("survey_arrays", turns, io, replicates)
 
 
-def placement_rows(seconds: Seconds = PLACEMENT_S, *, blocks: int = 5) -> pl.DataFrame:
-    """Each query on each placement in each block."""
+def placement_rows(seconds: Seconds = PLACEMENT_S, *, replicates: int = 5) -> pl.DataFrame:
+    """Each query on each placement in each replicate."""
     io = {"source": ("table", 100), "detection": ("table", 800), "source_ra": ("index", 100), "mergelog": ("table", 0)}
     turns = [
         (
-            {"query": query, "placement": placement, "ssd": "ssd_raid5", "arm": "direct"},
+            {"query": query, "placement": placement, "ssd": "ssd_raid5", "io_mode": "direct"},
             elapsed_s,
             {name: "ssd_raid5" if name in ON_SSD.get(placement, []) else "hdd" for name in io},
         )
         for query, by_placement in seconds.items()
         for placement, elapsed_s in by_placement.items()
     ]
-    return _frames("survey_placement", turns, io, blocks)
+    return _frames("survey_placement", turns, io, replicates)
 
 
-def move_rows(seconds: Mapping[str, tuple[float, float]] = MOVE_S, *, blocks: int = 5, flagged: tuple[str, ...] = ()) -> pl.DataFrame:
-    """Return what each placement has on the SSDs, moved there and back in each block; two fifths of it are the devices'."""
+def move_rows(seconds: Mapping[str, tuple[float, float]] = MOVE_S, *, replicates: int = 5, flagged: tuple[str, ...] = ()) -> pl.DataFrame:
+    """Return what each placement has on the SSDs, moved there and back in each replicate; two fifths of it are the devices'."""
     draw, found = random.Random("moves"), []
-    for block in range(blocks):
+    for replicate in range(replicates):
         for number, (placement, ways) in enumerate(seconds.items()):
-            cell = {"placement": placement, "query": "move", "ssd": "ssd_raid5", "arm": "direct"}
+            cell = {"placement": placement, "query": "move", "ssd": "ssd_raid5", "io_mode": "direct"}
             trial = "/".join(f"{name}={value}" for name, value in sorted(cell.items()))
             origin = Origin(
-                RUN_ID, "survey_placement", "source-h", Substrate.EMULATED, IoArm.DIRECT, trial, block, 9000 + 10 * block + number
+                RUN_ID, "survey_placement", "source-h", Evidence.EMULATED, IoMode.DIRECT, trial, replicate, 9000 + 10 * replicate + number
             )
             timings = [
                 _moved({**cell, "way": way}, elapsed_s * draw.lognormvariate(0.0, 0.01), ("overshoot",) if placement in flagged else ())
@@ -95,7 +95,7 @@ def _moved(cell: Mapping[str, str], elapsed_s: float, flags: tuple[str, ...]) ->
         operation="ALTER",
         started_at=STARTED,
         elapsed_s=elapsed_s,
-        tier_io=(TierIo("hdd", Substrate.EMULATED, "device", 10, 81920, 10, 81920, 0.4 * elapsed_s, 0.4 * elapsed_s),),
+        tier_io=(TierIo("hdd", Evidence.EMULATED, "device", 10, 81920, 10, 81920, 0.4 * elapsed_s, 0.4 * elapsed_s),),
         flags=flags,
     )
 
@@ -107,7 +107,7 @@ def save_survey(raw: Path, rows: pl.DataFrame, *, stretch: float = 100.0) -> Pat
         name="survey_placement",
         pair="source-h",
         trials=(),
-        blocks=5,
+        replicates=5,
         settings={},
         server_version="18.6",
         facts={"size_bytes": SIZES, "on_ssd": ON_SSD, "seek_stretch": stretch},
@@ -117,12 +117,14 @@ def save_survey(raw: Path, rows: pl.DataFrame, *, stretch: float = 100.0) -> Pat
     return folder
 
 
-def _frames(study: str, turns: list[Turn], io: Mapping[str, tuple[str, int]], blocks: int) -> pl.DataFrame:
+def _frames(study: str, turns: list[Turn], io: Mapping[str, tuple[str, int]], replicates: int) -> pl.DataFrame:
     draw = random.Random(study)
     found = []
-    for sequence, (block, (cell, elapsed_s, tiers)) in enumerate((block, turn) for block in range(blocks) for turn in turns):
+    for sequence, (replicate, (cell, elapsed_s, tiers)) in enumerate(
+        (replicate, turn) for replicate in range(replicates) for turn in turns
+    ):
         trial = "/".join(f"{name}={value}" for name, value in sorted(cell.items()))
-        origin = Origin(RUN_ID, study, "source-h", Substrate.EMULATED, IoArm.DIRECT, trial, block, 5000 + sequence)
+        origin = Origin(RUN_ID, study, "source-h", Evidence.EMULATED, IoMode.DIRECT, trial, replicate, 5000 + sequence)
         found.append(frame(origin, [_timing(cell, elapsed_s * draw.lognormvariate(0.0, 0.01), tiers, io, sequence)]))
     return pl.concat(found)
 
@@ -130,7 +132,7 @@ def _frames(study: str, turns: list[Turn], io: Mapping[str, tuple[str, int]], bl
 def _timing(
     cell: Mapping[str, Any], elapsed_s: float, tiers: Mapping[str, str], io: Mapping[str, tuple[str, int]], sequence: int
 ) -> Timing:
-    blocks = sum(count for _, count in io.values())
+    replicates = sum(count for _, count in io.values())
     return Timing(
         cell=dict(cell),
         cache=Cache.COLD,
@@ -139,8 +141,9 @@ def _timing(
         elapsed_s=elapsed_s,
         result_rows=42,
         relation_io=tuple(
-            RelationIo(name, kind, tiers[name], 0, count, elapsed_s * count / blocks, "fabricated") for name, (kind, count) in io.items()
+            RelationIo(name, kind, tiers[name], 0, count, elapsed_s * count / replicates, "fabricated")
+            for name, (kind, count) in io.items()
         ),
-        tier_io=(TierIo("hdd", Substrate.EMULATED, "device", blocks, blocks * 8192, 0, 0, elapsed_s, elapsed_s),),
+        tier_io=(TierIo("hdd", Evidence.EMULATED, "device", replicates, replicates * 8192, 0, 0, elapsed_s, elapsed_s),),
         proof={},
     )

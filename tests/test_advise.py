@@ -97,7 +97,7 @@ def test_regret_is_above_zero_only_for_what_does_not_fit(counts: Path) -> None:
     assert not next(one for one in found["alternatives"] if one["name"] == "all ssd")["fits"]
 
 
-def test_more_room_is_never_slower(counts: Path) -> None:
+def test_more_space_is_never_slower(counts: Path) -> None:
     times = [requested("--ssd-gib", str(room))["job_s"] for room in (0, 0.006, 0.011, 0.1, 0.2)]
     assert times == sorted(times, reverse=True)
     assert times[0] > 2 * times[-1]
@@ -218,9 +218,9 @@ def test_without_a_run_the_remedy_is_reported(raw: Path) -> None:
         run("--ssd-gib", "1")
 
 
-def test_a_block_counts_where_each_query_of_the_job_was_timed(raw: Path) -> None:
+def test_a_replicate_counts_where_each_query_of_the_job_was_timed(raw: Path) -> None:
     folder = counts_run(raw)
-    flag(folder, pl.col("trial").str.contains("index=hdd/start=NV/table=hdd/") & (pl.col("block") == 0))
+    flag(folder, pl.col("trial").str.contains("index=hdd/start=NV/table=hdd/") & (pl.col("replicate") == 0))
     assert sorted(workload_of(folder).measured["all hdd"].job_s) == [1, 2, 3, 4]
     flag(folder, pl.col("trial").str.contains("index=hdd/start=NV/table=hdd/"))
     assert "all hdd" not in workload_of(folder).measured

@@ -9,13 +9,13 @@ from tierwise.advisor.placing import EXHAUSTIVE_RELATIONS, Problem, every, exhau
 from tierwise.advisor.solving import solve
 from tierwise.core.errors import InputError
 from tierwise.core.units import GIB, PAGE_BYTES
-from tierwise.core.words import Goal
+from tierwise.core.vocabulary import Goal
 
 GOALS = pytest.mark.parametrize("goal", list(Goal))
 
 
 def problem(seed: int, *, relations: int | None = None) -> Problem:
-    """Random sizes, times, room, prices, pace and budget; sometimes nothing is within the limits."""
+    """Random sizes, times, space, prices, pace and budget; sometimes nothing is within the limits."""
     draw = random.Random(seed)
     names = [f"r{number}" for number in range(relations or draw.randint(1, 8))]
     sizes = {name: draw.choice([0, draw.randint(1, 100) * PAGE_BYTES, draw.randint(1, GIB)]) for name in names}

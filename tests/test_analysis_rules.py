@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from tierwise.analysis.causes import Cause
 from tierwise.analysis.claims import Bounds, Claim
-from tierwise.analysis.open_claims import Cause
 from tierwise.analysis.rules import (
-    COUNTED,
+    COUNTS,
     CaseVerdict,
     Series,
     Verdict,
@@ -22,7 +22,7 @@ from tierwise.analysis.rules import (
     order_series,
 )
 from tierwise.analysis.statistics import holm
-from tierwise.core.words import IoArm, Substrate
+from tierwise.core.vocabulary import Evidence, IoMode
 
 CONFIRMED, CONTRADICTED, UNDECIDED = Verdict.CONFIRMED, Verdict.CONTRADICTED, Verdict.UNDECIDED
 CASE = {"name": "x", "study": "s", "select": {"cache": "cold"}}
@@ -40,8 +40,8 @@ def bounded(lower: float | None = None, upper: float | None = None, *, strict: b
     return claim(bounds={"lower": lower, "upper": upper, "strict": strict}, bounds_how="stated")
 
 
-def series(values: Sequence[float], *, case: str = "x", arm: IoArm = IoArm.DIRECT, flagged: Sequence[int] = ()) -> Series:
-    return Series(case, arm, frozenset({Substrate.EMULATED}), dict(enumerate(values)), frozenset(flagged))
+def series(values: Sequence[float], *, case: str = "x", io_mode: IoMode = IoMode.DIRECT, flagged: Sequence[int] = ()) -> Series:
+    return Series(case, io_mode, frozenset({Evidence.EMULATED}), dict(enumerate(values)), frozenset(flagged))
 
 
 def around(value: float, spread: float = 0.01) -> list[float]:
@@ -108,11 +108,11 @@ def test_repeats_that_do_not_differ_decide_nothing() -> None:
         ([0.76, 0.77, 0.78, 0.77, 0.76], CONFIRMED, ()),
         ([0.01, 0.02, 0.03, 0.02, 0.01], CONTRADICTED, ()),
         ([0.9, 0.2, 0.9, 0.2, 0.9], UNDECIDED, ()),
-        ([0.001] * 5, CONTRADICTED, (COUNTED,)),
-        ([0.999] * 5, CONFIRMED, (COUNTED,)),
+        ([0.001] * 5, CONTRADICTED, (COUNTS,)),
+        ([0.999] * 5, CONFIRMED, (COUNTS,)),
     ],
 )
-def test_a_share_is_judged_on_its_odds_and_where_no_block_differs_as_a_count(
+def test_a_share_is_judged_on_its_odds_and_where_no_replicate_differs_as_a_count(
     shares: list[float], verdict: Verdict, conditions: tuple[str, ...]
 ) -> None:
     most = claim("share", bounds={"lower": 0.5, "strict": True}, bounds_how="stated")
@@ -124,9 +124,9 @@ def test_a_share_is_judged_on_its_odds_and_where_no_block_differs_as_a_count(
     assert 0 < judged.low <= judged.estimate <= judged.high < 1
 
 
-def test_a_series_across_substrates_is_mixed() -> None:
-    both = Series("x", IoArm.DIRECT, frozenset({Substrate.EMULATED, Substrate.MEASURED}), dict(enumerate(around(0.06))))
-    assert judged_alone(bounded(0.03, 0.10), both).substrate is Substrate.MIXED
+def test_a_series_across_kinds_of_evidence_is_mixed() -> None:
+    both = Series("x", IoMode.DIRECT, frozenset({Evidence.EMULATED, Evidence.MEASURED}), dict(enumerate(around(0.06))))
+    assert judged_alone(bounded(0.03, 0.10), both).evidence is Evidence.MIXED
 
 
 # orders and presence
@@ -148,20 +148,20 @@ def test_an_order_may_have_bounds_of_its_own() -> None:
     assert reported == [CONFIRMED, CONTRADICTED, UNDECIDED]
 
 
-def test_an_order_pairs_the_blocks_that_both_have_and_counts_the_flags_of_both() -> None:
-    greater = Series("x", IoArm.DIRECT, frozenset({Substrate.EMULATED}), {0: 4.0, 1: 6.0}, frozenset({2}))
-    than = Series("y", IoArm.DIRECT, frozenset({Substrate.MEASURED}), {1: 3.0, 2: 1.0}, frozenset({0}))
+def test_an_order_pairs_the_replicates_that_both_have_and_counts_the_flags_of_both() -> None:
+    greater = Series("x", IoMode.DIRECT, frozenset({Evidence.EMULATED}), {0: 4.0, 1: 6.0}, frozenset({2}))
+    than = Series("y", IoMode.DIRECT, frozenset({Evidence.MEASURED}), {1: 3.0, 2: 1.0}, frozenset({0}))
     ratio = order_series(greater, than)
     assert ratio.values == {1: 2.0}
     assert ratio.flagged == {0, 2}
-    assert ratio.substrates == {Substrate.EMULATED, Substrate.MEASURED}
+    assert ratio.evidence_kinds == {Evidence.EMULATED, Evidence.MEASURED}
 
 
 @pytest.mark.parametrize(
     ("seen", "verdict"),
     [([1, 1, 1, 1, 1], CONFIRMED), ([0, 0, 0, 0, 0], CONTRADICTED), ([1, 1, 0, 1, 1], UNDECIDED), ([1, 1, 1, 1], UNDECIDED)],
 )
-def test_presence_is_seen_in_each_block_or_in_none(seen: list[float], verdict: Verdict) -> None:
+def test_presence_is_seen_in_each_replicate_or_in_none(seen: list[float], verdict: Verdict) -> None:
     assert judged_alone(claim("presence"), series(seen)).verdict is verdict
 
 
@@ -198,9 +198,9 @@ def test_what_one_case_of_many_does_by_chance_contradicts_only_after_holm() -> N
 
 
 def test_series_of_two_ways_of_io_are_not_corrected_together() -> None:
-    both = [series(around(0.105, 0.02), arm=arm) for arm in (IoArm.DIRECT, IoArm.BUFFERED)]
+    both = [series(around(0.105, 0.02), io_mode=io_mode) for io_mode in (IoMode.DIRECT, IoMode.BUFFERED)]
     assert {judged_alone(bounded(0.03, 0.10), one).verdict for one in both} == {CONTRADICTED}
-    with pytest.raises(AssertionError, match="each arm is corrected by itself"):
+    with pytest.raises(AssertionError, match="each I/O mode is corrected by itself"):
         judge_series(bounded(0.03, 0.10), both)
 
 
@@ -217,7 +217,7 @@ def test_where_one_case_is_enough_to_confirm_that_one_must_after_holm() -> None:
 @pytest.mark.parametrize("cases", [8])
 @pytest.mark.parametrize("shared", [0.0, 1.0], ids=["independent", "one base"])
 def test_true_ratios_are_contradicted_in_at_most_one_claim_of_twenty(cases: int, shared: float) -> None:
-    """Each true ratio is the bound itself, the worst that is still true; with one base all of a block share its scatter."""
+    """Each true ratio is the bound itself, the worst that is still true; with one base all of a replicate share its scatter."""
     draw, claims = random.Random(cases), 1000
     names = [str(number) for number in range(cases)]
     bounds = {"lower": 1.0, "strict": True}
@@ -248,14 +248,22 @@ def test_a_difference_that_may_be_less_than_a_twentieth_is_no_order(value: float
     assert outcome[:2] == (verdict, cause)
 
 
-# several cases, both arms
+# several cases, both I/O modes
 
 
 def case(
-    verdict: Verdict, *, name: str = "x", arm: IoArm = IoArm.DIRECT, estimate: float = 0.06, width: float = 1.1, pairs: int = 5
+    verdict: Verdict, *, name: str = "x", io_mode: IoMode = IoMode.DIRECT, estimate: float = 0.06, width: float = 1.1, pairs: int = 5
 ) -> CaseVerdict:
     interval = {"low": estimate / width, "high": estimate * width} if pairs >= 5 else {"low": None, "high": None}
-    table = {"case": name, "arm": arm, "substrate": "emulated", "estimate": estimate, "pairs": pairs, "flagged": 0, "verdict": verdict}
+    table = {
+        "case": name,
+        "io_mode": io_mode,
+        "evidence": "emulated",
+        "estimate": estimate,
+        "pairs": pairs,
+        "flagged": 0,
+        "verdict": verdict,
+    }
     return CaseVerdict.model_validate({**table, **interval})
 
 
@@ -279,12 +287,12 @@ def test_all_states_must_be_inside_and_one_outside_contradicts(verdicts: list[Ve
 def test_an_undecided_claim_has_a_cause_and_a_reason() -> None:
     few = case(UNDECIDED, name="PR", pairs=4)
     for cases, expected, cause, reason in (
-        ([few, case(CONFIRMED)], 2, Cause.FEW_BLOCKS, "clean repeats in PR: 4, an answer needs 5"),
+        ([few, case(CONFIRMED)], 2, Cause.FEW_REPLICATES, "clean repeats in PR: 4, an answer needs 5"),
         ([few.model_copy(update={"flagged": 1}), case(CONFIRMED)], 2, Cause.REJECTED, "1 of 5 repeats rejected in PR"),
         (
             [few.model_copy(update={"flagged": 3, "pairs": 1, "obstacles": ("CPU",)})],
             1,
-            Cause.FEW_BLOCKS,
+            Cause.FEW_REPLICATES,
             "3 of 4 repeats rejected for CPU in PR",
         ),
         ([case(UNDECIDED, name="PR"), case(CONFIRMED)], 2, Cause.STRADDLES, "the interval holds a bound: PR"),

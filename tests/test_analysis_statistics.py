@@ -66,5 +66,5 @@ def test_the_interval_covers_the_truth_as_often_as_it_says(repeats: int) -> None
     assert covered == pytest.approx(0.95, abs=0.015)  # three standard errors of a share of 2000
 
 
-def test_ratios_are_paired_within_blocks() -> None:
+def test_ratios_are_paired_within_replicates() -> None:
     assert paired_ratios({1: 6.0, 2: 8.0, 4: 1.0}, {0: 9.0, 1: 3.0, 2: 2.0}) == {1: 2.0, 2: 4.0}

@@ -9,19 +9,19 @@ import polars as pl
 import pytest
 
 from rows import FACTS, STARTED, make_manifest, make_rows, make_run, others, save_run
+from tierwise.analysis.causes import Cause
 from tierwise.analysis.judging import JUDGES, ClaimVerdict
-from tierwise.analysis.open_claims import Cause
 from tierwise.analysis.rules import NOT_ASYNCHRONOUS, Verdict
 from tierwise.analysis.runs import newest_run
 from tierwise.analysis.verdicts import DECIDED, as_json, as_text, tally_lines
 from tierwise.analysis.verdicts import judge as judged_by
 from tierwise.analysis.views import open_views
 from tierwise.core.errors import InputError
-from tierwise.core.words import IoArm, Substrate
+from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.timings.manifest import Manifest
 
 judge = partial(judged_by, judges=JUDGES)
-MORE = "PROFILE=full or more blocks"
+MORE = "PROFILE=full or more replicates"
 AS_PUBLISHED = {
     ("cold", "FL"): 0.09,
     ("cold", "PR"): 0.05,
@@ -74,19 +74,19 @@ def test_rows_as_published_confirm_every_claim(tmp_path: Path) -> None:
 def test_the_numbers_of_a_claim_are_those_of_its_deciding_case(tmp_path: Path) -> None:
     make_run(tmp_path, ratios={**AS_PUBLISHED, ("cold", "PR"): 0.5})
     verdict = by_id(judge(tmp_path))["M1"]
-    assert (verdict.verdict, verdict.deciding_case, verdict.io_mode) == (Verdict.CONTRADICTED, "PR", IoArm.DIRECT)
+    assert (verdict.verdict, verdict.deciding_case, verdict.io_mode) == (Verdict.CONTRADICTED, "PR", IoMode.DIRECT)
     assert verdict.estimate == pytest.approx(0.5, rel=0.05)
     assert verdict.low is not None
     assert verdict.high is not None
     assert verdict.low < 0.5 < verdict.high
-    assert (verdict.pairs, verdict.flagged, verdict.io_mode) == (5, 0, IoArm.DIRECT)
+    assert (verdict.pairs, verdict.flagged, verdict.io_mode) == (5, 0, IoMode.DIRECT)
     assert [case.verdict for case in verdict.cases] == [Verdict.CONFIRMED, Verdict.CONTRADICTED, Verdict.CONFIRMED]
 
 
-def test_the_estimate_is_the_geometric_mean_of_ratios_within_blocks(tmp_path: Path) -> None:
+def test_the_estimate_is_the_geometric_mean_of_ratios_within_replicates(tmp_path: Path) -> None:
     rows = make_rows(sigma=0.5)
     save_run(tmp_path, rows)
-    cold = rows.filter((pl.col("cache") == "cold") & pl.col("trial").str.contains("start=NV/table=hdd")).sort("block")
+    cold = rows.filter((pl.col("cache") == "cold") & pl.col("trial").str.contains("start=NV/table=hdd")).sort("replicate")
     times = {index: cold.filter(pl.col("trial").str.contains(f"index={index}"))["elapsed_s"] for index in ("hdd", "ssd")}
     (case,) = [case for case in by_id(judge(tmp_path))["M1"].cases if case.case == "NV"]
     assert case.estimate == pytest.approx((times["ssd"] / times["hdd"]).product() ** (1 / 5))
@@ -100,9 +100,9 @@ def test_an_interval_across_a_bound_is_undecided_and_names_what_would_narrow_it(
 
 
 def test_flagged_rows_are_left_out_and_counted(tmp_path: Path) -> None:
-    rows = make_rows(ratios=AS_PUBLISHED, blocks=6)
-    wild = pl.when(ON_SSD_INDEX & (pl.col("block") == 2)).then(pl.col("elapsed_s") * 100).otherwise(pl.col("elapsed_s"))
-    save_run(tmp_path, flagging(rows.with_columns(elapsed_s=wild), ON_SSD_INDEX & (pl.col("block") == 2)))
+    rows = make_rows(ratios=AS_PUBLISHED, replicates=6)
+    wild = pl.when(ON_SSD_INDEX & (pl.col("replicate") == 2)).then(pl.col("elapsed_s") * 100).otherwise(pl.col("elapsed_s"))
+    save_run(tmp_path, flagging(rows.with_columns(elapsed_s=wild), ON_SSD_INDEX & (pl.col("replicate") == 2)))
     verdict = by_id(judge(tmp_path))["M1"]
     assert (verdict.verdict, verdict.flagged) == (Verdict.CONFIRMED, 1)
     assert [(case.pairs, case.flagged) for case in verdict.cases] == [(5, 1), (6, 0), (6, 0)]
@@ -110,7 +110,7 @@ def test_flagged_rows_are_left_out_and_counted(tmp_path: Path) -> None:
 
 def test_the_tally_counts_what_is_decided_and_says_what_keeps_the_others_open(tmp_path: Path) -> None:
     rows = make_rows(ratios=AS_PUBLISHED)
-    save_run(tmp_path, flagging(rows, ON_SSD_INDEX & (pl.col("block") == 0)))
+    save_run(tmp_path, flagging(rows, ON_SSD_INDEX & (pl.col("replicate") == 0)))
     verdicts = judge(tmp_path)
     lines = tally_lines(verdicts)
     decided = sum(claim.verdict in DECIDED for claim in verdicts)
@@ -121,58 +121,58 @@ def test_the_tally_counts_what_is_decided_and_says_what_keeps_the_others_open(tm
     assert any(line.startswith("shown:") and "M6" in line for line in lines)
 
 
-def test_hot_counts_whose_processor_time_scatters_are_not_reported_to_be_mended_by_more_blocks(tmp_path: Path) -> None:
+def test_hot_counts_whose_processor_time_scatters_are_not_reported_to_be_mended_by_more_replicates(tmp_path: Path) -> None:
     hot = pl.col("cache") == "hot"
-    first = pl.col("block") == 0
+    first = pl.col("replicate") == 0
     rows = flagging(flagging(make_rows(ratios=AS_PUBLISHED), hot, "host"), hot & first & pl.col("trial").str.contains("start=FL"))
     save_run(tmp_path, rows)
     found = {claim.id: claim for claim in judge(tmp_path)}
     assert found["M5"].cause is Cause.UNSTEADY
     assert "RETRY" not in (found["M5"].cure or "")
-    assert found["M4"].cause is Cause.REJECTED, "Florida's first block was rejected for something else too"
+    assert found["M4"].cause is Cause.REJECTED, "Florida's first replicate was rejected for something else too"
 
 
-# which arm decides
+# which I/O mode decides
 
 
-def test_the_direct_arm_decides_and_one_that_says_otherwise_is_shown(tmp_path: Path) -> None:
-    save_run(tmp_path, pl.concat([make_rows(ratios=AS_PUBLISHED), make_rows(arm=IoArm.BUFFERED)]))
+def test_the_direct_io_mode_decides_and_one_that_says_otherwise_is_shown(tmp_path: Path) -> None:
+    save_run(tmp_path, pl.concat([make_rows(ratios=AS_PUBLISHED), make_rows(io_mode=IoMode.BUFFERED)]))
     verdict = by_id(judge(tmp_path))["M1"]
-    assert (verdict.verdict, verdict.variant, verdict.io_mode) == (Verdict.CONFIRMED, "published", IoArm.DIRECT)
-    assert {name: arm.verdict for name, arm in others(verdict).items()} == {"published (buffered)": Verdict.CONTRADICTED}
+    assert (verdict.verdict, verdict.variant, verdict.io_mode) == (Verdict.CONFIRMED, "published", IoMode.DIRECT)
+    assert {name: io_mode.verdict for name, io_mode in others(verdict).items()} == {"published (buffered)": Verdict.CONTRADICTED}
 
 
-def test_the_arm_nearest_to_the_source_decides_where_the_profile_says_so(tmp_path: Path) -> None:
-    save_run(tmp_path, pl.concat([make_rows(ratios=AS_PUBLISHED), make_rows(arm=IoArm.BUFFERED)]), decides="nearest")
+def test_the_io_mode_nearest_to_the_source_decides_where_the_profile_says_so(tmp_path: Path) -> None:
+    save_run(tmp_path, pl.concat([make_rows(ratios=AS_PUBLISHED), make_rows(io_mode=IoMode.BUFFERED)]), decides="nearest")
     verdict = by_id(judge(tmp_path))["M1"]
-    assert (verdict.verdict_text, verdict.variant, verdict.io_mode) == ("contradicted", "published", IoArm.BUFFERED)
-    assert {name: arm.verdict for name, arm in others(verdict).items()} == {"published": Verdict.CONFIRMED}
+    assert (verdict.verdict_text, verdict.variant, verdict.io_mode) == ("contradicted", "published", IoMode.BUFFERED)
+    assert {name: io_mode.verdict for name, io_mode in others(verdict).items()} == {"published": Verdict.CONFIRMED}
 
 
-def test_a_verdict_that_the_nearest_arm_of_the_reference_run_contradicts_says_so(tmp_path: Path) -> None:
+def test_a_verdict_that_the_nearest_io_mode_of_the_reference_run_contradicts_says_so(tmp_path: Path) -> None:
     save_run(tmp_path / "own", make_rows(ratios=AS_PUBLISHED))
     for decides, reported in (
         ("nearest", "confirmed (the reference run says contradicted by published (buffered), the nearest to the source)"),
-        ("direct", "confirmed"),  # it binds once the reference run is one that the nearest arms decide
+        ("direct", "confirmed"),  # it binds once the reference run is one that the nearest I/O modes decide
     ):
-        theirs = pl.concat([make_rows(ratios=AS_PUBLISHED), make_rows(arm=IoArm.BUFFERED)])
+        theirs = pl.concat([make_rows(ratios=AS_PUBLISHED), make_rows(io_mode=IoMode.BUFFERED)])
         reference = save_run(tmp_path / decides, theirs, profile="full", decides=decides)
         verdict = by_id(judged_by(tmp_path / "own", judges=JUDGES, reference=reference))["M1"]
         assert verdict.verdict_text == reported
-    agreeing = save_run(tmp_path / "agreeing", make_rows(ratios=AS_PUBLISHED, arm=IoArm.BUFFERED), profile="full", decides="nearest")
+    agreeing = save_run(tmp_path / "agreeing", make_rows(ratios=AS_PUBLISHED, io_mode=IoMode.BUFFERED), profile="full", decides="nearest")
     assert by_id(judged_by(tmp_path / "own", judges=JUDGES, reference=agreeing))["M1"].verdict_text == "confirmed"
 
 
 @pytest.mark.parametrize(("outstanding", "conditions"), [(1.9, (NOT_ASYNCHRONOUS,)), (2.0, ())])
-def test_an_asynchronous_arm_with_fewer_than_two_requests_at_once_is_marked(
+def test_an_asynchronous_io_mode_with_fewer_than_two_requests_at_once_is_marked(
     tmp_path: Path, outstanding: float, conditions: tuple[str, ...]
 ) -> None:
     proof = pl.lit(json.dumps({"outstanding": {"hdd": outstanding, "ssd": 1.0}}))
-    save_run(tmp_path, pl.concat([make_rows(), make_rows(arm=IoArm.ASYNCHRONOUS).with_columns(proof=proof)]))
+    save_run(tmp_path, pl.concat([make_rows(), make_rows(io_mode=IoMode.ASYNCHRONOUS).with_columns(proof=proof)]))
     verdict = by_id(judge(tmp_path))["M1"]
-    arm = others(verdict)["published (asynchronous)"]
-    assert (arm.conditions, [case.outstanding for case in arm.cases]) == (conditions, [outstanding] * 3)
-    assert verdict.conditions == (), "the direct arm asks for one thing at a time, and nobody says otherwise"
+    io_mode = others(verdict)["published (asynchronous)"]
+    assert (io_mode.conditions, [case.outstanding for case in io_mode.cases]) == (conditions, [outstanding] * 3)
+    assert verdict.conditions == (), "the direct I/O mode asks for one thing at a time, and nobody says otherwise"
 
 
 def test_a_claim_is_never_judged_on_a_device_that_was_fitted_on_it(tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_a_claim_is_never_judged_on_a_device_that_was_fitted_on_it(tmp_path: Pat
 def test_a_shape_is_reported_with_its_evidence(tmp_path: Path) -> None:
     make_run(tmp_path)
     verdict = by_id(judge(tmp_path))["M6"]
-    assert (verdict.verdict, verdict.facts, verdict.substrate) == (Verdict.REPORTED, FACTS["planner"], Substrate.EMULATED)
+    assert (verdict.verdict, verdict.facts, verdict.evidence) == (Verdict.REPORTED, FACTS["planner"], Evidence.EMULATED)
 
 
 # what was measured
@@ -198,7 +198,7 @@ def test_a_shape_is_reported_with_its_evidence(tmp_path: Path) -> None:
 
 def test_without_a_run_nothing_is_measured(tmp_path: Path) -> None:
     verdicts = judge(tmp_path)
-    assert {(verdict.verdict, verdict.run_id, verdict.substrate) for verdict in verdicts} == {(Verdict.NOT_MEASURED, None, None)}
+    assert {(verdict.verdict, verdict.run_id, verdict.evidence) for verdict in verdicts} == {(Verdict.NOT_MEASURED, None, None)}
     assert "make report" in as_text(verdicts)
 
 
@@ -211,16 +211,16 @@ def test_a_verdict_comes_from_the_source_s_own_pair(tmp_path: Path) -> None:
 
 
 def test_the_reader_s_pair_is_judged_by_the_same_rules_in_its_own_column(tmp_path: Path) -> None:
-    here = make_rows(pair="mine", substrate=Substrate.MEASURED, seed=1)
+    here = make_rows(pair="mine", evidence=Evidence.MEASURED, seed=1)
     save_run(tmp_path, pl.concat([make_rows(ratios=AS_PUBLISHED), here]), reader_pair="mine")
     verdict = by_id(judge(tmp_path))["M1"]
-    assert (verdict.verdict, verdict.substrate, verdict.pair) == (Verdict.CONFIRMED, Substrate.EMULATED, "source-m")
+    assert (verdict.verdict, verdict.evidence, verdict.pair) == (Verdict.CONFIRMED, Evidence.EMULATED, "source-m")
     assert verdict.here is not None
-    assert (verdict.here.verdict, verdict.here.substrate, verdict.here.pair) == (Verdict.CONTRADICTED, Substrate.MEASURED, "mine")
+    assert (verdict.here.verdict, verdict.here.evidence, verdict.here.pair) == (Verdict.CONTRADICTED, Evidence.MEASURED, "mine")
 
 
-def test_a_reader_s_pair_of_two_substrates_gets_numbers_without_a_verdict(tmp_path: Path) -> None:
-    here = make_rows(pair="mine", substrate=Substrate.MIXED, seed=1)
+def test_a_reader_s_pair_of_two_kinds_of_evidence_gets_numbers_without_a_verdict(tmp_path: Path) -> None:
+    here = make_rows(pair="mine", evidence=Evidence.MIXED, seed=1)
     save_run(tmp_path, pl.concat([make_rows(ratios=AS_PUBLISHED), here]), reader_pair="mine")
     for verdict in of_m(judge(tmp_path)):
         assert verdict.here is not None
@@ -254,7 +254,7 @@ def test_an_unknown_run_is_an_error_that_names_those_there_are(tmp_path: Path) -
 # how it is reported
 
 
-def test_json_has_a_version_and_an_object_for_each_claim_with_every_number_s_substrate(tmp_path: Path) -> None:
+def test_json_has_a_version_and_an_object_for_each_claim_with_every_number_s_evidence(tmp_path: Path) -> None:
     make_run(tmp_path, ratios=AS_PUBLISHED)
     reported = json.loads(json.dumps(as_json(of_m(judge(tmp_path))), allow_nan=False))
     assert reported.keys() == {"version", "claims"}
@@ -262,10 +262,10 @@ def test_json_has_a_version_and_an_object_for_each_claim_with_every_number_s_sub
     objects = reported["claims"]
     assert [one["id"] for one in objects] == [f"M{number}" for number in range(1, 11)]
     for one in objects:
-        assert {"id", "bounds", "estimate", "low", "high", "substrate", "verdict", "here", "run_id", "profile", "io_mode"} <= one.keys()
+        assert {"id", "bounds", "estimate", "low", "high", "evidence", "verdict", "here", "run_id", "profile", "io_mode"} <= one.keys()
         assert {"quotation", "unjudged", "fitted", "flip"} <= one.keys()
-        assert one["substrate"] == (None if one["id"] in ARGUED else "emulated")
-        assert all(case["substrate"] == "emulated" for case in one["cases"])
+        assert one["evidence"] == (None if one["id"] in ARGUED else "emulated")
+        assert all(case["evidence"] == "emulated" for case in one["cases"])
     assert [one["bounds"] for one in objects] == [
         [0.03, 0.1],
         [1.0, None],
@@ -303,7 +303,7 @@ def test_an_assumed_bound_moves_by_half_its_distance_from_the_text_s_figure(
 
 
 def test_what_has_no_bound_to_move_or_no_interval_does_not_flip(tmp_path: Path) -> None:
-    save_run(tmp_path, make_rows(ratios=AS_PUBLISHED, blocks=4))
+    save_run(tmp_path, make_rows(ratios=AS_PUBLISHED, replicates=4))
     few = by_id(judge(tmp_path))
     assert few["M5"].flip is None, "four repeats give no interval"
     make_run(tmp_path, run_id="whole", ratios=AS_PUBLISHED)
@@ -313,18 +313,18 @@ def test_what_has_no_bound_to_move_or_no_interval_does_not_flip(tmp_path: Path) 
 # the views beneath
 
 
-def test_the_study_s_view_has_a_row_for_each_pair_arm_cache_state_and_block(tmp_path: Path) -> None:
-    make_run(tmp_path, blocks=2)
+def test_the_study_s_view_has_a_row_for_each_pair_io_mode_cache_state_and_replicate(tmp_path: Path) -> None:
+    make_run(tmp_path, replicates=2)
     with open_views(tmp_path) as connection:
         rows = connection.sql("from index_placement").pl()
     assert rows.height == 2 * 9
-    assert rows.select("pair", "arm", "cache", "state", "block").is_unique().all()
+    assert rows.select("pair", "io_mode", "cache", "state", "replicate").is_unique().all()
     assert set(rows["state"]) == {"FL", "PR", "NV", "FL->PR", "PR->NV", "NV->FL"}
     assert rows.filter(pl.col("ratio") != pl.col("hdd_ssd_s") / pl.col("hdd_hdd_s")).is_empty()
 
 
-def test_block_reads_by_relation_stand_beside_every_time(tmp_path: Path) -> None:
-    make_run(tmp_path, blocks=1)
+def test_replicate_reads_by_relation_stand_beside_every_time(tmp_path: Path) -> None:
+    make_run(tmp_path, replicates=1)
     with open_views(tmp_path) as connection:
         rows = connection.sql("from index_placement_observations order by cache, state, table_tier, index_tier").pl()
     assert rows.height == 36
@@ -334,9 +334,9 @@ def test_block_reads_by_relation_stand_beside_every_time(tmp_path: Path) -> None
     assert hot.select("heap_reads", "heap_hits", "index_reads", "index_hits").unique().rows() == [(0, 18_000, 0, 16)]
 
 
-def test_a_placement_that_stands_twice_in_a_block_is_an_error_not_a_number(tmp_path: Path) -> None:
-    rows = make_rows(blocks=1)
+def test_a_placement_that_stands_twice_in_a_replicate_is_an_error_not_a_number(tmp_path: Path) -> None:
+    rows = make_rows(replicates=1)
     again = rows.with_columns(trial=pl.col("trial") + "/memory=1")
     save_run(tmp_path, pl.concat([rows, again]))
-    with open_views(tmp_path) as connection, pytest.raises(Exception, match="timed twice in one block"):
+    with open_views(tmp_path) as connection, pytest.raises(Exception, match="timed twice in one replicate"):
         connection.sql("select sum(ratio) from index_placement").fetchall()

@@ -1,6 +1,6 @@
 """Whatever a reader may touch, however it is spoilt: a right answer or one clear line, soon, and never a traceback.
 
-What may be touched stands in `touchable.TARGETS`, how it is spoilt in `mutations`, what may come of it in `bad_input`.
+What may be touched stands in `bad_input_targets.TARGETS`, how it is spoilt in `bad_input_mutations`, what may come of it in `bad_input`.
 """
 
 import tempfile
@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from hypothesis.configuration import set_hypothesis_home_dir
 
 from bad_input import COMMAND_S, Case, Child, by_command
-from mutations import mutated_file, mutated_options
-from touchable import TARGETS, Target, make_home, read
+from bad_input_mutations import mutated_file, mutated_options
+from bad_input_targets import TARGETS, Target, make_home, read
 
 pytestmark = pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning")  # of how a long case is shown
 set_hypothesis_home_dir(Path(tempfile.gettempdir()) / "tierwise-hypothesis")

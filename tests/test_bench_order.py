@@ -1,4 +1,4 @@
-"""The order of trials: every cell once a block, blocks shuffled, the same for the same seed."""
+"""The order of trials: every cell once a replicate, replicates shuffled, the same for the same seed."""
 
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -6,7 +6,7 @@ from itertools import pairwise, product
 
 from tierwise.bench.order import interleave
 from tierwise.bench.study import Cell, Trial
-from tierwise.core.words import IoArm, Layout
+from tierwise.core.vocabulary import IoMode, Layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Start(Cell):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window(Cell):
     table: str
-    arm: IoArm
+    io_mode: IoMode
     window_s: float
     clients: int
     skew: float | None = None
@@ -26,46 +26,50 @@ class Window(Cell):
 
 
 TRIALS = tuple(
-    Trial(Start(table, start), IoArm.DIRECT, frozenset({table}), f"table={table}")
+    Trial(Start(table, start), IoMode.DIRECT, frozenset({table}), f"table={table}")
     for table, start in product(("hdd", "ssd"), ("FL", "PR", "NV"))
 )
 
 
-def test_every_trial_has_one_turn_in_every_block() -> None:
-    turns = interleave(TRIALS, blocks=5, seed=1)
-    assert Counter((turn.block, turn.trial.key) for turn in turns) == {(block, trial.key): 1 for block in range(5) for trial in TRIALS}
+def test_every_trial_has_one_turn_in_every_replicate() -> None:
+    turns = interleave(TRIALS, replicates=5, seed=1)
+    assert Counter((turn.replicate, turn.trial.key) for turn in turns) == {
+        (replicate, trial.key): 1 for replicate in range(5) for trial in TRIALS
+    }
 
 
-def test_turns_are_numbered_in_the_order_of_execution_and_blocks_follow_each_other() -> None:
-    turns = interleave(TRIALS, blocks=3, seed=1)
+def test_turns_are_numbered_in_the_order_of_execution_and_replicates_follow_each_other() -> None:
+    turns = interleave(TRIALS, replicates=3, seed=1)
     assert [turn.sequence for turn in turns] == list(range(len(turns)))
-    assert [turn.block for turn in turns] == sorted(turn.block for turn in turns)
+    assert [turn.replicate for turn in turns] == sorted(turn.replicate for turn in turns)
 
 
-def test_a_preparation_is_made_once_a_block() -> None:
-    turns = interleave(TRIALS, blocks=4, seed=1)
-    changes = sum(before.trial.preparation != after.trial.preparation or before.block != after.block for before, after in pairwise(turns))
+def test_a_preparation_is_made_once_a_replicate() -> None:
+    turns = interleave(TRIALS, replicates=4, seed=1)
+    changes = sum(
+        before.trial.preparation != after.trial.preparation or before.replicate != after.replicate for before, after in pairwise(turns)
+    )
     assert changes == 4 * 2 - 1
 
 
 def test_the_order_is_shuffled_and_depends_on_the_seed_alone() -> None:
-    orders = {seed: [turn.trial.key for turn in interleave(TRIALS, blocks=5, seed=seed)] for seed in range(8)}
-    assert orders[1] == [turn.trial.key for turn in interleave(tuple(reversed(TRIALS)), blocks=5, seed=1)]
+    orders = {seed: [turn.trial.key for turn in interleave(TRIALS, replicates=5, seed=seed)] for seed in range(8)}
+    assert orders[1] == [turn.trial.key for turn in interleave(tuple(reversed(TRIALS)), replicates=5, seed=1)]
     assert len({tuple(order) for order in orders.values()}) > 1
-    firsts = {interleave(TRIALS, blocks=1, seed=seed)[0].trial.preparation for seed in range(20)}
+    firsts = {interleave(TRIALS, replicates=1, seed=seed)[0].trial.preparation for seed in range(20)}
     assert firsts == {"table=hdd", "table=ssd"}
 
 
 def test_a_key_names_the_cell_in_one_way() -> None:
-    trial = Trial(Start("hdd", "FL"), IoArm.DIRECT, frozenset({"hdd"}), "p")
+    trial = Trial(Start("hdd", "FL"), IoMode.DIRECT, frozenset({"hdd"}), "p")
     assert trial.key == "start=FL/table=hdd"
-    assert trial.also_waited().key == "clock=waited/start=FL/table=hdd"
-    assert trial.also_waited().cell == trial.cell
+    assert trial.in_real_time().key == "clock=real/start=FL/table=hdd"
+    assert trial.in_real_time().cell == trial.cell
 
 
 def test_words_stand_as_they_are_numbers_as_they_were_written_and_what_is_none_not_at_all() -> None:
-    bare = Window(table="hdd", arm=IoArm.DIRECT, window_s=4.0, clients=8)
-    assert bare.key == "arm=direct/clients=8/table=hdd/window_s=4.0"
+    bare = Window(table="hdd", io_mode=IoMode.DIRECT, window_s=4.0, clients=8)
+    assert bare.key == "io_mode=direct/clients=8/table=hdd/window_s=4.0"
     mixed = replace(bare, skew=1.0, layout=Layout.STREWN)
     assert mixed.coordinates == {**bare.coordinates, "skew": 1.0, "layout": str(Layout.STREWN)}
     assert {type(value) for value in mixed.coordinates.values()} == {str, int, float}

@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 
 from rows import make_rows
-from tierwise.bench.book import update
 from tierwise.bench.fingerprints import fingerprint, fingerprints
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.loop import gather_inputs
-from tierwise.bench.rooms import load_study, pairs_of
+from tierwise.bench.run_record import update
 from tierwise.bench.runs import begin_run, complete, finish, lacking, look_ahead, shown_source, told
+from tierwise.bench.study_registry import load_study, pairs_of
 from tierwise.core import paths, studies
 from tierwise.core.errors import InputError
 from tierwise.timings.manifest import DatasetRecord, Manifest, StudyRecord, load_manifest
@@ -33,17 +33,17 @@ def inputs(tmp_path: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def measured(run: Manifest, inputs: Inputs, *names: str) -> Manifest:
-    """`run` as it is once the studies `names` (none: those that it lacks) were measured on each of their pairs, a row a block."""
+    """`run` as it is once the studies `names` (none: those that it lacks) were measured on each of their pairs, a row a replicate."""
     folder = paths.raw() / run.run_id
     for name in names or lacking(run, inputs):
         for pair in pairs_of(load_study(name), inputs.pairs, inputs.reader_pair):
-            rows = make_rows(run_id=run.run_id, blocks=2, pair=pair.name).filter(pl.col("trial").str.contains("start=FL/table=hdd"))
+            rows = make_rows(run_id=run.run_id, replicates=2, pair=pair.name).filter(pl.col("trial").str.contains("start=FL/table=hdd"))
             rows = rows.with_columns(study=pl.lit(name))
-            for _, part in rows.group_by("trial", "block"):
+            for _, part in rows.group_by("trial", "replicate"):
                 write_part(folder, part)
             trials = tuple(sorted(rows["trial"].unique()))
             known = load_manifest(folder)
-            record = StudyRecord(name=name, pair=pair.name, trials=trials, blocks=2, settings={}, server_version="", facts={})
+            record = StudyRecord(name=name, pair=pair.name, trials=trials, replicates=2, settings={}, server_version="", facts={})
             used = [
                 DatasetRecord(name=data, rows=1, sha256="0" * 64, provenance={}, studies=(name,)) for data in (f"of {name}", "of everybody")
             ]
@@ -56,7 +56,7 @@ def other_table(study: str) -> Changed:
 
     def changed(inputs: Inputs) -> Inputs:
         tables = inputs.profile.studies
-        table = {**tables.get(study, {}), "blocks": 6}
+        table = {**tables.get(study, {}), "replicates": 6}
         return replace(inputs, profile=inputs.profile.model_copy(update={"studies": {**tables, study: table}}))
 
     return changed
@@ -87,7 +87,7 @@ def test_fresh_measures_anew_and_keeps_the_old_run(inputs: Inputs) -> None:
         (lambda inputs: replace(inputs, sources={"sky": "download"}), {"survey_arrays"}),
         (lambda inputs: replace(inputs, pairs=tuple(pair for pair in inputs.pairs if pair.name != "source-r-live")), {"ram_or_ssd"}),
         (with_profile(name="other"), EVERY),
-        (with_profile(blocks=6), EVERY),
+        (with_profile(replicates=6), EVERY),
         (with_profile(description="Said otherwise", free_space_bytes=7), set()),
         (other_table("survey_arrays"), {"survey_arrays"}),
         (other_table("ram_or_ssd"), {"ram_or_ssd"}),

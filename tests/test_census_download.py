@@ -18,7 +18,7 @@ from tierwise.core import progress
 from tierwise.core.errors import InputError
 from tierwise.datasets import census, download
 from tierwise.datasets.census.raw_file import MEMBER
-from tierwise.datasets.download import Remote, fetch
+from tierwise.datasets.download import RemoteFile, fetch
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::pytest.PytestUnraisableExceptionWarning"
@@ -46,8 +46,8 @@ GOOD, CHANGED = zipped(1), zipped(2)
 HALF = len(GOOD) // 2
 
 
-def remote(site: Site, content: bytes = GOOD, rows: int = ROWS) -> Remote:
-    return Remote(
+def remote(site: Site, content: bytes = GOOD, rows: int = ROWS) -> RemoteFile:
+    return RemoteFile(
         address=site.address,
         size_bytes=len(content),
         sha256=hashlib.sha256(content).hexdigest(),

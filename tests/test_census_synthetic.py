@@ -39,7 +39,7 @@ class Full:
     def __init__(self) -> None:
         pob, serial, every = [], [], []
         seen = 0
-        for batch in synthetic.blocks(1.0, SEED):
+        for batch in synthetic.state_batches(1.0, SEED):
             frame = pl.from_arrow(batch)
             assert isinstance(frame, pl.DataFrame)
             pob.append(frame["POB"].to_numpy())

@@ -153,10 +153,10 @@ def test_every_source_pair_is_named_once() -> None:
 
 
 def test_every_state_selects_rows_of_its_view(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pgbench = [pgbench_rows(LARGE, blocks=1), pgbench_rows(SMALL, size="small", blocks=1)]
-    save_run(tmp_path, pl.concat([make_rows(blocks=1), *pgbench, array_rows(blocks=1), placement_rows(blocks=1)]))
-    latency_run(tmp_path, blocks=1)
-    zipf_run(tmp_path, monkeypatch, blocks=1)
+    pgbench = [pgbench_rows(LARGE, replicates=1), pgbench_rows(SMALL, size="small", replicates=1)]
+    save_run(tmp_path, pl.concat([make_rows(replicates=1), *pgbench, array_rows(replicates=1), placement_rows(replicates=1)]))
+    latency_run(tmp_path, replicates=1)
+    zipf_run(tmp_path, monkeypatch, replicates=1)
     with open_views(tmp_path) as connection:
         for study in studies.names():
             connection.execute(f"create temp table rows_of_{study} as from {study}")

@@ -21,8 +21,8 @@ from tierwise.core.errors import InputError
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.processes import servers_on
 from tierwise.postgres.settings import loading_settings
-from tierwise.report import fresh, newest
-from tierwise.report.newest import SHIPPED, Kept, answer_lines, newest_answer
+from tierwise.report import latest_answer, staleness
+from tierwise.report.latest_answer import SHIPPED, Kept, answer_lines, newest_answer
 from tierwise.report.reference import open_before, open_newest
 from tierwise.report.run import open_run
 from tierwise.timings.manifest import load_manifest
@@ -105,10 +105,10 @@ def test_the_lines_that_ship_with_the_reference_run_are_those_that_the_code_make
     monkeypatch.setenv("TIERWISE_SITE", str(tmp_path / "_site"))
     folder = find_run(REFERENCE)
     shipped = Kept.model_validate_json((folder / SHIPPED).read_bytes())
-    assert shipped.inputs == fresh.given(folder), "scripts/ship_answer.py writes them anew"
+    assert shipped.inputs == staleness.given(folder), "scripts/ship_answer.py writes them anew"
     assert answer_lines(folder) == shipped.lines
     assert not (tmp_path / "_build").exists(), "nothing had to be reckoned"
-    monkeypatch.setattr(newest, "SHIPPED", "none.json")
+    monkeypatch.setattr(latest_answer, "SHIPPED", "none.json")
     assert answer_lines(folder) == shipped.lines, "scripts/ship_answer.py writes them anew"
 
 
@@ -156,7 +156,7 @@ def asked_on_a_terminal(program: str, answer: str) -> tuple[int, str]:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), shown.decode()
 
 
-ASKS = "from tierwise.core.asking import asking; asking(yes={yes})('measure now?'); print('under way')"
+ASKS = "from tierwise.core.confirmation import asking; asking(yes={yes})('measure now?'); print('under way')"
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_on_a_terminal_it_asks_before_it_begins_and_yes_answers(yes: bool, answe
     assert (code == 0, "under way" in shown, "measure now? [y/N]" in shown) == (begun, begun, prompted), shown
 
 
-def test_without_a_terminal_nothing_is_asked() -> None:
+def test_without_a_terminal_nothing_is_requested() -> None:
     done = subprocess.run(
         [sys.executable, "-c", ASKS.format(yes=False)], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
     )
@@ -198,7 +198,7 @@ def test_a_server_that_runs_on_the_disk_of_a_folder_is_found(cluster18: Cluster)
         cluster18.stop()
 
 
-def test_an_emulation_beside_a_running_server_or_over_files_is_asked_for(cluster18: Cluster, tmp_path: Path) -> None:
+def test_an_emulation_beside_a_running_server_or_over_files_is_requested_for(cluster18: Cluster, tmp_path: Path) -> None:
     backing, mountpoint = cluster18.data.parent / "backing", tmp_path / "mount"
     for folder in (backing, mountpoint):
         folder.mkdir()

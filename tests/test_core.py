@@ -14,7 +14,7 @@ from tierwise.core.profiles import Profile, load_profile
 from tierwise.core.progress import Progress
 from tierwise.core.toml import Strict, read_toml
 from tierwise.core.units import human_bytes, human_seconds
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 
 
 class Thing(Strict):
@@ -63,15 +63,15 @@ def test_an_unknown_name_lists_the_known_ones() -> None:
         load_pair("nonesuch")
 
 
-def test_a_pair_of_two_substrates_is_mixed() -> None:
+def test_a_pair_of_two_kinds_of_evidence_is_mixed() -> None:
     table = {
         "name": "x",
         "description": "",
         "tiers": {"a": {"kind": "emulated", "device": "d"}, "b": {"kind": "directory", "directory": "e"}},
     }
-    assert Pair.model_validate(table).substrate is Substrate.MIXED
-    assert load_pair("source-m").substrate is Substrate.EMULATED
-    assert load_pair("local").substrate is Substrate.MIXED
+    assert Pair.model_validate(table).evidence is Evidence.MIXED
+    assert load_pair("source-m").evidence is Evidence.EMULATED
+    assert load_pair("local").evidence is Evidence.MIXED
 
 
 def test_a_studys_table_in_a_profile_is_checked_by_the_study() -> None:

@@ -40,7 +40,7 @@ def test_each_device_has_its_cost_per_gigabyte_and_per_io(today: dict[str, Any])
     for row in today["devices"]:
         assert row["per_gb"] == pytest.approx(row["cost_a_year"] * 5 / row["capacity_gb"])
         assert row["per_iops"] == pytest.approx(row["cost_a_year"] * 5 / row["iops"])
-        assert row["iops_substrate"] == "simulated"
+        assert row["iops_evidence"] == "simulated"
     assert len(today["devices"]) > 12
 
 
@@ -59,7 +59,7 @@ def test_a_delivered_read_counts_memory_machine_and_power(today: dict[str, Any])
     for row in today["delivered"]:
         assert row["cost_a_year"] == pytest.approx(sum(row["parts_a_year"].values()))
         assert row["per_million_reads"] == pytest.approx(row["cost_a_year"] / (today["load"]["reads_per_s"] * 365.25 * 86400) * 1e6)
-        assert row["substrate"] == "mixed"  # a published load on simulated devices
+        assert row["evidence"] == "mixed"  # a published load on simulated devices
     costs = [row["cost_a_year"] for row in today["delivered"]]
     assert costs == sorted(costs)
 
@@ -94,15 +94,15 @@ def test_source_rs_own_time_has_its_own_prices_and_devices() -> None:
 
 def test_published_iops_are_never_filled_up_with_simulated_ones() -> None:
     found = requested("--iops", "published")
-    assert {row["iops_substrate"] for row in found["devices"]} == {"published"}
+    assert {row["iops_evidence"] for row in found["devices"]} == {"published"}
     assert "exos-x24-24tb" in by(found["left_out"], "device")
 
 
 def test_the_readers_own_load_is_answered() -> None:
     load = ("--data-gib", "1000", "--ram-gib", "64", "--reads-per-s", "5000", "--misses-per-read", "0.2")
     found = requested("--device", "micron-7450", *load)
-    assert found["load"] == {"data_gib": 1000, "ram_gib": 64, "reads_per_s": 5000, "misses_per_read": 0.2, "substrate": None}
-    assert found["delivered"][0]["substrate"] == "simulated"
+    assert found["load"] == {"data_gib": 1000, "ram_gib": 64, "reads_per_s": 5000, "misses_per_read": 0.2, "evidence": None}
+    assert found["delivered"][0]["evidence"] == "simulated"
 
 
 def test_the_table_shows_all_parts() -> None:

@@ -8,7 +8,7 @@ import pytest
 from prices import TODAY, book, price
 from tierwise.core.errors import MissingError
 from tierwise.core.units import GIB, MIB
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.costs.bill import Bill
 from tierwise.costs.book import Book, load_book
 from tierwise.costs.hardware import capacity_bytes, device_bill, load_hardware, power_bill, purchase, ram_bill, volume_bill
@@ -124,7 +124,7 @@ def test_the_volume_of_data_devices_is_billed_as_it_is_described() -> None:
 @pytest.mark.parametrize(("device", "sheet"), [("kingston-dc600m", 94_000), ("intel-x25-e", 35_000), ("aws-gp3", 3000)])
 def test_a_models_saturated_iops_come_to_its_data_sheets(device: str, sheet: float) -> None:
     assert simulated_iops(device) == pytest.approx(sheet, rel=0.01)
-    assert device_iops(device, Substrate.PUBLISHED).value == sheet
+    assert device_iops(device, Evidence.PUBLISHED).value == sheet
 
 
 def test_seven_disks_sustain_seven_times_the_reads_of_one_with_as_many_waiting_at_each() -> None:
@@ -162,6 +162,6 @@ def test_a_device_that_is_slower_than_the_bound_has_no_rate() -> None:
 
 def test_a_data_sheets_figure_is_never_made_up_from_a_model() -> None:
     with pytest.raises(MissingError, match="published IOPS of hdd-1tb at 4096 bytes is missing"):
-        device_iops("hdd-1tb", Substrate.PUBLISHED)
+        device_iops("hdd-1tb", Evidence.PUBLISHED)
     with pytest.raises(MissingError, match="published IOPS of aws-io2"):  # assumed in its file
-        device_iops("aws-io2", Substrate.PUBLISHED)
+        device_iops("aws-io2", Evidence.PUBLISHED)

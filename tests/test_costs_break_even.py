@@ -4,7 +4,7 @@ import pytest
 
 from prices import book, price
 from tierwise.core.units import GIB, KIB, MIB
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.costs.break_even import break_even_s, device_over, memory_over, published
 from tierwise.costs.iops import Iops
 
@@ -43,14 +43,14 @@ NOW = book(price("hdd-3tb-7k2", 100), price("ssd-m4-128gb", 128), price("ram", 4
 
 
 def test_memory_over_a_device_counts_the_purchase_and_beside_it_a_year_with_power() -> None:
-    found = memory_over("st3000dm001", 4 * KIB, Iops(200, Substrate.SIMULATED), NOW)
+    found = memory_over("st3000dm001", 4 * KIB, Iops(200, Evidence.SIMULATED), NOW)
     assert found.by_purchase_s == pytest.approx(100 / 200 / (4 * KIB * 4 / GIB))
     assert found.by_purchase_s is not None
     assert found.by_year_s > found.by_purchase_s  # a disk takes more power for its price than memory
 
 
 def test_flash_over_disks_lasts_longer_than_memory_over_disks_as_its_bytes_are_cheaper() -> None:
-    rate = Iops(200, Substrate.SIMULATED)
+    rate = Iops(200, Evidence.SIMULATED)
     memory, flash = memory_over("st3000dm001", 4 * KIB, rate, NOW), device_over("crucial-m4", "st3000dm001", 4 * KIB, rate, NOW)
     assert memory.by_purchase_s is not None
     assert flash.by_purchase_s == pytest.approx(memory.by_purchase_s * (4 / GIB) / (128 / 128e9))

@@ -7,17 +7,17 @@ import duckdb
 import pytest
 
 from rows import make_manifest, make_rows
+from tierwise.analysis.causes import Cause
+from tierwise.analysis.claim_rows import Rows
 from tierwise.analysis.claims import Claim, Kind, load_claims
-from tierwise.analysis.evidence import Rows
 from tierwise.analysis.judging import ClaimVerdict, Grounds
-from tierwise.analysis.open_claims import Cause
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import MACRO
 from tierwise.core import paths
-from tierwise.core.words import IoArm, Substrate
-from tierwise.costs.band import Compared, Counted, judge_band
+from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.costs.book import load_book
-from tierwise.report.rooms import judge_all, judges, modules
+from tierwise.costs.price_band import Compared, Counted, judge_band
+from tierwise.report.study_registry import judge_all, judges, modules
 from tierwise.studies.ram_or_ssd.reading.money import PUBLISHED, THEN, cases, swept, ways
 
 if TYPE_CHECKING:  # pytest keeps annotations until the end, and DuckDB complains then of types that are still there
@@ -45,7 +45,7 @@ def simulated(connection: "Connection", *rows: Row, seeds: int = 5, flagged: boo
         for data_gib, tier, reads, iops in rows
         for seed in range(seeds)
     )
-    columns = "pair, block, dataset_gib, tier, reads_per_s, device_iops, substrate, flagged"
+    columns = "pair, replicate, dataset_gib, tier, reads_per_s, device_iops, evidence, flagged"
     connection.execute(f"create view ram_or_ssd as select * from (values {values}) as rows({columns})")
     return connection
 
@@ -55,7 +55,7 @@ def claim_of(name: str) -> Claim:
 
 
 def verdict_of(name: str, connection: "Connection | None" = None) -> ClaimVerdict:
-    rows = None if connection is None else Rows(connection, make_manifest(make_rows(blocks=1)))
+    rows = None if connection is None else Rows(connection, make_manifest(make_rows(replicates=1)))
     return judges()[Kind.COST](claim_of(name), Grounds("source-r", rows))
 
 
@@ -67,7 +67,7 @@ def test_without_a_run_the_published_reads_are_taken() -> None:
 
 def test_a_runs_simulated_reads_take_their_place(connection: "Connection") -> None:
     (case,) = cases(simulated(connection, (32, "ssd", 150_000, 34_000), (32, "hdd", 530, 190), (48, "ssd", 120_000, 34_000)))
-    assert (case.data_to_ram, case.substrate) == (2, Substrate.SIMULATED)
+    assert (case.data_to_ram, case.evidence) == (2, Evidence.SIMULATED)
     assert (case.flash.reads_per_s, case.disk.device_iops) == pytest.approx((150_000, 190))
 
 
@@ -99,7 +99,7 @@ def test_three_ways_deliver_the_same_reads() -> None:
 def test_r10_hangs_on_the_memory_that_a_server_holds_and_says_where() -> None:
     """Three machines of 16 GiB are dearer, at twice the memory, than one with an SSD; one of 64 GiB need not be."""
     verdict = verdict_of("R10")
-    assert (verdict.verdict, verdict.substrate, verdict.cause) == (Verdict.UNDECIDED, Substrate.PUBLISHED, Cause.SERVERS)
+    assert (verdict.verdict, verdict.evidence, verdict.cause) == (Verdict.UNDECIDED, Evidence.PUBLISHED, Cause.SERVERS)
     assert len(verdict.cases) == 4  # two amounts of data, two ratios each
     assert verdict.low is not None
     assert verdict.low == min(case.low for case in verdict.cases if case.low is not None)
@@ -115,7 +115,7 @@ def test_r10_hangs_on_the_memory_that_a_server_holds_and_says_where() -> None:
 
 def test_r11_random_reads_gain_much_more_from_flash_than_reads_in_order() -> None:
     verdict = verdict_of("R11")
-    assert (verdict.verdict, verdict.substrate) == (Verdict.CONFIRMED, Substrate.SIMULATED)
+    assert (verdict.verdict, verdict.evidence) == (Verdict.CONFIRMED, Evidence.SIMULATED)
     assert verdict.estimate is not None
     assert 50 < verdict.estimate < 500
 
@@ -129,8 +129,8 @@ def test_r11_random_reads_gain_much_more_from_flash_than_reads_in_order() -> Non
     ],
 )
 def test_a_band_must_lie_inside_the_bounds_with_every_ratio(bands: Mapping[str, tuple[float, float]], reported: str) -> None:
-    counted = Counted({name: Compared.alone(Substrate.SIMULATED, band) for name, band in bands.items()})
-    verdict = judge_band(claim_of("R10"), "source-r", counted, arm=IoArm.BUFFERED)
+    counted = Counted({name: Compared.alone(Evidence.SIMULATED, band) for name, band in bands.items()})
+    verdict = judge_band(claim_of("R10"), "source-r", counted, io_mode=IoMode.BUFFERED)
     assert verdict.verdict_text == reported
     assert verdict.deciding_case == min(bands, key=lambda name: bands[name][0])
 
@@ -140,8 +140,8 @@ def test_a_band_that_leaves_the_bound_with_some_servers_says_with_which() -> Non
     found = judge_band(
         claim_of("R10"),
         "source-r",
-        Counted({"a": Compared(Substrate.SIMULATED, over, "bays a server")}, "a price is assumed"),
-        arm=IoArm.BUFFERED,
+        Counted({"a": Compared(Evidence.SIMULATED, over, "bays a server")}, "a price is assumed"),
+        io_mode=IoMode.BUFFERED,
     )
     assert (found.verdict, found.cause, found.low, found.high) == (Verdict.UNDECIDED, Cause.SERVERS, 0.8, 2.0)
     assert found.reason == (
@@ -155,7 +155,7 @@ def test_without_a_run_costs_alone_are_judged_from_what_was_published() -> None:
     assert measured == {"R10": Verdict.UNDECIDED, "R11": Verdict.CONFIRMED, "H13": Verdict.UNDECIDED}
 
 
-def test_every_cost_has_a_judge_in_the_room_of_its_study() -> None:
+def test_every_cost_has_a_judge_in_the_space_of_its_study() -> None:
     """One without would be reported as not measured."""
     of_cost = {claim.id for claim in load_claims().claims if claim.kind is Kind.COST}
     assert {claim for module in modules("judges") for claim in module.MONEY} == of_cost

@@ -8,7 +8,7 @@ import pytest
 from prices import book, price
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.units import GIB
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.costs.bill import Bill
 from tierwise.costs.delivered import Load, Plan, in_servers, newest_server, plans, published_load, without_flash
 from tierwise.costs.hardware import load_hardware
@@ -27,7 +27,7 @@ NOW = book(
     price("aws-gp3-iops", 0.005, "IOPS-month"),
     price("aws-m7i-xlarge", 0.2, "hour"),
 )
-RATES = {name: Iops(value, Substrate.SIMULATED) for name, value in (("crucial-m4", 40_000.0), ("st3000dm001", 200.0))}
+RATES = {name: Iops(value, Evidence.SIMULATED) for name, value in (("crucial-m4", 40_000.0), ("st3000dm001", 200.0))}
 
 
 PUBLISHED = published_load().load
@@ -56,7 +56,7 @@ def test_a_bill_names_machine_memory_power_and_device() -> None:
 
 def test_volumes_are_provisioned_for_the_load_and_attach_to_rented_machines() -> None:
     load = Load(data_bytes=100 * GIB, ram_bytes=32 * GIB, reads_per_s=10_000, misses_per_read=0.5)
-    (plan,) = plans(load, NOW, {"aws-gp3": Iops(3000, Substrate.SIMULATED)})
+    (plan,) = plans(load, NOW, {"aws-gp3": Iops(3000, Evidence.SIMULATED)})
     assert (plan.devices, plan.machines) == (2, 2)  # a volume hangs on one machine, and each includes 3,000 IOPS
     assert plan.bill.cost(NOW) == pytest.approx(12 * 100 * 0.08 + 2 * 0.2 * 8766)
 

@@ -11,10 +11,10 @@ from tierwise.analysis.claims import load_claims
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.views import open_views
 from tierwise.core.pairs import load_pair
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.costs.book import load_book
 from tierwise.costs.hardware import TB, device_bill, members
-from tierwise.report.rooms import judge_all
+from tierwise.report.study_registry import judge_all
 from tierwise.studies.survey_arrays.reading.money import (
     MEMBERS,
     PLACEMENTS,
@@ -60,7 +60,7 @@ def test_h13_is_as_its_largest_doubt(tmp_path: Path) -> None:
         "SSDs over disks, 1 TB",
     )
     assert [case.verdict for case in found.cases] == [Verdict.UNDECIDED, Verdict.CONFIRMED, Verdict.CONFIRMED]
-    assert found.substrate is Substrate.PUBLISHED
+    assert found.evidence is Evidence.PUBLISHED
     assert set(others(found)) == {"a terabyte with its servers"}
 
 
@@ -82,10 +82,10 @@ def test_h13_by_what_is_delivered_stands_beside(tmp_path: Path) -> None:
     delivered = {f"{what}{when}" for what in ("an IOPS", "a query an hour") for when in ("", ", today's prices")}
     assert set(others(found)) == delivered | {"a terabyte, today's prices", "a terabyte with its servers"}
     assert others(found)["an IOPS"].verdict is Verdict.CONTRADICTED
-    assert others(found)["an IOPS"].substrate is Substrate.SIMULATED
+    assert others(found)["an IOPS"].evidence is Evidence.SIMULATED
     by_query = {case.case: case for case in others(found)["a query an hour"].cases}
     assert len(by_query) == 3
-    assert others(found)["a query an hour"].substrate is Substrate.EMULATED
+    assert others(found)["a query an hour"].evidence is Evidence.EMULATED
     scan = by_query["SSDs over disks, non_indexed"]
     assert scan.low is not None
     assert scan.high is not None
@@ -96,7 +96,7 @@ def test_the_time_ratio_is_of_unflagged_pairs(tmp_path: Path) -> None:
     save_run(tmp_path, array_rows())
     with open_views(tmp_path, RUN_ID) as connection:
         found = time_ratios(connection, "source-h")
-    for query, (substrate, ratio) in found.items():
-        assert substrate is Substrate.EMULATED
+    for query, (evidence, ratio) in found.items():
+        assert evidence is Evidence.EMULATED
         assert ratio.value == pytest.approx(ARRAYS_S[query]["ssd_raid5"] / ARRAYS_S[query]["hdd"], rel=0.05)
         assert ratio.repeats == 5

@@ -8,7 +8,7 @@ import pytest
 from pgbench_rows import LARGE, pgbench_rows
 from rows import save_run
 from tierwise.analysis.views import open_views
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.costs.book import load_book
 from tierwise.costs.hardware import device_bill
 from tierwise.costs.units import SECONDS_A_YEAR
@@ -24,7 +24,7 @@ def test_a_placement_delivers_what_its_unflagged_windows_did_at_the_tiers_own_sp
     assert set(found) == {"all_hdd", "index_ssd", "table_ssd"}
     for name, one in found.items():
         assert one.tps == pytest.approx(LARGE[name], rel=0.03)
-        assert (one.substrate, one.windows) == (Substrate.EMULATED, 5)
+        assert (one.evidence, one.windows) == (Evidence.EMULATED, 5)
 
 
 def test_moving_one_relation_costs_one_drive_more_and_a_quicker_machine_less_a_transaction() -> None:
@@ -32,7 +32,7 @@ def test_moving_one_relation_costs_one_drive_more_and_a_quicker_machine_less_a_t
     assert bill("index_ssd", book) == bill("table_ssd", book)
     more = bill("index_ssd", book).cost(book) - bill("all_hdd", book).cost(book)
     assert more == pytest.approx(device_bill(FLASH, book).cost(book))
-    slow, quick = (Served(name, tps, 10 * tps, Substrate.EMULATED, 5) for name, tps in (("all_hdd", 900.0), ("table_ssd", 7000.0)))
+    slow, quick = (Served(name, tps, 10 * tps, Evidence.EMULATED, 5) for name, tps in (("all_hdd", 900.0), ("table_ssd", 7000.0)))
     assert per_million_transactions(slow, book).cost(book) * 900 * SECONDS_A_YEAR / 1e6 == pytest.approx(bill("all_hdd", book).cost(book))
     assert per_million_transactions(quick, book).cost(book) < per_million_transactions(slow, book).cost(book) / 4
     assert per_iops(quick, book).cost(book) * 70_000 == pytest.approx(bill("table_ssd", book).cost(book))

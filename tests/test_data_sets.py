@@ -1,4 +1,4 @@
-"""A data set is a room: what is known of it without loading it, which part of it a study used, and what a run says of it."""
+"""A data set is a space: what is known of it without loading it, which part of it a study used, and what a run says of it."""
 
 import subprocess
 import sys
@@ -9,8 +9,8 @@ import pytest
 import typer
 
 from report_run import rich_run
-from tierwise.bench.rooms import load_study
 from tierwise.bench.study import Study
+from tierwise.bench.study_registry import load_study
 from tierwise.cli import app
 from tierwise.core import data_sets, paths
 from tierwise.core.errors import InputError
@@ -23,7 +23,7 @@ from tierwise.report.run import Run, open_run
 from tierwise.studies.pgbench_placement.measuring.trials import banks
 from tierwise.timings.manifest import DatasetRecord, Manifest
 
-ROOMS = ["census", "pgbench", "sky", "survey"]
+PACKAGES = ["census", "pgbench", "sky", "survey"]
 
 
 def record(name: str = "census", rows: int = 100, sha256: str | None = "1" * 64, studies: tuple[str, ...] = ()) -> DatasetRecord:
@@ -44,10 +44,10 @@ def shown(table: Table | Sentence) -> list[list[str]]:
     return [[str(cell) for cell in row] for row in table.rows]
 
 
-def test_rooms_are_found_by_their_folders_and_each_is_acquired_by_its_notebook() -> None:
-    assert data_sets.names() == ROOMS
+def test_packages_are_found_by_their_folders_and_each_is_acquired_by_its_notebook() -> None:
+    assert data_sets.names() == PACKAGES
     notebooks = {path.stem for path in (paths.home() / "notebooks").glob("acquire-*.ipynb")}
-    assert notebooks == {f"acquire-{name}" for name in ROOMS}
+    assert notebooks == {f"acquire-{name}" for name in PACKAGES}
 
 
 def test_a_reader_may_choose_where_there_is_a_choice() -> None:

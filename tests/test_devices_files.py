@@ -11,7 +11,7 @@ import pytest
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.pairs import EmulatedTier, load_pair
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.devices.model import build
 from tierwise.devices.parameter import ASSUMED, Parameter, sourced
 from tierwise.devices.spec import ArraySpec, HddSpec, load_device
@@ -51,7 +51,7 @@ def test_source_m_is_judged_on_two_emulated_tiers() -> None:
     pair = load_pair("source-m")
     assert pair.source == "M"
     assert set(pair.tiers) == {"hdd", "ssd"}
-    assert pair.substrate is Substrate.EMULATED
+    assert pair.evidence is Evidence.EMULATED
     array = load_device("sata-7k2-x6")
     assert isinstance(array, ArraySpec)
     assert array.members.base == 6
@@ -63,7 +63,7 @@ def test_each_source_has_its_own_pair_of_emulated_tiers(letter: str) -> None:
     pair = load_pair(f"source-{letter.lower()}")
     assert pair.source == letter
     assert {"hdd", "ssd"} <= set(pair.tiers)
-    assert pair.substrate is Substrate.EMULATED
+    assert pair.evidence is Evidence.EMULATED
 
 
 CHOSEN = {"capacity", "max_iops", "members", "level", "battery_backed", "write_back"}

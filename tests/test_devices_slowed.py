@@ -4,7 +4,7 @@ import pytest
 
 from tierwise.devices.model import build
 from tierwise.devices.protocol import DeviceModel, Operation
-from tierwise.devices.slowed import Slowed
+from tierwise.devices.slowed_device import SlowedDevice
 from tierwise.devices.spec import load_device
 
 PAGE = 8192
@@ -23,7 +23,7 @@ def ends(model: DeviceModel, started_s: float) -> list[float]:
 @pytest.mark.parametrize("device", ["sas-10k-raid10", "intel-s3700"])
 def test_every_time_is_multiplied(device: str) -> None:
     spec = load_device(device)
-    slowed = Slowed(build(spec, seed=3))
+    slowed = SlowedDevice(build(spec, seed=3))
     slowed.slow(0.0, 4.0)
     plain = ends(build(spec, seed=3), 0.0)
     assert ends(slowed, 0.0) == pytest.approx([4 * done_s for done_s in plain])
@@ -32,7 +32,7 @@ def test_every_time_is_multiplied(device: str) -> None:
 @pytest.mark.parametrize("factor", [1.1, 3.0, 7.7])
 def test_an_event_that_was_reported_is_reached_whatever_rounding_says(factor: float) -> None:
     """Who goes from event to event, as the replay does, never stands still."""
-    model = Slowed(build(load_device("sas-10k-raid10"), seed=3))
+    model = SlowedDevice(build(load_device("sas-10k-raid10"), seed=3))
     model.slow(17.3, factor)
     for tag in range(200):
         model.submit(17.3 + tag * 0.0007, tag, Operation.READ, tag * 10**8, PAGE)
@@ -47,7 +47,7 @@ def test_an_event_that_was_reported_is_reached_whatever_rounding_says(factor: fl
 
 def test_a_change_leaves_what_is_under_way_its_progress() -> None:
     spec = load_device("sas-10k")
-    plain, slowed = build(spec, seed=3), Slowed(build(spec, seed=3))
+    plain, slowed = build(spec, seed=3), SlowedDevice(build(spec, seed=3))
     for model in (plain, slowed):
         model.submit(0.0, 1, Operation.READ, 10**9, PAGE)
     ((_, done_s),) = plain.advance(1.0)

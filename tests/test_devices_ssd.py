@@ -41,7 +41,7 @@ def test_the_controller_takes_no_more_reads_than_it_can(depth: int) -> None:
 ERASING = FLASH.model_copy(update={"erase": Erase(latency=p(1.5, "ms"), block=p(64, "KiB"))})
 
 
-def test_flash_that_says_how_it_erases_is_as_any_other_until_it_is_asked() -> None:
+def test_flash_that_says_how_it_erases_is_as_any_other_until_it_is_requested() -> None:
     model, plain = build(ERASING), build(FLASH)
     assert drive(model, anywhere(model, 100)) == drive(plain, anywhere(plain, 100))
 

@@ -19,7 +19,7 @@ from rows import make_manifest, make_rows
 from tierwise.bench import workspace
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.files import lock, put, scratch_folder, write_whole
-from tierwise.core.words import IoArm
+from tierwise.core.vocabulary import IoMode
 from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.cluster import SETTINGS_FILE
 from tierwise.postgres.processes import PID_FILE
@@ -229,7 +229,7 @@ def test_what_a_killed_server_was_loading_is_loaded_again(work: Path) -> None:
     with workspace.exclusive_workspace():
         pass  # marks the folder
     replicates = [work / "runs" / "run" / "study-pair" / number for number in ("0", "1", "2")]
-    measuring = measuring_settings(find_binaries(), arm=IoArm.BUFFERED, shared_buffers_bytes=2**20)
+    measuring = measuring_settings(find_binaries(), io_mode=IoMode.BUFFERED, shared_buffers_bytes=2**20)
     for replicate, settings in zip(replicates, (loading_settings(), loading_settings(), measuring), strict=True):
         data = replicate / "cluster" / "data"
         (data / "global").mkdir(parents=True)

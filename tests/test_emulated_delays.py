@@ -15,7 +15,7 @@ import pytest
 from emulation import emulated, replayed_s
 from tierwise.core.units import KIB, MIB, PAGE_BYTES
 from tierwise.tiers.emulated import Emulated
-from tierwise.tiers.promptness import WAKING
+from tierwise.tiers.scheduling import WAKING
 from tierwise.tiers.tier import FileIo
 
 FILE_BYTES = 64 * MIB

@@ -366,7 +366,7 @@ def test_a_read_is_answered_and_counted_by_compiled_code_as_by_python(tmp_path: 
         assert tier.io()["moved"].intended_s > 0, "with delays every read waits for the device"
 
 
-def test_the_page_cache_is_used_only_where_it_was_asked_for(tmp_path: Path) -> None:
+def test_the_page_cache_is_used_only_where_it_was_requested_for(tmp_path: Path) -> None:
     with emulated(tmp_path) as tier:
         path = tier.directory / "file"
         path.write_bytes(bytes(4 * MIB))

@@ -15,7 +15,7 @@ from emulation import MYSELF, emulated, foreground, need_fuse, new_folder
 from tierwise.core import paths
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.pairs import EmulatedTier
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.tiers.emulated import Emulated, emulate
 from tierwise.tiers.mounting import DEVICE, mounts_below, unmount
 from tierwise.tiers.open import open_tier
@@ -38,7 +38,7 @@ def test_a_tier_is_opened_from_its_description(tmp_path: Path) -> None:
     need_fuse()
     spec = EmulatedTier(kind="emulated", device="mtron-3025")
     tier = open_tier("ssd", spec, work=tmp_path, stretch=10, seed=3, owner=MYSELF)
-    assert (tier.name, tier.substrate, tier.device) == ("ssd", Substrate.EMULATED, "mtron-3025")
+    assert (tier.name, tier.evidence, tier.device) == ("ssd", Evidence.EMULATED, "mtron-3025")
     tier.stop()
     try:
         tier.start()
@@ -82,7 +82,7 @@ def test_a_tier_in_use_is_not_unmounted_and_says_who_uses_it(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_daemon_told_to_end_unmounts(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_daemon_reported_to_end_unmounts(tmp_path: Path, number: signal.Signals) -> None:
     with emulated(tmp_path) as tier:
         os.kill(daemon_of(tier), number)
         wait_for_end(daemon_of(tier))
@@ -92,7 +92,7 @@ def test_a_daemon_told_to_end_unmounts(tmp_path: Path, number: signal.Signals) -
         tier.start()
 
 
-def test_a_daemon_told_to_end_while_in_use_leaves_no_mount_either(tmp_path: Path) -> None:
+def test_a_daemon_reported_to_end_while_in_use_leaves_no_mount_either(tmp_path: Path) -> None:
     with emulated(tmp_path) as tier:
         (tier.directory / "file").touch()  # the kernel learns that to close a file is to ask nothing
         file = (tier.directory / "file").open(encoding="ascii")
@@ -154,14 +154,14 @@ def test_reclaim_does_not_end_a_process_that_took_a_dead_daemons_number(tmp_path
         bystander.wait()
 
 
-def test_a_mountpoint_that_is_mounted_already_is_told(tmp_path: Path) -> None:
+def test_a_mountpoint_that_is_mounted_already_is_reported(tmp_path: Path) -> None:
     with emulated(tmp_path):
         second = Emulated("second", "mtron-3025", work=tmp_path, stretch=1, seed=1, owner=MYSELF)
         with pytest.raises(InputError, match="is mounted already"):
             second.start()
 
 
-def test_a_device_that_does_not_exist_is_told_before_anything_is_mounted(tmp_path: Path) -> None:
+def test_a_device_that_does_not_exist_is_reported_before_anything_is_mounted(tmp_path: Path) -> None:
     tier = Emulated("tier", "drum", work=tmp_path, stretch=1, seed=1, owner=MYSELF)
     with pytest.raises(InputError, match=r"data/devices/drum\.toml: no such file"):
         tier.start()
@@ -178,7 +178,7 @@ def test_a_daemon_that_cannot_start_says_why(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_emulate_stays_until_told_to_end(tmp_path: Path, number: signal.Signals) -> None:
+def test_emulate_stays_until_reported_to_end(tmp_path: Path, number: signal.Signals) -> None:
     with foreground(tmp_path) as (process, mountpoint):
         (mountpoint / "file").write_text("through", encoding="ascii")
         assert (tmp_path / "backing" / "file").read_text(encoding="ascii") == "through"
@@ -243,7 +243,7 @@ def test_an_ordinary_user_mounts_through_fusermount3() -> None:
         subprocess.run(["rm", "-rf", "--one-file-system", folder], check=True)
 
 
-def test_a_missing_fusermount3_is_told_with_its_remedy() -> None:
+def test_a_missing_fusermount3_is_reported_with_its_remedy() -> None:
     need_fuse()
     if os.geteuid():
         pytest.skip("it is not missing here, or every test says so")

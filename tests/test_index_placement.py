@@ -11,7 +11,7 @@ import pytest
 
 from tierwise.bench.accounting import EMULATED, TRACED
 from tierwise.bench.inputs import Inputs
-from tierwise.bench.live import open_lab
+from tierwise.bench.live import open_testbed
 from tierwise.bench.loop import gather_inputs, measure_study
 from tierwise.bench.recording import Recorder
 from tierwise.bench.runs import begin_run, complete
@@ -20,20 +20,20 @@ from tierwise.core import paths
 from tierwise.core.errors import EvidenceError, InputError
 from tierwise.core.pairs import Pair, load_pair
 from tierwise.core.profiles import Profile, Sweep, load_profile
-from tierwise.core.words import Cache, ClockKind, IoArm
+from tierwise.core.vocabulary import Cache, ClockKind, IoMode
 from tierwise.recorders import strace
 from tierwise.studies.index_placement.measuring import trials as index_placement
 from tierwise.studies.index_placement.measuring.trials import Cell
 from tierwise.studies.index_placement.measuring.variants import VARIANTS
 from tierwise.timings.manifest import Manifest
-from tierwise.timings.parts import read_rows, without_checks
+from tierwise.timings.parts import read_rows, without_real_time_rows
 
 needs_fuse = pytest.mark.skipif(not os.access("/dev/fuse", os.R_OK | os.W_OK), reason="no FUSE here: nothing can be emulated")
 
 
-def small(inputs: Inputs, *, arms: tuple[IoArm, ...], sweep: Sweep = Sweep.DECIDING) -> Inputs:
+def small(inputs: Inputs, *, io_modes: tuple[IoMode, ...], sweep: Sweep = Sweep.DECIDING) -> Inputs:
     return Inputs(
-        profile=inputs.profile.model_copy(update={"blocks": 1, "fraction": 0.005, "arms": arms, "sweep": sweep}),
+        profile=inputs.profile.model_copy(update={"replicates": 1, "fraction": 0.005, "io_modes": io_modes, "sweep": sweep}),
         pairs=inputs.pairs,
         reader_pair=inputs.reader_pair,
         seed=inputs.seed,
@@ -45,7 +45,7 @@ def measured(inputs: Inputs) -> tuple[Manifest, pl.DataFrame]:
     run = begin_run(inputs, fresh=True)
     folder = paths.raw() / run.run_id
     measure_study("index_placement", inputs, folder)
-    return complete(run.run_id), without_checks(read_rows(folder))
+    return complete(run.run_id), without_real_time_rows(read_rows(folder))
 
 
 @pytest.fixture
@@ -69,10 +69,10 @@ def test_on_the_readers_own_disk_only_its_trials_are_measured_and_mixed_ones_say
     gathered = gather_inputs(profile="smoke", tiers="local", seed=1, census="synthetic")
     assert gathered.reader_pair == "local"
     only_local = Inputs(gathered.profile, (load_pair("local"),), "local", 1, gathered.server_version)
-    run, rows = measured(small(only_local, arms=(IoArm.DIRECT,)))
+    run, rows = measured(small(only_local, io_modes=(IoMode.DIRECT,)))
     touched = pl.col("trial").str.extract_all(r"(hdd|ssd)").list.unique().list.sort().list.join("+")
-    substrates = dict(rows.select(touched, "substrate").unique().rows())
-    assert substrates == {"hdd": "emulated", "ssd": "measured", "hdd+ssd": "mixed"}
+    evidence_kinds = dict(rows.select(touched, "evidence").unique().rows())
+    assert evidence_kinds == {"hdd": "emulated", "ssd": "measured", "hdd+ssd": "mixed"}
     assert run.calibrations["local/ssd"]["random_read_iops_8jobs"] > 100
     (requests,) = {tier["reads"] for row in rows["tier_io"] for tier in row if tier["tier"] == "ssd"}
     assert requests is None  # nothing counts them on a real disk
@@ -92,14 +92,14 @@ def test_a_server_without_direct_io_is_measured_through_the_page_cache(
 ) -> None:
     monkeypatch.setenv("PG_BIN", str(debians_15))
     gathered = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
-    assert gathered.profile.arms == (IoArm.BUFFERED,)
-    run, rows = measured(small(gathered, arms=gathered.profile.arms))
+    assert gathered.profile.io_modes == (IoMode.BUFFERED,)
+    run, rows = measured(small(gathered, io_modes=gathered.profile.io_modes))
     assert run.studies[0].server_version.startswith("15.")
     cold = rows.filter(pl.col("cache") == "cold")
     proofs = [json.loads(text) for text in cold["proof"]]
     assert all(proof["misses"] == proof["expected"] and proof["direct_io"] is None for proof in proofs)
-    assert rows["arm"].unique().to_list() == ["buffered"]
-    assert Counter("census" in proof["cached"] for proof in proofs) == {False: 4, True: 2}, "the heap is cached in this arm as well"
+    assert rows["io_mode"].unique().to_list() == ["buffered"]
+    assert Counter("census" in proof["cached"] for proof in proofs) == {False: 4, True: 2}, "the heap is cached in this I/O mode as well"
     published = cold.filter(pl.col("trial").str.ends_with("variant=published"))
     misses = sum(io["reads"] for row in published["relation_io"] for io in row)
     requests = sum(tier["reads"] for row in published["tier_io"] for tier in row)
@@ -109,15 +109,15 @@ def test_a_server_without_direct_io_is_measured_through_the_page_cache(
 @needs_fuse
 def test_every_variant_is_proved_cold_where_it_says_so_and_differs_in_its_factor_alone(workspace: Path) -> None:
     gathered = gather_inputs(profile="full", tiers="", seed=1, census="synthetic")
-    gathered = small(gathered, arms=(IoArm.DIRECT,), sweep=Sweep.WHOLE)
+    gathered = small(gathered, io_modes=(IoMode.DIRECT,), sweep=Sweep.WHOLE)
     (pair,) = (pair for pair in gathered.pairs if pair.source == "M")
     cold, hot, cross = {}, {}, {}
-    with open_lab(index_placement.STUDY, pair, gathered, workspace / "variants", seed=gathered.seed) as (lab, memo):
+    with open_testbed(index_placement.STUDY, pair, gathered, workspace / "variants", seed=gathered.seed) as (testbed, study_state):
         for trial in index_placement.trials(gathered.profile, pair):
             if (trial.cell.table, trial.cell.index, trial.cell.start) == ("hdd", "ssd", "PR"):
                 variant = trial.cell.variant
-                index_placement.prepare(trial, lab, memo)
-                observed = index_placement.measure(trial, lab, memo, Recorder())  # raises where the plan is another one
+                index_placement.prepare(trial, testbed, study_state)
+                observed = index_placement.measure(trial, testbed, study_state, Recorder())  # raises where the plan is another one
                 cold[variant], hot[variant], cross[variant] = observed.timings
     assert set(cold) == set(VARIANTS)
     assert {timing.cache for timing in cold.values()} == {Cache.COLD}
@@ -144,22 +144,22 @@ def test_every_variant_is_proved_cold_where_it_says_so_and_differs_in_its_factor
 @needs_fuse
 def test_each_row_says_how_many_requests_its_devices_had_at_once_and_several_go_by_the_clock_of_several(workspace: Path) -> None:
     gathered = gather_inputs(profile="quick", tiers="", seed=1, census="synthetic")
-    profile = small(gathered, arms=tuple(IoArm)).profile.model_copy(update={"fraction": 0.02, "memory_fraction": 2.0})
+    profile = small(gathered, io_modes=tuple(IoMode)).profile.model_copy(update={"fraction": 0.02, "memory_fraction": 2.0})
     inputs = Inputs(profile, gathered.pairs, None, 1, gathered.server_version, counting=gathered.counting)
     (pair,) = (pair for pair in gathered.pairs if pair.source == "M")
     at_once, clocks = {}, {}
-    with open_lab(index_placement.STUDY, pair, inputs, workspace / "ways", seed=1) as (lab, memo):
+    with open_testbed(index_placement.STUDY, pair, inputs, workspace / "ways", seed=1) as (testbed, study_state):
         for trial in index_placement.trials(inputs.profile, pair):
             cell = trial.cell
             if (cell.table, cell.index, cell.start) == ("hdd", "hdd", "NV") and cell.variant != "heap-cached":
-                index_placement.prepare(trial, lab, memo)
-                cold, _, _ = index_placement.measure(trial, lab, memo, Recorder()).timings
-                at_once[cell.arm], clocks[cell.arm] = cold.proof["outstanding"], cold.parts.clock
-    assert at_once[IoArm.DIRECT] == {"hdd": pytest.approx(1.0, rel=1e-6)}
-    assert at_once[IoArm.ASYNCHRONOUS]["hdd"] > 1.1
-    assert clocks[IoArm.DIRECT] is ClockKind.COUNTED_ONE
-    several = ClockKind.COUNTED_SEVERAL if inputs.counting.several else ClockKind.WAITED
-    assert clocks[IoArm.BUFFERED] is clocks[IoArm.ASYNCHRONOUS] is several
+                index_placement.prepare(trial, testbed, study_state)
+                cold, _, _ = index_placement.measure(trial, testbed, study_state, Recorder()).timings
+                at_once[cell.io_mode], clocks[cell.io_mode] = cold.proof["outstanding"], cold.parts.clock
+    assert at_once[IoMode.DIRECT] == {"hdd": pytest.approx(1.0, rel=1e-6)}
+    assert at_once[IoMode.ASYNCHRONOUS]["hdd"] > 1.1
+    assert clocks[IoMode.DIRECT] is ClockKind.VIRTUAL_ONE
+    several = ClockKind.VIRTUAL_SEVERAL if inputs.counting.several else ClockKind.REAL
+    assert clocks[IoMode.BUFFERED] is clocks[IoMode.ASYNCHRONOUS] is several
 
 
 @pytest.mark.parametrize(("name", "variants"), [("smoke", 2), ("quick", 2 + 2), ("full", 6 + (7 + 2) * 4)])
@@ -167,21 +167,21 @@ def test_the_sweep_decides_what_is_measured_beside_the_published_protocol(name: 
     profile = load_profile(name)
     cells = [trial.cell for trial in index_placement.trials(profile, load_pair("source-m"))]
     others = [cell for cell in cells if cell.variant != "published"]
-    published = Counter(cell.arm for cell in cells if cell.variant == "published")
+    published = Counter(cell.io_mode for cell in cells if cell.variant == "published")
     assert (
         published
         == {
-            "smoke": {IoArm.DIRECT: 12},
-            "quick": {IoArm.DIRECT: 12, IoArm.BUFFERED: 2},
-            "full": {IoArm.DIRECT: 12, IoArm.BUFFERED: 12, IoArm.ASYNCHRONOUS: 2},
+            "smoke": {IoMode.DIRECT: 12},
+            "quick": {IoMode.DIRECT: 12, IoMode.BUFFERED: 2},
+            "full": {IoMode.DIRECT: 12, IoMode.BUFFERED: 12, IoMode.ASYNCHRONOUS: 2},
         }[name]
     )
-    assert {cell.variant for cell in others if cell.arm is IoArm.ASYNCHRONOUS} == ({"bitmap"} if name != "smoke" else set())
+    assert {cell.variant for cell in others if cell.io_mode is IoMode.ASYNCHRONOUS} == ({"bitmap"} if name != "smoke" else set())
     assert len(others) == variants
     assert {cell.table for cell in others} == {"hdd"}
     heap_cached = {cell.start for cell in others if cell.variant == "heap-cached"}
     assert heap_cached == {"smoke": {"NV"}, "quick": {"NV"}, "full": {"FL", "PR", "NV"}}[name]
-    assert not [cell for cell in others if cell.arm is IoArm.BUFFERED and cell.variant.startswith("memory")]
+    assert not [cell for cell in others if cell.io_mode is IoMode.BUFFERED and cell.variant.startswith("memory")]
 
 
 def test_a_pair_without_the_tiers_that_the_study_compares_is_refused() -> None:
@@ -191,6 +191,6 @@ def test_a_pair_without_the_tiers_that_the_study_compares_is_refused() -> None:
 
 
 def test_a_placement_that_counts_differently_is_no_observation() -> None:
-    rows = pl.DataFrame({"block": [0, 0], "operation": ["q", "q"], "result_rows": [1, 2]})
+    rows = pl.DataFrame({"replicate": [0, 0], "operation": ["q", "q"], "result_rows": [1, 2]})
     with pytest.raises(EvidenceError, match=r"'q' gave different numbers of rows on different placements: \[1, 2\]"):
         index_placement.STUDY.check(rows)

@@ -6,31 +6,29 @@ import polars as pl
 import pytest
 
 from kept_smoke import FOLDER
-from tierwise.bench.lab import Lab
 from tierwise.bench.prediction import predicted
-from tierwise.bench.rooms import load_study
 from tierwise.bench.simulation import SimulatedStudy
 from tierwise.bench.study import Study
+from tierwise.bench.study_registry import load_study
+from tierwise.bench.testbed import Testbed
 from tierwise.core import studies
 from tierwise.core.data_sets import whole_rows
 from tierwise.core.host import fingerprint
 from tierwise.core.pairs import load_pair
 from tierwise.core.profiles import Profile
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.workspace import server_account
 from tierwise.timings.manifest import StudyRecord, load_manifest
 from tierwise.timings.parts import read_rows
-from tierwise.timings.replicates import BLOCKS
+from tierwise.timings.replicates import REPLICATES
 from tierwise.timings.schema import Origin, frame
 
 RUN = load_manifest(FOLDER)
 TIMES = ("predicted_s", "devices_s")
 ROWS = read_rows(FOLDER)
-SIMULATED = [
-    record for record in RUN.studies if set(ROWS.filter(study=record.name, pair=record.pair)["substrate"]) == {Substrate.SIMULATED}
-]
+SIMULATED = [record for record in RUN.studies if set(ROWS.filter(study=record.name, pair=record.pair)["evidence"]) == {Evidence.SIMULATED}]
 PREDICTED = [record for record in RUN.studies if record.facts.get("predictions")]
 STALE = "the models, or their inputs, give other results than the kept run has: say so under Method, and scripts/keep_smoke.py"
 
@@ -51,10 +49,10 @@ def test_what_it_simulated_comes_out_again(record: StudyRecord) -> None:
     """The first seed of every trial, row by row: what is counted on any processor, times to the last digit on the one that made it."""
     study, pair = load_study(record.name), load_pair(record.pair)
     assert isinstance(study, SimulatedStudy)
-    frozen = read_rows(FOLDER).filter(study=study.name, pair=pair.name, block=0)
+    frozen = read_rows(FOLDER).filter(study=study.name, pair=pair.name, replicate=0)
     for trial in study.trials(Profile.model_validate(RUN.profile), pair):
         rows = frozen.filter(trial=trial.key).sort("step")
-        origin = Origin(RUN.run_id, study.name, pair.name, Substrate.SIMULATED, trial.arm, trial.key, 0, rows["sequence"][0])
+        origin = Origin(RUN.run_id, study.name, pair.name, Evidence.SIMULATED, trial.io_mode, trial.key, 0, rows["sequence"][0])
         again = frame(origin, list(study.simulate(trial, pair, RUN.seed)))
         assert counts(again) == counts(rows), STALE
         assert again["elapsed_s"].to_list() == pytest.approx(rows["elapsed_s"].to_list(), rel=tolerance(), abs=0), STALE
@@ -68,21 +66,21 @@ def counts(rows: pl.DataFrame) -> dict[str, list[int]]:
 
 @pytest.mark.parametrize("record", PREDICTED, ids=lambda record: record.name)
 def test_what_it_predicted_from_its_traces_comes_out_again(record: StudyRecord, tmp_path: Path) -> None:
-    """Every page sequence of the first block replayed through the device models; those of other blocks went with their data."""
+    """Every page sequence of the first replicate replayed through the device models; those of other replicates went with their data."""
     study = load_study(record.name)
     assert isinstance(study, Study)
     profile = Profile.model_validate(RUN.profile)
     share = next(data.rows / whole_rows("census") for data in RUN.datasets if data.name == "census")
     no_server = Cluster(tmp_path, find_binaries(), server_account())
-    lab = Lab(profile, load_pair(record.pair), RUN.seed, tmp_path, no_server, stretch=1 / share)
-    rows = read_rows(FOLDER).filter(study=study.name, pair=record.pair, block=0)
-    found = predicted(study, study.trials(profile, lab.pair), lab, rows, FOLDER)
+    testbed = Testbed(profile, load_pair(record.pair), RUN.seed, tmp_path, no_server, stretch=1 / share)
+    rows = read_rows(FOLDER).filter(study=study.name, pair=record.pair, replicate=0)
+    found = predicted(study, study.trials(profile, testbed.pair), testbed, rows, FOLDER)
     again, frozen = (
-        {(one["trial"], one["step"]): one | {name: one[name][:1] for name in (BLOCKS, *TIMES)} for one in told}
+        {(one["trial"], one["step"]): one | {name: one[name][:1] for name in (REPLICATES, *TIMES)} for one in told}
         for told in (found, record.facts["predictions"])
     )
     assert again.keys() == frozen.keys(), STALE
     for one, other in ((again[key], frozen[key]) for key in frozen):
-        assert (one["requests"], one["blocks"]) == (other["requests"], other["blocks"]), STALE
+        assert (one["requests"], one["replicates"]) == (other["requests"], other["replicates"]), STALE
         for times in TIMES:
             assert one[times] == pytest.approx(other[times], rel=1e-9), STALE  # sums of floats, in another order at most

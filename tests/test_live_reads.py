@@ -13,8 +13,8 @@ import pytest
 from emulation import need_fuse, new_folder
 from kept_smoke import FOLDER
 from tierwise.analysis.views import open_views
-from tierwise.bench.book import Book
 from tierwise.bench.inputs import Inputs
+from tierwise.bench.run_record import RunRecord
 from tierwise.bench.runs import begin_run, complete
 from tierwise.bench.simulation import simulate_on_pair
 from tierwise.core import memory_group, paths
@@ -25,9 +25,9 @@ from tierwise.core.units import MIB
 from tierwise.report.display import Sentence, Table
 from tierwise.report.run import open_run
 from tierwise.simulate.zipf import WINDOW_PAGES
-from tierwise.studies.ram_or_ssd.measuring.live import open_live
+from tierwise.studies.ram_or_ssd.measuring.live_reads import open_live
 from tierwise.studies.ram_or_ssd.measuring.mapped_reads import PAGE_BYTES, Reading, read_mapped, write_items
-from tierwise.studies.ram_or_ssd.measuring.reader import started_reader
+from tierwise.studies.ram_or_ssd.measuring.reader_process import started_reader
 from tierwise.studies.ram_or_ssd.measuring.trials import ADVICE, HOW_LIVE, HOW_MODEL, LIVE_INTERVALS, NAME, STUDY, LiveCell, trials
 from tierwise.studies.ram_or_ssd.reading import chapter_live as chapter
 from tierwise.tiers.reclaim import discard
@@ -96,7 +96,7 @@ def disk_alone() -> Pair:
     return pair.model_copy(update={"tiers": {"disk": pair.tiers["disk"]}})
 
 
-def test_a_reading_process_that_was_killed_is_told_with_a_remedy(folder: Path) -> None:
+def test_a_reading_process_that_was_killed_is_reported_with_a_remedy(folder: Path) -> None:
     with started_reader() as reader:
         os.kill(reader.pid, signal.SIGKILL)
         with pytest.raises(TierwiseError, match=r"the process that reads mapped files has ended.*Remedy: "):
@@ -106,21 +106,21 @@ def test_a_reading_process_that_was_killed_is_told_with_a_remedy(folder: Path) -
 @needs_group
 def test_a_live_reading_is_cold_and_keeps_to_its_limit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calibrations = {f"{PAIR}/disk": {"random_read_latency_s": 1e-4, "fault_s": 1e-6}}
-    with open_live(disk_alone(), calibrations, work=folder, stretch=1.0, seed=1) as lab:
-        assert lab.calibrations[f"{PAIR}/disk"] == calibrations[f"{PAIR}/disk"]  # taken once
-        assert 1e-8 < lab.calibrations[f"{PAIR}/processor"]["hit_s"] < 1e-4
-        found = lab.observe("disk", reading(Path(), items=16 * 1024, intervals=6), 4 * MIB)
+    with open_live(disk_alone(), calibrations, work=folder, stretch=1.0, seed=1) as testbed:
+        assert testbed.calibrations[f"{PAIR}/disk"] == calibrations[f"{PAIR}/disk"]  # taken once
+        assert 1e-8 < testbed.calibrations[f"{PAIR}/processor"]["hit_s"] < 1e-4
+        found = testbed.observe("disk", reading(Path(), items=16 * 1024, intervals=6), 4 * MIB)
         assert found.proof["resident_pages_at_first"] == 0
         assert 0 < int(found.proof["resident_pages_at_last"]) <= 5 * MIB // PAGE_BYTES
         assert found.samples[-1].major_faults > found.samples[0].major_faults
         reported = found.requests_between(found.samples[0], found.samples[-1])
         assert reported.reads is None
         assert (reported.read_bytes or 0) > 0
-        roomy = lab.observe("disk", reading(Path(), items=16 * 1024, intervals=6), 64 * MIB)
+        roomy = testbed.observe("disk", reading(Path(), items=16 * 1024, intervals=6), 64 * MIB)
         assert int(roomy.proof["resident_pages_at_last"]) > 5 * MIB // PAGE_BYTES  # so it was the limit
         monkeypatch.setattr(memory_group.MemoryGroup, "limit", lambda *_: None)
         with pytest.raises(EvidenceError, match="not limited"):
-            lab.observe("disk", reading(Path(), items=16 * 1024, intervals=6), MIB)
+            testbed.observe("disk", reading(Path(), items=16 * 1024, intervals=6), MIB)
 
 
 @needs_group
@@ -129,15 +129,15 @@ def test_a_run_keeps_live_rows_and_their_models_and_the_chapter_shows_them(
 ) -> None:
     need_fuse()
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
-    profile = load_profile("smoke").model_copy(update={"blocks": 2, "studies": {NAME: {"live": {"scale": SCALE}}}})
+    profile = load_profile("smoke").model_copy(update={"replicates": 2, "studies": {NAME: {"live": {"scale": SCALE}}}})
     gathered = Inputs(profile, (load_pair(PAIR),), None, 1, "18.0")
     run_folder = paths.raw() / begin_run(gathered, fresh=True).run_id
-    simulate_on_pair(STUDY, gathered.pairs[0], gathered, Book(run_folder), folder / "work")
+    simulate_on_pair(STUDY, gathered.pairs[0], gathered, RunRecord(run_folder), folder / "work")
     assert not (folder / "work").exists()
     run_id = complete(run_folder.name).run_id
     with open_views(tmp_path, run_id) as connection:
         found = connection.sql(
-            "select tier, how, substrate, count(*), bool_and(reads_per_s > 0) from ram_or_ssd_live group by all"
+            "select tier, how, evidence, count(*), bool_and(reads_per_s > 0) from ram_or_ssd_live group by all"
         ).fetchall()
         rows = connection.sql("select count(*) from ram_or_ssd_series where how = 'live'").fetchall()
         assert connection.sql("select count(*) from ram_or_ssd").fetchall() == [(0,)]  # no verdict rests on them
@@ -154,14 +154,14 @@ def test_a_run_keeps_live_rows_and_their_models_and_the_chapter_shows_them(
     table = chapter.beside_its_model(shown)
     assert isinstance(table, Table)
     assert [row[1] for row in table.rows] == ["measured", "simulated", "emulated", "simulated", "simulated", "emulated", "simulated"]
-    assert {row[-1] for row in table.rows} == {"\N{EN DASH}"}, "two blocks are no answer"
+    assert {row[-1] for row in table.rows} == {"\N{EN DASH}"}, "two replicates are no answer"
     assert "found 0 pages" in chapter.proved(shown).text
     assert isinstance(chapter.nothing(shown), Sentence)
 
 
 def test_a_flagged_live_run_is_left_out_of_the_means_and_counted(tmp_path: Path) -> None:
     reported = pl.col("cell").str.json_path_match("$.how").eq("live") & pl.col("cell").str.json_path_match("$.tier").eq("hdd")
-    late = reported & (pl.col("block") == pl.col("block").filter(reported).min())
+    late = reported & (pl.col("replicate") == pl.col("replicate").filter(reported).min())
     calm = read_rows(FOLDER).with_columns(flags=pl.lit([], dtype=pl.List(pl.String)))
     noisy = calm.with_columns(
         flags=pl.when(late).then(pl.lit(["overshoot"])).otherwise("flags"),
@@ -176,5 +176,5 @@ def test_a_flagged_live_run_is_left_out_of_the_means_and_counted(tmp_path: Path)
     assert "Of 15 live runs 1 are flagged" in part.caption
     assert "flagged" not in whole.caption
     assert int(whole.rows[2][5].replace(",", "")) > 0
-    assert part.rows[2][5:7] == ["\N{EN DASH}"] * 2, "four blocks are no answer"
+    assert part.rows[2][5:7] == ["\N{EN DASH}"] * 2, "four replicates are no answer"
     assert [row for number, row in enumerate(part.rows) if not 2 <= number <= 4] == [*whole.rows[:2], *whole.rows[5:]]

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from rows import STARTED, make_run
-from tierwise.analysis.between import load_between, spreads_of
+from tierwise.analysis.between_runs import load_between, spreads_of
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.runs import newest_run
 from tierwise.analysis.statistics import RANDOM_FROM, Scope, geometric_estimate
@@ -16,14 +16,14 @@ from tierwise.analysis.views import open_views
 from tierwise.core.errors import InputError
 from tierwise.timings.manifest import Fingerprint, load_manifest
 from tierwise.timings.merging import merge_runs
-from tierwise.timings.parts import read_rows, without_checks
-from tierwise.timings.replicates import RUN_BLOCKS
-from tierwise.timings.traces import TraceKey
+from tierwise.timings.parts import read_rows, without_real_time_rows
+from tierwise.timings.replicates import RUN_REPLICATES
+from tierwise.timings.traces import TrialKey
 from tierwise.timings.transactions import TRANSACTIONS, read_transactions, write_transactions
 
 STUDY = "index_placement"
-KEY = TraceKey(STUDY, "source-m", "index=hdd/start=FL/table=hdd")
-BLOCKS = 5
+KEY = TrialKey(STUDY, "source-m", "index=hdd/start=FL/table=hdd")
+REPLICATES = 5
 
 
 def runs(raw: Path, *seeds: int, code: str = "c") -> list[Path]:
@@ -39,40 +39,42 @@ def runs(raw: Path, *seeds: int, code: str = "c") -> list[Path]:
     return found
 
 
-def test_a_merged_run_has_every_row_and_of_each_run_its_own_blocks(tmp_path: Path) -> None:
+def test_a_merged_run_has_every_row_and_of_each_run_its_own_replicates(tmp_path: Path) -> None:
     found = runs(tmp_path, 1, 2, 3)
     merged = merge_runs(found, tmp_path)
     rows = read_rows(tmp_path / merged.run_id)
     assert rows.height == sum(read_rows(one).height for one in found)
-    assert sorted(rows["block"].unique()) == [number * RUN_BLOCKS + block for number in range(3) for block in range(BLOCKS)]
+    assert sorted(rows["replicate"].unique()) == [
+        number * RUN_REPLICATES + replicate for number in range(3) for replicate in range(REPLICATES)
+    ]
     assert [(one.run_id, one.seed) for one in merged.merged] == [(one.name, seed) for seed, one in enumerate(found, start=1)]
-    assert [one.blocks for one in merged.studies] == [3 * BLOCKS]
+    assert [one.replicates for one in merged.studies] == [3 * REPLICATES]
     assert newest_run(tmp_path) == merged.run_id, "commands that name no run take it"
 
 
-def test_what_pairs_times_by_block_reads_it_as_any_run(tmp_path: Path) -> None:
+def test_what_pairs_times_by_replicate_reads_it_as_any_run(tmp_path: Path) -> None:
     merged = merge_runs(runs(tmp_path, 1, 2, 3), tmp_path)
     found = open_views(tmp_path, merged.run_id).execute(
-        f"select block, ratio from {STUDY} where cache = 'cold' and state = 'NV' and not flagged order by block"
+        f"select replicate, ratio from {STUDY} where cache = 'cold' and state = 'NV' and not flagged order by replicate"
     )
     ratios = dict(found.fetchall())
-    assert len(ratios) == 3 * BLOCKS
+    assert len(ratios) == 3 * REPLICATES
     estimate = geometric_estimate(ratios)
     assert estimate.runs == 3
     assert estimate.value == pytest.approx(0.9 * 1.1, rel=0.01)
     low, high = estimate.interval or (0.0, 0.0)
     assert low < 0.85, "a tenth between runs is in the interval"
     assert high > 1.15
-    assert geometric_estimate(list(ratios.values())).interval != (low, high), "as blocks of one run they would seem much surer"
+    assert geometric_estimate(list(ratios.values())).interval != (low, high), "as replicates of one run they would seem much surer"
 
 
-def test_transactions_of_every_run_are_found_under_the_numbers_of_their_blocks(tmp_path: Path) -> None:
+def test_transactions_of_every_run_are_found_under_the_numbers_of_their_replicates(tmp_path: Path) -> None:
     found = runs(tmp_path, 1, 2)
     for number, one in enumerate(found):
         rows = pl.DataFrame({"client": [number], "ended_s": [1.0], "latency_s": [0.5]}, schema=TRANSACTIONS)
         write_transactions(one, KEY, 4, rows)
     merged = tmp_path / merge_runs(found, tmp_path).run_id
-    assert [read_transactions(merged, KEY, block)["client"][0] for block in (4, RUN_BLOCKS + 4)] == [0, 1]
+    assert [read_transactions(merged, KEY, replicate)["client"][0] for replicate in (4, RUN_REPLICATES + 4)] == [0, 1]
 
 
 def test_what_was_simulated_by_seed_is_joined_and_what_rows_tell_is_found_in_all(tmp_path: Path) -> None:
@@ -80,7 +82,7 @@ def test_what_was_simulated_by_seed_is_joined_and_what_rows_tell_is_found_in_all
     for number, one in enumerate(found):
         manifest = load_manifest(one)
         points = [
-            {"memory": memory, "substrate": "simulated", "blocks": [0, 1], "tps": {"hdd": [memory + number, memory + number + 0.5]}}
+            {"memory": memory, "evidence": "simulated", "replicates": [0, 1], "tps": {"hdd": [memory + number, memory + number + 0.5]}}
             for memory in (1.0, 2.0)
         ]
         (record,) = manifest.studies
@@ -88,10 +90,10 @@ def test_what_was_simulated_by_seed_is_joined_and_what_rows_tell_is_found_in_all
         manifest.model_copy(update={"studies": (told,)}).save(one)
     merged = merge_runs(found, tmp_path, lambda study, rows: {"rows": rows.height} if study == STUDY else {})
     (facts,) = (record.facts for record in merged.studies)
-    assert [one["blocks"] for one in facts["map"]] == [[0, 1, RUN_BLOCKS, RUN_BLOCKS + 1]] * 2
+    assert [one["replicates"] for one in facts["map"]] == [[0, 1, RUN_REPLICATES, RUN_REPLICATES + 1]] * 2
     assert [one["tps"]["hdd"] for one in facts["map"]] == [[1.0, 1.5, 2.0, 2.5], [2.0, 2.5, 3.0, 3.5]]
     assert facts["size_bytes"] == {"t": 8192}, "of its data, the first run's"
-    assert facts["rows"] == sum(without_checks(read_rows(one)).height for one in found)
+    assert facts["rows"] == sum(without_real_time_rows(read_rows(one)).height for one in found)
     assert load_manifest(tmp_path / merged.run_id).studies[0].facts == facts
 
 
@@ -117,14 +119,18 @@ def test_runs_that_are_no_replicates_are_refused_and_nothing_is_written(tmp_path
 @pytest.mark.parametrize("between", [0.0, 1.0, 4.0])
 @pytest.mark.parametrize("number", [1, 3, 5, 10])
 def test_intervals_cover_what_they_speak_of(number: int, between: float) -> None:
-    """Simulated truth: runs whose means vary by `between` times as much as their blocks; of one run, its own mean is spoken of."""
+    """Simulated truth: runs whose means vary by `between` times as much as their replicates; of one run, its own mean is spoken of."""
     draw = np.random.default_rng(round(100 * number + between))
     covered, truths = 0, 2000
     for _ in range(truths):
         means = draw.normal(0.0, np.sqrt(between) * 0.05, number)
-        logs = draw.normal(means[:, None], 0.05, (number, BLOCKS))
+        logs = draw.normal(means[:, None], 0.05, (number, REPLICATES))
         estimate = geometric_estimate(
-            {run * RUN_BLOCKS + block: float(np.exp(logs[run, block])) for run in range(number) for block in range(BLOCKS)}
+            {
+                run * RUN_REPLICATES + replicate: float(np.exp(logs[run, replicate]))
+                for run in range(number)
+                for replicate in range(REPLICATES)
+            }
         )
         low, high = estimate.interval or (0.0, 0.0)
         truth = 0.0 if estimate.scope is Scope.RUNS else means.mean()
@@ -136,14 +142,16 @@ def test_intervals_cover_what_they_speak_of(number: int, between: float) -> None
 
 def test_an_estimate_says_what_it_speaks_of() -> None:
     found = [
-        geometric_estimate({run * RUN_BLOCKS + block: 1.0 + block / 100 for run in range(runs_) for block in range(BLOCKS)})
+        geometric_estimate(
+            {run * RUN_REPLICATES + replicate: 1.0 + replicate / 100 for run in range(runs_) for replicate in range(REPLICATES)}
+        )
         for runs_ in (1, 2, RANDOM_FROM)
     ]
     assert [one.scope for one in found] == [Scope.THIS_RUN, Scope.THESE_RUNS, Scope.RUNS]
     assert [one.runs for one in found] == [1, 2, RANDOM_FROM]
 
 
-def test_how_far_runs_lie_apart_is_told_of_the_claims_that_a_referee_asked_about() -> None:
+def test_how_far_runs_lie_apart_is_reported_of_the_claims_that_a_referee_requested_about() -> None:
     """The table that ships is of three runs at least, and what it tells of is a claim's case."""
     known = load_between()
     claims = {claim.id: claim for claim in load_claims().claims}

@@ -18,7 +18,7 @@ from tierwise.analysis.rules import Verdict
 from tierwise.cli import app
 from tierwise.core.errors import InputError
 from tierwise.core.units import GIB, MIB, PAGE_BYTES
-from tierwise.core.words import Substrate, Way
+from tierwise.core.vocabulary import Evidence, Way
 from tierwise.devices.model import build
 from tierwise.devices.spec import load_device
 
@@ -35,10 +35,10 @@ def plan(
     slow: Mapping[int, float],
     fast: Mapping[int, float],
     jobs: int = 1,
-    job: Substrate = Substrate.SIMULATED,
+    job: Evidence = Evidence.SIMULATED,
 ) -> MovePlan:
     """Return a move whose way there and way back take as long."""
-    half = Times({block: time_s / 2 for block, time_s in move.items()}, Substrate.SIMULATED)
+    half = Times({replicate: time_s / 2 for replicate, time_s in move.items()}, Evidence.SIMULATED)
     return plan_move(
         {"t": MIB}, devices=("disk", "flash"), there=half, back=half, slow_job=Times(slow, job), fast_job=Times(fast, job), jobs=jobs
     )
@@ -109,7 +109,7 @@ def test_the_break_even_is_the_move_over_what_a_job_saves() -> None:
     [(5.0, 1, Verdict.CONFIRMED), (30.0, 1, Verdict.CONTRADICTED), (30.0, 3, Verdict.CONFIRMED), (15.0, 1, Verdict.UNDECIDED)],
 )
 def test_the_verdict_holds_the_whole_interval_against_the_jobs(move_s: float, jobs: int, verdict: Verdict) -> None:
-    slow = {block: 20.0 + block / 10 - 0.2 for block in range(5)}
+    slow = {replicate: 20.0 + replicate / 10 - 0.2 for replicate in range(5)}
     found = plan(move=dict.fromkeys(range(5), move_s), slow=slow, fast=dict.fromkeys(range(5), 5.0), jobs=jobs)
     assert found.pays is verdict
     assert found.pairs == 5
@@ -127,23 +127,23 @@ def test_where_a_job_saves_nothing_the_move_never_pays() -> None:
     assert (some.break_even_jobs, some.pays, some.reason) == (None, Verdict.UNDECIDED, "a job saves nothing in some repeat")
 
 
-def test_times_of_two_substrates_give_an_interval_and_no_verdict() -> None:
-    slow = {block: 20.0 + block / 10 for block in range(5)}
-    found = plan(move={0: 10.0}, slow=slow, fast=dict.fromkeys(range(5), 5.0), job=Substrate.EMULATED)
+def test_times_of_two_kinds_of_evidence_give_an_interval_and_no_verdict() -> None:
+    slow = {replicate: 20.0 + replicate / 10 for replicate in range(5)}
+    found = plan(move={0: 10.0}, slow=slow, fast=dict.fromkeys(range(5), 5.0), job=Evidence.EMULATED)
     assert found.pays is Verdict.MIXED
     assert found.low is not None
 
 
 def test_what_slowed_tiers_took_is_not_held_against_copies_of_tiers_as_they_are(tmp_path: Path) -> None:
     found = move_of(read_workload(transactions_run(tmp_path, slowdown=8.0).parent))
-    assert found.job_substrate is Substrate.SIMULATED
+    assert found.job_evidence is Evidence.SIMULATED
     assert any("the run's tiers were slowed" in remark for remark in found.remarks)
 
 
 def test_measured_placements_are_taken_where_the_run_has_them(counts: Path) -> None:
     workload = read_workload(counts.parent)
     both, index = move_of(workload), move_of(workload, ["pob"])
-    assert (both.job_substrate, both.move_substrate, both.pairs) == (Substrate.EMULATED, Substrate.SIMULATED, 5)
+    assert (both.job_evidence, both.move_evidence, both.pairs) == (Evidence.EMULATED, Evidence.SIMULATED, 5)
     assert both.pays is Verdict.MIXED
     measured = [workload.measured[name].estimate.value for name in ("all hdd", "indexes ssd")]
     assert [index.slow_job_s, index.fast_job_s] == pytest.approx(measured)
@@ -162,7 +162,7 @@ def test_a_survey_s_detections_are_moved_for_joins(tmp_path: Path, monkeypatch: 
 def test_what_was_not_measured_is_predicted_and_then_has_a_verdict(counts: Path) -> None:
     workload = read_workload(counts.parent)
     for found in (move_of(workload, ["census"]), move_of(workload, predict=True), move_of(workload, devices={"ssd": "intel-s3700"})):
-        assert found.job_substrate is Substrate.SIMULATED
+        assert found.job_evidence is Evidence.SIMULATED
         assert found.pays in {Verdict.CONFIRMED, Verdict.CONTRADICTED, Verdict.UNDECIDED}
         assert found.pairs == 5
         assert any("predicted" in remark for remark in found.remarks)
@@ -181,7 +181,7 @@ def test_without_a_run_sizes_devices_and_a_job_s_times_are_given() -> None:
     found = requested(*GIVEN)
     assert found["relations"] == {"data": GIB}
     assert found["break_even_jobs"] == pytest.approx((found["there_s"] + found["back_s"]) / 90, rel=0.01)
-    assert found["pays"] == "no verdict: mixed substrates"
+    assert found["pays"] == "no verdict: mixed kinds of evidence"
 
 
 @pytest.mark.parametrize(

@@ -26,9 +26,9 @@ from tierwise.bench.runs import begin_run, look_ahead
 from tierwise.core import paths, studies
 from tierwise.core.errors import InputError
 from tierwise.core.pairs import load_pair
-from tierwise.core.words import IoArm
+from tierwise.core.vocabulary import IoMode
 from tierwise.report.chapters import answer
-from tierwise.report.chapters.conclusion_evidence import gather
+from tierwise.report.chapters.conclusion_rows import gather
 from tierwise.report.display import Figure
 from tierwise.report.run import Run, open_run
 from tierwise.studies.wal_placement.reading.chapter import PAIR as WAL_PAIR
@@ -69,7 +69,7 @@ def test_a_notebook_imports_no_other_study_and_a_chapter_nothing_that_measures(p
     used = {module[2] for module in modules if module[:2] == ["tierwise", "studies"]}
     if name in studies.names() or name == "toy_x":
         assert used <= {name}
-    assert len(used) <= 1, "a chapter of several studies finds them by `report.rooms`"
+    assert len(used) <= 1, "a chapter of several studies finds them by `report.study_registry`"
     measuring = {"bench", "datasets", "measuring", "plan", "postgres", "recorders", "tiers"}
     if kind in {"show", "explore"}:
         assert not [module for module in modules if module[0] == "tierwise" and measuring & set(module)]
@@ -125,9 +125,7 @@ def test_the_frames_of_exploring_come_to_the_finding_and_mix_no_cached_rows_with
     left = sorted(gain.estimate.value for one in every for gain in one.gains if gain.estimate.value)
     assert sorted(names["means"]["left"]) == pytest.approx(left)
     assert set(names["compared"]["cache"]) == {"cold"}
-    caches = (
-        "select distinct cache from timings semi join index_placement_heat using (pair, trial, block, step) where study = 'index_placement'"
-    )
+    caches = "select distinct cache from timings semi join index_placement_heat using (pair, trial, replicate, step) where study = 'index_placement'"
     assert kept.query(caches)["cache"].to_list() == ["cold"]
 
 
@@ -142,7 +140,7 @@ CHANGES: Final[tuple[tuple[str, dict[str, Any], set[str]], ...]] = (
     ("summary", {"SOURCE": "M"}, {"fig-verdicts"}),
     ("index_placement", {"DEVICES": {"hdd": "exos-x24-24tb"}}, {"fig-placements", "fig-times", "fig-ratios", "fig-variant-reads"}),
     ("index_placement", {"CACHE": "hot"}, {"fig-placements"}),
-    ("pgbench_placement", {"BLOCK": 2}, {"fig-pgbench-timeline"}),
+    ("pgbench_placement", {"REPLICATE": 2}, {"fig-pgbench-timeline"}),
     ("pgbench_placement", {"CLIENTS": 1}, {"fig-pgbench-rates", "fig-pgbench-gains"}),
     ("pgbench_placement", {"SCRIPT": "simple-update"}, {"fig-pgbench-rates", "fig-pgbench-gains"}),
     ("pgbench_placement", {"MEMORY": 0.5}, {"fig-pgbench-rates", "fig-pgbench-gains"}),
@@ -195,7 +193,10 @@ def charted(chapter: str, parameters: dict[str, Any], kept: Run, tmp_path: Path,
         rows, pair = wal_rows(), WAL_PAIR
     elif parameters.keys() & OTHER_LOADS and chapter == "pgbench_placement":
         other = {name.lower(): value for name, value in parameters.items()}
-        rows, pair = pl.concat(pgbench_rows(tps, mix=mix, arm=IoArm.BUFFERED) for tps, mix in ((LARGE, {}), (SMALL, other))), "source-v"
+        rows, pair = (
+            pl.concat(pgbench_rows(tps, mix=mix, io_mode=IoMode.BUFFERED) for tps, mix in ((LARGE, {}), (SMALL, other))),
+            "source-v",
+        )
     else:
         return kept
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))

@@ -1,4 +1,4 @@
-"""An account without any right: doctor's word for it, and cells of a study measured on real mounts, its own server and a counted clock."""
+"""An account without any right: doctor's word for it, and cells of a study measured on real mounts, its own server and a virtual clock."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ import pytest
 from emulation import need_fuse, new_folder
 from test_emulated_life import AS_NOBODY, NOBODY, python_for_nobody
 from tierwise.core.paths import home
-from tierwise.core.words import ClockKind
+from tierwise.core.vocabulary import ClockKind
 from tierwise.tiers.mounting import DEVICE
 from tierwise.timings.parts import rows_so_far
 
@@ -65,6 +65,6 @@ def test_an_ordinary_user_measures(place: Path) -> None:
     said(place, "run", "index_placement", "--profile", "smoke", "--trials", TRIALS, "--yes")
     (folder,) = [path for path in (place / "checkout" / "data" / "raw").iterdir() if (path / "manifest.json").is_file()]
     rows = rows_so_far(folder)
-    assert set(rows["substrate"]) == {"emulated"}
-    assert ClockKind.COUNTED_ONE in set(rows["clock"])
+    assert set(rows["evidence"]) == {"emulated"}
+    assert ClockKind.VIRTUAL_ONE in set(rows["clock"])
     assert all(path.stat().st_uid == NOBODY for path in place.rglob("*"))

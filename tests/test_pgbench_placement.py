@@ -14,16 +14,16 @@ from tierwise.core import memory_group, paths
 from tierwise.core.errors import EvidenceError, InputError
 from tierwise.core.pairs import load_pair
 from tierwise.core.profiles import Profile, load_profile
-from tierwise.core.words import IoArm
+from tierwise.core.vocabulary import IoMode
 from tierwise.studies.pgbench_placement.measuring import trials as pgbench_placement
-from tierwise.timings.parts import read_rows, without_checks
-from tierwise.timings.traces import TraceKey
+from tierwise.timings.parts import read_rows, without_real_time_rows
+from tierwise.timings.traces import TrialKey
 from tierwise.timings.transactions import read_transactions
 
 needs_fuse = pytest.mark.skipif(not os.access("/dev/fuse", os.R_OK | os.W_OK), reason="no FUSE here: nothing can be emulated")
 
 TINY = {
-    "blocks": 1,
+    "replicates": 1,
     "scale": 2,
     "window_s": {"hdd": 1.0, "ssd": 1.0},
     "warm_s": 0.3,
@@ -48,7 +48,7 @@ def with_grid(profile: Profile, **changes: object) -> Profile:
 
 
 @needs_fuse
-@pytest.mark.alone  # a counted clock stands for a second of real time at most
+@pytest.mark.alone  # a virtual clock stands for a second of real time at most
 def test_a_window_tells_its_transactions_and_whose_io_they_were(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIERWISE_WORK", str(workspace))
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
@@ -57,15 +57,15 @@ def test_a_window_tells_its_transactions_and_whose_io_they_were(workspace: Path,
     run = begin_run(inputs, fresh=True)
     measure_study("pgbench_placement", inputs, paths.raw() / run.run_id)
     manifest = complete(run.run_id)
-    rows = without_checks(read_rows(paths.raw() / run.run_id))
+    rows = without_real_time_rows(read_rows(paths.raw() / run.run_id))
 
     assert [json.loads(cell)["phase"] for cell in rows["cell"]] == ["before", "checkpoint", "after"]
     gaps = rows.select(pl.col("started_at").diff().dt.total_microseconds() / 1e6 - pl.col("elapsed_s").shift(1)).to_series().drop_nulls()
-    assert gaps.is_between(-0.001, 0.05).all(), "a counted clock stands between the phases"
+    assert gaps.is_between(-0.001, 0.05).all(), "a virtual clock stands between the phases"
     proofs = [json.loads(proof) for proof in rows["proof"]]
     assert [proof["server"].get("checkpointer", {}).get("num_done", 0) for proof in proofs] == [0, 1, 0]
     assert rows["result_rows"].sum() > 0
-    key = TraceKey("pgbench_placement", "source-v", rows["trial"][0])
+    key = TrialKey("pgbench_placement", "source-v", rows["trial"][0])
     assert read_transactions(paths.raw() / run.run_id, key, 0).height >= rows["result_rows"].sum()
 
     files = {relation: {io["tier"] for proof in proofs if (io := proof["files"].get(relation))} for relation in proofs[1]["files"]}
@@ -81,13 +81,13 @@ def test_a_window_tells_its_transactions_and_whose_io_they_were(workspace: Path,
     assert 0.1 < sizes["pgbench_accounts_pkey"] / sum(sizes.values()) < 0.2
     assert set(facts["io_by_relation"]) == set(rows["trial"])
     plain, skewed = facts["flip_map"]
-    assert plain["substrate"] == "simulated"
+    assert plain["evidence"] == "simulated"
     assert 0.9 < plain["index_to_memory"] < 1.1
     assert plain["tps"]["all_ssd"][0] > plain["tps"]["all_hdd"][0] > 0
     assert set(plain["tps"]) == {"all_hdd", "index_ssd", "table_ssd", "all_ssd", "dm_cache", "l2arc"}
     assert set(skewed["tps"]) - set(plain["tps"]) == {"heat", "hot_ssd"}
     one, eight = facts["left_open"]
-    assert (one["clients"], eight["clients"], one["blocks"]) == (1, 8, [0, 1])
+    assert (one["clients"], eight["clients"], one["replicates"]) == (1, 8, [0, 1])
     assert all(more > less > 0 for more, less in zip(eight["tps"]["all_hdd"], one["tps"]["all_hdd"], strict=True)), "disks reorder requests"
     assert all(ssd > hdd for ssd, hdd in zip(one["tps"]["index_ssd"], one["tps"]["all_hdd"], strict=True))
     assert [(one["scale"], one["published_scale"]) for one in facts["by_scale"]] == [(2, 3000), (4, 3000), (6, 3000)]
@@ -123,17 +123,17 @@ def test_without_fuse_nothing_is_measured() -> None:
 
 def test_a_server_without_direct_io_is_measured_buffered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory_group, "obstacle", lambda: None)
-    profile = with_grid(load_profile("smoke")).model_copy(update={"arms": (IoArm.BUFFERED,)})
-    assert {trial.arm for trial in pgbench_placement.trials(profile, load_pair("source-v"))} == {IoArm.BUFFERED}
+    profile = with_grid(load_profile("smoke")).model_copy(update={"io_modes": (IoMode.BUFFERED,)})
+    assert {trial.io_mode for trial in pgbench_placement.trials(profile, load_pair("source-v"))} == {IoMode.BUFFERED}
 
 
-def test_a_page_cache_without_a_limit_is_no_arm(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_cache_without_a_limit_is_no_io_mode(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory_group, "obstacle", lambda: "not permitted")
     assert pgbench_placement.trials(load_profile("full"), load_pair("source-v"))
-    assert {trial.arm for trial in pgbench_placement.trials(load_profile("full"), load_pair("source-v"))} == {IoArm.DIRECT}
+    assert {trial.io_mode for trial in pgbench_placement.trials(load_profile("full"), load_pair("source-v"))} == {IoMode.DIRECT}
 
 
 def test_a_window_without_a_transaction_is_no_observation() -> None:
-    rows = pl.DataFrame({"pair": ["p"], "trial": ["t"], "block": [0], "result_rows": [0], "cell": ['{"phase": "checkpoint"}']})
+    rows = pl.DataFrame({"pair": ["p"], "trial": ["t"], "replicate": [0], "result_rows": [0], "cell": ['{"phase": "checkpoint"}']})
     with pytest.raises(EvidenceError, match="no transaction ended in the window"):
         pgbench_placement.check(rows)

@@ -10,7 +10,7 @@ import pytest
 
 from conftest import empty
 from tierwise.core import memory_group
-from tierwise.core.words import Layout
+from tierwise.core.vocabulary import Layout
 from tierwise.postgres import pgbench
 from tierwise.postgres.activity import activity_between, read_activity
 from tierwise.postgres.cluster import Cluster
@@ -111,7 +111,7 @@ def test_the_first_partition_lies_apart_and_every_relation_is_known(filled: Clus
     assert known == [(4 + 3 + 4 + 2,)]
 
 
-def test_an_aged_table_has_room_for_updates_in_its_blocks(filled: Cluster) -> None:
+def test_an_aged_table_has_space_for_updates_in_its_blocks(filled: Cluster) -> None:
     with filled.connect() as conn:
         pgbench.age(conn)
         (full,) = conn.execute("SELECT pg_relation_size('pgbench_accounts')").fetchall()[0]

@@ -9,12 +9,12 @@ import pytest
 
 from pgbench_rows import LARGE, SMALL, pgbench_rows
 from rows import save_run
+from tierwise.analysis.causes import Cause
 from tierwise.analysis.judging import ClaimVerdict
-from tierwise.analysis.open_claims import Cause
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.views import open_views
-from tierwise.core.words import IoArm, Substrate
-from tierwise.report.rooms import judge_all
+from tierwise.core.vocabulary import Evidence, IoMode
+from tierwise.report.study_registry import judge_all
 from tierwise.timings.manifest import StudyRecord, load_manifest
 
 
@@ -23,7 +23,7 @@ def judged(raw: Path, *rows: pl.DataFrame) -> dict[str, ClaimVerdict]:
     return {claim.id: claim for claim in judge_all(raw, run.name) if claim.source == "V"}
 
 
-def test_ratios_are_to_everything_on_hdd_in_the_same_block(tmp_path: Path) -> None:
+def test_ratios_are_to_everything_on_hdd_in_the_same_replicate(tmp_path: Path) -> None:
     found = judged(tmp_path, pgbench_rows({**LARGE, "index_ssd": 580.0}))
     assert found["V1"].verdict is Verdict.CONFIRMED
     assert found["V1"].estimate is not None
@@ -41,13 +41,13 @@ def open_map(raw: Path, *gains: float, seeds: int = 5) -> ClaimVerdict:
         {
             "memory": 1.0,
             "clients": clients,
-            "blocks": list(range(seeds)),
+            "replicates": list(range(seeds)),
             "tps": {"all_hdd": [100.0] * seeds, "index_ssd": [100 * gain * 1.001**seed for seed in range(seeds)]},
         }
         for clients, gain in enumerate(gains, start=1)
     ]
     record = StudyRecord(
-        name="pgbench_placement", pair="source-v", trials=(), blocks=5, settings={}, server_version="18.6", facts={"left_open": facts}
+        name="pgbench_placement", pair="source-v", trials=(), replicates=5, settings={}, server_version="18.6", facts={"left_open": facts}
     )
     load_manifest(folder).model_copy(update={"studies": (record,)}).save(folder)
     return next(claim for claim in judge_all(raw, folder.name) if claim.id == "V1")
@@ -57,7 +57,7 @@ def test_a_verdict_holds_for_all_that_the_text_leaves_open_or_for_nothing(tmp_pa
     everywhere = open_map(tmp_path / "a", 1.42, 1.45)
     assert everywhere.verdict is Verdict.CONFIRMED
     assert everywhere.open_map is not None
-    assert (everywhere.open_map.share, everywhere.open_map.substrate) == ((1.0, 1.0), Substrate.SIMULATED)
+    assert (everywhere.open_map.share, everywhere.open_map.evidence) == ((1.0, 1.0), Evidence.SIMULATED)
     somewhere = open_map(tmp_path / "b", 1.42, 1.498, 2.0, 1.1)  # inside, at a bound, outside on either side
     assert (somewhere.verdict, somewhere.cause) == (Verdict.UNDECIDED, Cause.LEFT_OPEN)
     assert somewhere.reason.endswith("1 to 2 of 4 simulated settings agree (memory, clients)")
@@ -98,7 +98,7 @@ def test_a_clock_that_went_on_for_longer_than_its_requests_took_withholds_what_i
 
 
 def test_io_is_reported_by_relation_and_phase(tmp_path: Path) -> None:
-    save_run(tmp_path, pgbench_rows(LARGE, blocks=1))
+    save_run(tmp_path, pgbench_rows(LARGE, replicates=1))
     with open_views(tmp_path) as connection:
         rows = connection.execute(
             "select relation, hits, reads, pages_read, requests_read, sequential_reads, requests_written from pgbench_placement_relations "
@@ -124,12 +124,12 @@ def without_files(rows: pl.DataFrame) -> pl.DataFrame:
 @pytest.mark.parametrize(
     ("made", "table", "index"),
     [
-        (lambda: pgbench_rows(LARGE, blocks=1, reported=False), 80, 10),  # the server's counts came late
-        (lambda: pgbench_rows(LARGE, blocks=1, reported=False, arm=IoArm.BUFFERED), 0, 0),
-        (lambda: pgbench_rows(LARGE, blocks=1, arm=IoArm.BUFFERED), 80, 10),
-        (lambda: without_log(pgbench_rows(LARGE, blocks=1, reported=False)), 0, 0),
-        (lambda: without_log(pgbench_rows(LARGE, blocks=1)), 80, 10),
-        (lambda: without_files(pgbench_rows(LARGE, blocks=1)), 0, 0),  # reported late, of what was before
+        (lambda: pgbench_rows(LARGE, replicates=1, reported=False), 80, 10),  # the server's counts came late
+        (lambda: pgbench_rows(LARGE, replicates=1, reported=False, io_mode=IoMode.BUFFERED), 0, 0),
+        (lambda: pgbench_rows(LARGE, replicates=1, io_mode=IoMode.BUFFERED), 80, 10),
+        (lambda: without_log(pgbench_rows(LARGE, replicates=1, reported=False)), 0, 0),
+        (lambda: without_log(pgbench_rows(LARGE, replicates=1)), 80, 10),
+        (lambda: without_files(pgbench_rows(LARGE, replicates=1)), 0, 0),  # reported late, of what was before
     ],
 )
 def test_pages_read_are_the_log_s_past_the_page_cache(made: Callable[[], pl.DataFrame], table: int, index: int, tmp_path: Path) -> None:

@@ -16,11 +16,11 @@ from smoke_run import MEASURED
 from support import shared
 from tierwise.analysis.rules import Verdict
 from tierwise.core import paths
-from tierwise.core.words import Substrate
-from tierwise.report.rooms import judge_all
+from tierwise.core.vocabulary import Evidence
 from tierwise.report.site import PDFS
+from tierwise.report.study_registry import judge_all
 from tierwise.timings.manifest import Manifest
-from tierwise.timings.parts import done_parts, read_rows, without_checks
+from tierwise.timings.parts import done_parts, read_rows, without_real_time_rows
 
 pytestmark = pytest.mark.skipif(
     not os.access("/dev/fuse", os.R_OK | os.W_OK), reason="no FUSE here: /dev/fuse cannot be opened, nothing can be emulated"
@@ -34,7 +34,7 @@ def rows(smoke_home: Home, smoke: Manifest) -> pl.DataFrame:
 
 def census_rows(home: Home, run: Manifest) -> pl.DataFrame:
     """Return the rows of the census study, the one that is measured."""
-    return without_checks(read_rows(home.folder / "raw" / run.run_id)).filter(study="index_placement")
+    return without_real_time_rows(read_rows(home.folder / "raw" / run.run_id)).filter(study="index_placement")
 
 
 @pytest.mark.soak
@@ -48,11 +48,11 @@ def test_the_same_command_completes_the_killed_run_and_starts_no_other(killed_ho
     assert completed.status == "complete"
 
 
-def test_every_trial_is_there_once_in_every_block(smoke: Manifest, rows: pl.DataFrame) -> None:
+def test_every_trial_is_there_once_in_every_replicate(smoke: Manifest, rows: pl.DataFrame) -> None:
     (study,) = [study for study in smoke.studies if study.name == "index_placement"]
     assert len(study.trials) == 14, "the published protocol, and the heap cached for one state"
-    expected = {(trial, block, step) for trial in study.trials for block in range(study.blocks) for step in range(3)}
-    assert sorted(rows.select("trial", "block", "step").rows()) == sorted(expected)
+    expected = {(trial, replicate, step) for trial in study.trials for replicate in range(study.replicates) for step in range(3)}
+    assert sorted(rows.select("trial", "replicate", "step").rows()) == sorted(expected)
 
 
 def test_every_cold_row_was_proved_cold(rows: pl.DataFrame) -> None:
@@ -82,20 +82,21 @@ def test_the_server_and_the_emulator_count_the_same_reads(rows: pl.DataFrame) ->
 def test_an_emulated_disk_takes_its_time(rows: pl.DataFrame) -> None:
     """The sum of the model's service times is in the measured time: cold on hdd costs what its reads cost."""
     cold = rows.filter((pl.col("cache") == "cold") & pl.col("trial").str.contains("index=hdd") & pl.col("trial").str.contains("table=hdd"))
-    assert len(cold) == 4 * 5, "three first states, and one with the heap cached, in five blocks"
+    assert len(cold) == 4 * 5, "three first states, and one with the heap cached, in five replicates"
     for elapsed_s, tiers in cold.select("elapsed_s", "tier_io").iter_rows():
         assert elapsed_s > sum(tier["intended_s"] for tier in tiers)
 
 
 def test_its_emulated_reads_are_those_of_the_kept_run_and_take_as_long(rows: pl.DataFrame) -> None:
-    """Reads are plans and pages, of each block's data: equal, block by block. What the disks ask for them hangs on where the platters
+    """Reads are plans and pages, of each replicate's data: equal, replicate by replicate. What the disks ask for them hangs on where the
+    platters
     stand: within a factor.
 
     A cell's median is of five executions, of which a few reads on disk make most; runs on one machine were up to 1.4 apart. Hosts that take
     four times as long between reads find the platters elsewhere, not slower. So 2 for a cell, and 1.3 for the mean of all. Elapsed times
     hold the host's own and are not compared.
     """
-    here, there = (emulated(one) for one in (rows, without_checks(read_rows(FOLDER)).filter(study="index_placement")))
+    here, there = (emulated(one) for one in (rows, without_real_time_rows(read_rows(FOLDER)).filter(study="index_placement")))
     assert here.keys() == there.keys()
     assert {cell: reads for cell, (reads, _) in here.items()} == {cell: reads for cell, (reads, _) in there.items()}
     busy = {cell for cell, (reads, _) in here.items() if min(one["hdd"] for one in reads.values()) >= 10}
@@ -106,10 +107,12 @@ def test_its_emulated_reads_are_those_of_the_kept_run_and_take_as_long(rows: pl.
 
 
 def emulated(rows: pl.DataFrame) -> dict[tuple[str, str], tuple[dict[int, dict[str, int]], float]]:
-    """Return trial, cache -> each tier's reads by block, and the median of the time that the models ask for, where anything is read."""
+    """Return trial, cache -> each tier's reads by replicate, and the median of the time that the models ask for, where anything is read."""
     found = {}
     for (trial, cache), cell in rows.filter(pl.col("cache") != "hot").group_by("trial", "cache"):
-        reads = {block: {io["tier"]: io["reads"] for io in tiers} for block, tiers in cell.select("block", "tier_io").iter_rows()}
+        reads = {
+            replicate: {io["tier"]: io["reads"] for io in tiers} for replicate, tiers in cell.select("replicate", "tier_io").iter_rows()
+        }
         found[str(trial), str(cache)] = reads, median(sum(io["intended_s"] for io in tiers) for tiers in cell["tier_io"])
     return found
 
@@ -120,7 +123,7 @@ def test_no_verdict_is_the_opposite_of_the_kept_run_s(smoke_home: Home, smoke: M
     for name, theirs in there.items():
         ours = here[name]
         assert {ours.verdict, theirs.verdict} != {Verdict.CONFIRMED, Verdict.CONTRADICTED}, name
-        if theirs.substrate is Substrate.SIMULATED:
+        if theirs.evidence is Evidence.SIMULATED:
             assert ours.verdict_text == theirs.verdict_text, name
 
 

@@ -12,9 +12,9 @@ from tierwise.bench.fingerprints import fingerprints
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.live import turns_of
 from tierwise.bench.loop import gather_inputs
-from tierwise.bench.rooms import load_study
 from tierwise.bench.runs import Outlook
 from tierwise.bench.simulation import SimulatedStudy
+from tierwise.bench.study_registry import load_study
 from tierwise.cli import app
 from tierwise.core import studies
 from tierwise.core.pace import Pace, Processors, calibrate, piece_s
@@ -41,9 +41,9 @@ def test_every_study_is_there_on_its_sources_pair_with_its_executions(quick: Pla
         study, profile = load_study(line.study), inputs().profile
         trials = study.trials(profile, load_pair(line.pair))
         if isinstance(study, SimulatedStudy):
-            assert line.trials == len(trials) * line.blocks
+            assert line.trials == len(trials) * line.replicates
         else:
-            assert line.trials == len(turns_of(study, load_pair(line.pair), inputs(), line.blocks))
+            assert line.trials == len(turns_of(study, load_pair(line.pair), inputs(), line.replicates))
         assert load_pair(line.pair).source in {study.source, TODAY}
 
 

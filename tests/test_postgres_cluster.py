@@ -14,7 +14,7 @@ import pytest
 import tierwise
 from tierwise.core.errors import InputError
 from tierwise.core.units import MIB
-from tierwise.core.words import IoArm
+from tierwise.core.vocabulary import IoMode
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.processes import PID_FILE, ServerError, postmaster, reclaim, server_processes
 from tierwise.postgres.settings import Connection, applied, loading_settings, measuring_settings
@@ -113,17 +113,17 @@ def test_a_pid_file_that_names_another_process_is_no_server(cluster18: Cluster) 
     cluster18.stop()
 
 
-@pytest.mark.parametrize("arm", IoArm)
-def test_the_measuring_settings_are_what_the_server_then_shows(cluster: Cluster, arm: IoArm) -> None:
-    if not arm.cached and not cluster.binaries.supports_direct_io:
+@pytest.mark.parametrize("io_mode", IoMode)
+def test_the_measuring_settings_are_what_the_server_then_shows(cluster: Cluster, io_mode: IoMode) -> None:
+    if not io_mode.cached and not cluster.binaries.supports_direct_io:
         why = {
-            IoArm.DIRECT: r"direct I/O \(debug_io_direct\) needs 16 or later",
-            IoArm.ASYNCHRONOUS: r"asynchronous I/O \(io_method\) needs 18 or later",
+            IoMode.DIRECT: r"direct I/O \(debug_io_direct\) needs 16 or later",
+            IoMode.ASYNCHRONOUS: r"asynchronous I/O \(io_method\) needs 18 or later",
         }
-        with pytest.raises(InputError, match=f"arm is '{arm}': {why[arm]}"):
-            measuring_settings(cluster.binaries, arm=arm, shared_buffers_bytes=16 * MIB)
+        with pytest.raises(InputError, match=f"io_mode is '{io_mode}': {why[io_mode]}"):
+            measuring_settings(cluster.binaries, io_mode=io_mode, shared_buffers_bytes=16 * MIB)
         return
-    settings = measuring_settings(cluster.binaries, arm=arm, shared_buffers_bytes=16 * MIB)
+    settings = measuring_settings(cluster.binaries, io_mode=io_mode, shared_buffers_bytes=16 * MIB)
     assert settings["fsync"] == "on"
     cluster.start(settings)
     with cluster.connect() as conn:

@@ -10,9 +10,9 @@ import pytest
 from conftest import empty
 from tierwise.core.errors import EvidenceError, InputError
 from tierwise.core.units import MIB, PAGE_BYTES
-from tierwise.core.words import IoArm, RelationClass
+from tierwise.core.vocabulary import IoMode, RelationClass
 from tierwise.postgres.cluster import Cluster
-from tierwise.postgres.cold import (
+from tierwise.postgres.cold_proof import (
     ColdEvidence,
     distinct_heap_pages,
     expected_pages,
@@ -21,10 +21,10 @@ from tierwise.postgres.cold import (
     visibility_pages,
     warm_catalogues,
 )
+from tierwise.postgres.page_counts import PageCount, PageCounter
 from tierwise.postgres.plans import assert_plan, planned
 from tierwise.postgres.residency import direct_io_probe, evict, residency
 from tierwise.postgres.settings import Connection, loading_settings, measuring_settings
-from tierwise.postgres.statistics import PageCount, PageCounter
 from tierwise.postgres.warming import warm_heap
 
 RELATIONS = ["census", "pob"]
@@ -66,7 +66,7 @@ def census(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 
 @pytest.fixture
 def session(census: Cluster) -> Iterator[Connection]:
-    census.start(measuring_settings(census.binaries, arm=IoArm.BUFFERED, shared_buffers_bytes=SHARED_BUFFERS_BYTES))
+    census.start(measuring_settings(census.binaries, io_mode=IoMode.BUFFERED, shared_buffers_bytes=SHARED_BUFFERS_BYTES))
     with census.connect() as conn:
         conn.execute(AS_PUBLISHED)
         yield conn
@@ -90,7 +90,7 @@ def test_the_counter_wants_autocommit_and_a_relation(census: Cluster, session: C
         PageCounter(transaction, RELATIONS)
 
 
-def test_the_plan_is_told_and_asserted(session: Connection) -> None:
+def test_the_plan_is_reported_and_asserted(session: Connection) -> None:
     plan = planned(session, query("FL"))
     assert_plan(plan, PLAN)
     assert 500 < plan.nodes[0].rows < 5000
@@ -160,7 +160,7 @@ def test_a_warmed_heap_is_whole_and_its_indexes_are_as_cold_as_before(session: C
 
 
 def test_a_heap_that_shared_buffers_cannot_hold_is_not_called_cached(census: Cluster) -> None:
-    census.start(measuring_settings(census.binaries, arm=IoArm.BUFFERED, shared_buffers_bytes=4 * MIB))
+    census.start(measuring_settings(census.binaries, io_mode=IoMode.BUFFERED, shared_buffers_bytes=4 * MIB))
     with census.connect() as conn, pytest.raises(EvidenceError, match=r"census is not cached: .* read \d+ of \d+ blocks again"):
         warm_heap(conn, "census")
     census.stop()
@@ -233,17 +233,17 @@ def test_all_forks_and_segments_are_named(session: Connection) -> None:
     assert named == sorted(whole + segments)
 
 
-@pytest.mark.parametrize("arm", IoArm)
-def test_the_page_cache_is_left_out_by_all_arms_but_the_buffered_one(census: Cluster, arm: IoArm) -> None:
-    if not arm.cached and not census.binaries.supports_io_method:
+@pytest.mark.parametrize("io_mode", IoMode)
+def test_the_page_cache_is_left_out_by_all_io_modes_but_the_buffered_one(census: Cluster, io_mode: IoMode) -> None:
+    if not io_mode.cached and not census.binaries.supports_io_method:
         pytest.skip("PostgreSQL 15 has no direct I/O")
     files = _emptied(census)
-    census.start(measuring_settings(census.binaries, arm=arm, shared_buffers_bytes=SHARED_BUFFERS_BYTES))
+    census.start(measuring_settings(census.binaries, io_mode=io_mode, shared_buffers_bytes=SHARED_BUFFERS_BYTES))
     with census.connect() as conn:
         conn.execute(AS_PUBLISHED)
         conn.execute(query("FL"))
     census.stop()
-    assert (residency(files) > 0) == arm.cached
+    assert (residency(files) > 0) == io_mode.cached
 
 
 def _emptied(census: Cluster) -> list[Path]:
@@ -262,7 +262,7 @@ def _measured_cold(census: Cluster, state: str, before: str | None = None) -> Co
     census.stop()
     files = _emptied(census)
     down, resident = census.down, residency(files)
-    census.start(measuring_settings(census.binaries, arm=IoArm.BUFFERED, shared_buffers_bytes=SHARED_BUFFERS_BYTES))
+    census.start(measuring_settings(census.binaries, io_mode=IoMode.BUFFERED, shared_buffers_bytes=SHARED_BUFFERS_BYTES))
     with census.connect() as conn:
         conn.execute(AS_PUBLISHED)
         warm_catalogues(conn, query(state))

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from tierwise.postgres.copies import Build, CopiedTable, is_complete, schema_of
 from tierwise.postgres.settings import Connection
+from tierwise.postgres.table_copies import Build, CopiedTable, is_complete, schema_of
 
 ROWS = 20_000
 BUILDS = {

@@ -51,7 +51,7 @@ def test_the_server_never_runs_as_root() -> None:
 
 
 @needs_root
-def test_root_is_told_what_lets_it_start_servers_as_another_account(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_root_is_reported_what_lets_it_start_servers_as_another_account(monkeypatch: pytest.MonkeyPatch) -> None:
     account = server_account()
     assert account.run(["id", "--groups"], folder=Path("/")).split() == [str(account.gid)], "no group of root's"
     monkeypatch.setenv("PATH", "/nowhere")

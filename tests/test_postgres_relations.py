@@ -85,7 +85,7 @@ def test_table_and_index_move_between_tiers(conn: Connection, workspace: Path) -
     assert _tier(conn, "census") == "pg_default"
 
 
-def test_a_wrong_name_is_told(conn: Connection) -> None:
+def test_a_wrong_name_is_reported(conn: Connection) -> None:
     conn.execute("CREATE TABLE census (pob integer)")
     conn.execute("CREATE VIEW seen AS SELECT 1 AS one")
     for name in ("nowhere", "seen", "Census"):

@@ -8,9 +8,9 @@ from tierwise.core.errors import InputError
 from tierwise.core.paths import home
 from tierwise.core.profiles import Sweep, load_profile, names
 from tierwise.core.units import GB
-from tierwise.core.words import IoArm
+from tierwise.core.vocabulary import IoMode
 
-FEWEST_BLOCKS_FOR_A_VERDICT = 5
+FEWEST_REPLICATES_FOR_A_VERDICT = 5
 
 
 def environment_bytes() -> int:
@@ -29,7 +29,7 @@ def test_a_profile_says_what_it_is_and_can_give_a_verdict(name: str) -> None:
     profile = load_profile(name)
     assert profile.name == name
     assert profile.description.endswith(".")
-    assert profile.blocks >= FEWEST_BLOCKS_FOR_A_VERDICT
+    assert profile.replicates >= FEWEST_REPLICATES_FOR_A_VERDICT
 
 
 def test_quick_fits_into_five_gigabytes_with_its_environment() -> None:
@@ -39,9 +39,9 @@ def test_quick_fits_into_five_gigabytes_with_its_environment() -> None:
 def test_only_full_has_the_published_size_and_quick_has_every_way_of_io_too() -> None:
     smoke, quick, full = (load_profile(name) for name in ("smoke", "quick", "full"))
     assert smoke.fraction < quick.fraction < full.fraction == 1.0
-    assert set(full.arms) == set(quick.arms) == set(IoArm)
-    assert smoke.arms == (IoArm.DIRECT,)
-    assert quick.arms[0] is IoArm.DIRECT
+    assert set(full.io_modes) == set(quick.io_modes) == set(IoMode)
+    assert smoke.io_modes == (IoMode.DIRECT,)
+    assert quick.io_modes[0] is IoMode.DIRECT
     assert smoke.free_space_bytes < quick.free_space_bytes < full.free_space_bytes
 
 

@@ -8,7 +8,7 @@ import pytest
 import cells
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.views import open_views
-from tierwise.bench.book import Book
+from tierwise.bench.run_record import RunRecord
 from tierwise.bench.runs import begin_run
 from tierwise.bench.simulation import simulate_on_pair
 from tierwise.core import paths
@@ -16,8 +16,8 @@ from tierwise.core.errors import InputError
 from tierwise.core.pairs import DirectoryTier, load_pair
 from tierwise.core.profiles import load_profile, names
 from tierwise.report.display import Figure, Sentence, Table
-from tierwise.report.rooms import judge_all
 from tierwise.report.run import open_run
+from tierwise.report.study_registry import judge_all
 from tierwise.studies.ram_or_ssd.measuring.trials import NAME, STUDY, simulate, trials
 from tierwise.studies.ram_or_ssd.reading import chapter, figures
 from tierwise.timings.manifest import load_manifest
@@ -52,7 +52,7 @@ def test_a_directory_cannot_be_simulated() -> None:
 
 def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
-    gathered = inputs(blocks=1)
+    gathered = inputs(replicates=1)
     folder = paths.raw() / begin_run(gathered, fresh=True).run_id
     simulated: list[str] = []
 
@@ -63,10 +63,10 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pyte
         return simulate(trial, pair, seed)
 
     with pytest.raises(KeyboardInterrupt):
-        simulate_on_pair(replace(STUDY, simulate=killed), gathered.pairs[0], gathered, Book(folder), tmp_path / "work")
+        simulate_on_pair(replace(STUDY, simulate=killed), gathered.pairs[0], gathered, RunRecord(folder), tmp_path / "work")
     assert len(done_parts(folder)) == 3
     assert load_manifest(folder).studies == ()
-    simulate_on_pair(STUDY, gathered.pairs[0], gathered, Book(folder), tmp_path / "work")
+    simulate_on_pair(STUDY, gathered.pairs[0], gathered, RunRecord(folder), tmp_path / "work")
     assert len(done_parts(folder)) == 2 * len(SIZES_GIB)
     assert [record.name for record in load_manifest(folder).studies] == [NAME]
     assert len(rows_so_far(folder, NAME)) == 120 * 2 * len(SIZES_GIB)
@@ -82,7 +82,7 @@ def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_view_has_a_row_for_each_size_drive_and_seed(raw: Path) -> None:
     with open_views(raw) as connection:
-        found = connection.sql("select count(*), min(reads_per_s / times_24_gib), count(distinct block) from ram_or_ssd").fetchall()
+        found = connection.sql("select count(*), min(reads_per_s / times_24_gib), count(distinct replicate) from ram_or_ssd").fetchall()
         at_24 = connection.sql("select min(reads_per_s) from ram_or_ssd where dataset_gib = '24'").fetchall()
         multiples = connection.sql("select distinct round(reads_per_s / multiple) from ram_or_ssd order by 1").fetchall()
         units = connection.sql(
@@ -100,7 +100,7 @@ def test_what_was_fitted_is_an_input_and_the_rest_is_judged(raw: Path) -> None:
     assert {name: verdict.verdict for name, verdict in verdicts.items() if name in {"R1", "R3", "R5"}} == dict.fromkeys(
         ("R1", "R3", "R5"), Verdict.INPUT
     )
-    assert {str(verdict.substrate) for verdict in verdicts.values() if verdict.estimate or verdict.facts} == {"simulated"}
+    assert {str(verdict.evidence) for verdict in verdicts.values() if verdict.estimate or verdict.facts} == {"simulated"}
     assert verdicts["R7"].verdict is verdicts["R12"].verdict is Verdict.CONFIRMED
     assert verdicts["R1"].flip is None, "what is an input has no verdict to flip"
     assert verdicts["R12"].flip is not None

@@ -7,11 +7,11 @@ import pytest
 
 from latency_rows import AS_PUBLISHED, RUN, Histograms, latency_run
 from support import shared
-from tierwise.analysis.open_claims import Cause
+from tierwise.analysis.causes import Cause
 from tierwise.analysis.published import published_series
-from tierwise.analysis.rules import COUNTED, Verdict
+from tierwise.analysis.rules import COUNTS, Verdict
 from tierwise.analysis.views import open_views
-from tierwise.report.rooms import judge_all
+from tierwise.report.study_registry import judge_all
 from tierwise.studies.read_latency.reading.figures import READ_HISTOGRAMS, published
 from tierwise.timings.reads import buckets
 
@@ -56,7 +56,11 @@ def test_a_read_falls_into_the_bucket_of_the_published_histograms() -> None:
 def test_the_method_finds_the_modes_that_the_source_speaks_of(tmp_path: Path) -> None:
     latency_run(tmp_path)
     with open_views(tmp_path, RUN) as connection:
-        table = published().with_columns(run_id=pl.lit(""), pair=pl.lit(""), arm=pl.lit(""), variant=pl.lit(""), block=pl.lit(0)).to_arrow()
+        table = (
+            published()
+            .with_columns(run_id=pl.lit(""), pair=pl.lit(""), io_mode=pl.lit(""), variant=pl.lit(""), replicate=pl.lit(0))
+            .to_arrow()
+        )
         connection.register("source", table)
         rows = connection.execute("select tablespace, bucket, zone from read_latency_modes_in('source', 'source') order by all").fetchall()
     found = {space: [(bucket, zone) for name, bucket, zone in rows if name == space] for space, _, _ in rows}
@@ -73,12 +77,12 @@ def test_histograms_like_the_published_ones_confirm_what_was_published(tmp_path:
 
 
 def test_no_read_and_every_read_at_250_us_are_counts_and_judged_as_such(tmp_path: Path) -> None:
-    """No bucket has a neighbour, so that no block differs from another: modes decide nothing then, shares do."""
+    """No bucket has a neighbour, so that no replicate differs from another: modes decide nothing then, shares do."""
     for name, bucket, verdict in (("none", 17, Verdict.CONTRADICTED), ("all", 18, Verdict.CONFIRMED)):
         latency_run(tmp_path / name, with_buckets(ssd={bucket: 300}, hdd={22: 600}))
         found = {one.id: one for one in judge_all(tmp_path / name, RUN)}
         beside = {one for one in found["L2"].conditions if one.startswith("the reference run says ")}
-        assert (found["L2"].verdict, set(found["L2"].conditions) - beside) == (verdict, {COUNTED})
+        assert (found["L2"].verdict, set(found["L2"].conditions) - beside) == (verdict, {COUNTS})
         assert (found["L3"].verdict, found["L3"].cause) == (Verdict.UNDECIDED, Cause.FLAT)
 
 
@@ -106,12 +110,12 @@ def test_what_a_drive_s_own_cache_serves_beside_the_ssd_does_not_hide_its_zone(t
 
 
 def test_single_reads_are_a_view_beside_the_rows(tmp_path: Path) -> None:
-    latency_run(tmp_path, blocks=2)
+    latency_run(tmp_path, replicates=2)
     with open_views(tmp_path, RUN) as connection:
         counted = connection.execute(
-            "select tablespace, bucket::int, count(*) from reads where block = 1 group by all order by all"
+            "select tablespace, bucket::int, count(*) from reads where replicate = 1 group by all order by all"
         ).fetchall()
         reported = connection.execute(
-            "select tablespace, bucket, reads from read_latency_buckets where block = 1 and tablespace <> 'all' order by all"
+            "select tablespace, bucket, reads from read_latency_buckets where replicate = 1 and tablespace <> 'all' order by all"
         ).fetchall()
     assert counted == reported

@@ -19,9 +19,9 @@ from tierwise.core.errors import EvidenceError, InputError, MissingError
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.settings import Connection
 from tierwise.recorders import bpftrace, strace_reads, watching
-from tierwise.recorders.choice import RECORDERS, choose
-from tierwise.recorders.command import as_text, trace
 from tierwise.recorders.reads import COUNTS, count_reads, data_files, find_server
+from tierwise.recorders.selection import RECORDERS, choose
+from tierwise.recorders.trace_command import as_text, trace
 from tierwise.timings.reads import READS
 
 SETTINGS = {
@@ -174,7 +174,7 @@ def test_a_recorder_ends_by_itself(server: Cluster, recorder: str) -> None:
         assert gone(ours, within_s=1)
 
 
-def test_more_reads_than_it_may_keep_are_left_out_and_told(server: Cluster, recorder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_reads_than_it_may_keep_are_left_out_and_reported(server: Cluster, recorder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr({bpftrace.NAME: bpftrace, strace_reads.NAME: strace_reads}[recorder], "MOST_READS", 50)
     with RECORDERS[recorder].recorded(find_server(cluster=server.data), seconds=60) as recording, server.connect() as connection:
         for _ in range(3):
@@ -212,7 +212,7 @@ def test_killed_at_any_moment_nothing_is_left_and_the_server_goes_on(server: Clu
             assert connection.execute(LOAD).fetchone() == (32000,)
 
 
-def test_a_tracer_that_was_killed_is_told_and_no_file_is_written(server: Cluster, recorder: str, tmp_path: Path) -> None:
+def test_a_tracer_that_was_killed_is_reported_and_no_file_is_written(server: Cluster, recorder: str, tmp_path: Path) -> None:
     options = ["--cluster", str(server.data), "--seconds", "60", "--recorder", recorder, "--out", str(tmp_path / "reads.parquet")]
     with subprocess.Popen([sys.executable, "-m", "tierwise", "trace", *options], stderr=subprocess.PIPE, text=True) as tracing:
         assert tracing.stderr is not None
@@ -230,7 +230,7 @@ def test_a_tracer_that_was_killed_is_told_and_no_file_is_written(server: Cluster
         assert connection.execute(LOAD).fetchone() == (32000,), "the server goes on"
 
 
-def test_a_tracer_that_does_not_end_when_asked_is_told_as_that(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tracer_that_does_not_end_when_requested_is_reported_as_that(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watching, "PATIENCE_S", 0.5)
     monkeypatch.setattr(watching, "AGAIN_S", 0.1)
     deaf = ["sh", "-c", "trap '' INT TERM; echo ready; while :; do sleep 0.1; done"]
@@ -241,7 +241,7 @@ def test_a_tracer_that_does_not_end_when_asked_is_told_as_that(monkeypatch: pyte
     assert watcher.ended
 
 
-def test_told_to_end_it_tells_what_it_has(server: Cluster, recorder: str, tmp_path: Path) -> None:
+def test_reported_to_end_it_tells_what_it_has(server: Cluster, recorder: str, tmp_path: Path) -> None:
     out = tmp_path / "reads.parquet"
     options = ["--cluster", str(server.data), "--seconds", "60", "--recorder", recorder, "--out", str(out)]
     with subprocess.Popen(
@@ -331,7 +331,7 @@ def test_a_time_without_bounds_is_refused(seconds: float) -> None:
         trace(cluster=None, pid=os.getpid(), seconds=seconds, out=None)
 
 
-def test_an_unknown_recorder_and_one_that_is_not_there_are_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_unknown_recorder_and_one_that_is_not_there_are_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--recorder is 'dtrace': must be auto, bpftrace or strace"):
         choose("dtrace")
     monkeypatch.setenv("PATH", str(tmp_path))

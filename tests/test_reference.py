@@ -38,12 +38,12 @@ def test_what_is_a_sample_is_reported_and_no_raw_row_is_of_one() -> None:
     for table in TABLES:
         for study in table.studies(FOLDER):
             name, rows = f"{table.folder}/{study}", sum(len(piece) for _, piece in table.pieces(FOLDER, study))
-            assert rows <= (MOST_ROWS if table.by_block else MOST_NEEDED)
+            assert rows <= (MOST_ROWS if table.by_replicate else MOST_NEEDED)
             assert name not in RUN.samples or RUN.samples[name].rows == rows < RUN.samples[name].of
 
 
 def test_no_job_adds_up_two_trials_of_one_query_and_placement() -> None:
-    job = ["study", "pair", "arm", "workload", "query", "placement", "ssd", "block"]
+    job = ["study", "pair", "io_mode", "workload", "query", "placement", "ssd", "replicate"]
     with open_views(FOLDER.parent, FOLDER.name) as connection:
         rows = connection.sql(every()).pl()
     assert set(rows["study"]) == set(placeable())
@@ -65,7 +65,7 @@ def test_every_study_says_by_what_two_runs_are_compared() -> None:
     with open_views(paths.reference(), RUN.run_id) as connection:
         for study in studies.having(QUERY):
             columns = {name for name, *_ in connection.sql(f"describe {study}_cells").fetchall()}
-            assert {"run_id", "pair", "arm", "cell", "unit", "block", "substrate", "value", "flagged"} == columns
+            assert {"run_id", "pair", "io_mode", "cell", "unit", "replicate", "evidence", "value", "flagged"} == columns
             assert connection.sql(f"from {study}_cells").fetchall(), f"{study}: no row to compare"
         assert set(medians(connection)["study"]) <= set(studies.names())  # of a study whose rows are all flagged, none
 

@@ -12,10 +12,10 @@ from rejected_run import RUN_ID, rejected_run
 from tierwise.analysis.rejections import rejections
 from tierwise.analysis.views import open_views
 from tierwise.core import paths
-from tierwise.core.words import Substrate
-from tierwise.report import instead
+from tierwise.core.vocabulary import Evidence
+from tierwise.report import no_answer
 from tierwise.report.display import Figure, Sentence, Table
-from tierwise.report.made import LEFT_OUT
+from tierwise.report.exhibit_origin import LEFT_OUT
 from tierwise.timings.manifest import load_manifest
 
 CHAPTERS = sorted((paths.home() / "notebooks").glob("show-*.ipynb"))
@@ -50,7 +50,7 @@ def everything(raw: Path, seed: int | None = None) -> Shown:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TIERWISE_RAW", str(raw))
         if seed is not None:
-            patch.setattr(instead, "open_reference", lambda: None)
+            patch.setattr(no_answer, "open_reference", lambda: None)
         return {key: value for notebook in CHAPTERS for key, value in shown(notebook).items()}
 
 
@@ -61,7 +61,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Shown:
 
 @pytest.fixture(scope="module")
 def other(tmp_path_factory: pytest.TempPathFactory) -> Shown:
-    """Return the same with other times in the one clean block."""
+    """Return the same with other times in the one clean replicate."""
     return everything(tmp_path_factory.mktemp("other"), seed=3)
 
 
@@ -125,12 +125,12 @@ def test_nothing_is_ranked_or_advised_on(report: Shown) -> None:
     assert any(text.startswith("No advice from this run") for text in own.values())
 
 
-def test_rejected_rows_are_reported_by_substrate(tmp_path: Path, report: Shown) -> None:
+def test_rejected_rows_are_reported_by_evidence(tmp_path: Path, report: Shown) -> None:
     rejected_run(tmp_path)
     with open_views(tmp_path, RUN_ID) as connection:
-        found = {one.substrate: one for one in rejections(connection)}
-    assert found[Substrate.SIMULATED].rejected == 0
-    assert found[Substrate.EMULATED].share == pytest.approx(0.8, abs=0.01)
+        found = {one.evidence: one for one in rejections(connection)}
+    assert found[Evidence.SIMULATED].rejected == 0
+    assert found[Evidence.EMULATED].share == pytest.approx(0.8, abs=0.01)
     tally = next(text_of(value) for (_, source), value in report.items() if source.endswith("summary.tally(run)"))
     assert "rest on simulated rows alone" in tally
     assert re.search(r"emulated observations [\d,]+ \(80\.0\s%\) are rejected: [\d,]+ for overshoot\.", tally)

@@ -14,13 +14,13 @@ from tierwise.bench.accounting import TRACED, by_relation, with_traced_times
 from tierwise.bench.recording import Span, Straced, waited_for, with_host_time
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.units import GIB, PAGE_BYTES
-from tierwise.core.words import Cache
+from tierwise.core.vocabulary import Cache
 from tierwise.recorders import strace
 from tierwise.tiers.directory import Directory
 from tierwise.timings.schema import RelationIo, Timing
-from tierwise.timings.traces import TRACE, TRACES, TraceKey, read_trace, write_trace
+from tierwise.timings.traces import TRACE, TRACES, TrialKey, read_trace, write_trace
 
-KEY = TraceKey("index_placement", "source-m", "arm=direct/index=ssd/start=FL/table=hdd")
+KEY = TrialKey("index_placement", "source-m", "io_mode=direct/index=ssd/start=FL/table=hdd")
 SAID = r"""
 pread64(5</w/hdd/PG_18/5/16400>, ""..., 8192, 16384) = 8192 <0.000061>
 preadv(5</w/hdd/PG_18/5/16400.1>, [...], 2, 8192) = 16384

@@ -11,8 +11,8 @@ import pytest
 
 from checkout import Home
 from tierwise.timings.manifest import Manifest, StudyRecord
-from tierwise.timings.parts import read_rows, without_checks
-from tierwise.timings.traces import TraceKey, read_trace
+from tierwise.timings.parts import read_rows, without_real_time_rows
+from tierwise.timings.traces import TrialKey, read_trace
 
 pytestmark = pytest.mark.skipif(not os.access("/dev/fuse", os.R_OK | os.W_OK), reason="no FUSE here: nothing can be emulated")
 
@@ -31,15 +31,15 @@ class Emulated:
 @pytest.fixture(scope="module")
 def run(smoke_home: Home, smoke: Manifest) -> Emulated:
     raw = smoke_home.folder / "raw"
-    return Emulated(raw, smoke, without_checks(read_rows(raw / smoke.run_id)).filter(study="index_placement"))
+    return Emulated(raw, smoke, without_real_time_rows(read_rows(raw / smoke.run_id)).filter(study="index_placement"))
 
 
-def test_the_log_of_the_first_block_is_kept_and_accounts_for_the_whole_query(run: Emulated) -> None:
+def test_the_log_of_the_first_replicate_is_kept_and_accounts_for_the_whole_query(run: Emulated) -> None:
     assert run.study.facts["traces"] == {"recorded": 14, "missing": 0, "why": None}
     for trial in run.study.trials:
-        trace = read_trace(run.raw / run.manifest.run_id, TraceKey("index_placement", "source-m", trial))
+        trace = read_trace(run.raw / run.manifest.run_id, TrialKey("index_placement", "source-m", trial))
         assert trace is not None
-        timed = run.rows.filter(trial=trial, block=0).sort("step")
+        timed = run.rows.filter(trial=trial, replicate=0).sort("step")
         for row in timed.iter_rows(named=True):
             query = trace.filter(step=row["step"])
             if again := json.loads(row["proof"]).get("cpu_s"):  # hot: the time is that of more executions, which the log has not
@@ -54,13 +54,13 @@ def test_the_log_of_the_first_block_is_kept_and_accounts_for_the_whole_query(run
 
 def test_predicted_times_are_near_the_emulated_ones(run: Emulated) -> None:
     """The required tenth is shown on `quick`, on a quiet machine; here a query has a few dozen reads, with their luck."""
-    emulated = {(row["trial"], row["block"]): row for row in run.rows.filter(cache="cold").rows(named=True)}
+    emulated = {(row["trial"], row["replicate"]): row for row in run.rows.filter(cache="cold").rows(named=True)}
     predictions = run.study.facts["predictions"]
     published = {trial for trial in run.study.trials if trial.endswith("variant=published")}
     assert {one["trial"] for one in predictions} == published, "variants have no trial with both on ssd"
     whole, devices = {}, {}
     for one in predictions:
-        rows = [emulated[one["trial"], block] for block in one["blocks"]]
+        rows = [emulated[one["trial"], replicate] for replicate in one["replicates"]]
         if one["trial"] == one["reference"] or not rows:
             continue  # flagged executions predict nothing
         whole[one["trial"]] = median(reported / row["elapsed_s"] for reported, row in zip(one["predicted_s"], rows, strict=True)) - 1
@@ -78,7 +78,7 @@ def test_a_cold_query_finds_nothing_in_the_drives_own_buffer(run: Emulated) -> N
     From the drive's buffer it would take 0.08 ms.
     """
     for trial in run.study.trials:
-        trace = read_trace(run.raw / run.manifest.run_id, TraceKey("index_placement", "source-m", trial))
+        trace = read_trace(run.raw / run.manifest.run_id, TrialKey("index_placement", "source-m", trial))
         assert trace is not None
         cold = trace.filter(tier="hdd", step=0)
         if "heap-cached" in trial:

@@ -1,4 +1,6 @@
-"""Each block is a replicate: its own data, layout, keys, platters, server and mounts; a killed run goes on with the draw that it had."""
+"""Each replicate is a replicate: its own data, layout, keys, platters, server and mounts; a killed run goes on with the draw that it
+had.
+"""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,19 +14,19 @@ import pytest
 
 from checkout import Home
 from rows import STARTED, make_manifest, make_rows
-from tierwise.bench.book import Book
-from tierwise.bench.order import Turn, block_seed, interleave
+from tierwise.bench.order import Turn, interleave, replicate_seed
 from tierwise.bench.retry import begin_retry
+from tierwise.bench.run_record import RunRecord
 from tierwise.bench.study import Cell, Trial
-from tierwise.bench.trials import run_trials
+from tierwise.bench.trial_loop import run_trials
 from tierwise.core.pairs import Pair, load_pair
-from tierwise.core.words import Cache, IoArm, Substrate
+from tierwise.core.vocabulary import Cache, Evidence, IoMode
 from tierwise.timings.manifest import Manifest, load_manifest
-from tierwise.timings.parts import done_parts, read_rows, without_checks
+from tierwise.timings.parts import done_parts, read_rows, without_real_time_rows
 from tierwise.timings.schema import TierIo, Timing
 
 PAIR: Final = load_pair("source-m")
-BLOCKS: Final = 3
+REPLICATES: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +34,12 @@ class Place(Cell):
     table: str
 
 
-TRIALS: Final[tuple[Trial[Cell], ...]] = tuple(Trial(Place(tier), IoArm.DIRECT, frozenset({tier}), tier) for tier in ("hdd", "ssd"))
+TRIALS: Final[tuple[Trial[Cell], ...]] = tuple(Trial(Place(tier), IoMode.DIRECT, frozenset({tier}), tier) for tier in ("hdd", "ssd"))
 
 
 def checked(rows: pl.DataFrame) -> None:
-    assert rows["block"].n_unique() in {BLOCKS, 2 * BLOCKS}, "the rows are complete when they are checked"
-    assert rows["pair"].n_unique() == 1, "pairs need not have the same data in a block, nor then the same answers"
+    assert rows["replicate"].n_unique() in {REPLICATES, 2 * REPLICATES}, "the rows are complete when they are checked"
+    assert rows["pair"].n_unique() == 1, "pairs need not have the same data in a replicate, nor then the same answers"
 
 
 @dataclass
@@ -48,9 +50,9 @@ class Asked:
 
 @dataclass
 class Observing:
-    """Observes a block; with `fails_at` it is killed before that turn. Everything that was opened is noted in `opened`."""
+    """Observes a replicate; with `fails_at` it is killed before that turn. Everything that was opened is noted in `opened`."""
 
-    block: int
+    replicate: int
     fails_at: int | None = None
     flags: tuple[str, ...] = ()
     settings: dict[str, str] = field(default_factory=dict)
@@ -62,18 +64,18 @@ class Observing:
             raise KeyboardInterrupt
         return [timing(turn.trial, self.flags)]
 
-    def substrate(self, turn: Turn, timings: Sequence[Timing]) -> Substrate:  # noqa: ARG002 - of the protocol
-        return Substrate.EMULATED
+    def evidence(self, turn: Turn, timings: Sequence[Timing]) -> Evidence:  # noqa: ARG002 - of the protocol
+        return Evidence.EMULATED
 
     def facts(self, rows: pl.DataFrame, before: Mapping[str, Any] | None) -> dict[str, Any]:
-        found: dict[str, Any] = {"described_in": self.block} if before is None else dict(before)
-        before_this: list[int] = found.get("blocks", [])
-        return found | {"blocks": [*before_this, self.block], "rows": len(rows)}
+        found: dict[str, Any] = {"described_in": self.replicate} if before is None else dict(before)
+        before_this: list[int] = found.get("replicates", [])
+        return found | {"replicates": [*before_this, self.replicate], "rows": len(rows)}
 
 
 def timing(trial: Trial[Cell], flags: tuple[str, ...]) -> Timing:
     """A row of the trial, as little as there can be."""
-    io = TierIo(next(iter(trial.tiers)), Substrate.EMULATED, "disk", 1, 8192, 0, 0, 0.001, 0.001)
+    io = TierIo(next(iter(trial.tiers)), Evidence.EMULATED, "disk", 1, 8192, 0, 0, 0.001, 0.001)
     return Timing(
         cell=trial.coordinates,
         cache=Cache.NONE,
@@ -89,30 +91,30 @@ def timing(trial: Trial[Cell], flags: tuple[str, ...]) -> Timing:
 
 
 @pytest.fixture
-def book(tmp_path: Path) -> Book:
+def book(tmp_path: Path) -> RunRecord:
     folder = tmp_path / "20260102-030405-abcd"
     folder.mkdir()
-    made = make_manifest(make_rows(blocks=1), complete=False)
+    made = make_manifest(make_rows(replicates=1), complete=False)
     made.model_copy(update={"studies": ()}).save(folder)
-    return Book(folder)
+    return RunRecord(folder)
 
 
 def measured(
-    book: Book,
+    book: RunRecord,
     *,
     trials: Sequence[Trial[Cell]] = TRIALS,
-    blocks: int = BLOCKS,
+    replicates: int = REPLICATES,
     fails_at: int | None = None,
     flags: tuple[str, ...] = (),
     pair: Pair = PAIR,
 ) -> list[int]:
-    """The blocks that were opened."""
-    turns, opened = sorted(interleave(trials, blocks=blocks, seed=1), key=lambda turn: turn.lab), []
+    """The replicates that were opened."""
+    turns, opened = sorted(interleave(trials, replicates=replicates, seed=1), key=lambda turn: turn.testbed), []
 
     @contextmanager
-    def observing(block: int, left: Sequence[Turn]) -> Iterator[Observing]:
-        opened.append(block)
-        yield Observing(block, fails_at, flags)
+    def observing(replicate: int, left: Sequence[Turn]) -> Iterator[Observing]:
+        opened.append(replicate)
+        yield Observing(replicate, fails_at, flags)
 
     try:
         run_trials(Asked(), pair, turns, book, observing, how="made up")
@@ -121,62 +123,66 @@ def measured(
     return opened
 
 
-def test_each_block_is_opened_for_itself_and_the_facts_of_the_first_stay(book: Book) -> None:
+def test_each_replicate_is_opened_for_itself_and_the_facts_of_the_first_stay(book: RunRecord) -> None:
     assert measured(book) == [0, 1, 2]
     (record,) = load_manifest(book.folder).studies
-    assert record.facts == {"described_in": 0, "blocks": [0, 1, 2], "rows": BLOCKS * len(TRIALS)}
-    assert record.blocks == BLOCKS
+    assert record.facts == {"described_in": 0, "replicates": [0, 1, 2], "rows": REPLICATES * len(TRIALS)}
+    assert record.replicates == REPLICATES
     assert not load_manifest(book.folder).begun
     assert measured(book) == [], "what is whole is not opened again"
 
 
-def test_the_rows_of_each_pair_are_checked_by_themselves(book: Book) -> None:
+def test_the_rows_of_each_pair_are_checked_by_themselves(book: RunRecord) -> None:
     measured(book)
     assert measured(book, pair=load_pair("today-aws")) == [0, 1, 2]
     assert [record.pair for record in load_manifest(book.folder).studies] == ["source-m", "today-aws"]
 
 
 @pytest.mark.parametrize(("fails_at", "first", "again"), [(0, [0], [0, 1, 2]), (3, [0, 1], [1, 2]), (4, [0, 1, 2], [2])])
-def test_a_killed_run_opens_what_was_not_whole(book: Book, fails_at: int, first: list[int], again: list[int]) -> None:
+def test_a_killed_run_opens_what_was_not_whole(book: RunRecord, fails_at: int, first: list[int], again: list[int]) -> None:
     assert measured(book, fails_at=fails_at) == first
     assert load_manifest(book.folder).studies == (), "a study that was begun is not taken for a whole one"
     assert measured(book) == again
     (record,) = load_manifest(book.folder).studies
     assert record.facts["described_in"] == 0
-    assert record.facts["blocks"] == [0, 1, 2]
-    assert len(done_parts(book.folder)) == BLOCKS * len(TRIALS)
+    assert record.facts["replicates"] == [0, 1, 2]
+    assert len(done_parts(book.folder)) == REPLICATES * len(TRIALS)
 
 
 @pytest.mark.parametrize("replicated", [0, 1])
-def test_what_is_not_replicated_has_every_block_in_the_first_lab_and_is_whole_with_the_last(book: Book, replicated: int) -> None:
+def test_what_is_not_replicated_has_every_replicate_in_the_first_testbed_and_is_whole_with_the_last(
+    book: RunRecord, replicated: int
+) -> None:
     trials = (*TRIALS[:replicated], *(replace(trial, replicated=False) for trial in TRIALS[replicated:]))
-    assert measured(book, trials=trials) == [0, *range(1, BLOCKS if replicated else 1)]
+    assert measured(book, trials=trials) == [0, *range(1, REPLICATES if replicated else 1)]
     assert not load_manifest(book.folder).begun
     (record,) = load_manifest(book.folder).studies
-    assert record.blocks == BLOCKS
+    assert record.replicates == REPLICATES
     assert set(record.not_replicated) == {trial.key for trial in TRIALS[replicated:]}
     assert measured(book, trials=trials) == []
 
 
-def test_added_blocks_are_labs_of_their_own_and_the_facts_stay(book: Book) -> None:
+def test_added_replicates_are_testbeds_of_their_own_and_the_facts_stay(book: RunRecord) -> None:
     measured(book, flags=("late",))
     begin_retry(book.folder)
-    assert [record.blocks for record in load_manifest(book.folder).begun] == [BLOCKS]
-    assert measured(book, blocks=2 * BLOCKS) == [3, 4, 5], "a block was lost for each that was there"
+    assert [record.replicates for record in load_manifest(book.folder).begun] == [REPLICATES]
+    assert measured(book, replicates=2 * REPLICATES) == [3, 4, 5], "a replicate was lost for each that was there"
     (record,) = load_manifest(book.folder).studies
-    assert (record.blocks, record.facts["described_in"]) == (2 * BLOCKS, 0)
+    assert (record.replicates, record.facts["described_in"]) == (2 * REPLICATES, 0)
 
 
-def test_seeds_of_blocks_have_nothing_in_common_with_those_of_another_run() -> None:
-    seeds = {(seed, block): block_seed(seed, block) for seed in range(50) for block in range(20)}
+def test_seeds_of_replicates_have_nothing_in_common_with_those_of_another_run() -> None:
+    seeds = {(seed, replicate): replicate_seed(seed, replicate) for seed in range(50) for replicate in range(20)}
     assert len(set(seeds.values())) == len(seeds)
-    assert all(seeds[seed, 0] == seed for seed in range(50)), "the first block has the run's own, as the data that are acquired before it"
+    assert all(seeds[seed, 0] == seed for seed in range(50)), (
+        "the first replicate has the run's own, as the data that are acquired before it"
+    )
 
 
-def test_blocks_of_a_real_run_have_other_data_and_other_platters(smoke_home: Home, smoke: Manifest) -> None:
-    rows = without_checks(read_rows(smoke_home.folder / "raw" / smoke.run_id)).filter(study="index_placement", cache="cold")
+def test_replicates_of_a_real_run_have_other_data_and_other_platters(smoke_home: Home, smoke: Manifest) -> None:
+    rows = without_real_time_rows(read_rows(smoke_home.folder / "raw" / smoke.run_id)).filter(study="index_placement", cache="cold")
     for _, trial in rows.group_by("trial"):
         answers = [json.loads(proof)["misses"] for proof in trial["proof"]]
         assert len({json.dumps(one, sort_keys=True) for one in answers}) > 1, "other rows are found on other pages"
     data = {record.sha256 for record in smoke.datasets if record.name == "census"}
-    assert len(data) == smoke.profile["blocks"], "the provenance names the data of each block"
+    assert len(data) == smoke.profile["replicates"], "the provenance names the data of each replicate"

@@ -36,7 +36,7 @@ TOLD = {
     "formulas": "annotation",
     "verdicts": ".verdict",
     "links": "a[href^='sql/'], a[href^='rows/'], a[href^='http']",
-    "stamps": ".substrate",
+    "stamps": ".evidence",
 }
 
 
@@ -61,7 +61,7 @@ def test_the_site_stands_under_its_version_and_latest_names_it(built: Built) -> 
     ]
 
 
-def test_the_last_pages_name_engine_run_version_date_and_substrate(built: Built) -> None:
+def test_the_last_pages_name_engine_run_version_date_and_evidence(built: Built) -> None:
     about = built.page.find(id="sec-about")
     assert about is not None
     told = " ".join(about.get_text(" ").split())
@@ -75,7 +75,7 @@ def test_the_first_screen_is_the_answer(built: Built) -> None:
     assert first.select_one("figure.fig .vl-chart") or "no answer yet" in first.get_text()
 
 
-def test_each_figure_has_its_chart_and_a_caption_with_run_substrate_n_and_query(built: Built) -> None:
+def test_each_figure_has_its_chart_and_a_caption_with_run_evidence_n_and_query(built: Built) -> None:
     figures = built.page.select("figure.fig")
     assert len(figures) == len(built.page.select(".vl-chart")) >= 3
     for figure in figures:
@@ -84,7 +84,7 @@ def test_each_figure_has_its_chart_and_a_caption_with_run_substrate_n_and_query(
         assert caption is not None
         told = " ".join(caption.get_text().split())
         assert RUN_ID in told
-        assert caption.select_one(".substrate") is not None
+        assert caption.select_one(".evidence") is not None
         assert re.search(r"n = [\d,]+ ", told)
         links = caption.select("a[href^='sql/']")
         assert links or "Input: " in told
@@ -116,7 +116,7 @@ def test_figures_that_show_one_number_have_it_from_the_same_rows(built: Built) -
     paper = [path for path in CHAPTERS if path.stem == PAPER_NOTEBOOK]
     assert compare_figures(built.executed / path.name for path in CHAPTERS) > compare_figures(built.executed / path.name for path in paper)
     of = rows["fig-placements"].join(
-        rows["fig-times"].filter(flags="none", placement="both on HDD"), on=["arm", "cache", "row", "block"], suffix="_hdd"
+        rows["fig-times"].filter(flags="none", placement="both on HDD"), on=["io_mode", "cache", "row", "replicate"], suffix="_hdd"
     )
     assert of.height == rows["fig-placements"].height
     assert of["ratio"].to_list() == pytest.approx((of["time_ms"] / of["time_ms_hdd"]).to_list())
@@ -214,7 +214,7 @@ def test_a_build_that_fails_leaves_no_trace(in_place: Built, tmp_path: Path) -> 
     assert set((in_place.root / "_build").rglob("*")) == kept, "the judgement that the chapters shared, and nothing else"
 
 
-def test_quarto_is_asked_for_where_it_is_absent(in_place: Built, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quarto_is_requested_for_where_it_is_absent(in_place: Built, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(MissingError, match="ENGINE=plain"):
         render(run_id=RUN_ID, executed=in_place.executed, engine="quarto")

@@ -19,7 +19,7 @@ from tierwise.report.run import open_run
 if TYPE_CHECKING:  # pytest keeps annotations until the end, and DuckDB complains then of types that are still there
     from tierwise.report.run import Run
 
-TOPIC = {"topic": "t", "claims": ["M1", "V1"], "meeting": "agree", "says": "s", "why": ["cache"], "explanation": "e", "evidence": "none"}
+TOPIC = {"topic": "t", "claims": ["M1", "V1"], "meeting": "agree", "says": "s", "why": ["cache"], "explanation": "e", "shown_by": "none"}
 QUESTION = {"name": "q", "title": "t", "claims": ["M1", "V1"]}
 
 

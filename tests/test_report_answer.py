@@ -12,11 +12,11 @@ from tierwise.analysis import heat
 from tierwise.analysis.rules import Verdict
 from tierwise.report.chapters import answer
 from tierwise.report.chapters.answer import DISKS, EVERYTHING, INDEXES, MOST_WORDS, TABLES, Compared, Gain, compared, finding
-from tierwise.report.chapters.conclusion_evidence import gather, name_of
+from tierwise.report.chapters.conclusion_rows import gather, name_of
 from tierwise.report.display import Figure, Sentence
 from tierwise.report.run import Run, open_run
 
-BLOCKS = range(5)
+REPLICATES = range(5)
 HEADS = ("What was found", "What to do", "What it costs", "How far to trust it")
 
 
@@ -33,9 +33,10 @@ def rejected(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def case(shares: Mapping[str, float], scatter: float = 0.01) -> Compared:
-    """Return a workload whose placements leave these shares of the time, in five blocks."""
+    """Return a workload whose placements leave these shares of the time, in five replicates."""
     gains = (
-        Gain(name, {block: share * (1 + scatter * (-1) ** block * (len(name) % 3)) for block in BLOCKS}) for name, share in shares.items()
+        Gain(name, {replicate: share * (1 + scatter * (-1) ** replicate * (len(name) % 3)) for replicate in REPLICATES})
+        for name, share in shares.items()
     )
     return Compared("a workload", "emulated", tuple(gains))
 
@@ -86,7 +87,9 @@ def test_the_chart_s_title_is_the_finding_and_its_rows_are_clean_repeats(referen
     for one in every:
         job_s = {placement: found.job_s for placement, found in measured[one.workload].items()}
         for gain in one.gains:
-            assert gain.ratios == pytest.approx({block: job_s[gain.placement][block] / job_s[DISKS][block] for block in gain.ratios})
+            assert gain.ratios == pytest.approx(
+                {replicate: job_s[gain.placement][replicate] / job_s[DISKS][replicate] for replicate in gain.ratios}
+            )
 
 
 @pytest.mark.parametrize(

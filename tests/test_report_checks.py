@@ -62,7 +62,7 @@ def test_a_chart_that_shows_a_number_which_is_none_is_refused(told: dict[str, An
         check_chart(spec(**told), "Bars.", "fig-x")
 
 
-REPEATS = pl.DataFrame({"state": ["FL", "FL", "NV"], "block": [1, 2, 1], "time_ms": [5.0, 6.0, 7.0], "ratio": [0.9, 0.8, 0.7]})
+REPEATS = pl.DataFrame({"state": ["FL", "FL", "NV"], "replicate": [1, 2, 1], "time_ms": [5.0, 6.0, 7.0], "ratio": [0.9, 0.8, 0.7]})
 
 
 @pytest.mark.parametrize(
@@ -71,9 +71,9 @@ REPEATS = pl.DataFrame({"state": ["FL", "FL", "NV"], "block": [1, 2, 1], "time_m
         (REPEATS, 6),
         (REPEATS.drop("ratio").reverse(), 3),
         (REPEATS.with_columns(pl.col("time_ms") * (1 + 1e-12)).head(1), 2),
-        (REPEATS.with_columns(state=pl.lit("PR"), time_ms=1.0).unique("block"), 0),
+        (REPEATS.with_columns(state=pl.lit("PR"), time_ms=1.0).unique("replicate"), 0),
         (pl.concat([REPEATS, REPEATS.with_columns(time_ms=1.0)]), 0),
-        (REPEATS.drop("block").with_columns(time_ms=1.0), 0),
+        (REPEATS.drop("replicate").with_columns(time_ms=1.0), 0),
         (REPEATS.rename({"time_ms": "rate", "ratio": "gain"}), 0),
     ],
     ids=["same", "in another order", "last digit", "other cells", "coordinates that do not tell apart", "no repeats", "other values"],
@@ -84,7 +84,7 @@ def test_two_figures_that_agree_may_stand_side_by_side(other: pl.DataFrame, numb
 
 def test_two_figures_with_one_number_from_different_rows_are_refused() -> None:
     other = REPEATS.with_columns(time_ms=pl.when(state="NV").then(7.5).otherwise("time_ms"))
-    rule = r"fig-a and fig-c: time_ms is '7 and 7\.5 at state NV, block 1': two figures have one number from different rows"
+    rule = r"fig-a and fig-c: time_ms is '7 and 7\.5 at state NV, replicate 1': two figures have one number from different rows"
     with pytest.raises(InputError, match=rule):
         check_numbers({"fig-a": REPEATS, "fig-b": REPEATS.drop("time_ms"), "fig-c": other})
 
@@ -105,11 +105,11 @@ def test_a_build_ends_with_the_chapter_and_the_label(tmp_path: Path) -> None:
     figure = executed(tmp_path, "#| label: fig-x\n", chart, {"text/markdown": "Lines of times."})
     with pytest.raises(InputError, match=r"show-x\.ipynb \(fig-x\): caption is 'Lines'"):
         chapter(figure, tmp_path, STAMP)
-    other = {**chart, VEGA_MIME: spec(description="e"), ROWS_MIME: "block,x\n1,2.5\n"}
-    shown = [executed(tmp_path, "#| label: fig-x\n", chart | {ROWS_MIME: "block,x\n1,2.0\n"}, {"text/markdown": "Bars."})]
+    other = {**chart, VEGA_MIME: spec(description="e"), ROWS_MIME: "replicate,x\n1,2.5\n"}
+    shown = [executed(tmp_path, "#| label: fig-x\n", chart | {ROWS_MIME: "replicate,x\n1,2.0\n"}, {"text/markdown": "Bars."})]
     shown.append(shown[0].rename(tmp_path / "show-y.ipynb"))
     executed(tmp_path, "#| label: fig-z\n", other, {"text/markdown": "Bars."})
-    with pytest.raises(InputError, match=r"fig-z of show-x and fig-x of show-y: x is '2.5 and 2 at block 1'"):
+    with pytest.raises(InputError, match=r"fig-z of show-x and fig-x of show-y: x is '2.5 and 2 at replicate 1'"):
         compare_figures(shown)
     sentence = executed(tmp_path, "", {"text/markdown": "It takes None s."})
     with pytest.raises(InputError, match=r"show-x\.ipynb \(.+\): text is 'It takes None s\.'"):

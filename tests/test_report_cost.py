@@ -82,7 +82,7 @@ def test_each_slider_stands_at_the_price_that_was_read_and_can_be_moved_both_way
 
 
 @pytest.mark.parametrize("label", cells.labels("cost"))
-def test_a_figure_says_run_substrate_and_input(run: Run, label: str) -> None:
+def test_a_figure_says_run_evidence_and_input(run: Run, label: str) -> None:
     shown = cells.drawn("cost", run, label)[label]
     assert isinstance(shown, Figure)
     assert shown.chart.to_dict()["description"]

@@ -3,8 +3,8 @@
 import polars as pl
 import pytest
 
+from tierwise.analysis.causes import Cause
 from tierwise.analysis.claims import load_claims
-from tierwise.analysis.open_claims import Cause
 from tierwise.report import words
 from tierwise.report.chapters import ledger
 from tierwise.report.display import Table

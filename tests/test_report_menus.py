@@ -142,7 +142,9 @@ def told_of(built: Built, label: str) -> list[dict[str, str]]:
     return columns
 
 
-def test_what_each_table_asked_runs_from_the_published_files_alone(built: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_each_table_requested_runs_from_the_published_files_alone(
+    built: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (shipped,) = paths.reference().glob("[!.]*/")
     for folder in (built.root / "raw" / RUN_ID, shipped):
         (tmp_path / folder.name).mkdir()
@@ -206,5 +208,5 @@ def test_a_column_without_a_meaning_is_refused_with_its_name(tmp_path: Path) -> 
         ("select list_contains(?, x)", [["a", "b"]], "select list_contains(['a', 'b'], x)"),
     ],
 )
-def test_a_query_is_told_with_its_parameters_in_it(sql: str, parameters: list[Any], query: str) -> None:
+def test_a_query_is_reported_with_its_parameters_in_it(sql: str, parameters: list[Any], query: str) -> None:
     assert queries.bound(sql, parameters) == query

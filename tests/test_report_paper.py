@@ -16,7 +16,7 @@ from rejected_run import rejected_run
 from report_built import Built, bare, page_images, pdf_text
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.verdicts import DECIDED
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.report import notebooks
 from tierwise.report.display import ROWS_MIME, Figure
 from tierwise.report.figures import verdicts
@@ -86,7 +86,7 @@ def test_its_figures_are_counted_through_and_their_rows_lie_beside_the_site(buil
 
 
 def test_every_sentence_with_a_number_says_how_it_came_to_be(built: Built) -> None:
-    stamps = re.compile("|".join((*Substrate, "rows alone", "No answer yet", "profile")))
+    stamps = re.compile("|".join((*Evidence, "rows alone", "No answer yet", "profile")))
     for part in notebooks.read(built.executed / f"{PAPER_NOTEBOOK}.ipynb"):
         if part.from_rows and re.search(r"\d", part.text):
             assert stamps.search(part.text), part.text
@@ -120,7 +120,7 @@ def test_titles_have_their_stamp_or_ask(built: Built) -> None:
     assert len(found) >= 11
     for chapter, title in found.items():
         told = title.partition(" {#")[0]
-        assert told.endswith("?") or re.search("|".join(Substrate), told) or "published statements" in told or "workload" in told, chapter
+        assert told.endswith("?") or re.search("|".join(Evidence), told) or "published statements" in told or "workload" in told, chapter
     assert "the index alone on SSD leaves" in found["show-index_placement"]
     assert found["show-pgbench_placement"].partition(" {#")[0].endswith("?"), "nothing of it was measured"
 

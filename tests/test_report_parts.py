@@ -11,12 +11,12 @@ SCATTERED = (0.05, 1.2, 0.7, 2.0, 0.9)
 
 
 def rows(*ratios: float) -> pl.DataFrame:
-    return pl.DataFrame([{"placement": "ssd", "block": block, "ratio": ratio} for block, ratio in enumerate(ratios)])
+    return pl.DataFrame([{"placement": "ssd", "replicate": replicate, "ratio": ratio} for replicate, ratio in enumerate(ratios)])
 
 
 @pytest.mark.parametrize("ratios", [SCATTERED, (9.0, 9.1, 9.2, 9.0, 9.1), (1.0, 1.01, 0.99, 1.0, 1.02)])
 def test_every_ratio_and_its_interval_lie_within_the_axis(ratios: tuple[float, ...]) -> None:
-    low, high = parts.ratio_range(rows(*ratios), ["placement"], low=0.8, high=1.6, room=1.2)
+    low, high = parts.ratio_range(rows(*ratios), ["placement"], low=0.8, high=1.6, headroom=1.2)
     interval = geometric_estimate(dict(enumerate(ratios))).interval
     assert interval is not None
     assert low < min(*ratios, *interval)

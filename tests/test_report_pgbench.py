@@ -19,7 +19,7 @@ from tierwise.studies.pgbench_placement.reading import chapter_scale as pgbench_
 from tierwise.studies.pgbench_placement.reading import chapter_why as pgbench_why
 from tierwise.studies.pgbench_placement.reading import figures
 from tierwise.timings.manifest import StudyRecord, load_manifest
-from tierwise.timings.traces import TraceKey
+from tierwise.timings.traces import TrialKey
 from tierwise.timings.transactions import write_transactions
 
 PAIR = "source-v"
@@ -30,7 +30,7 @@ POINT = {
     "layout": "strewn",
     "writes": 0.2,
     "slowdown": 1.0,
-    "substrate": "simulated",
+    "evidence": "simulated",
     "tps": {
         "all_hdd": [100.0] * 5 * 5,
         "index_ssd": [120.0] * 5 * 5,
@@ -55,7 +55,7 @@ FACTS = {
         {
             "scale": scale,
             "published_scale": 3000,
-            "blocks": list(range(5)),
+            "replicates": list(range(5)),
             "tps": {
                 "all_hdd": [100.0] * 5,
                 "index_ssd": [100 * 1.1 * scale**0.01 * 1.001**seed for seed in range(5)],
@@ -69,7 +69,7 @@ FACTS = {
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Windows of both sets, one mix that is a point of the map, and the transactions of the first block."""
+    """Windows of both sets, one mix that is a point of the map, and the transactions of the first replicate."""
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
     mix = {"all_hdd": 100.0, "index_ssd": 125.0, "table_ssd": 400.0}
     rows = pl.concat(
@@ -80,13 +80,13 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         ]
     )
     folder = save_run(tmp_path, rows)
-    record = StudyRecord(name="pgbench_placement", pair=PAIR, trials=("t",), blocks=5, settings={}, server_version="18.6", facts=FACTS)
+    record = StudyRecord(name="pgbench_placement", pair=PAIR, trials=("t",), replicates=5, settings={}, server_version="18.6", facts=FACTS)
     manifest = load_manifest(folder)
     manifest.model_copy(update={"studies": (*manifest.studies, record)}).save(folder)
     for trial in rows.filter(pl.col("trial").str.starts_with("direct/large"))["trial"].unique():
         ended_s = [STARTED.timestamp() + 1 + tenth / 10 for tenth in range(200)]
         done = pl.DataFrame({"client": [0] * 200, "ended_s": ended_s, "latency_s": [0.1] * 200}, schema_overrides={"client": pl.Int32})
-        write_transactions(folder, TraceKey("pgbench_placement", PAIR, trial), 0, done)
+        write_transactions(folder, TrialKey("pgbench_placement", PAIR, trial), 0, done)
     return open_run(folder.name)
 
 
@@ -105,7 +105,7 @@ def test_the_tables_tell_io_background_and_other_conditions(run: Run) -> None:
         assert all(word in text for word in words), text
 
 
-def test_what_the_server_told_late_is_a_dash_and_pages_read_are_the_log_s(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_server_reported_late_is_a_dash_and_pages_read_are_the_log_s(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
     rows = pl.concat([pgbench_rows(LARGE, reported=False), pgbench_rows(SMALL, size="small")])
     run = open_run(save_run(tmp_path, rows).name)
@@ -147,14 +147,14 @@ def test_the_charts_draw_windows_gains_and_a_window_second_by_second(run: Run) -
 
 def test_the_indexes_share_of_the_misses_predicts_both_gains(run: Run) -> None:
     text = pgbench_why.mechanism(run, PAIR).text
-    assert "11.1" in text  # 10 of 90 blocks
+    assert "11.1" in text  # 10 of 90 replicates
     assert "indexes on SSD would gain 1.12 and tables 9.00" in text
     assert re.search(r"found are 1\.(09|1)\d* with indexes and 4\.\d+ with tables", text)
 
 
 def test_a_run_without_windows_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
-    run = open_run(make_run(tmp_path, blocks=1).name)
+    run = open_run(make_run(tmp_path, replicates=1).name)
     empty = (
         pgbench_placement.answer,
         pgbench_placement.io_by_relation,
@@ -180,7 +180,7 @@ def test_a_window_without_a_whole_second_has_no_curve(monkeypatch: pytest.Monkey
     assert run
     kept = pl.DataFrame({"ended_s": [0.1, 0.4, 1.2], "stands_for": [1.0, 1.0, 1.0]})
     monkeypatch.setattr(figures, "_inside", lambda *_: kept)
-    columns = {"trial": "a", "block": 0, "phase": "checkpoint", "started_s": 0.0, "transactions": 3}
+    columns = {"trial": "a", "replicate": 0, "phase": "checkpoint", "started_s": 0.0, "transactions": 3}
     short, long = (
         pl.DataFrame([{"placement": placement, **columns, "elapsed_s": elapsed_s}])
         for placement, elapsed_s in (("table_ssd", 0.3), ("all_hdd", 2.5))

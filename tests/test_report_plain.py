@@ -14,7 +14,7 @@ from tierwise.core.errors import InputError, MissingError
 from tierwise.report import display, queries
 from tierwise.report.display import ROWS_MIME, VEGA_MIME, Table
 from tierwise.report.notebooks import chapter
-from tierwise.report.plain import pandoc
+from tierwise.report.pandoc_engine import pandoc
 from tierwise.report.project import Book, expand
 from tierwise.report.queries import QUERIES_MIME
 from tierwise.report.run import open_run
@@ -94,11 +94,11 @@ def test_what_is_not_of_the_subset_is_refused_with_its_chapter(source: Path, tex
 
 
 def test_a_word_of_the_glossary_is_explained_once_a_chapter_and_a_verb_is_not(source: Path) -> None:
-    text = "The reads run on tiers: a run, (this counted time), another tier.\n\n- An arm.\n\n| verdict |\n|---|\n| claim |\n"
+    text = "The reads run on tiers: a run, (this virtual time), another tier.\n\n- An I/O mode.\n\n| verdict |\n|---|\n| claim |\n"
     made = BeautifulSoup(page(source, first=f"# A study\n\n{text}", second=f"# Two\n\n{text}"), "html.parser")
-    words = ["tiers", "run", "counted time", "arm"]
+    words = ["tiers", "run", "virtual time", "io_mode"]
     assert [word.get_text() for word in made.select("dfn")] == [*words, *words]
-    assert "a run, (this counted time), another tier." in made.get_text()
+    assert "a run, (this virtual time), another tier." in made.get_text()
     assert made.select("dfn")[1]["aria-description"] == "all that one make report measures, a folder of data/raw"
 
 

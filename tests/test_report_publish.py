@@ -77,7 +77,7 @@ def test_every_executed_notebook_is_published_with_its_queries_frames_and_charts
     assert not [copy for copy in copies.values() if "papermill" in str(copy.metadata)]
 
 
-def test_a_dirty_tree_is_told(home: Path) -> None:
+def test_a_dirty_tree_is_reported(home: Path) -> None:
     assert publish(home / "public", "dirty").dirty
     assert "uncommitted changes" in (home / "public" / "README.md").read_text(encoding="utf-8")
     publish(home / "clean")
@@ -119,7 +119,7 @@ def test_the_citation_has_the_version_of_the_package() -> None:
     assert {"cff-version", "message", "title", "authors", "license", "date-released"} <= citation.keys()
 
 
-def test_the_commit_is_told_as_a_whole_where_the_checkout_knows_it() -> None:
+def test_the_commit_is_reported_as_a_whole_where_the_checkout_knows_it() -> None:
     known = subprocess.run(["git", "-C", str(paths.home()), "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
     assert commit_of(f"2026-01-01-{known[:9]}-{RUN_ID}", RUN_ID) == known
     assert commit_of(f"2026-01-01-{known[:9]}-dirty-{RUN_ID}", RUN_ID) == f"{known}-dirty"

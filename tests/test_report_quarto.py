@@ -81,7 +81,7 @@ def book_of(folder: Path) -> Book:
     return Book(folder, "A title", "", {"index.qmd": "# One\n", "method.qmd": "# Two\n"}, {"run": "r"})
 
 
-def test_while_it_renders_the_time_left_is_told_by_chapters(
+def test_while_it_renders_the_time_left_is_reported_by_chapters(
     program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PATH", os.defpath, prepend=os.pathsep)
@@ -116,8 +116,8 @@ def test_quarto_s_search_gets_its_index_as_a_script_where_nothing_may_be_fetched
 
 def test_what_fails_says_what_quarto_said(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", os.defpath, prepend=os.pathsep)
-    program("1.10.18\n[ $1 = --version ] && exit\necho no room left >&2; exit 1")
-    with pytest.raises(TierwiseError, match="quarto render: no room left"):
+    program("1.10.18\n[ $1 = --version ] && exit\necho no space left >&2; exit 1")
+    with pytest.raises(TierwiseError, match="quarto render: no space left"):
         choose("quarto").build(book_of(tmp_path / "book"), tmp_path / "site")
     assert not (tmp_path / "site").exists()
 
@@ -131,7 +131,7 @@ def attempt(environment: Path, *arguments: str) -> str:
     return done.stderr
 
 
-def test_an_attempt_without_network_is_recorded_and_made_once_unless_asked_for(tmp_path: Path) -> None:
+def test_an_attempt_without_network_is_recorded_and_made_once_unless_requested_for(tmp_path: Path) -> None:
     outcome = "Quarto 1.10.18 is not installed: no network, or no mirror with quarto-cli; `make quarto` tries again\n"
     assert attempt(tmp_path, "--once").endswith(outcome)
     assert (tmp_path / "quarto.txt").read_text(encoding="utf-8") == outcome

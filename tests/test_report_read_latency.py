@@ -22,7 +22,7 @@ MOVED = [
     {
         "tablespace": "ssd",
         "tier": tier,
-        "substrate": "simulated",
+        "evidence": "simulated",
         "reads": 30,
         "recorded_mean_s": 3e-4,
         "mean_s": mean_s,
@@ -103,14 +103,16 @@ def test_each_window_shows_what_the_server_counted(tmp_path: Path, monkeypatch: 
 
 
 def test_where_reads_by_memory_are_rejected_those_of_each_tablespace_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reads by memory come of waited windows, the others of counted ones: the smoke run, with two of its five waited ones stalled."""
+    """Reads by memory come of real-time windows, the others of virtual-time ones: the smoke run, with two of its five real-time ones
+    stalled.
+    """
     folder = tmp_path / FOLDER.name
     shutil.copytree(FOLDER, folder)
     rows = pl.read_parquet(folder / "timings.parquet")
-    waited = (pl.col("study") == "read_latency") & (pl.col("clock") == "waited") & (pl.col("block") < 2)
-    assert rows.filter(waited).height == 2
+    real_time = (pl.col("study") == "read_latency") & (pl.col("clock") == "real") & (pl.col("replicate") < 2)
+    assert rows.filter(real_time).height == 2
     stalled = pl.lit(["stalled"], dtype=pl.List(pl.String))
-    rows.with_columns(flags=pl.when(waited).then(stalled).otherwise("flags")).write_parquet(folder / "timings.parquet")
+    rows.with_columns(flags=pl.when(real_time).then(stalled).otherwise("flags")).write_parquet(folder / "timings.parquet")
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
     run = open_run(FOLDER.name)
     assert {row[0] for row in table(chapter.modes(run, PAIR))} == {"SSD mirror", "RAID10 of disks", "System's drives"}

@@ -72,7 +72,7 @@ def shown(checkout: Path) -> Path:
 
 
 def check_stamps(page: BeautifulSoup) -> None:
-    """Title block and captions say whose rows they show, of which machine and date."""
+    """Title replicate and captions say whose rows they show, of which machine and date."""
     front = page.find(id="this-report") or page.select_one("main")
     assert front is not None
     told = " ".join(front.get_text(" ").split())

@@ -18,16 +18,16 @@ PUBLISHED_ROWS = 2_458_285
 
 
 def entries(sizes: tuple[int, ...], published: float, base: str, moved: str, ratio: Callable[[float], float]) -> list[dict[str, Any]]:
-    """Return what a run keeps of sizes whose ratio is exact but for a thousandth from block to block."""
+    """Return what a run keeps of sizes whose ratio is exact but for a thousandth from replicate to replicate."""
     return [
         {
             "share": size / sizes[-1],
             "published_rows": published,
-            "substrate": "simulated",
-            "blocks": list(range(5)),
+            "evidence": "simulated",
+            "replicates": list(range(5)),
             "rows": [size] * 5,
             "requests": [7] * 5,
-            "seconds": {base: [2.0] * 5, moved: [2.0 * ratio(size) * 1.001**block for block in range(5)]},
+            "seconds": {base: [2.0] * 5, moved: [2.0 * ratio(size) * 1.001**replicate for replicate in range(5)]},
         }
         for size in sizes
     ]
@@ -86,7 +86,7 @@ def test_the_join_is_carried_on_to_the_assumed_size(tmp_path: Path) -> None:
     assert list(shown.header)[-3:] == ["100,000,000 detections", "Miss", "Emulated"]
     (row,) = shown.rows
     assert row[0] == "Detection on SSDs"
-    assert row[4].startswith("0.602 (")  # 0.5 * 1e8 ** 0.01, and a thousandth a block
+    assert row[4].startswith("0.602 (")  # 0.5 * 1e8 ** 0.01, and a thousandth a replicate
     assert row[6].startswith("0.10"), "130 of 1,271 s"
     assert "published number is assumed" in shown.caption
     assert "**simulated**: Detection on SSDs 0.602 (" in survey.carried(run, "source-h").text

@@ -23,7 +23,7 @@ from tierwise.timings.manifest import StudyRecord, load_manifest
 
 PAIR = "source-h"
 INFERRED = {"H1", "H2", "H3", "H4", "H5", "H6", "H7"}
-ARMS = {
+IO_MODES = {
     "as PostgreSQL reads here": (182.0, 167.0, 436.0, 270.0),
     "ideal": (170.0, 114.0, 331.0, 69.0),
     "one request at a time": (148.0, 125.0, 357.0, 109.0),
@@ -36,13 +36,13 @@ def hunt(query: str) -> list[dict[str, object]]:
         {
             "query": query,
             "form": "printed",
-            "arm": arm,
-            "hunted": arm not in {"as PostgreSQL reads here", "ideal"},
-            "substrate": "simulated",
+            "io_mode": io_mode,
+            "hunted": io_mode not in {"as PostgreSQL reads here", "ideal"},
+            "evidence": "simulated",
             "seconds": {tier: [value] * 5 for tier, value in zip(ARRAYS_S["indexed"], values, strict=True)},
             "bytes": 1e11,
         }
-        for arm, values in ARMS.items()
+        for io_mode, values in IO_MODES.items()
     ]
 
 
@@ -58,7 +58,7 @@ def run(tmp_path: Path) -> Run:
         "touched": {"join_single": {"source": 100, "detection": 800, "source_ra": 99, "source_dec": 1}},
     }
     records = tuple(
-        StudyRecord(name=name, pair=PAIR, trials=(), blocks=5, settings={}, server_version="18.6", facts=found)
+        StudyRecord(name=name, pair=PAIR, trials=(), replicates=5, settings={}, server_version="18.6", facts=found)
         for name, found in (("survey_arrays", facts), ("survey_placement", placement))
     )
     manifest.model_copy(update={"studies": records}).save(folder)
@@ -90,23 +90,23 @@ def test_the_opposite_order_contradicts(tmp_path: Path) -> None:
     assert verdict(run, "H9") is Verdict.UNDECIDED
 
 
-def test_a_block_s_time_is_the_mean_of_its_executions_and_one_that_is_flagged_flags_it(tmp_path: Path) -> None:
+def test_a_replicate_s_time_is_the_mean_of_its_executions_and_one_that_is_flagged_flags_it(tmp_path: Path) -> None:
     once = placement_rows({"join_several": {"all_hdd": 30.0, "index_ssd": 15.0}})
     again = once.with_columns(
         trial=pl.col("trial") + "/execution=1",
         cell=pl.col("cell").str.replace(r"\}$", ', "execution": 1}'),
         sequence=pl.col("sequence") + 1000,
         elapsed_s=2 * pl.col("elapsed_s"),
-        flags=pl.when(pl.col("block") == 4).then(pl.lit(["overshoot"])).otherwise(pl.col("flags")),
+        flags=pl.when(pl.col("replicate") == 4).then(pl.lit(["overshoot"])).otherwise(pl.col("flags")),
     )
     save_run(tmp_path, pl.concat([once, again]))
     run = open_run(RUN_ID, tmp_path)
-    found = run.query("select block, placement, elapsed_s, ratio, flagged from survey_placement order by block, placement")
+    found = run.query("select replicate, placement, elapsed_s, ratio, flagged from survey_placement order by replicate, placement")
     assert found.height == 2 * 5
     assert found["flagged"].to_list() == [False] * 8 + [True] * 2
-    first = once.filter(pl.col("cell").str.contains("all_hdd")).sort("block")["elapsed_s"]
+    first = once.filter(pl.col("cell").str.contains("all_hdd")).sort("replicate")["elapsed_s"]
     assert found.filter(placement="all_hdd")["elapsed_s"].to_list() == pytest.approx((1.5 * first).to_list())
-    heat = run.query("select count(distinct trial) as trials from survey_placement_heat where block = 0")
+    heat = run.query("select count(distinct trial) as trials from survey_placement_heat where replicate = 0")
     assert heat["trials"].to_list() == [2], "a job asks once"
 
 
@@ -122,7 +122,7 @@ def test_the_chapter_on_arrays_tells_gains_and_the_hunt(run: Run) -> None:
     assert f"7 disks, RAID5: {torn}; 7 disks, RAID0: {torn}; one SSD: {alone} and {torn}; 6 SSDs, RAID5: {torn}." in told
     table = survey_arrays.hunt(run, PAIR)
     assert isinstance(table, Table)
-    assert [row[0] for row in table.rows] == list(ARMS)
+    assert [row[0] for row in table.rows] == list(IO_MODES)
     assert table.rows[-1][-1] == "1.13-fold"
     mixed = survey_arrays.hunt(run, PAIR, "mixed")
     assert isinstance(mixed, Table)
@@ -191,7 +191,7 @@ def test_without_rows_the_chapters_say_so(tmp_path: Path) -> None:
     assert verdict(run, "H8") is verdict(run, "H2") is Verdict.NOT_MEASURED
 
 
-def test_flagged_queries_are_ringed_and_no_time_is_told_of_them(tmp_path: Path) -> None:
+def test_flagged_queries_are_ringed_and_no_time_is_reported_of_them(tmp_path: Path) -> None:
     rows = pl.concat([array_rows(), placement_rows()])
     save_run(tmp_path, rows.with_columns(flags=pl.lit(["overshoot"])))
     run = open_run(RUN_ID, tmp_path)

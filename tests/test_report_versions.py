@@ -50,7 +50,7 @@ def test_the_one_input_that_differs_is_the_cause(kind: str) -> None:
     assert (change.name, change.before, change.after) == (*NOW.inputs[kind], "other", *NOW.inputs[kind].values())
 
 
-def test_claims_figures_tables_and_answers_are_compared_and_what_is_new_or_gone_is_told() -> None:
+def test_claims_figures_tables_and_answers_are_compared_and_what_is_new_or_gone_is_reported() -> None:
     before = like_now(
         claims={"M1": {**NOW.claims["M1"].model_dump(), "verdict": "undecided"}, "M9": NOW.claims["M1"].model_dump()},
         figures={},

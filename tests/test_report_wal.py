@@ -19,9 +19,9 @@ from wal_rows import FLUSHES, RATES, Case, wal_rows
 PAIR = chapter.PAIR
 
 
-def opened(raw: Path, monkeypatch: pytest.MonkeyPatch, *, blocks: int = 5, flags: dict[Case, str] | None = None) -> Run:
+def opened(raw: Path, monkeypatch: pytest.MonkeyPatch, *, replicates: int = 5, flags: dict[Case, str] | None = None) -> Run:
     monkeypatch.setenv("TIERWISE_RAW", str(raw))
-    folder = save_run(raw, wal_rows(blocks=blocks, flags=flags))
+    folder = save_run(raw, wal_rows(replicates=replicates, flags=flags))
     manifest = load_manifest(folder)
     manifest.model_copy(update={"pairs": {PAIR: load_pair(PAIR).model_dump(mode="json")}}).save(folder)
     return open_run(folder.name)
@@ -41,7 +41,7 @@ def rates(run: Run) -> Figure | Sentence:
     return drawn("wal_placement", run)["fig-wal-rates"]
 
 
-def test_a_ratio_is_that_of_the_windows_of_one_block_at_the_same_load(run: Run) -> None:
+def test_a_ratio_is_that_of_the_windows_of_one_replicate_at_the_same_load(run: Run) -> None:
     found = ratios.of_places(run, PAIR, "ssd", "hdd")
     assert list(found) == [(1, "off"), (8, "off"), (8, "on")]
     for (clients, grouped), one in found.items():
@@ -54,8 +54,10 @@ def test_a_ratio_is_that_of_the_windows_of_one_block_at_the_same_load(run: Run) 
     assert delayed.value == pytest.approx(2.0, rel=0.01)
 
 
-def test_a_run_of_one_block_draws_no_median_and_its_caption_names_none(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    single = rates(opened(tmp_path / "single", monkeypatch, blocks=1))
+def test_a_run_of_one_replicate_draws_no_median_and_its_caption_names_none(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    single = rates(opened(tmp_path / "single", monkeypatch, replicates=1))
     assert isinstance(single, Figure)
     check_chart(single.chart.to_dict(), single.caption, "fig-wal-rates")
     assert "median" not in single.caption
@@ -105,7 +107,7 @@ def test_the_chart_has_a_dot_for_every_window_and_a_panel_without_group_commit_a
     assert all(title in image for title in figures.GROUPED.values())
 
 
-def test_the_places_that_are_asked_for_keep_their_marks(run: Run) -> None:
+def test_the_places_that_are_requested_for_keep_their_marks(run: Run) -> None:
     figure = drawn("wal_placement", run, PLACES=["cached", "ssd"])["fig-wal-rates"]
     assert isinstance(figure, Figure)
     assert set(figure.rows["wal"]) == {"cached", "ssd"}
@@ -117,7 +119,7 @@ def test_the_places_that_are_asked_for_keep_their_marks(run: Run) -> None:
 
 
 def test_below_five_clean_repeats_there_is_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    few = opened(tmp_path, monkeypatch, blocks=4)
+    few = opened(tmp_path, monkeypatch, replicates=4)
     assert "**No answer yet**" in chapter.answer(few, PAIR).text
     for made in (chapter.ratios(few, PAIR), chapter.groups(few, PAIR), chapter.costs(few, PAIR)):
         assert isinstance(made, Sentence)

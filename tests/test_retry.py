@@ -1,4 +1,4 @@
-"""Blocks that are added for what was rejected, and what a run keeps of the machine."""
+"""Replicates that are added for what was rejected, and what a run keeps of the machine."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,41 +7,41 @@ import polars as pl
 import pytest
 
 from rows import make_rows, save_run
-from tierwise.bench.book import record_stage
 from tierwise.bench.order import interleave
 from tierwise.bench.retry import begin_retry, plan_retry
+from tierwise.bench.run_record import record_stage
 from tierwise.bench.study import Cell, Trial
-from tierwise.core.words import IoArm, Substrate
+from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.timings.manifest import RETRIED, Stage, load_manifest
 from tierwise.timings.parts import read_rows
 
 
 def flagged(rows: pl.DataFrame, *wanted: tuple[str, int]) -> pl.DataFrame:
-    """`rows` of which all of a (trial's part, block) are rejected."""
-    for part, block in wanted:
-        bad = pl.col("trial").str.contains(part, literal=True) & (pl.col("block") == block)
+    """`rows` of which all of a (trial's part, replicate) are rejected."""
+    for part, replicate in wanted:
+        bad = pl.col("trial").str.contains(part, literal=True) & (pl.col("replicate") == replicate)
         rows = rows.with_columns(flags=pl.when(bad).then(pl.lit(["overshoot"], dtype=pl.List(pl.String))).otherwise("flags"))
     return rows
 
 
-def test_as_many_whole_blocks_are_added_as_the_worst_trial_has_lost() -> None:
+def test_as_many_whole_replicates_are_added_as_the_worst_trial_has_lost() -> None:
     rows = flagged(
         make_rows(), ("index=hdd/start=FL/table=hdd", 1), ("index=hdd/start=FL/table=hdd", 4), ("index=ssd/start=NV/table=ssd", 2)
     )
     retry = plan_retry(rows)
-    assert retry.blocks == {"index_placement/source-m": 2}
+    assert retry.replicates == {"index_placement/source-m": 2}
     assert retry.rejected == {"index_placement/source-m": 9}  # cold, hot and cross of each
-    simulated = rows.with_columns(substrate=pl.lit(str(Substrate.SIMULATED)))
-    assert plan_retry(simulated).blocks == {}
+    simulated = rows.with_columns(evidence=pl.lit(str(Evidence.SIMULATED)))
+    assert plan_retry(simulated).replicates == {}
 
 
-def test_blocks_are_added_once_and_the_earlier_rows_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_replicates_are_added_once_and_the_earlier_rows_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = flagged(make_rows(), ("index=hdd/start=FL/table=hdd", 1))
     folder = save_run(tmp_path, rows)
     reopened = begin_retry(folder)
     assert (reopened.status, reopened.finished_at) == ("running", None)
-    assert reopened.blocks_added("index_placement", "source-m") == 1
-    assert reopened.blocks_added("index_placement", "elsewhere") == 0
+    assert reopened.replicates_added("index_placement", "source-m") == 1
+    assert reopened.replicates_added("index_placement", "elsewhere") == 0
     assert "1 of index_placement/source-m (3 rows rejected)" in capsys.readouterr().err
     assert read_rows(folder).height == rows.height
     assert begin_retry(folder) == reopened
@@ -57,11 +57,11 @@ class Numbered(Cell):
     number: int
 
 
-def test_added_blocks_come_after_those_that_are_there_and_leave_their_order() -> None:
-    trials = [Trial(Numbered(number), IoArm.DIRECT, frozenset({"hdd"}), str(number % 2)) for number in range(6)]
-    before, after = (interleave(trials, blocks=blocks, seed=3) for blocks in (5, 7))
+def test_added_replicates_come_after_those_that_are_there_and_leave_their_order() -> None:
+    trials = [Trial(Numbered(number), IoMode.DIRECT, frozenset({"hdd"}), str(number % 2)) for number in range(6)]
+    before, after = (interleave(trials, replicates=replicates, seed=3) for replicates in (5, 7))
     assert after[: len(before)] == before
-    assert {turn.block for turn in after[len(before) :]} == {5, 6}
+    assert {turn.replicate for turn in after[len(before) :]} == {5, 6}
 
 
 def test_a_run_knows_the_pace_and_steal_over_its_stages(tmp_path: Path) -> None:

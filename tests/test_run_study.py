@@ -24,8 +24,8 @@ PROFILE = """name = "tiny"
 description = "As little as shows that a study is run."
 free_space_bytes = 1_000_000
 fraction = 0.001
-blocks = 2
-arms = ["direct"]
+replicates = 2
+I/O modes = ["direct"]
 memory_fraction = 0.25
 sweep = "sample"
 
@@ -75,7 +75,7 @@ def test_the_study_is_whole_and_the_manifest_says_that_it_is_alone(home: Home, r
     rows = rows_so_far(home.folder / "raw" / run.run_id)
     assert set(rows["study"]) == {NAME}
     trials = {trial.key for trial in STUDY.trials(gather_inputs(profile="tiny", tiers="", seed=1).profile, load_pair("source-r"))}
-    assert set(rows.select("trial", "block").rows()) == {(trial, block) for trial in trials for block in range(2)}
+    assert set(rows.select("trial", "replicate").rows()) == {(trial, replicate) for trial in trials for replicate in range(2)}
 
 
 def test_its_notebook_ran_and_no_other(home: Home, run: Manifest) -> None:
@@ -114,7 +114,7 @@ def test_a_study_that_is_not_there_is_named_with_those_that_are(home: Home, run:
     assert list(home.runs()) == [run.run_id]
 
 
-def test_no_trial_is_measured_where_none_has_all_that_is_asked_for(home: Home, run: Manifest) -> None:
+def test_no_trial_is_measured_where_none_has_all_that_is_requested_for(home: Home, run: Manifest) -> None:
     answer = command(home, "run", NAME, "--trials", "tier=tape")
     assert answer.returncode == 2
     assert "no trial has all of these" in answer.stderr

@@ -9,7 +9,7 @@ SIZES = (1e4, 1e5, 1e6)
 
 
 def test_a_power_of_the_size_is_carried_on_without_a_miss() -> None:
-    found = {size: {block: (1 + block) * size**0.8 for block in range(5)} for size in SIZES}
+    found = {size: {replicate: (1 + replicate) * size**0.8 for replicate in range(5)} for size in SIZES}
     reported = extrapolate(found, 1e9)
     assert reported.value.value == pytest.approx(120 ** (1 / 5) * 1e9**0.8)
     assert reported.miss.value == pytest.approx(1.0)
@@ -29,7 +29,7 @@ def test_the_interval_covers_the_truth_where_the_form_is_right() -> None:
     draw = np.random.default_rng(21)
     covered = 0
     for _ in range(400):
-        found = {size: {block: size**0.5 * float(np.exp(draw.normal(0.0, 0.05))) for block in range(5)} for size in SIZES}
+        found = {size: {replicate: size**0.5 * float(np.exp(draw.normal(0.0, 0.05))) for replicate in range(5)} for size in SIZES}
         low, high = extrapolate(found, 1e8).value.interval or (0.0, 0.0)
         covered += low <= 1e4 <= high
     assert covered / 400 >= 0.92

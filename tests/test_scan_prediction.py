@@ -18,13 +18,13 @@ from emulation import emulated, new_folder
 from tierwise.cli import app
 from tierwise.core.units import KIB, MIB, PAGE_BYTES
 from tierwise.postgres.cluster import Cluster
+from tierwise.postgres.page_counts import PageCounter
 from tierwise.postgres.settings import Connection
-from tierwise.postgres.statistics import PageCounter
 from tierwise.scans import prediction
+from tierwise.scans.options import Buffers, IoMethod, ScanMethod
 from tierwise.scans.prediction import Prediction, Scan, predict
 from tierwise.scans.read_ahead import CachedFile, OpenFile, Run
 from tierwise.scans.rows import Table, lossy_share, pages_in_order, touched_pages
-from tierwise.scans.words import Buffers, IoMethod, ScanMethod
 
 ROWS = 20
 PAGES = 3_000

@@ -10,18 +10,18 @@ from tierwise.core.errors import InputError
 from tierwise.core.pairs import Pair, load_pair
 from tierwise.core.paths import home
 from tierwise.core.toml import validate
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 
 README = (home() / "README.md").read_text(encoding="utf-8")
 
 
-def blocks(language: str) -> list[str]:
+def replicates(language: str) -> list[str]:
     return re.findall(rf"(?ms)^```{language}\n(.*?)^```", README)
 
 
 def test_continuous_integration_runs_the_two_commands() -> None:
     commands = (home() / ".ci" / "run").read_text(encoding="utf-8").splitlines()
-    assert blocks("sh")[0] == "make report\nmake test\n"
+    assert replicates("sh")[0] == "make report\nmake test\n"
     assert {"make check", "make test", "PROFILE=smoke make report"} <= set(commands)
     assert os.access(home() / ".ci" / "run", os.X_OK)
 
@@ -32,10 +32,10 @@ def test_every_make_target_that_it_names_exists() -> None:
 
 
 def test_its_example_of_a_pair_is_one() -> None:
-    pair = validate(tomllib.loads(blocks("toml")[0]), Pair, where="README.md")
+    pair = validate(tomllib.loads(replicates("toml")[0]), Pair, where="README.md")
     assert pair.name == "mine"
     assert pair.tiers.keys() == {"hdd", "ssd"}
-    assert pair.substrate is Substrate.MEASURED
+    assert pair.evidence is Evidence.MEASURED
 
 
 def test_the_pairs_that_it_names_exist() -> None:

@@ -8,11 +8,11 @@ from statistics import fmean
 import pytest
 
 from conftest import empty
-from tierwise.core.words import IoArm
+from tierwise.core.vocabulary import IoMode
 from tierwise.postgres import pgbench
 from tierwise.postgres.cluster import Cluster
+from tierwise.postgres.page_counts import PageCounter
 from tierwise.postgres.settings import Connection, loading_settings, measuring_settings
-from tierwise.postgres.statistics import PageCounter
 from tierwise.simulate.transactions import INDEX, TABLE, Load, Recorded, Rows, record
 
 SCALE, CLIENTS, WRITES = 5, 4, 0.5
@@ -38,7 +38,7 @@ def aged(cluster18: Cluster) -> Iterator[Cluster]:
     with cluster18.connect() as conn:
         pgbench.age(conn)
     cluster18.stop()
-    cluster18.start(measuring_settings(cluster18.binaries, arm=IoArm.BUFFERED, shared_buffers_bytes=BUFFERS * 8192))
+    cluster18.start(measuring_settings(cluster18.binaries, io_mode=IoMode.BUFFERED, shared_buffers_bytes=BUFFERS * 8192))
     yield cluster18
     empty(cluster18)
     cluster18.stop()

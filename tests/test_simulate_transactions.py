@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tierwise.core.words import Layout
+from tierwise.core.vocabulary import Layout
 from tierwise.devices.model import build
 from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.devices.spec import load_device
-from tierwise.simulate.clock import shared_buffers
 from tierwise.simulate.placements import Case, Warming, by_heat, partitioned, rate_by_heat, rates_by_type, recorded_case
+from tierwise.simulate.shared_buffers import shared_buffers
 from tierwise.simulate.transactions import INDEX, TABLE, WAL, Load, Recorded, Rows, draw_rows, rate, record
 
 ROWS = Rows(rows=600_000, index_pages=1_650)
@@ -28,7 +28,7 @@ def missed(trace: NDArray[np.int64], pages: int, buffers: int) -> NDArray[np.boo
     return shared_buffers(trace, np.zeros(len(trace), np.bool_), 0, pages, buffers)[0]
 
 
-def test_an_updated_page_is_written_to_make_room_unless_a_checkpoint_was_before() -> None:
+def test_an_updated_page_is_written_to_make_space_unless_a_checkpoint_was_before() -> None:
     trace, updated = np.array([0, 1, 2, 3, 4]), np.array([True, False, True, False, False])
     for clean, evicted, written in ((0, [-1, -1, 0, -1, 2], []), (2, [-1, -1, -1, -1, 2], [0]), (3, [-1, -1, 0, -1, -1], [2])):
         found = shared_buffers(trace, updated, clean, 5, 2)

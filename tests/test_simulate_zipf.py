@@ -115,7 +115,7 @@ def test_the_command_prints_one_object() -> None:
     ]
     found = json.loads(CliRunner().invoke(app, requested).stdout)
     assert found == simulate_zipf("crucial-m4", dataset_gib=2, cache_gib=1, scale=256)
-    assert found.keys() == {"substrate", "reads_per_s", "miss_ratio", "device_iops"}
+    assert found.keys() == {"evidence", "reads_per_s", "miss_ratio", "device_iops"}
 
 
 @pytest.mark.parametrize("size", ["0", "nan", "inf", "-1"])

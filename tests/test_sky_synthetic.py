@@ -15,13 +15,13 @@ from support import shared
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.datasets import sky
+from tierwise.datasets.archive_table import arrow_type
 from tierwise.datasets.dataset import Dataset
 from tierwise.datasets.sky import stars, synthetic
 from tierwise.datasets.sky.density import bins_joined
 from tierwise.datasets.sky.facts import load_facts
 from tierwise.datasets.sky.queries import Form
-from tierwise.datasets.sphere import galactic, htm_ids, unit_vectors
-from tierwise.datasets.tables import arrow_type
+from tierwise.datasets.sky_coordinates import galactic, htm_ids, unit_vectors
 
 FRACTION, SEED = 0.0005, 3
 REAL = ("realdata", "twomass")

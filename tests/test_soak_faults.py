@@ -245,10 +245,10 @@ def check_same(expected: pl.DataFrame, found: pl.DataFrame, *, calibrated: Itera
     key = list(ROW)
     assert sorted(found.select(key).rows()) == sorted(expected.select(key).rows())
     both = expected.join(found, on=key, suffix="_here")
-    simulated = both.filter(pl.col("substrate") == "simulated", ~pl.col("pair").is_in({name.partition("/")[0] for name in calibrated}))
+    simulated = both.filter(pl.col("evidence") == "simulated", ~pl.col("pair").is_in({name.partition("/")[0] for name in calibrated}))
     for column in ("elapsed_s", "result_rows", "relation_io", "tier_io"):
         assert simulated.filter(pl.col(column).ne_missing(pl.col(f"{column}_here"))).is_empty(), column
-    for row in both.filter((pl.col("clock") == "counted-one") & (pl.col("clock_here") == "counted-one")).iter_rows(named=True):
+    for row in both.filter((pl.col("clock") == "virtual-one") & (pl.col("clock_here") == "virtual-one")).iter_rows(named=True):
         for column, name in (("relation_io", "relation"), ("tier_io", "tier")):
             was, now = ({io[name]: io["reads"] for io in row[column]} for column in (column, f"{column}_here"))
             assert was == now, [row[name] for name in key]

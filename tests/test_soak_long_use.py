@@ -1,6 +1,6 @@
-"""A day of use in counted time: a million queries on a mount, and nothing grows, and nothing is different.
+"""A day of use in virtual time: a million queries on a mount, and nothing grows, and nothing is different.
 
-``LONG_QUERIES`` is another number of queries, of as much less counted time.
+``LONG_QUERIES`` is another number of queries, of as much less virtual time.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from emulation import emulated, new_folder
-from tierwise.core.words import IoArm
+from tierwise.core.vocabulary import IoMode
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.relations import create_tablespace
 from tierwise.postgres.settings import Connection, loading_settings, measuring_settings
@@ -75,7 +75,7 @@ def test_a_day_of_queries_finds_no_difference_and_grows_nothing(
         with cluster18.connect() as connection:
             load(connection, tier)
         cluster18.stop()
-        cluster18.start(measuring_settings(cluster18.binaries, arm=IoArm.DIRECT, shared_buffers_bytes=2**20))
+        cluster18.start(measuring_settings(cluster18.binaries, io_mode=IoMode.DIRECT, shared_buffers_bytes=2**20))
         with cluster18.connect() as connection:
             connection.prepare_threshold = 1
             pids = {"server": connection.info.backend_pid, "daemon": tier.daemon.pid or 0, "client": os.getpid()}

@@ -5,7 +5,7 @@ import scan_prediction
 
 from emulation import need_fuse
 from tierwise.core import session_group
-from tierwise.scans.words import IoMethod
+from tierwise.scans.options import IoMethod
 
 pytestmark = [
     pytest.mark.soak,

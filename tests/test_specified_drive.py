@@ -106,7 +106,7 @@ def test_hits_can_be_forbidden() -> None:
     assert machine(20, READ, 52, 4) > 0.6
 
 
-def test_the_segment_used_least_recently_makes_room_and_writes_take_one_alone() -> None:
+def test_the_segment_used_least_recently_makes_space_and_writes_take_one_alone() -> None:
     machine = bench({"Number of buffer segments": 3})
     for at_ms, operation, sector in [(0, READ, 1000), (50, READ, 2000), (100, WRITE, 3000), (150, WRITE, 3100), (200, WRITE, 3200)]:
         machine(at_ms, operation, sector, 1)
@@ -149,7 +149,7 @@ def test_the_head_reads_on_as_far_as_it_should(kind: int, least: int, most: int,
         assert (machine(40, READ, sector, 1) == pytest.approx(0.2 + 0.05)) is is_held, sector
 
 
-def test_read_ahead_leaves_what_was_asked_for_unless_it_may_go_over_it() -> None:
+def test_read_ahead_leaves_what_was_requested_for_unless_it_may_go_over_it() -> None:
     for over in (0, 1):
         machine = bench({"Buffer continuous read": 3, "Read-ahead over requested": over})
         machine(0, READ, 10, 8)

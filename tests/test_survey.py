@@ -12,10 +12,10 @@ import pytest
 from support import shared
 from tierwise.core.errors import InputError
 from tierwise.datasets import survey
+from tierwise.datasets.archive_table import arrow_type
 from tierwise.datasets.dataset import Dataset
 from tierwise.datasets.survey.fields import EPOCHS, VARIABLE_SHARE, light_curves
 from tierwise.datasets.survey.schema import NO_INTEGER
-from tierwise.datasets.tables import arrow_type
 
 FRACTION, SEED = 0.01, 5
 FRAMES = EPOCHS + 4

@@ -8,20 +8,20 @@ import pytest
 from survey_rows import MOVE_S, PLACEMENT_S, RUN_ID, SIZES, array_rows, move_rows, placement_rows, save_survey
 from tierwise.advisor.copying import copy_s
 from tierwise.advisor.moving import Times, plan_move
+from tierwise.analysis.causes import Cause
 from tierwise.analysis.judging import ClaimVerdict
-from tierwise.analysis.open_claims import Cause
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import Scope
 from tierwise.analysis.views import open_views
 from tierwise.core.units import MIB
-from tierwise.core.words import Substrate, Way
+from tierwise.core.vocabulary import Evidence, Way
 from tierwise.costs.book import load_book
 from tierwise.devices.model import build
 from tierwise.devices.spec import load_device
 from tierwise.report.chapters import conclusion
 from tierwise.report.display import Sentence, Table
-from tierwise.report.rooms import judge_all
 from tierwise.report.run import open_run
+from tierwise.report.study_registry import judge_all
 from tierwise.studies.survey_arrays.reading import chapter_cost as survey_cost
 from tierwise.studies.survey_arrays.reading.money import THEN
 from tierwise.studies.survey_arrays.reading.strategies import of_catalog
@@ -29,7 +29,7 @@ from tierwise.studies.survey_placement.reading import chapter_moves as survey_mo
 from tierwise.studies.survey_placement.reading.judges import JOB_SIZES
 from tierwise.studies.survey_placement.reading.moves import moves_of, plans_of, predicted_s, published_plans
 from tierwise.studies.survey_placement.reading.shown import PLACEMENT
-from tierwise.timings.replicates import RUN_BLOCKS
+from tierwise.timings.replicates import RUN_REPLICATES
 
 PAIR = "source-h"
 
@@ -64,9 +64,9 @@ def test_h11_hangs_on_how_much_a_job_asks(tmp_path: Path) -> None:
     """Some move needs more than one job of one query; none needs more than one of a thousand."""
     save_survey(tmp_path, pl.concat([placement_rows(), move_rows()]))
     found = h11(tmp_path)
-    assert (found.verdict, found.cause, found.substrate) == (Verdict.UNDECIDED, Cause.LEFT_OPEN, Substrate.EMULATED)
+    assert (found.verdict, found.cause, found.evidence) == (Verdict.UNDECIDED, Cause.LEFT_OPEN, Evidence.EMULATED)
     assert found.open_map is not None
-    assert (found.open_map.at_one, found.open_map.substrate) == (Verdict.CONFIRMED, Substrate.EMULATED)
+    assert (found.open_map.at_one, found.open_map.evidence) == (Verdict.CONFIRMED, Evidence.EMULATED)
     by_size = {size: [one for one in found.open_map.points if one.setting["queries a job"] == str(size)] for size in JOB_SIZES}
     assert len({len(points) for points in by_size.values()}) == 1
     assert all(large.estimate == pytest.approx(small.estimate / 10) for small, large in zip(by_size[1], by_size[10], strict=True)), (
@@ -102,8 +102,8 @@ def test_h11_holds_where_no_job_is_large_enough(tmp_path: Path) -> None:
 
 def test_a_merged_runs_move_has_the_freedom_of_its_runs() -> None:
     def times(seconds: float) -> Times:
-        by_block = {run * RUN_BLOCKS + block: seconds * 1.01**block for run in range(3) for block in range(5)}
-        return Times(by_block, Substrate.EMULATED)
+        by_replicate = {run * RUN_REPLICATES + replicate: seconds * 1.01**replicate for run in range(3) for replicate in range(5)}
+        return Times(by_replicate, Evidence.EMULATED)
 
     found = plan_move({"a": 1}, devices=("hdd", "ssd"), there=times(3.0), back=times(3.0), slow_job=times(2.0), fast_job=times(1.0))
     assert (found.pairs, found.runs, found.freedom) == (15, 3, 2)
@@ -111,8 +111,8 @@ def test_a_merged_runs_move_has_the_freedom_of_its_runs() -> None:
 
 
 def test_h11_is_open_where_moves_were_flagged_or_too_few(tmp_path: Path) -> None:
-    save_survey(tmp_path, pl.concat([placement_rows(blocks=2), move_rows(blocks=2)]))
-    few = "fewer than 5 blocks with a job and a move that are both clean"
+    save_survey(tmp_path, pl.concat([placement_rows(replicates=2), move_rows(replicates=2)]))
+    few = "fewer than 5 replicates with a job and a move that are both clean"
     assert h11(tmp_path).verdict_text == f"undecided ({few}; 0 moves are rejected; needs PROFILE=full)"
     save_survey(tmp_path / "flagged", pl.concat([placement_rows(), move_rows(flagged=tuple(MOVE_S))]))
     assert h11(tmp_path / "flagged").verdict_text == f"undecided ({few}; 15 moves are rejected; needs RETRY=1 or a quieter machine)"
@@ -130,7 +130,7 @@ def test_the_simulated_move_knows_nothing_of_the_run_but_sizes(tmp_path: Path) -
     assert simulated_s == pytest.approx(there_and_back_s, rel=0.2)
 
 
-def test_at_the_published_size_substrates_are_mixed_and_nothing_is_judged(tmp_path: Path) -> None:
+def test_at_the_published_size_kinds_of_evidence_are_mixed_and_nothing_is_judged(tmp_path: Path) -> None:
     save_survey(tmp_path, pl.concat([placement_rows(), move_rows({"detection_ssd": (3.0, 5.0)})]), stretch=2.0)
     with open_views(tmp_path, RUN_ID) as connection:
         plans = published_plans(connection, PAIR, moves_of(connection, PAIR))
@@ -146,7 +146,7 @@ def test_source_hs_subsystems_are_strategies_of_whole_jobs(tmp_path: Path) -> No
         found = of_catalog(connection, PAIR, load_book(THEN))
     assert [one.name for one in found] == ["ssd_raid5", "ssd", "hdd_raid0", "hdd"]
     fastest = found[0]
-    assert (fastest.name, fastest.substrate, fastest.job_s.repeats) == ("ssd_raid5", Substrate.EMULATED, 5)
+    assert (fastest.name, fastest.evidence, fastest.job_s.repeats) == ("ssd_raid5", Evidence.EMULATED, 5)
     assert fastest.job_s.value == pytest.approx(140 + 255 + 104, rel=0.05)
     money = {one.name: one.cost_a_year for one in found}
     assert money["hdd"] == money["hdd_raid0"] != money["ssd_raid5"]
@@ -191,7 +191,7 @@ def _chapters() -> dict[str, str]:
     return texts
 
 
-def test_the_tables_of_money_name_their_substrates_and_days(tmp_path: Path) -> None:
+def test_the_tables_of_money_name_their_kinds_of_evidence_and_days(tmp_path: Path) -> None:
     save_survey(tmp_path, pl.concat([array_rows(), placement_rows()]))
     run = open_run(RUN_ID, tmp_path)
     money, held = survey_cost.money(run), survey_cost.held(run)

@@ -9,13 +9,13 @@ import polars as pl
 import pytest
 
 from tierwise.bench.inputs import Inputs
+from tierwise.bench.loaded_tables import Rows, load_once
 from tierwise.bench.loop import gather_inputs, measure_study
-from tierwise.bench.moved import Rows, load_once
 from tierwise.bench.runs import begin_run, complete
 from tierwise.core import paths
 from tierwise.core.pairs import Pair, load_pair
 from tierwise.core.profiles import Profile, load_profile
-from tierwise.core.words import IoArm
+from tierwise.core.vocabulary import IoMode
 from tierwise.datasets import survey
 from tierwise.postgres.plans import assert_plan, planned
 from tierwise.postgres.settings import Connection
@@ -23,14 +23,14 @@ from tierwise.studies.survey_arrays.measuring import trials as survey_arrays
 from tierwise.studies.survey_placement.measuring import trials as survey_placement
 from tierwise.studies.survey_placement.measuring.queries import BY_INDEX, QUERIES, SCHEMA, find_facts
 from tierwise.timings.manifest import Manifest
-from tierwise.timings.parts import read_rows, without_checks
+from tierwise.timings.parts import read_rows, without_real_time_rows
 
 needs_fuse = pytest.mark.skipif(not os.access("/dev/fuse", os.R_OK | os.W_OK), reason="no FUSE here: nothing can be emulated")
 
 TINY = {
-    "survey_arrays": {"blocks": 1, "share": 0.2, "forms": ["printed", "meant"], "hunt": {"requests": 16, "seeds": 2}},
+    "survey_arrays": {"replicates": 1, "share": 0.2, "forms": ["printed", "meant"], "hunt": {"requests": 16, "seeds": 2}},
     "survey_placement": {
-        "blocks": 1,
+        "replicates": 1,
         "share": 0.25,
         "light_curves": 1,
         "joined": 10,
@@ -50,7 +50,7 @@ def measured(study: str, pair: Pair, workspace: Path, folder: Path, patch: pytes
     run = begin_run(Inputs(tiny(gathered.profile), (pair,), None, 1, gathered.server_version), fresh=True)
     inputs = Inputs(tiny(gathered.profile), (pair,), None, 1, gathered.server_version)
     measure_study(study, inputs, paths.raw() / run.run_id)
-    return complete(run.run_id), without_checks(read_rows(paths.raw() / run.run_id))
+    return complete(run.run_id), without_real_time_rows(read_rows(paths.raw() / run.run_id))
 
 
 def cells(rows: pl.DataFrame) -> list[dict[str, str]]:
@@ -78,8 +78,8 @@ def test_the_printed_queries_are_cold_on_every_subsystem(workspace: Path, tmp_pa
     (facts,) = (record.facts for record in manifest.studies)
     assert facts["pages"] == pages["non_indexed"]
     assert facts["published_bytes"] == pytest.approx(facts["row_bytes"] * 470_992_970)
-    assert {arm["arm"] for arm in facts["non_indexed"] if not arm["hunted"]} == {"as PostgreSQL reads here", "ideal"}
-    assert all(len(arm["seconds"]["ssd"]) == 2 and arm["substrate"] == "simulated" for arm in facts["indexed"])
+    assert {io_mode["io_mode"] for io_mode in facts["non_indexed"] if not io_mode["hunted"]} == {"as PostgreSQL reads here", "ideal"}
+    assert all(len(io_mode["seconds"]["ssd"]) == 2 and io_mode["evidence"] == "simulated" for io_mode in facts["indexed"])
 
 
 @needs_fuse
@@ -140,7 +140,7 @@ def test_a_simulated_pair_has_no_moves_to_wait_for() -> None:
 def test_a_join_of_few_pages_is_executed_more_than_once_where_an_order_is_judged_by_it() -> None:
     profile = load_profile("quick")
     trials = survey_placement.trials(profile, load_pair("source-h"))
-    direct = [trial.cell for trial in trials if trial.arm is IoArm.DIRECT and trial.cell.query == "join_several"]
+    direct = [trial.cell for trial in trials if trial.io_mode is IoMode.DIRECT and trial.cell.query == "join_several"]
     executions = Counter(cell.placement for cell in direct)
     assert executions == {"all_hdd": 6, "index_ssd": 6, "source_ssd": 1, "detection_ssd": 1}
     assert len({trial.key for trial in trials}) == len(trials)

@@ -9,7 +9,7 @@ import pytest
 from tierwise.core.errors import InputError
 from tierwise.core.pairs import DirectoryTier
 from tierwise.core.units import MIB
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.tiers.directory import calibrate
 from tierwise.tiers.open import open_tier
 from tierwise.tiers.reclaim import discard
@@ -41,12 +41,12 @@ def test_the_readers_own_directory_is_left_as_it_is(tmp_path: Path) -> None:
     tier.stop()
     assert tier.io() is None
     assert tier.device is None
-    assert tier.substrate is Substrate.MEASURED
+    assert tier.evidence is Evidence.MEASURED
     assert (tmp_path / "mine").stat().st_mode & 0o777 == 0o755
     assert {path.name for path in (tmp_path / "mine").iterdir()} == {"letter", tier.directory.name}
 
 
-def test_a_directory_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(InputError, match=r"tier ssd: directory is '.*file': must be a directory"):
         tier_on(str(tmp_path / "file"), tmp_path).start()

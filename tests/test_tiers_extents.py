@@ -52,7 +52,7 @@ def test_space_given_back_is_used_again_once_the_end_is_reached(tmp_path: Path) 
         assert sorted(extents.address(inode, 0) // EXTENT_BYTES for inode in (5, 6, 7)) == [0, 1, 3]
 
 
-def test_a_spoilt_map_is_told_with_its_line(tmp_path: Path) -> None:
+def test_a_spoilt_map_is_reported_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "map").write_text("1 0 0\n1 zero 1\n", encoding="ascii")
     with pytest.raises(InputError, match=r"map line 2 is '1 zero 1': must be .* Remedy: remove the file"):
         Extents(tmp_path / "map", EXTENT_BYTES)

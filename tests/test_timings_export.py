@@ -8,19 +8,19 @@ import pytest
 
 from kept_smoke import FOLDER
 from report_run import RUN_ID, rich_run
-from tierwise.advisor.recorded import behind_advice
+from tierwise.advisor.advice_traces import behind_advice
 from tierwise.advisor.workload import read_workload
 from tierwise.analysis import heat
 from tierwise.analysis.runs import find_run
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.pipeline import complete_run, runs_in
-from tierwise.report.rooms import judge_all
+from tierwise.report.study_registry import judge_all
 from tierwise.timings import export as exporting
 from tierwise.timings.export import export
 from tierwise.timings.manifest import Sample, load_manifest
 from tierwise.timings.parts import read_rows
-from tierwise.timings.traces import TRACES, TraceKey, read_trace
+from tierwise.timings.traces import TRACES, TrialKey, read_trace
 from tierwise.timings.transactions import FILES as TRANSACTIONS
 from tierwise.timings.transactions import read_transactions
 from tierwise.timings.trial_files import TrialFiles
@@ -56,11 +56,11 @@ def table(run: Path, files: TrialFiles, *lengths: int) -> None:
     for number, length in enumerate(lengths):
         rows = pl.DataFrame({name: range(length) for name, kind in files.columns.items() if kind.is_numeric()}).cast(pl.Int64)
         whole = rows.with_columns(pl.lit("x").alias(name) for name, kind in files.columns.items() if not kind.is_numeric())
-        files.write(run, key(number), whole.select(*files.columns).cast(pl.Schema(files.columns)), number if files.by_block else None)
+        files.write(run, key(number), whole.select(*files.columns).cast(pl.Schema(files.columns)), number if files.by_replicate else None)
 
 
-def key(number: int) -> TraceKey:
-    return TraceKey("load", "source-v", f"clients=8/script={number}")
+def key(number: int) -> TrialKey:
+    return TrialKey("load", "source-v", f"clients=8/script={number}")
 
 
 def test_of_needed_sequences_those_fit_that_are_named_first(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

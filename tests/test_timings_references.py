@@ -16,7 +16,7 @@ from tierwise.timings.parts import done_parts, merge_parts, read_rows, rows_so_f
 from tierwise.timings.reads import READS, write_reads
 from tierwise.timings.references import Taken, places
 from tierwise.timings.store import connect, manifests
-from tierwise.timings.traces import TRACE, TraceKey, read_trace, write_trace
+from tierwise.timings.traces import TRACE, TrialKey, read_trace, write_trace
 from tierwise.timings.transactions import TRANSACTIONS, read_transactions, write_transactions
 
 OLD: Final = "20260101-000000-old"
@@ -24,23 +24,23 @@ NEW: Final = "20260202-000000-new"
 STUDY: Final = "index_placement"
 OWN: Final = "read_latency"
 PAIR: Final = "source-m"
-TRIAL: Final = "arm=direct/index=hdd/start=FL/table=hdd/variant=published"
-KEY: Final = TraceKey(STUDY, PAIR, TRIAL)
-BLOCKS: Final = 3
+TRIAL: Final = "io_mode=direct/index=hdd/start=FL/table=hdd/variant=published"
+KEY: Final = TrialKey(STUDY, PAIR, TRIAL)
+REPLICATES: Final = 3
 
 
 @pytest.fixture
 def raw(tmp_path: Path) -> Path:
-    """An older run of `STUDY` and of `OWN`, and a newer one that measured `OWN` anew and takes `BLOCKS` blocks of `STUDY`."""
+    """An older run of `STUDY` and of `OWN`, and a newer one that measured `OWN` anew and takes `REPLICATES` replicates of `STUDY`."""
     folder = tmp_path / "raw"
     old = save_run(folder, pl.concat([make_rows(run_id=OLD), studied(OLD, seed=1)]))
-    for block in range(5):
-        write_reads(old, KEY, block, reads(block))
-        write_transactions(old, KEY, block, transactions(block))
-        write_reads(old, TraceKey(OWN, PAIR, TRIAL), block, reads(block))
+    for replicate in range(5):
+        write_reads(old, KEY, replicate, reads(replicate))
+        write_transactions(old, KEY, replicate, transactions(replicate))
+        write_reads(old, TrialKey(OWN, PAIR, TRIAL), replicate, reads(replicate))
     write_trace(old, KEY, trace(7))
     new = save_run(folder, studied(NEW, seed=2))
-    write_reads(new, TraceKey(OWN, PAIR, TRIAL), 0, reads(9))
+    write_reads(new, TrialKey(OWN, PAIR, TRIAL), 0, reads(9))
     take(new)
     return folder
 
@@ -50,12 +50,12 @@ def studied(run_id: str, *, seed: int) -> pl.DataFrame:
     return make_rows(run_id=run_id, seed=seed).with_columns(study=pl.lit(OWN))
 
 
-def take(new: Path, *, blocks: int = BLOCKS) -> None:
+def take(new: Path, *, replicates: int = REPLICATES) -> None:
     record = load_manifest(new.parent / OLD).of(STUDY)
     mine = [one.model_copy(update={"name": OWN}) for one in load_manifest(new).studies if one.name != STUDY or new.name == NEW]
     manifest = load_manifest(new).model_copy(
         update={
-            "taken": {STUDY: Taken(run_id=OLD, blocks={PAIR: blocks})},
+            "taken": {STUDY: Taken(run_id=OLD, replicates={PAIR: replicates})},
             "studies": (*record, *mine),
             "finished_at": STARTED + timedelta(days=1),
             "why": {OWN: f"tierwise.recorders.strace changed since run {OLD}"},
@@ -80,11 +80,11 @@ def trace(page: int) -> pl.DataFrame:
 
 def test_the_newer_run_has_all_rows_and_its_folder_only_its_own(raw: Path) -> None:
     old = read_rows(raw / OLD)
-    expected = {OWN: 180, STUDY: BLOCKS * 36}
+    expected = {OWN: 180, STUDY: REPLICATES * 36}
     assert dict(read_rows(raw / NEW).group_by("study").len().rows()) == expected
     assert dict(rows_so_far(raw / NEW).group_by("study").len().rows()) == expected
     taken = rows_so_far(raw / NEW, STUDY)
-    assert taken.equals(old.filter(pl.col("study") == STUDY, pl.col("block") < BLOCKS).sort("study", "pair", "sequence", "step"))
+    assert taken.equals(old.filter(pl.col("study") == STUDY, pl.col("replicate") < REPLICATES).sort("study", "pair", "sequence", "step"))
     assert set(taken["run_id"]) == {OLD}, "raw rows say who measured them"
     assert set(pl.read_parquet(raw / NEW / "timings.parquet")["study"]) == {OWN}
     assert not rows_so_far(raw / NEW, OWN).equals(rows_so_far(raw / OLD, OWN)), "the study that was measured anew is not taken"
@@ -93,15 +93,18 @@ def test_the_newer_run_has_all_rows_and_its_folder_only_its_own(raw: Path) -> No
 def test_views_have_it_as_one_run(raw: Path) -> None:
     with connect(raw, NEW) as connection:
         assert connection.execute("select distinct run_id from timings").fetchall() == [(NEW,)]
-        assert dict(connection.execute("select study, count(*) from raw_timings group by all").fetchall()) == {OWN: 180, STUDY: BLOCKS * 36}
+        assert dict(connection.execute("select study, count(*) from raw_timings group by all").fetchall()) == {
+            OWN: 180,
+            STUDY: REPLICATES * 36,
+        }
         found = connection.execute("select study, count(*), max(latency_s) from reads where run_id = ? group by all", [NEW]).fetchall()
-        assert {study: (number, latency_s) for study, number, latency_s in found} == {STUDY: (BLOCKS, 0.003), OWN: (1, 0.01)}
+        assert {study: (number, latency_s) for study, number, latency_s in found} == {STUDY: (REPLICATES, 0.003), OWN: (1, 0.01)}
     with connect(raw) as connection:
         counts = connection.execute("select run_id, study, count(*) from timings group by all order by all").fetchall()
-        assert counts == [(OLD, STUDY, 180), (OLD, OWN, 180), (NEW, STUDY, BLOCKS * 36), (NEW, OWN, 180)]
+        assert counts == [(OLD, STUDY, 180), (OLD, OWN, 180), (NEW, STUDY, REPLICATES * 36), (NEW, OWN, 180)]
         assert connection.execute("select run_id, count(*) from reads group by all order by all").fetchall() == [
             (OLD, 10),
-            (NEW, BLOCKS + 1),
+            (NEW, REPLICATES + 1),
         ]
     assert newest_run(raw) == NEW
 
@@ -112,21 +115,21 @@ def test_traces_transactions_and_reads_are_found_where_they_lie(raw: Path) -> No
     assert kept["page"].to_list() == [7]
     assert read_transactions(raw / NEW, KEY, 2)["client"].to_list() == [2]
     with pytest.raises(InputError, match=NEW):
-        read_transactions(raw / NEW, KEY, BLOCKS)  # of a block that is not taken
-    assert read_trace(raw / NEW, TraceKey(OWN, PAIR, TRIAL)) is None
+        read_transactions(raw / NEW, KEY, REPLICATES)  # of a replicate that is not taken
+    assert read_trace(raw / NEW, TrialKey(OWN, PAIR, TRIAL)) is None
     assert list(places(raw / NEW, OWN, PAIR)) == [raw / NEW]
 
 
 def test_what_is_measured_on_top_comes_before_what_is_taken(raw: Path) -> None:
-    """Blocks that are added to a run lie in its own folder, and a trace that it recorded itself is the one that is read."""
+    """Replicates that are added to a run lie in its own folder, and a trace that it recorded itself is the one that is read."""
     done = done_parts(raw / NEW)
-    assert (STUDY, PAIR, TRIAL, BLOCKS - 1) in done
-    assert (STUDY, PAIR, TRIAL, BLOCKS) not in done
-    rows = make_rows(run_id=NEW, seed=5).filter(pl.col("trial") == TRIAL, pl.col("block") == BLOCKS)
+    assert (STUDY, PAIR, TRIAL, REPLICATES - 1) in done
+    assert (STUDY, PAIR, TRIAL, REPLICATES) not in done
+    rows = make_rows(run_id=NEW, seed=5).filter(pl.col("trial") == TRIAL, pl.col("replicate") == REPLICATES)
     write_part(raw / NEW, rows)
     write_trace(raw / NEW, KEY, trace(8))
     merge_parts(raw / NEW)
-    found = read_rows(raw / NEW).filter(study=STUDY, block=BLOCKS)
+    found = read_rows(raw / NEW).filter(study=STUDY, replicate=REPLICATES)
     assert found.drop("sequence").equals(rows.drop("sequence"))
     kept = read_trace(raw / NEW, KEY)
     assert kept is not None
@@ -139,7 +142,7 @@ def test_a_run_that_measured_nothing_itself_is_merged_without_a_file(raw: Path) 
     make_manifest(make_rows(run_id=all_taken.name)).save(all_taken)
     take(all_taken)
     assert not merge_parts(all_taken).exists()
-    assert read_rows(all_taken).height == BLOCKS * 36
+    assert read_rows(all_taken).height == REPLICATES * 36
 
 
 def test_a_run_that_is_gone_is_named_with_study_and_remedy(raw: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -183,6 +186,6 @@ def test_a_partial_run_is_read_where_no_run_is_whole(raw: Path) -> None:
     partial.save(raw / NEW)
     assert newest_run(raw) == OLD
     with connect(raw) as connection:
-        assert connection.execute("select count(*) from timings where run_id = ?", [NEW]).fetchall() == [(180 + BLOCKS * 36,)]
+        assert connection.execute("select count(*) from timings where run_id = ?", [NEW]).fetchall() == [(180 + REPLICATES * 36,)]
     load_manifest(raw / OLD).model_copy(update={"status": "running", "finished_at": None}).save(raw / OLD)
     assert newest_run(raw) == NEW

@@ -17,17 +17,17 @@ from tierwise.timings.schema import SCHEMA
 from tierwise.timings.store import connect, manifests
 
 RUN = "run-1"
-ROWS = make_rows(run_id=RUN, blocks=2).filter(pl.col("trial").str.contains("start=FL"))
-PARTS = 8  # four placements in two blocks
+ROWS = make_rows(run_id=RUN, replicates=2).filter(pl.col("trial").str.contains("start=FL"))
+PARTS = 8  # four placements in two replicates
 
 
 def parts_of(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    return (part for _, part in rows.group_by("study", "pair", "trial", "block", maintain_order=True))
+    return (part for _, part in rows.group_by("study", "pair", "trial", "replicate", maintain_order=True))
 
 
 def key_of(part: pl.DataFrame) -> PartKey:
-    study, pair, trial, block = part.select("study", "pair", "trial", "block").row(0)
-    return study, pair, trial, block
+    study, pair, trial, replicate = part.select("study", "pair", "trial", "replicate").row(0)
+    return study, pair, trial, replicate
 
 
 @pytest.fixture
@@ -141,10 +141,10 @@ def test_an_invalid_part_leaves_no_file(tmp_path: Path) -> None:
     assert list(tmp_path.rglob("*")) == []
 
 
-def test_a_part_holds_one_trial_in_one_block_of_its_run(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="one trial in one block"):
+def test_a_part_holds_one_trial_in_one_replicate_of_its_run(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="one trial in one replicate"):
         write_part(tmp_path / RUN, ROWS)
-    with pytest.raises(InputError, match="one trial in one block"):
+    with pytest.raises(InputError, match="one trial in one replicate"):
         write_part(tmp_path / RUN, ROWS.clear())
     with pytest.raises(InputError, match="must be the run that it lies in, run-2"):
         write_part(tmp_path / "run-2", next(parts_of(ROWS)))
@@ -156,8 +156,8 @@ import sys
 from pathlib import Path
 from rows import make_rows
 from tierwise.timings.parts import write_part
-rows = make_rows(run_id="run-1", blocks=200)
-for _, part in rows.group_by("study", "pair", "trial", "block", maintain_order=True):
+rows = make_rows(run_id="run-1", replicates=200)
+for _, part in rows.group_by("study", "pair", "trial", "replicate", maintain_order=True):
     write_part(Path(sys.argv[1]), part)
 """
     path = ":".join(entry for entry in sys.path if entry)
@@ -189,8 +189,8 @@ def runs(raw: Path, run_id: str | None = None) -> list[tuple[str, str, str]]:
 
 
 def test_views_hold_every_complete_run_or_the_named_one(tmp_path: Path) -> None:
-    make_run(tmp_path, run_id="a", blocks=2)
-    make_run(tmp_path, run_id="b", blocks=1, profile="smoke")
+    make_run(tmp_path, run_id="a", replicates=2)
+    make_run(tmp_path, run_id="b", replicates=1, profile="smoke")
     assert timings_by_run(tmp_path) == {"a": 72, "b": 36}
     assert timings_by_run(tmp_path, "b") == {"b": 36}
     assert runs(tmp_path) == [("a", "complete", "quick"), ("b", "complete", "smoke")]
@@ -203,7 +203,7 @@ def test_views_of_nothing_are_empty(tmp_path: Path) -> None:
 
 
 def test_the_view_has_the_columns_of_the_schema(tmp_path: Path) -> None:
-    rows = make_rows(run_id="a", blocks=1)
+    rows = make_rows(run_id="a", replicates=1)
     save_run(tmp_path, rows)
     with connect(tmp_path) as connection:
         read = connection.sql("from timings order by sequence, step").pl()
@@ -213,15 +213,15 @@ def test_the_view_has_the_columns_of_the_schema(tmp_path: Path) -> None:
 
 def test_an_unfinished_run_is_listed_and_its_rows_are_seen_when_it_is_named(folder: Path) -> None:
     raw = folder.parent
-    make_run(raw, run_id="whole", blocks=1)
+    make_run(raw, run_id="whole", replicates=1)
     assert runs(raw) == [(RUN, "running", "quick"), ("whole", "complete", "quick")]
     assert timings_by_run(raw) == {"whole": 36}
     assert timings_by_run(raw, RUN) == {RUN: ROWS.height}
 
 
 def test_an_unknown_run_is_an_error_that_names_those_there_are(tmp_path: Path) -> None:
-    make_run(tmp_path, run_id="a", blocks=1)
-    make_run(tmp_path, run_id="b", blocks=1)
+    make_run(tmp_path, run_id="a", replicates=1)
+    make_run(tmp_path, run_id="b", replicates=1)
     for name in ("c", "", "..", "a/parts"):
         with pytest.raises(InputError, match="there are: a, b"):
             connect(tmp_path, name)
@@ -237,11 +237,11 @@ def test_an_unknown_run_is_an_error_that_names_those_there_are(tmp_path: Path) -
         ("manifest.json", b"\xff", "not UTF-8"),
     ],
 )
-def test_a_corrupt_run_is_named_and_left_out_unless_it_is_the_one_asked_for(
+def test_a_corrupt_run_is_named_and_left_out_unless_it_is_the_one_requested_for(
     tmp_path: Path, file: str, content: bytes, rule: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    make_run(tmp_path, run_id="sound", blocks=1)
-    (make_run(tmp_path, run_id="corrupt", blocks=1) / file).write_bytes(content)
+    make_run(tmp_path, run_id="sound", replicates=1)
+    (make_run(tmp_path, run_id="corrupt", replicates=1) / file).write_bytes(content)
     assert timings_by_run(tmp_path) == {"sound": 36}
     assert f"left alone: corrupt/{file}" in capsys.readouterr().err
     with pytest.raises(InputError, match=f"corrupt/{file}.*{rule}"):
@@ -249,18 +249,18 @@ def test_a_corrupt_run_is_named_and_left_out_unless_it_is_the_one_asked_for(
 
 
 def test_rows_of_another_run_are_foreign(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = make_run(tmp_path, run_id="a", blocks=1)
-    make_rows(run_id="b", blocks=1).write_parquet(folder / "timings.parquet")
+    folder = make_run(tmp_path, run_id="a", replicates=1)
+    make_rows(run_id="b", replicates=1).write_parquet(folder / "timings.parquet")
     assert timings_by_run(tmp_path) == {}
     assert "run_id, row 1 is 'b': must be the run that it lies in, a" in capsys.readouterr().err
 
 
 def test_what_is_no_run_is_named_and_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    make_run(tmp_path, run_id="a", blocks=1)
+    make_run(tmp_path, run_id="a", replicates=1)
     (tmp_path / "notes.txt").write_text("hello")
     (tmp_path / "empty").mkdir()
     (tmp_path / ".hidden").mkdir()
-    make_run(tmp_path, run_id="moved", blocks=1).rename(tmp_path / "elsewhere")
+    make_run(tmp_path, run_id="moved", replicates=1).rename(tmp_path / "elsewhere")
     assert list(manifests(tmp_path)) == ["a"]
     notices = capsys.readouterr().err
     assert all(name in notices for name in ("notes.txt", "empty", "elsewhere"))

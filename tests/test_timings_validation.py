@@ -11,7 +11,7 @@ from tierwise.timings.parts import validate_rows
 from tierwise.timings.schema import SCHEMA
 from tierwise.timings.validation import NULLABLE
 
-ROWS = make_rows(blocks=1)
+ROWS = make_rows(replicates=1)
 
 
 def with_value(column: str, value: Any, row: int = 3) -> pl.DataFrame:
@@ -38,16 +38,16 @@ def test_no_rows_are_valid() -> None:
 @pytest.mark.parametrize(
     ("column", "value", "rule"),
     [
-        ("schema_version", 3, "must be 4"),
+        ("format_version", 3, "must be 4"),
         ("run_id", "", "must not be empty"),
         ("study", "", "must not be empty"),
         ("pair", "", "must not be empty"),
         ("trial", "", "must not be empty"),
-        ("substrate", "guessed", "must be one of measured, emulated, simulated, mixed"),
-        ("substrate", "published", "must be one of measured, emulated, simulated, mixed"),
-        ("arm", "mapped", "must be one of direct, buffered"),
+        ("evidence", "guessed", "must be one of measured, emulated, simulated, mixed"),
+        ("evidence", "published", "must be one of measured, emulated, simulated, mixed"),
+        ("io_mode", "mapped", "must be one of direct, buffered"),
         ("cache", "lukewarm", "must be one of cold, hot, cross, none"),
-        ("block", -1, "must be at least 0"),
+        ("replicate", -1, "must be at least 0"),
         ("step", -1, "must be at least 0"),
         ("sequence", -1, "must be at least 0"),
         ("result_rows", -1, "must be at least 0"),
@@ -93,8 +93,8 @@ def test_only_the_result_may_be_null() -> None:
         ("relation_io", {"io_basis": None}, "only io_s may be null"),
         ("relation_io", {"relation": None}, "only io_s may be null"),
         ("relation_io", {"relation_class": "view"}, "relation_class must be one of table, index, wal, temp"),
-        ("tier_io", {"tier": None}, "tier and substrate must not be null"),
-        ("tier_io", {"substrate": "guessed"}, "substrate must be one of"),
+        ("tier_io", {"tier": None}, "tier and evidence must not be null"),
+        ("tier_io", {"evidence": "guessed"}, "evidence must be one of"),
         ("tier_io", {"writes": -1}, "no count and no time may be below 0"),
         ("tier_io", {"actual_s": -0.1}, "no count and no time may be below 0"),
     ],
@@ -115,7 +115,7 @@ def test_a_relations_time_may_be_unknown() -> None:
 
 
 def test_a_row_stands_once() -> None:
-    with pytest.raises(InputError, match=r"step, row 37 is 0: \(run_id, study, pair, trial, block, step\) must be unique"):
+    with pytest.raises(InputError, match=r"step, row 37 is 0: \(run_id, study, pair, trial, replicate, step\) must be unique"):
         validate_rows(pl.concat([ROWS, ROWS.head(1)]))
 
 

@@ -13,18 +13,18 @@ from tierwise.analysis.today import Still, still
 from tierwise.bench.fingerprints import fingerprint
 from tierwise.bench.inputs import pair_file
 from tierwise.bench.loop import gather_inputs
-from tierwise.bench.rooms import load_study, pairs_of
+from tierwise.bench.study_registry import load_study, pairs_of
 from tierwise.core import studies
 from tierwise.core.pairs import TODAY, load_pair
 from tierwise.core.profiles import load_profile
 from tierwise.core.units import GIB
 from tierwise.costs.book import load_book
-from tierwise.costs.hardware import room_bill
-from tierwise.devices.band import at_end, banded
+from tierwise.costs.hardware import share_bill
+from tierwise.devices.parameter_bands import at_end, banded
 from tierwise.devices.spec import load_device
 from tierwise.devices.volume import CloudSpec
 from tierwise.report.chapters import summary, today
-from tierwise.report.chapters.conclusion_evidence import places
+from tierwise.report.chapters.conclusion_rows import places
 from tierwise.report.display import Sentence, Table
 from tierwise.report.run import open_run
 from tierwise.timings.manifest import load_manifest
@@ -46,7 +46,7 @@ def test_each_study_of_a_placement_has_a_few_cells_on_the_profiles_pair_of_today
             (own,) = (other for other in inputs.pairs if other.source == study.source)
             few = study.trials(inputs.profile, one)
             assert 0 < len(few) <= len(study.trials(inputs.profile, own))
-            assert not any(trial.waited for trial in few)
+            assert not any(trial.real_time for trial in few)
             assert {tier for trial in few for tier in trial.tiers} <= set(one.tiers)
 
 
@@ -98,7 +98,7 @@ def test_every_placement_that_a_statement_speaks_for_is_one_that_its_study_knows
 
 def test_a_small_fast_volume_is_sold_no_more_iops_than_its_size_carries() -> None:
     """16,000 IOPS need 16 GiB: on a hundredth of a TiB, 10.24 GiB, there are 10,240."""
-    bill = room_bill("io2", 1024 * GIB / 100, BOOK)
+    bill = share_bill("io2", 1024 * GIB / 100, BOOK)
     assert bill.cost(BOOK) / 12 == pytest.approx(10.24 * 0.125 + 10_240 * 0.065)
 
 

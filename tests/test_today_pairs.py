@@ -12,7 +12,7 @@ from emulation import emulated
 from tierwise.core.pairs import TODAY, load_pair
 from tierwise.core.paths import data
 from tierwise.core.units import MIB, PAGE_BYTES
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.devices.spec import load_device
 from tierwise.devices.volume import CloudSpec
 
@@ -49,7 +49,7 @@ def test_there_is_a_server_and_each_of_three_clouds() -> None:
     for name in PAIRS:
         tiers = load_pair(name).tiers
         assert {"hdd", "ssd", "wal"} <= tiers.keys()
-        assert {tier.substrate for tier in tiers.values()} == {Substrate.EMULATED}
+        assert {tier.evidence for tier in tiers.values()} == {Evidence.EMULATED}
 
 
 @pytest.mark.alone

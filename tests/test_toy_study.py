@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(
     not os.access("/dev/fuse", os.R_OK | os.W_OK), reason="no FUSE here: /dev/fuse cannot be opened, nothing can be emulated"
 )
 TOY = Path(__file__).parent / "toy_study"
-NAME, PAIR, BLOCKS = "toy_x", "toy-x", 5
+NAME, PAIR, REPLICATES = "toy_x", "toy-x", 5
 CHAPTER = "show-toy_x.qmd"
 NEW = {
     "data/tiers/toy-x.toml",
@@ -53,7 +53,7 @@ import yaml
 from tierwise.core import paths
 from tierwise.pipeline import execute
 from tierwise.report.cite import stamp_of
-from tierwise.report.plain import PlainEngine
+from tierwise.report.pandoc_engine import PlainEngine
 from tierwise.report.project import assemble
 from tierwise.report.run import open_run
 run_id, folder = sys.argv[1], Path(sys.argv[2])
@@ -147,23 +147,23 @@ def test_the_toy_adds_its_own_files_and_lines_to_two_others(checkout: Checkout) 
 def test_it_is_planned(checkout: Checkout) -> None:
     planned = json.loads(checkout.tierwise("plan", "--format", "json"))
     (line,) = (line for line in planned["lines"] if line["study"] == NAME)
-    assert (line["pair"], line["substrate"], line["cells"], line["blocks"]) == (PAIR, "emulated", 2, BLOCKS)
+    assert (line["pair"], line["evidence"], line["cells"], line["replicates"]) == (PAIR, "emulated", 2, REPLICATES)
     assert line["minutes"] > 0
 
 
 def test_it_is_measured_with_its_data_set_named(run: Manifest) -> None:
     assert run.status == "partial"
     (record,) = run.studies
-    assert (record.name, record.pair, record.blocks) == (NAME, PAIR, BLOCKS)
+    assert (record.name, record.pair, record.replicates) == (NAME, PAIR, REPLICATES)
     assert {(data.name, data.studies, data.rows) for data in run.datasets} == {("sky", (NAME,), 4_710)}
-    assert len({data.sha256 for data in run.datasets}) == BLOCKS, "each block has rows of its own"
+    assert len({data.sha256 for data in run.datasets}) == REPLICATES, "each replicate has rows of its own"
 
 
 def test_every_search_was_cold_and_found_the_same(checkout: Checkout, run: Manifest) -> None:
     sql = "select count(*), count(distinct result_rows), min(result_rows), count(*) filter (cache = 'cold') from timings"
     ((rows, answers, found, cold),) = observed(checkout, run, sql)
-    assert (rows, cold) == (2 * BLOCKS, 2 * BLOCKS)
-    assert answers <= BLOCKS, "one for each block's rows"
+    assert (rows, cold) == (2 * REPLICATES, 2 * REPLICATES)
+    assert answers <= REPLICATES, "one for each replicate's rows"
     assert found > 0
 
 
@@ -180,7 +180,7 @@ def test_its_chapter_is_rendered_with_the_numbers_of_its_rows(checkout: Checkout
     assert "Source X: does a search gain on flash?" in chapter.get_text()
     figure = page.select_one("#fig-toy-x-times")
     assert figure is not None
-    assert f"n = {2 * BLOCKS} searches" in " ".join(figure.get_text().split())
+    assert f"n = {2 * REPLICATES} searches" in " ".join(figure.get_text().split())
     cells = [[cell.get_text() for cell in row.select("td")] for row in page.select("#tbl-toy-x-seconds tbody tr")]
     sql = "select cell ->> 'tier' as tier, median(elapsed_s), min(result_rows) from timings group by all order by tier"
     expected = [(number(middle_s), int(found)) for _, middle_s, found in observed(checkout, run, sql)]

@@ -13,7 +13,7 @@ from emulation import emulated
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.units import GIB, MIB, PAGE_BYTES
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.costs.bill import Bill
 from tierwise.costs.book import Book, Price
 from tierwise.costs.delivered import Load, plan_on
@@ -147,7 +147,7 @@ LOAD = Load(data_bytes=10 * GIB, ram_bytes=16 * GIB, reads_per_s=2000, misses_pe
 
 def bought(name: str) -> tuple[int, int, Bill]:
     """(volumes, machines, rent) of `LOAD`."""
-    plan = plan_on(name, LOAD, BOOK, Iops(1.0, Substrate.SIMULATED), server=None)
+    plan = plan_on(name, LOAD, BOOK, Iops(1.0, Evidence.SIMULATED), server=None)
     return plan.devices, plan.machines, plan.bill
 
 

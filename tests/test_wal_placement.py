@@ -16,14 +16,14 @@ from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.studies.wal_placement.measuring import trials as study
 from tierwise.tiers import sleeps
 from tierwise.tiers.open import device_model
-from tierwise.timings.parts import read_rows, without_checks
-from tierwise.timings.traces import TraceKey
+from tierwise.timings.parts import read_rows, without_real_time_rows
+from tierwise.timings.traces import TrialKey
 from tierwise.timings.transactions import read_transactions
 from wal_rows import wal_rows
 
 PAIR = "wal-placement"
 TINY = {
-    "blocks": 1,
+    "replicates": 1,
     "window_s": {"hdd": 6.0, "cached": 0.2, "ssd": 0.2},
     "warm_s": 0.2,
     "settle_s": 0.1,
@@ -49,7 +49,7 @@ def test_a_window_tells_its_commits_and_the_flushes_that_they_shared(
     run = begin_run(inputs, fresh=True)
     measure_study(study.NAME, inputs, paths.raw() / run.run_id)
     manifest = complete(run.run_id)
-    rows = without_checks(read_rows(paths.raw() / run.run_id))
+    rows = without_real_time_rows(read_rows(paths.raw() / run.run_id))
     assert rows.height == 7
 
     seen = {}
@@ -59,7 +59,7 @@ def test_a_window_tells_its_commits_and_the_flushes_that_they_shared(
         assert wal["tier"] == where["wal"], "the log lies where the trial has it"
         assert not json.loads(proof)["server"].get("checkpointer", {}).get("num_done"), "no checkpoint runs in a window"
         seen[where["wal"], where["clients"], where["commit_delay_us"] > 0] = (study_rate(commits, elapsed_s), wal["flushes"] / commits)
-        assert read_transactions(paths.raw() / run.run_id, TraceKey(study.NAME, PAIR, trial), 0).height >= commits
+        assert read_transactions(paths.raw() / run.run_id, TrialKey(study.NAME, PAIR, trial), 0).height >= commits
 
     rate, flushes = {case: one[0] for case, one in seen.items()}, {case: one[1] for case, one in seen.items()}
     assert rate["hdd", 1, False] == pytest.approx(120, rel=0.1), "a commit waits for a whole turn of 7,200 a minute"
@@ -83,7 +83,7 @@ def test_every_profile_has_a_grid_that_can_be_read() -> None:
     for name in ("smoke", "quick", "full"):
         gathered = study.trials(load_profile(name), load_pair(PAIR))
         assert {"hdd", "ssd"} <= {trial.cell.wal for trial in gathered}
-        assert load_profile(name).blocks_of(study.NAME) >= 5
+        assert load_profile(name).replicates_of(study.NAME) >= 5
         assert len({trial.key for trial in gathered}) == len(gathered)
 
 

@@ -14,7 +14,7 @@ from tierwise.cli import NEED_CHECKOUT
 from tierwise.core.paths import home
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.settings import loading_settings
-from tierwise.recorders.choice import RECORDERS
+from tierwise.recorders.selection import RECORDERS
 
 ZIPF = ("simulate", "zipf", "--device", "crucial-m4", "--dataset-gib", "1", "--cache-gib", "0.5", "--scale", "1024")
 OUTPUTS = ("work", "raw", "external")

@@ -19,18 +19,18 @@ from tierwise.core import paths
 from tierwise.core.errors import MissingError
 from tierwise.core.pairs import load_pair
 from tierwise.core.profiles import load_profile
-from tierwise.core.words import IoArm, Substrate
+from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.recorders import strace
 from tierwise.report.display import Sentence
-from tierwise.report.rooms import judge_all
 from tierwise.report.run import open_run
+from tierwise.report.study_registry import judge_all
 from tierwise.studies.index_placement.reading import chapter
 from tierwise.tiers import mounting
 from tierwise.timings.manifest import Manifest
 from tierwise.timings.parts import read_rows
-from tierwise.timings.traces import TraceKey, read_trace
+from tierwise.timings.traces import TrialKey, read_trace
 
-BLOCKS = 2
+REPLICATES = 2
 HIDE = "mount --bind /dev/null /dev/fuse && exec "
 
 
@@ -62,7 +62,7 @@ def run(workspace: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
         patch.setenv("TIERWISE_WORK", str(workspace))
         patch.setenv("TIERWISE_RAW", str(raw))
         patch.setattr(mounting, "DEVICE", raw / "fuse")
-        small = load_profile("smoke").model_copy(update={"blocks": BLOCKS, "fraction": 0.005})
+        small = load_profile("smoke").model_copy(update={"replicates": REPLICATES, "fraction": 0.005})
         patch.setattr("tierwise.bench.loop.load_profile", lambda _: small)
         requested = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
         begun = begin_run(requested, fresh=True)
@@ -71,10 +71,10 @@ def run(workspace: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
 
 
 def test_every_row_and_every_tier_of_it_is_simulated(run: Simulated) -> None:
-    assert len(run.rows) == 14 * BLOCKS * 3
-    assert run.rows["substrate"].unique().to_list() == ["simulated"]
+    assert len(run.rows) == 14 * REPLICATES * 3
+    assert run.rows["evidence"].unique().to_list() == ["simulated"]
     tiers = run.rows["tier_io"].explode().struct.unnest()
-    assert tiers["substrate"].unique().to_list() == ["simulated"]
+    assert tiers["evidence"].unique().to_list() == ["simulated"]
     assert set(tiers["device"]) == {"sata-7k2-x6", "mtron-3025"}
     assert tiers["intended_s"].equals(tiers["actual_s"])
     flagged = run.rows.filter(pl.col("flags").list.len() > 0)
@@ -102,14 +102,14 @@ def test_the_time_is_the_models_and_the_hosts(run: Simulated) -> None:
             assert tier["intended_s"] == pytest.approx(sum(io["io_s"] for io in relations if io["tier"] == tier["tier"]))
     hdd, ssd = (run.cold(tier, tier)["elapsed_s"].sum() for tier in ("hdd", "ssd"))
     assert hdd > 3 * ssd
-    assert run.cold("hdd", "hdd")["elapsed_s"].n_unique() == 3 * BLOCKS, "a block is a seed"
+    assert run.cold("hdd", "hdd")["elapsed_s"].n_unique() == 3 * REPLICATES, "a replicate is a seed"
 
 
 def test_the_sequence_is_kept_once_for_each_trial(run: Simulated) -> None:
     (study,) = run.manifest.studies
     assert study.facts["traces"] == {"recorded": 14, "missing": 0, "why": None}
     assert not study.facts.get("predictions")
-    trace = read_trace(run.raw / run.manifest.run_id, TraceKey("index_placement", "source-m", study.trials[0]))
+    trace = read_trace(run.raw / run.manifest.run_id, TrialKey("index_placement", "source-m", study.trials[0]))
     assert trace is not None
     assert trace.filter(pl.col("cache") == "cold")["relation"].head(1).is_in(["census", "census_pkey", "pob"]).all()
     assert trace["actual_s"].null_count() == len(trace), "what strace disturbs is not kept"
@@ -117,13 +117,13 @@ def test_the_sequence_is_kept_once_for_each_trial(run: Simulated) -> None:
 
 def test_claims_are_judged_and_the_report_says_simulated(run: Simulated, monkeypatch: pytest.MonkeyPatch) -> None:
     verdicts = {claim.id: claim for claim in judge_all(run.raw, run.manifest.run_id) if claim.source == "M"}
-    assert {claim.substrate for claim in verdicts.values() if claim.facts or not claim.unjudged} == {Substrate.SIMULATED}
-    assert verdicts["M1"].pairs == BLOCKS
-    assert verdicts["M1"].verdict is Verdict.UNDECIDED, "two blocks are too few for any verdict"
+    assert {claim.evidence for claim in verdicts.values() if claim.facts or not claim.unjudged} == {Evidence.SIMULATED}
+    assert verdicts["M1"].pairs == REPLICATES
+    assert verdicts["M1"].verdict is Verdict.UNDECIDED, "two replicates are too few for any verdict"
     assert verdicts["M6"].verdict is Verdict.REPORTED
     monkeypatch.setenv("TIERWISE_RAW", str(run.raw))
     shown = open_run(run.manifest.run_id)
-    assert shown.facts()["substrate"] == "simulated (pair source-m)"
+    assert shown.facts()["evidence"] == "simulated (pair source-m)"
     reported = chapter.predictions(shown, "source-m")
     assert isinstance(reported, Sentence)
     assert "emulated tiers" in reported.text
@@ -133,15 +133,15 @@ def test_a_pair_keeps_its_devices_and_its_real_disks(hidden: None) -> None:
     if said := strace.obstacle():
         pytest.skip(said)
     (local,) = possible_pairs([load_pair("local")])
-    assert {name: tier.substrate for name, tier in local.tiers.items()} == {"hdd": Substrate.SIMULATED, "ssd": Substrate.MEASURED}
-    assert local.substrate is Substrate.MIXED
+    assert {name: tier.evidence for name, tier in local.tiers.items()} == {"hdd": Evidence.SIMULATED, "ssd": Evidence.MEASURED}
+    assert local.evidence is Evidence.MIXED
 
 
 def test_the_page_cache_is_not_simulated(hidden: None, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if said := strace.obstacle():
         pytest.skip(said)
     monkeypatch.setenv("TIERWISE_WORK", str(workspace))
-    assert gather_inputs(profile="full", tiers="", seed=1, census="synthetic").profile.arms == (IoArm.DIRECT,)
+    assert gather_inputs(profile="full", tiers="", seed=1, census="synthetic").profile.io_modes == (IoMode.DIRECT,)
 
 
 def test_without_strace_either_nothing_can_be_done_and_the_remedy_is_named(

@@ -7,7 +7,7 @@ from typing import Final
 import polars as pl
 
 from rows import STARTED
-from tierwise.core.words import Cache, IoArm, Substrate
+from tierwise.core.vocabulary import Cache, Evidence, IoMode
 from tierwise.timings.schema import Origin, TierIo, Timing, frame
 
 RUN_ID: Final = "20260102-030405-abcd"
@@ -32,35 +32,35 @@ FLUSHES: Final = {1: 1.0, 8: 0.25}
 
 
 def wal_rows(
-    rates: Mapping[Case, float] = RATES, *, blocks: int = 5, sigma: float = 0.002, flags: Mapping[Case, str] | None = None
+    rates: Mapping[Case, float] = RATES, *, replicates: int = 5, sigma: float = 0.002, flags: Mapping[Case, str] | None = None
 ) -> pl.DataFrame:
-    """Windows of every case in every block; `flags`: case -> the flag of all its windows."""
+    """Windows of every case in every replicate; `flags`: case -> the flag of all its windows."""
     draw = random.Random(1)
-    return pl.concat(list(_windows(rates, blocks, sigma, flags or {}, draw)))
+    return pl.concat(list(_windows(rates, replicates, sigma, flags or {}, draw)))
 
 
 def _windows(
-    rates: Mapping[Case, float], blocks: int, sigma: float, flags: Mapping[Case, str], draw: random.Random
+    rates: Mapping[Case, float], replicates: int, sigma: float, flags: Mapping[Case, str], draw: random.Random
 ) -> Iterator[pl.DataFrame]:
-    turns = [(block, case) for block in range(blocks) for case in rates]
-    for sequence, (block, case) in enumerate(turns):
+    turns = [(replicate, case) for replicate in range(replicates) for case in rates]
+    for sequence, (replicate, case) in enumerate(turns):
         wal, clients, grouped = case
         cell: dict[str, str | int | float] = {
             "wal": wal,
             "clients": clients,
             "commit_delay_us": DELAY_US if grouped == "on" else 0,
             "slowdown": SLOWDOWN,
-            "arm": "direct",
+            "io_mode": "direct",
         }
         commits = round(rates[case] / SLOWDOWN * WINDOW_S * draw.lognormvariate(0.0, sigma))
         origin = Origin(
             run_id=RUN_ID,
             study="wal_placement",
             pair="wal-placement",
-            substrate=Substrate.EMULATED,
-            arm=IoArm.DIRECT,
+            evidence=Evidence.EMULATED,
+            io_mode=IoMode.DIRECT,
             trial="/".join(f"{name}={value}" for name, value in sorted(cell.items())),
-            block=block,
+            replicate=replicate,
             sequence=sequence,
         )
         flushes = round(commits * FLUSHES[clients])
@@ -72,7 +72,7 @@ def _windows(
             started_at=STARTED,
             elapsed_s=WINDOW_S,
             result_rows=commits,
-            tier_io=(TierIo(wal, Substrate.EMULATED, "device", 0, 0, flushes, 8192 * flushes, 0.5, 0.5),),
+            tier_io=(TierIo(wal, Evidence.EMULATED, "device", 0, 0, flushes, 8192 * flushes, 0.5, 0.5),),
             proof={"window_cpu_share": 0.4, "files": files, "server": {}},
             flags=(flags[case],) if case in flags else (),
         )

@@ -1,4 +1,4 @@
-"""pgbench's windows in the pgbench study, slowed eight-fold: what a counted second costs in real ones, and counted beside waited."""
+"""pgbench's windows in the pgbench study, slowed eight-fold: what a virtual second costs in real ones, and counted beside waited."""
 
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import psutil
-from counted_cells import Opened, opened, waited
 from machine_state import Machine, Sleeper, Watch
+from virtual_cells import Opened, opened, real_time
 
 from tierwise.bench.recording import Recorder
 from tierwise.bench.study import Cell, Trial
@@ -48,7 +48,7 @@ def windows(placements: Sequence[str], *, sides: Sequence[str], repetitions: int
     profile = profile.model_copy(update={"studies": {**profile.studies, NAME: grid}})
     found = []
     with opened(NAME, profile, seed) as there:
-        trials = {trial.placed: trial for trial in there.study.trials(profile, there.lab.pair)}
+        trials = {trial.placed: trial for trial in there.study.trials(profile, there.testbed.pair)}
         for repetition in range(repetitions):
             for placement in placements:
                 for side in sides if repetition % 2 == 0 else sides[::-1]:
@@ -58,13 +58,13 @@ def windows(placements: Sequence[str], *, sides: Sequence[str], repetitions: int
 
 
 def _window(there: Opened, trial: Trial[Cell], side: str) -> PgbenchWindow:
-    study, lab, memo = there
-    study.prepare(trial, lab, memo)
-    assert lab.daemon is not None
-    daemon = psutil.Process(lab.daemon.pid)
+    study, testbed, study_state = there
+    study.prepare(trial, testbed, study_state)
+    assert testbed.daemon is not None
+    daemon = psutil.Process(testbed.daemon.pid)
     watch: Watch | None = None
     begun_s, spent_s, machine = 0.0, 0.0, Machine(0.0, 0.0, 0.0, 0.0)
-    usual = lab.sleep
+    usual = testbed.sleep
 
     def sleep(seconds: float, *, hold: bool = False) -> None:
         """Return the study's own; the first one lets the load settle, and the window begins behind it and ends with the last one."""
@@ -75,12 +75,12 @@ def _window(there: Opened, trial: Trial[Cell], side: str) -> PgbenchWindow:
         else:
             machine, spent_s = watch.found(), sum(daemon.cpu_times()[:2]) - begun_s
 
-    lab.sleep = sleep  # type: ignore[method-assign]
+    testbed.sleep = sleep  # type: ignore[method-assign]
     try:
-        with Sleeper() as sleeper, waited(lab) if side == "waited" else nullcontext():
-            rows = study.measure(trial, lab, memo, Recorder()).timings
+        with Sleeper() as sleeper, real_time(testbed) if side == "real" else nullcontext():
+            rows = study.measure(trial, testbed, study_state, Recorder()).timings
     finally:
-        del lab.sleep
+        del testbed.sleep
     return PgbenchWindow(
         trial.placed,
         str(rows[0].parts.clock),

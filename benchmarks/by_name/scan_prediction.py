@@ -30,16 +30,16 @@ from tierwise.core.units import PAGE_BYTES
 from tierwise.devices.parameter import Parameter
 from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.cluster import Cluster
-from tierwise.postgres.cold import warm_catalogues
+from tierwise.postgres.cold_proof import warm_catalogues
+from tierwise.postgres.page_counts import PageCounter
 from tierwise.postgres.relations import create_tablespace
 from tierwise.postgres.settings import Connection
-from tierwise.postgres.statistics import PageCounter
 from tierwise.postgres.workspace import server_account
 from tierwise.scans.methods import LEAF_ROWS
+from tierwise.scans.options import Buffers, IoMethod, ScanMethod
 from tierwise.scans.prediction import Prediction, Scan, predict
 from tierwise.scans.processor import Processor, ReadingCosts, load_processor
 from tierwise.scans.rows import Table, jitter
-from tierwise.scans.words import Buffers, IoMethod, ScanMethod
 from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.reclaim import reclaim
 

@@ -3,7 +3,7 @@
 Run by name, as root: ``python benchmarks/by_name/several_sessions.py`` (two minutes). Up to four processes, of as many processors, read
 at random and compute for a known time after each read. Side by side each would take its processor time and its service times; on
 two real processors, one of which the mounts' daemon needs, they compute one after the other, and who waits for a read is answered once
-somebody else waits. The ratio is the counted time over the longest of them. It has no bound: it says where times of several sessions may
+somebody else waits. The ratio is the virtual time over the longest of them. It has no bound: it says where times of several sessions may
 be trusted.
 """
 
@@ -73,7 +73,7 @@ def main() -> int:
 
 
 def ratio(tier: Emulated, path: Path, group: SessionGroup, count: int, *, slowdown: float, compute_us: float) -> float:
-    """Return the counted time of `count` processes over the longest of what each computed and waited."""
+    """Return the virtual time of `count` processes over the longest of what each computed and waited."""
     command = [sys.executable, "-c", READER, str(path)]
     with group.entered():
         readers = [
@@ -99,8 +99,8 @@ def ratio(tier: Emulated, path: Path, group: SessionGroup, count: int, *, slowdo
         tier.daemon.wait_in_real_time()
         for reader in readers:
             reader.communicate("\n")
-    waited_s = sum(io.intended_s or 0.0 for io in tier.io().values()) / count
-    return gained_s / (max(computed_s) + waited_s)
+    real_s = sum(io.intended_s or 0.0 for io in tier.io().values()) / count
+    return gained_s / (max(computed_s) + real_s)
 
 
 if __name__ == "__main__":

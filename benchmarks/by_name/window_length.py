@@ -1,8 +1,9 @@
-"""Do short counted windows of pgbench say what long ones say?  ``python benchmarks/by_name/window_length.py [BLOCKS]``, a minute each.
+"""Do short virtual-time windows of pgbench say what long ones say?  ``python benchmarks/by_name/window_length.py [REPLICATES]``, a minute
+each.
 
 Each placement of the profile `quick` is measured in windows of its own length and in windows five times as long, alternating, each with a
-whole checkpoint inside. What is compared is the gain over everything on disks: its geometric mean over the blocks, short over long, with
-a 95 % interval. Short windows do where that interval lies within 10 % of 1.
+whole checkpoint inside. What is compared is the gain over everything on disks: its geometric mean over the replicates, short over long,
+with a 95 % interval. Short windows do where that interval lies within 10 % of 1.
 """
 
 import json
@@ -15,12 +16,12 @@ from typing import Any, Final
 import psutil
 
 from tierwise.analysis.statistics import geometric_estimate
-from tierwise.bench.lab import Lab
-from tierwise.bench.live import open_lab
+from tierwise.bench.live import open_testbed
 from tierwise.bench.loop import gather_inputs
 from tierwise.bench.recording import Recorder
-from tierwise.bench.rooms import load_study
 from tierwise.bench.study import Cell, Study, Trial
+from tierwise.bench.study_registry import load_study
+from tierwise.bench.testbed import Testbed
 from tierwise.bench.workspace import exclusive_workspace
 from tierwise.core.profiles import Profile
 
@@ -36,16 +37,16 @@ def lengthened(profile: Profile, factor: int) -> Profile:
     return profile.model_copy(update={"studies": {**profile.studies, NAME: {**grid, "window_s": window_s}}})
 
 
-def tps(study: Study[Any, Any], trial: Trial[Cell], lab: Lab, memo: Any, profile: Profile) -> float:
-    """Transactions a counted second in one window."""
-    study.prepare(trial, lab, memo)
-    lab.profile = profile
-    rows = study.measure(trial, lab, memo, Recorder()).timings
+def tps(study: Study[Any, Any], trial: Trial[Cell], testbed: Testbed, study_state: Any, profile: Profile) -> float:
+    """Transactions a virtual second in one window."""
+    study.prepare(trial, testbed, study_state)
+    testbed.profile = profile
+    rows = study.measure(trial, testbed, study_state, Recorder()).timings
     return sum(row.result_rows or 0 for row in rows) / sum(row.elapsed_s for row in rows)
 
 
 def main() -> None:
-    blocks = int(sys.argv[1]) if len(sys.argv) > 1 else 10
+    replicates = int(sys.argv[1]) if len(sys.argv) > 1 else 10
     inputs = gather_inputs(profile="quick", tiers="", seed=2, census="synthetic")
     study = load_study(NAME)
     assert isinstance(study, Study)
@@ -57,18 +58,18 @@ def main() -> None:
     with ExitStack() as held:
         work = Path(held.enter_context(TemporaryDirectory(prefix="bench-windows-", dir=held.enter_context(exclusive_workspace()))))
         work.chmod(0o755)  # the server's account must pass
-        lab, memo = held.enter_context(open_lab(study, pair, inputs, work / "lab", seed=inputs.seed))
-        for block in range(blocks):
+        testbed, study_state = held.enter_context(open_testbed(study, pair, inputs, work / "testbed", seed=inputs.seed))
+        for replicate in range(replicates):
             for place, (name, trial) in enumerate(trials.items()):
-                for factor in list(profiles)[:: 1 if (block + place) % 2 else -1]:
-                    lab.origin_s = float(block)
-                    lab.seed = inputs.seed + 100 * block
-                    found[name, factor].append(tps(study, trial, lab, memo, profiles[factor]))
-                    print(f"block {block + 1}, {name}, {factor} times: {found[name, factor][-1]:.1f} tps", flush=True)
+                for factor in list(profiles)[:: 1 if (replicate + place) % 2 else -1]:
+                    testbed.origin_s = float(replicate)
+                    testbed.seed = inputs.seed + 100 * replicate
+                    found[name, factor].append(tps(study, trial, testbed, study_state, profiles[factor]))
+                    print(f"replicate {replicate + 1}, {name}, {factor} times: {found[name, factor][-1]:.1f} tps", flush=True)
     after = psutil.cpu_times()
     steal = (after.steal - before.steal) / (sum(after) - sum(before))
     window_s = inputs.profile.studies[NAME]["window_s"]
-    print(f"\n{blocks} blocks, windows of {window_s} counted seconds and {LONGER} times as long, steal {steal:.1%}")
+    print(f"\n{replicates} replicates, windows of {window_s} virtual seconds and {LONGER} times as long, steal {steal:.1%}")
     told = {}
     for name in trials:
         if name == "all_hdd":

@@ -14,10 +14,10 @@ from typer.exceptions import TyperException
 from tierwise import __version__
 from tierwise.advisor.cli import RunOption, advise, move_plan
 from tierwise.core import completion, paths, studies
-from tierwise.core.answers import Format, FormatOption
-from tierwise.core.asking import YesOption, asking
+from tierwise.core.confirmation import YesOption, confirming
 from tierwise.core.data_sets import SYNTHETIC
 from tierwise.core.errors import InputError, TierwiseError, one_line, with_remedy
+from tierwise.core.output_format import Format, FormatOption
 from tierwise.core.progress import say
 from tierwise.costs.cli import cost, volumes
 from tierwise.report.site import PDFS
@@ -68,7 +68,7 @@ def tierwise(
     Without a command: the newest answer, and what to type next.
     """
     if context.invoked_subcommand is None:
-        from tierwise.report.newest import newest_answer  # noqa: PLC0415
+        from tierwise.report.latest_answer import newest_answer  # noqa: PLC0415
 
         print(newest_answer())
     if context.invoked_subcommand in NEED_CHECKOUT:
@@ -84,7 +84,7 @@ def report(
     census: CensusOption = SYNTHETIC,
     sky: SkyOption = SYNTHETIC,
     fresh: Annotated[bool, typer.Option("--fresh", help="measure anew", envvar="FRESH")] = False,
-    retry: Annotated[bool, typer.Option("--retry", help="add whole blocks, once, for what was rejected", envvar="RETRY")] = False,
+    retry: Annotated[bool, typer.Option("--retry", help="add whole replicates, once, for what was rejected", envvar="RETRY")] = False,
     engine: Annotated[str, typer.Option(help="auto, quarto or plain", envvar="ENGINE", autocompletion=completion.engines)] = "auto",
     run: Annotated[
         str,
@@ -97,10 +97,10 @@ def report(
     yes: YesOption = False,
 ) -> None:
     """Measure what is missing and build the report. On a terminal it asks before it measures."""
-    from tierwise.pipeline import Asked, make_report  # noqa: PLC0415
+    from tierwise.pipeline import ReportRequest, make_report  # noqa: PLC0415
 
     sources = {"census": census, "sky": sky}
-    request = Asked(profile=profile, tiers=tiers, seed=seed, sources=sources, fresh=fresh, retry=retry, agree=asking(yes=yes))
+    request = ReportRequest(profile=profile, tiers=tiers, seed=seed, sources=sources, fresh=fresh, retry=retry, agree=confirming(yes=yes))
     site = make_report(request, engine=engine, run_id=run)
     say(f"report: {site / 'index.html'}")
     for name, file in PDFS.items():
@@ -125,10 +125,10 @@ def run_study(
 
     On a terminal it asks before it measures.
     """
-    from tierwise.pipeline import Asked, run_one  # noqa: PLC0415
+    from tierwise.pipeline import ReportRequest, run_one_study  # noqa: PLC0415
 
-    request = Asked(profile=profile, tiers=tiers, seed=seed, sources={"census": census, "sky": sky}, agree=asking(yes=yes))
-    run = run_one(request, study, trials)
+    request = ReportRequest(profile=profile, tiers=tiers, seed=seed, sources={"census": census, "sky": sky}, agree=confirming(yes=yes))
+    run = run_one_study(request, study, trials)
     has = ", ".join(sorted({record.name for record in run.studies}))
     say(f"run {run.run_id} is {run.status}; it has {has}")
 
@@ -158,7 +158,7 @@ def claims(
     """Say of each published claim whether it holds here."""
     from tierwise.analysis.runs import find_run  # noqa: PLC0415
     from tierwise.analysis.verdicts import as_json, as_text  # noqa: PLC0415
-    from tierwise.report.rooms import judge_all  # noqa: PLC0415
+    from tierwise.report.study_registry import judge_all  # noqa: PLC0415
 
     folder = find_run(run) if run else None
     verdicts = judge_all(folder.parent, folder.name) if folder else judge_all(paths.raw())
@@ -205,8 +205,8 @@ def publish(
     one: Annotated[Path | None, typer.Option(help="in place of the folder, one file .html that opens from a disk", envvar="ONE")] = None,
 ) -> None:
     """Write a built report with its rows, manifest and checksums into a folder to give away, or its page alone into one file."""
-    from tierwise.report.one import write_one  # noqa: PLC0415
     from tierwise.report.publish import publish as write  # noqa: PLC0415
+    from tierwise.report.single_file import write_one  # noqa: PLC0415
 
     if one:
         say(f"published one file: {write_one(one, version)}")
@@ -230,9 +230,9 @@ def reference(
     yes: YesOption = False,
 ) -> None:
     """Measure the run that ships with the checkout, unless it is measured, and put it into data/reference in place of the one there."""
-    from tierwise.pipeline import Asked, make_reference  # noqa: PLC0415
+    from tierwise.pipeline import ReportRequest, make_reference  # noqa: PLC0415
 
-    say(f"reference: {make_reference(Asked(profile, fresh=fresh, agree=asking(yes=yes)), run_id=run)}")
+    say(f"reference: {make_reference(ReportRequest(profile, fresh=fresh, agree=confirming(yes=yes)), run_id=run)}")
 
 
 @app.command()
@@ -241,7 +241,7 @@ def export(
     folder: Path,
 ) -> None:
     """Copy a complete run into FOLDER, small enough for git: its rows whole, of single reads, transactions and page sequences a sample."""
-    from tierwise.advisor.recorded import behind_advice  # noqa: PLC0415
+    from tierwise.advisor.advice_traces import behind_advice  # noqa: PLC0415
     from tierwise.analysis.runs import find_run  # noqa: PLC0415
     from tierwise.timings.export import export as copy  # noqa: PLC0415
 
@@ -255,7 +255,7 @@ def merge(
 ) -> None:
     """Make one run of several that measured the same with other seeds: from three on, verdicts speak of runs in general."""
     from tierwise.analysis.runs import find_run  # noqa: PLC0415
-    from tierwise.bench.rooms import summary_of  # noqa: PLC0415
+    from tierwise.bench.study_registry import summary_of  # noqa: PLC0415
     from tierwise.timings.merging import merge_runs  # noqa: PLC0415
     from tierwise.timings.references import MANIFEST  # noqa: PLC0415
 
@@ -291,10 +291,10 @@ def emulate(
     with suppress(OSError):  # a mount whose daemon is gone
         held = mountpoint.is_dir() and any(mountpoint.iterdir())
     if held:
-        asking(yes=yes)(f"{mountpoint} holds files, which nobody sees while it is mounted; go on?")
+        confirming(yes=yes)(f"{mountpoint} holds files, which nobody sees while it is mounted; go on?")
     servers = servers_on(backing) if backing.is_dir() else []
     if servers:
-        asking(yes=yes)(f"a running PostgreSQL has files on the disk of {backing} ({', '.join(map(str, servers))}); go on beside it?")
+        confirming(yes=yes)(f"a running PostgreSQL has files on the disk of {backing} ({', '.join(map(str, servers))}); go on beside it?")
     mount(device, backing, mountpoint)
 
 
@@ -307,7 +307,7 @@ def trace(
     recorder: Annotated[str, typer.Option(help="auto, bpftrace or strace")] = "auto",
 ) -> None:
     """Record every read of a running PostgreSQL for a while and show its time by tablespace; changes nothing."""
-    from tierwise.recorders.command import trace as record  # noqa: PLC0415
+    from tierwise.recorders.trace_command import trace as record  # noqa: PLC0415
 
     print(record(cluster=cluster, pid=pid, seconds=seconds, out=out, recorder=recorder))
 

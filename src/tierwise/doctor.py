@@ -219,9 +219,9 @@ def _cgroup() -> Finding:
 
 def _sessions() -> Finding:
     if (why := session_group.obstacle()) is None:
-        return Finding("counted time", Status.OK, "of one session and of several")
+        return Finding("virtual time", Status.OK, "of one session and of several")
     cost = "loads of several sessions are waited for, which needs a quiet machine"
-    return Finding("counted time", Status.OPTIONAL, f"of one session alone: {why}", cost, _as_root("make report"))
+    return Finding("virtual time", Status.OPTIONAL, f"of one session alone: {why}", cost, _as_root("make report"))
 
 
 def _drop_caches() -> Finding:

@@ -10,17 +10,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from tierwise.advisor.recorded import behind_advice
+from tierwise.advisor.advice_traces import behind_advice
 from tierwise.analysis.runs import find_run
 from tierwise.analysis.verdicts import tally_lines
-from tierwise.bench.book import record_stage, update
+from tierwise.bench.code_digests import data_sets_in
 from tierwise.bench.fingerprints import code_of_study
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.loop import gather_inputs, with_trials
-from tierwise.bench.method import data_sets_in
 from tierwise.bench.retry import begin_retry
-from tierwise.bench.rooms import load_study
+from tierwise.bench.run_record import record_stage, update
 from tierwise.bench.runs import begin_run, complete, finish, lacking, look_ahead
+from tierwise.bench.study_registry import load_study
 from tierwise.bench.workspace import one_report
 from tierwise.core import data_sets, paths, studies
 from tierwise.core.errors import GO_ON, InputError, MissingError, TierwiseError, one_line, with_remedy
@@ -32,15 +32,15 @@ from tierwise.core.units import human_bytes
 from tierwise.plan.estimate import plan_of, sentence
 from tierwise.plan.recorded import load_recorded
 from tierwise.postgres.workspace import open_workspace
-from tierwise.report import fresh as freshness
-from tierwise.report.judged import judged
-from tierwise.report.newest import answer_lines, ship_answer
+from tierwise.report import staleness as freshness
+from tierwise.report.latest_answer import answer_lines, ship_answer
+from tierwise.report.verdict_cache import judged
 from tierwise.timings.export import export
 from tierwise.timings.manifest import RETRIED, Manifest, Stage, load_manifest
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReportRequest:
     """What a reader wants measured: the options of ``make report``."""
 
     profile: str
@@ -66,7 +66,7 @@ KERNELS: Final = 2
 """How many chapters are made at once: each is one process for most of its time, and nothing is being measured then."""
 
 
-def make_report(request: Asked, *, engine: str, run_id: str = "") -> Path:
+def make_report(request: ReportRequest, *, engine: str, run_id: str = "") -> Path:
     """Measure what is missing, then render, and return the folder of the built site. The last lines count the claims, decided and open.
 
     With `run_id`, named as `find_run` takes it, nothing is measured: that run, which must be complete, is rendered again.
@@ -95,14 +95,14 @@ def make_report(request: Asked, *, engine: str, run_id: str = "") -> Path:
         return site
 
 
-def make_reference(request: Asked, *, run_id: str = "") -> Path:
-    """Have a complete run ship with the checkout: `keep_run` in ``data/reference``, with the five lines that it says alone."""
-    shipped = keep_run(request, paths.reference(), run_id=run_id)
+def make_reference(request: ReportRequest, *, run_id: str = "") -> Path:
+    """Have a complete run ship with the checkout: `export_run` in ``data/reference``, with the five lines that it says alone."""
+    shipped = export_run(request, paths.reference(), run_id=run_id)
     ship_answer(shipped)
     return shipped
 
 
-def keep_run(request: Asked, place: Path, *, run_id: str = "") -> Path:
+def export_run(request: ReportRequest, place: Path, *, run_id: str = "") -> Path:
     """Export the run of what was request, measured unless it is complete, into the folder `place`, where it takes the place of any other;
     its new folder.
 
@@ -151,7 +151,7 @@ def complete_run(folder: Path) -> Manifest:
     return run
 
 
-def run_one(request: Asked, study: str, trials: str = "") -> Manifest:
+def run_one_study(request: ReportRequest, study: str, trials: str = "") -> Manifest:
     """Measure one study by its notebooks, in the run of `request`; that run has then at least this study, and can be read.
 
     With `trials` those alone are measured, in a run of their own, as `bench.loop.run_study` says.
@@ -172,13 +172,13 @@ def run_one(request: Asked, study: str, trials: str = "") -> Manifest:
         return finish(run.run_id, inputs)
 
 
-def _measured(request: Asked) -> tuple[Manifest, bool]:
+def _measured(request: ReportRequest) -> tuple[Manifest, bool]:
     """The complete run of what was request, and whether any of it was measured now."""
     inputs = request.inputs()
     outlook = look_ahead(inputs, fresh=request.fresh)
     run = outlook.run
     if run is not None and run.status == "complete" and request.retry:
-        request.agree("add whole blocks for what was rejected, and measure them now?")
+        request.agree("add whole replicates for what was rejected, and measure them now?")
         run = begin_retry(paths.raw() / run.run_id)
     if run is not None and run.status == "complete":
         say(f"run {run.run_id} is complete: rendering it (FRESH=1 measures anew)")
@@ -190,7 +190,7 @@ def _measured(request: Asked) -> tuple[Manifest, bool]:
     return complete(run.run_id), True
 
 
-def _measure(request: Asked, inputs: Inputs, names: Sequence[str], chosen: Mapping[str, str] | None = None) -> Manifest:
+def _measure(request: ReportRequest, inputs: Inputs, names: Sequence[str], chosen: Mapping[str, str] | None = None) -> Manifest:
     """Acquire the data of the studies `names` and run them, each by its notebook, in the run of the request, if the reader agrees."""
     check_free_space(load_profile(request.profile))
     if not chosen:  # recorded times are of whole studies

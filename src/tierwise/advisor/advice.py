@@ -14,7 +14,7 @@ from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.toml import Strict
 from tierwise.core.units import GIB
-from tierwise.core.words import Goal, RelationClass, Substrate
+from tierwise.core.vocabulary import Evidence, Goal, RelationClass
 from tierwise.costs.bill import remarks
 from tierwise.costs.book import Book
 from tierwise.costs.hardware import capacity_bytes, device_bill
@@ -31,10 +31,10 @@ class Question:
     """What the reader asks.
 
     Args:
-        ssd_gib: room on the ssd.
+        ssd_gib: space on the ssd.
         budget: most money a year; `None`: no limit.
         goal: what the placement has least of.
-        jobs_per_hour: how often a job comes; 0: it takes room, and no share of a device's time.
+        jobs_per_hour: how often a job comes; 0: it takes space, and no share of a device's time.
         devices: tier -> device of ``data/devices`` in place of the run's.
     """
 
@@ -81,13 +81,13 @@ class Alternative(Strict):
 
 
 class Advice(Strict):
-    """The answer. Times are simulated, from heat of the substrate `heat`; `exhaustive` is `None` for more than twelve relations."""
+    """The answer. Times are simulated, from heat of the evidence `heat`; `exhaustive` is `None` for more than twelve relations."""
 
     run_id: str
     study: str
     pair: str
     workload: str
-    arm: str
+    io_mode: str
     queries: tuple[str, ...]
     goal: Goal
     ssd_gib: float
@@ -104,8 +104,8 @@ class Advice(Strict):
     alternatives: tuple[Alternative, ...]
     exhaustive: Alternative | None
     placements: int
-    substrate: Substrate
-    heat: Substrate
+    evidence: Evidence
+    heat: Evidence
     assumptions: tuple[str, ...]
     warnings: tuple[str, ...]
 
@@ -132,7 +132,7 @@ def advise(workload: Workload, question: Question, book: Book, service_s: Servic
         study=workload.study,
         pair=workload.pair,
         workload=workload.name,
-        arm=workload.arm,
+        io_mode=workload.io_mode,
         queries=workload.queries,
         goal=question.goal,
         ssd_gib=question.ssd_gib,
@@ -149,8 +149,8 @@ def advise(workload: Workload, question: Question, book: Book, service_s: Servic
         alternatives=tuple(against(name, placement) for name, placement in fixed(workload).items()),
         exhaustive=against("exhaustive search", searched) if searched else None,
         placements=len(TIERS) ** len(workload.relations),
-        substrate=Substrate.SIMULATED,
-        heat=workload.substrate,
+        evidence=Evidence.SIMULATED,
+        heat=workload.evidence,
         assumptions=tuple(assumptions(workload)),
         warnings=(why_free,) if why_free else tuple(remarks([device_bill(name, book) for name in devices.values()], book)),
     )
@@ -223,7 +223,7 @@ def fixed(workload: Workload) -> dict[str, Placement]:
 def assumptions(workload: Workload) -> list[str]:
     told = [
         "a job is one of each query, all equally often; requests of different relations do not delay each other",
-        f"requests counted on the placement {workload.reference!r}, {workload.substrate}; the host's time of a job is as there",
+        f"requests counted on the placement {workload.reference!r}, {workload.evidence}; the host's time of a job is as there",
         f"sizes and requests are the run's; seek distances are stretched {workload.stretch:g}-fold, as its data are smaller than the "
         "published ones",
     ]
@@ -232,7 +232,7 @@ def assumptions(workload: Workload) -> list[str]:
     if workload.left_out:
         told.append(f"what no job asks for anything is not placed: {', '.join(workload.left_out)}")
     if any(relation.relation_class is RelationClass.WAL for relation in workload.relations):
-        told.append("the log takes the room of max_wal_size")
+        told.append("the log takes the space of max_wal_size")
     if workload.depth > 1:
         told.append(f"all {workload.depth} sessions wait for one device at a time")
     return told

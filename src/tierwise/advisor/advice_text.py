@@ -2,9 +2,9 @@
 
 from tierwise.advisor.advice import Advice, Alternative
 from tierwise.advisor.placing import EXHAUSTIVE_RELATIONS
-from tierwise.core.tables import table
+from tierwise.core.text_table import table
 from tierwise.core.units import human_bytes
-from tierwise.core.words import Goal
+from tierwise.core.vocabulary import Goal
 
 
 def as_text(advice: Advice) -> str:
@@ -13,7 +13,7 @@ def as_text(advice: Advice) -> str:
     rate = f", {advice.jobs_per_hour:g} jobs an hour" if advice.jobs_per_hour else ""
     parts = [
         f"The {advice.goal} placement with {limits}{rate}; hdd is {advice.devices['hdd']}, ssd is {advice.devices['ssd']}",
-        f"run {advice.run_id}, {advice.study} on {advice.pair}, {advice.workload}, {advice.arm} I/O; a job: {', '.join(advice.queries)}",
+        f"run {advice.run_id}, {advice.study} on {advice.pair}, {advice.workload}, {advice.io_mode} I/O; a job: {', '.join(advice.queries)}",
         table(
             ["relation", "class", "size", "goes to", "requests a job", "on hdd", "on ssd", "known from"],
             [
@@ -31,7 +31,7 @@ def as_text(advice: Advice) -> str:
             ],
         ),
         "",
-        f"{human_bytes(advice.ssd_bytes)} on ssd; a job takes {duration(advice.job_s)} ({advice.substrate}), of which the host "
+        f"{human_bytes(advice.ssd_bytes)} on ssd; a job takes {duration(advice.job_s)} ({advice.evidence}), of which the host "
         f"{duration(advice.host_s)} ({advice.heat})" + (f"; {money(advice.cost_a_year, advice)} a year" if advice.currency else ""),
         "",
         f"Regret: {'time' if advice.goal is Goal.QUICKEST else 'money'} with this placement over that with another, less one",

@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 
 from tierwise.core import completion, paths, studies
-from tierwise.core.answers import Format, FormatOption, answered
 from tierwise.core.errors import InputError
-from tierwise.core.words import Goal, Way
+from tierwise.core.output_format import Format, FormatOption, answered
+from tierwise.core.vocabulary import Goal, Way
 
 RunOption = Annotated[
     str, typer.Option(help="latest, reference or a run id; the newest complete one by default", autocompletion=completion.runs)
@@ -21,7 +21,7 @@ SsdOption = Annotated[str, typer.Option(help="device of data/devices in place of
 
 
 def advise(  # noqa: PLR0917  each is an option with a name
-    ssd_gib: Annotated[float, typer.Option(help="room on the ssd")],
+    ssd_gib: Annotated[float, typer.Option(help="space on the ssd")],
     budget: Annotated[float | None, typer.Option(help="most money a year for the shares of both devices")] = None,
     goal: Annotated[Goal, typer.Option(help="what the placement has least of: time, or money")] = Goal.QUICKEST,
     jobs_per_hour: Annotated[float, typer.Option(help="how often a job comes, which takes a share of a device's time")] = 0.0,

@@ -7,7 +7,7 @@ from typing import Final
 
 from tierwise.advisor.service import Build, pace_s
 from tierwise.core.units import KIB, PAGE_BYTES
-from tierwise.core.words import Way
+from tierwise.core.vocabulary import Way
 from tierwise.devices.protocol import DeviceModel, Operation
 
 BATCH_PAGES: Final = 32

@@ -18,7 +18,7 @@ from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, enough, geom
 from tierwise.core.errors import InputError
 from tierwise.core.toml import Strict
 from tierwise.core.units import GIB
-from tierwise.core.words import RelationClass, Substrate, Way
+from tierwise.core.vocabulary import Evidence, RelationClass, Way
 from tierwise.devices.model import build
 from tierwise.devices.spec import load_device
 
@@ -31,31 +31,31 @@ class Maker(Protocol):
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds by block, which in simulation is a seed; what has no repeats by design (told by a reader, read off a chart) has one."""
+    """Seconds by replicate, which in simulation is a seed; what has no repeats by design (told by a reader, read off a chart) has one."""
 
-    by_block: Mapping[int, float]
-    substrate: Substrate
+    by_replicate: Mapping[int, float]
+    evidence: Evidence
 
     @staticmethod
     def given(time_s: float) -> "Times":
         """Return what a reader says, who has measured it."""
-        return Times({0: time_s}, Substrate.MEASURED)
+        return Times({0: time_s}, Evidence.MEASURED)
 
     @staticmethod
     def simulated(seconds: Callable[[int], float]) -> "Times":
         """Return simulated seconds of each seed."""
-        return Times({seed: seconds(seed) for seed in range(MINIMUM_REPEATS)}, Substrate.SIMULATED)
+        return Times({seed: seconds(seed) for seed in range(MINIMUM_REPEATS)}, Evidence.SIMULATED)
 
     @property
     def mean_s(self) -> float:
         """Return the geometric mean of what is there; a plan tells it only where `enough` repeats stand behind it, or one by design."""
-        return geometric_mean(self.by_block.values())
+        return geometric_mean(self.by_replicate.values())
 
     def as_one(self) -> "Times":
-        return Times({0: self.mean_s}, self.substrate)
+        return Times({0: self.mean_s}, self.evidence)
 
-    def at(self, block: int) -> float | None:
-        return self.by_block.get(block, next(iter(self.by_block.values())) if len(self.by_block) == 1 else None)
+    def at(self, replicate: int) -> float | None:
+        return self.by_replicate.get(replicate, next(iter(self.by_replicate.values())) if len(self.by_replicate) == 1 else None)
 
 
 class MovePlan(Strict):
@@ -63,7 +63,7 @@ class MovePlan(Strict):
 
     `break_even_jobs` with its interval over the repeats: the move there and back over what a job saves; `None` where a job saves
     nothing in some repeat, or too few were clean. `freedom`: degrees of freedom of the interval; `runs`: how many are behind it. `pays`:
-    whether the move pays within `jobs`; no verdict across substrates.
+    whether the move pays within `jobs`; no verdict across kinds of evidence.
     """
 
     relations: dict[str, int]
@@ -75,8 +75,8 @@ class MovePlan(Strict):
     slow_job_s: float
     fast_job_s: float
     saved_s: float
-    move_substrate: Substrate
-    job_substrate: Substrate
+    move_evidence: Evidence
+    job_evidence: Evidence
     break_even_jobs: float | None
     low: float | None
     high: float | None
@@ -116,21 +116,21 @@ def plan_move(
     jobs: int = 1,
     remarks: Sequence[str] = (),
 ) -> MovePlan:
-    """Reckon break-even and verdict from the times of the move and of a job on either placement, of the same block each.
+    """Reckon break-even and verdict from the times of the move and of a job on either placement, of the same replicate each.
 
-    Each of the four has the same blocks, or one value for all. Where each has one value, the break-even rests by design on those.
+    Each of the four has the same replicates, or one value for all. Where each has one value, the break-even rests by design on those.
     """
-    move_substrate, job_substrate = Substrate.of({there.substrate, back.substrate}), Substrate.of({slow_job.substrate, fast_job.substrate})
-    if move_substrate is not job_substrate:  # a seed of the one is no block of the other
+    move_evidence, job_evidence = Evidence.of({there.evidence, back.evidence}), Evidence.of({slow_job.evidence, fast_job.evidence})
+    if move_evidence is not job_evidence:  # a seed of the one is no replicate of the other
         there, back = there.as_one(), back.as_one()
     rows = _paired(there, back, slow_job, fast_job)
     saving = [slow_s - fast_s for _, _, slow_s, fast_s in rows.values()]
     estimate = Estimate(None, None, None, len(rows))
     if min(saving, default=0.0) > 0:
-        pays_after = {block: (there_s + back_s) / (slow_s - fast_s) for block, (there_s, back_s, slow_s, fast_s) in rows.items()}
-        by_design = all(len(one.by_block) == 1 for one in (there, back, slow_job, fast_job))
+        pays_after = {replicate: (there_s + back_s) / (slow_s - fast_s) for replicate, (there_s, back_s, slow_s, fast_s) in rows.items()}
+        by_design = all(len(one.by_replicate) == 1 for one in (there, back, slow_job, fast_job))
         estimate = Estimate(next(iter(pays_after.values())), None, None, 1) if by_design else geometric_estimate(pays_after)
-    verdict, reason = _verdict(estimate, saving, Substrate.of({move_substrate, job_substrate}), jobs)
+    verdict, reason = _verdict(estimate, saving, Evidence.of({move_evidence, job_evidence}), jobs)
     return MovePlan(
         relations=dict(relations),
         source=devices[0],
@@ -141,8 +141,8 @@ def plan_move(
         slow_job_s=slow_job.mean_s,
         fast_job_s=fast_job.mean_s,
         saved_s=slow_job.mean_s - fast_job.mean_s,
-        move_substrate=move_substrate,
-        job_substrate=job_substrate,
+        move_evidence=move_evidence,
+        job_evidence=job_evidence,
         break_even_jobs=estimate.value,
         low=estimate.low,
         high=estimate.high,
@@ -157,10 +157,10 @@ def plan_move(
 
 
 def _paired(*times: Times) -> dict[int, list[float]]:
-    """A row for each block that all of `times` have; who has one value has it in each."""
-    blocks = max((one.by_block for one in times), key=len)
-    rows = {block: [time_s for one in times if (time_s := one.at(block)) is not None] for block in sorted(blocks)}
-    return {block: row for block, row in rows.items() if len(row) == len(times)}
+    """A row for each replicate that all of `times` have; who has one value has it in each."""
+    replicates = max((one.by_replicate for one in times), key=len)
+    rows = {replicate: [time_s for one in times if (time_s := one.at(replicate)) is not None] for replicate in sorted(replicates)}
+    return {replicate: row for replicate, row in rows.items() if len(row) == len(times)}
 
 
 def move_of(
@@ -264,7 +264,7 @@ def _job_times(
     found = [_cell(workload, placement) for placement in (before, after)]
     repeated = [one for one in found if one is not None and enough(len(one.job_s))]
     if not devices and not predict and workload.slowdown == 1 and len(repeated) == len(found):
-        slow, fast = (Times(one.job_s, one.substrate) for one in repeated)
+        slow, fast = (Times(one.job_s, one.evidence) for one in repeated)
         return slow, fast, []
     by_seed = service_s or times_by_seed(workload, devices)
 
@@ -277,7 +277,7 @@ def _job_times(
     return (
         predicted(before),
         predicted(after),
-        [f"the times of a job are predicted ({why}), the host's share as it was {workload.substrate}"],
+        [f"the times of a job are predicted ({why}), the host's share as it was {workload.evidence}"],
     )
 
 
@@ -290,9 +290,9 @@ def _cell(workload: Workload, wanted: Placement) -> Measured | None:
     return None
 
 
-def _verdict(estimate: Estimate, saving: Sequence[float], substrate: Substrate, jobs: int) -> tuple[Verdict, str]:
-    if substrate is Substrate.MIXED:
-        return Verdict.MIXED, "the move and the job have different substrates"
+def _verdict(estimate: Estimate, saving: Sequence[float], evidence: Evidence, jobs: int) -> tuple[Verdict, str]:
+    if evidence is Evidence.MIXED:
+        return Verdict.MIXED, "the move and the job have different kinds of evidence"
     if estimate.interval is None and not enough(len(saving)):
         return Verdict.UNDECIDED, f"{estimate.repeats} repeats, too few for an interval"
     if max(saving) <= 0:

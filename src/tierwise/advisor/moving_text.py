@@ -10,9 +10,9 @@ def as_text(plan: MovePlan) -> str:
     moved = ", ".join(f"{name} ({human_bytes(size)})" for name, size in plan.relations.items())
     lines = [
         f"move {moved} from {plan.source} to {plan.target} and back, {plan.way}'s pace",
-        f"there {duration(plan.there_s)}, back {duration(plan.back_s)} ({plan.move_substrate})",
+        f"there {duration(plan.there_s)}, back {duration(plan.back_s)} ({plan.move_evidence})",
         f"a job takes {duration(plan.slow_job_s)} before and {duration(plan.fast_job_s)} after: "
-        f"{'saves' if plan.saved_s > 0 else 'costs'} {duration(abs(plan.saved_s))} ({plan.job_substrate})",
+        f"{'saves' if plan.saved_s > 0 else 'costs'} {duration(abs(plan.saved_s))} ({plan.job_evidence})",
     ]
     if plan.break_even_jobs is None:
         lines.append("it never pays" if plan.saved_s <= 0 else "no break-even: a job saves nothing in some repeat")

@@ -33,7 +33,7 @@ update timings set
     relation_io = list_transform(relation_io, lambda io: struct_update(io, io_s := null::double, io_basis := 'other devices'))
 from times_as_long as other
 where timings.pair = $pair and (timings.study, timings.trial, timings.step) = (other.study, other.trial, other.step);
-update timings set substrate = 'simulated' where pair = $pair;
+update timings set evidence = 'simulated' where pair = $pair;
 """
 """A row keeps its host's part, and all of its time where nothing is asked of the tiers that change. What else nobody recorded cannot be had
 on another device, and goes."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Final
 
-from tierwise.core.words import Goal
+from tierwise.core.vocabulary import Goal
 
 EXHAUSTIVE_RELATIONS: Final = 12
 """The largest number of relations of which every placement is looked at."""
@@ -57,7 +57,7 @@ class Problem:
         return sum(self.sizes_bytes[relation] for relation in self.relations if placement[relation] == tier)
 
     def devices(self, placement: Placement) -> dict[str, float]:
-        """Return shares of a device that the placement takes of each tier: of its room or of its time, whichever is more."""
+        """Return shares of a device that the placement takes of each tier: of its package or of its time, whichever is more."""
         busy = {tier: sum(self.service_s[name][tier] for name in self.relations if placement[name] == tier) for tier in self.tiers}
         return {tier: max(self.used_bytes(placement, tier) / self.devices_bytes[tier], self.jobs_per_s * busy[tier]) for tier in self.tiers}
 
@@ -68,8 +68,8 @@ class Problem:
         return sum(share * self.prices[tier] for tier, share in self.devices(placement).items())
 
     def fits(self, placement: Placement) -> bool:
-        """Return whether every tier has room for what `placement` puts there."""
-        return all(self.used_bytes(placement, tier) <= room for tier, room in self.capacity_bytes.items())
+        """Return whether every tier has space for what `placement` puts there."""
+        return all(self.used_bytes(placement, tier) <= space for tier, space in self.capacity_bytes.items())
 
     def affordable(self, placement: Placement) -> bool:
         cost = self.cost_a_year(placement)

@@ -16,10 +16,10 @@ from typing import Final
 import duckdb
 import polars as pl
 
-from tierwise.advisor.asked import Asked, asked
 from tierwise.advisor.other_devices import device_s
+from tierwise.advisor.recorded_queries import RecordedQuery, recorded_queries
 from tierwise.core.units import KIB, MIB
-from tierwise.core.words import Cache
+from tierwise.core.vocabulary import Cache
 from tierwise.devices.parameter import Size
 from tierwise.devices.spec import ArraySpec, DeviceSpec, HddSpec, load_device
 
@@ -28,12 +28,12 @@ QUERY: Final = {
     "pair": pl.String,
     "trial": pl.String,
     "step": pl.Int32,
-    "arm": pl.String,
+    "io_mode": pl.String,
     "cell": pl.String,
     "cache": pl.String,
     "lent": pl.Boolean,
 }
-"""The columns that name a query: those of `asked.Asked`."""
+"""The columns that name a query: those of `recorded_queries.RecordedQuery`."""
 SEEKS: Final = {**QUERY, "stretch": pl.Float64, "stretched_s": pl.Float64, "as_they_lie_s": pl.Float64}
 AHEAD_BYTES: Final = (256 * KIB, 8 * MIB)
 """How far disks may read ahead, the least and the most that is tried: of a buffer of 16 MiB a sixty-fourth, and half; assumed."""
@@ -47,26 +47,27 @@ def seek_bounds(connection: duckdb.DuckDBPyConnection, run_folder: Path) -> pl.D
     """
     found = (
         (*_named(one), one.stretch, *(device_s(one.query, one.tiers, stretch, {}) for stretch in (one.stretch, 1.0)))
-        for one in asked(connection, run_folder)
+        for one in recorded_queries(connection, run_folder)
         if one.cache == Cache.COLD and not one.lent
     )
     return pl.DataFrame(list(found), schema=SEEKS, orient="row")
 
 
 def ahead_bounds(connection: duckdb.DuckDBPyConnection, run_folder: Path) -> pl.DataFrame:
-    """Return what the devices take of each query of `asked`, whatever was in the caches, where disks read ahead as assumed, least and most.
+    """Return what the devices take of each query of `recorded_queries`, whatever was in the caches, where disks read ahead as assumed,
+    least and most.
 
     Columns: `QUERY`'s, as_assumed_s, least_s, most_s (`AHEAD_BYTES`).
     """
-    found = ((*_named(one), *_by_reach(one)) for one in asked(connection, run_folder))
+    found = ((*_named(one), *_by_reach(one)) for one in recorded_queries(connection, run_folder))
     return pl.DataFrame(list(found), schema=AHEAD, orient="row")
 
 
-def _named(one: Asked) -> tuple[object, ...]:
+def _named(one: RecordedQuery) -> tuple[object, ...]:
     return tuple(getattr(one, name) for name in QUERY)
 
 
-def _by_reach(one: Asked) -> tuple[float, float, float]:
+def _by_reach(one: RecordedQuery) -> tuple[float, float, float]:
     """What the devices take of `one` as assumed, least and most; it is replayed once where no disk is asked for anything."""
     as_assumed_s = device_s(one.query, one.tiers, one.stretch, {})
     if not set(one.query.requests["tier"]) & {tier for tier, spec in one.tiers.items() if reads_ahead(str(spec.get("device", "")))}:
@@ -84,11 +85,11 @@ def reads_ahead(device: str) -> bool:
 
 
 def reading_ahead(spec: DeviceSpec, ahead_bytes: int) -> DeviceSpec:
-    """Return `spec` with disks that read so far ahead, with room for it in the segments of their buffers; flash as it is."""
+    """Return `spec` with disks that read so far ahead, with space for it in the segments of their buffers; flash as it is."""
     match spec:
         case HddSpec():
-            room = max(spec.cache.base, ahead_bytes * spec.segments.base)
-            return spec.model_copy(update={"read_ahead": _bytes(spec.read_ahead, ahead_bytes), "cache": _bytes(spec.cache, room)})
+            space = max(spec.cache.base, ahead_bytes * spec.segments.base)
+            return spec.model_copy(update={"read_ahead": _bytes(spec.read_ahead, ahead_bytes), "cache": _bytes(spec.cache, space)})
         case ArraySpec():
             return spec.model_copy(update={"member": reading_ahead(spec.member, ahead_bytes)})
     return spec

@@ -1,4 +1,6 @@
-"""How long a relation's requests of one job take on a device: its recorded requests replayed, or its counted ones at the device's pace."""
+"""How long a relation's requests of one job take on a device: its recorded requests replayed, or its virtual-time ones at the device's
+pace.
+"""
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,7 +17,7 @@ from tierwise.devices.spec import DeviceSpec
 from tierwise.simulate.replay import Access, Trace, lay_out, replay
 
 REQUESTS: Final = 1000
-"""A device's pace is the mean of this many requests; so few writes find room in most write caches, as the run's do in bursts (assumed)."""
+"""A device's pace is the mean of this many requests; so few writes find space in most write caches, as the run's do in bursts (assumed)."""
 REPLAYS: Final = 2
 """How often recorded requests are replayed, with the platters at other places when they begin; the mean of the replays is told."""
 SEED: Final = 1

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from tierwise.advisor.placing import ALIKE, Placement, Problem
 from tierwise.core.errors import InputError, TierwiseError
-from tierwise.core.words import Goal
+from tierwise.core.vocabulary import Goal
 
 SCALE: Final = 1e6
 """The largest coefficient of the objective, so that the solver's absolute gap (1e-6) is far below any difference that matters."""
@@ -48,12 +48,12 @@ class _Model:
         for relation in problem.relations:
             self._rows.append(({number: 1.0 for number, (name, _) in enumerate(self._cells) if name == relation}, 1.0, 1.0))
         whole = sum(problem.sizes_bytes.values()) or 1
-        for tier, room in problem.capacity_bytes.items():
-            self._at_most(self._on(tier, {name: size / whole for name, size in problem.sizes_bytes.items()}), room / whole)
+        for tier, space in problem.capacity_bytes.items():
+            self._at_most(self._on(tier, {name: size / whole for name, size in problem.sizes_bytes.items()}), space / whole)
         for tier, column in self._devices.items():
-            room_taken = {name: size / problem.devices_bytes[tier] for name, size in problem.sizes_bytes.items()}
+            space_taken = {name: size / problem.devices_bytes[tier] for name, size in problem.sizes_bytes.items()}
             time_taken = {name: problem.jobs_per_s * at[tier] for name, at in problem.service_s.items()}
-            for taken in (room_taken, time_taken):
+            for taken in (space_taken, time_taken):
                 self._at_most({**self._on(tier, taken), column: -1.0}, 0.0)
         if problem.budget is not None and problem.prices:
             self._at_most({column: price / problem.budget for column, price in self._money().items()}, 1 + ALIKE)
@@ -121,11 +121,11 @@ def _constraint(rows: list[tuple[Row, float, float]], columns: int) -> LinearCon
 
 
 def _infeasible(problem: Problem) -> InputError:
-    """Why nothing is within the limits: the room of all tiers together, or the budget."""
+    """Why nothing is within the limits: the space of all tiers together, or the budget."""
     free = replace(problem, budget=None)
     cheapest = _Model(free).best(Goal.CHEAPEST) if problem.prices else None
     if problem.budget is None or cheapest is None:
         rule = f"the relations take {sum(problem.sizes_bytes.values()):,} bytes and do not fit"
-        return InputError("tiers", field="capacity_bytes", value=dict(problem.capacity_bytes), rule=rule, remedy="more room")
+        return InputError("tiers", field="capacity_bytes", value=dict(problem.capacity_bytes), rule=rule, remedy="more space")
     rule = f"no placement costs that little; the cheapest takes {free.cost_a_year(cheapest):.3g} a year"
     return InputError("--budget", value=problem.budget, rule=rule, remedy="a larger budget, or fewer jobs an hour")

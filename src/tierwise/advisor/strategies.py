@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tierwise.advisor.workload import Workload
 from tierwise.analysis.statistics import Estimate
 from tierwise.core.errors import MissingError
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.costs.book import Book
 from tierwise.costs.hardware import device_bill
 from tierwise.costs.iops import simulated_iops
@@ -22,7 +22,7 @@ class Strategy:
 
     name: str
     job_s: Estimate
-    substrate: Substrate
+    evidence: Evidence
     iops: float
     devices: tuple[str, ...]
     cost_a_year: float | None
@@ -50,7 +50,7 @@ def strategies_of(workload: Workload, book: Book) -> list[Strategy]:
         modelled = tuple(device for device in devices if device is not None)
         cost, missing = _cost(modelled, book) if len(modelled) == len(devices) else (None, "a real directory has no price")
         iops = sum(simulated_iops(device) for device in modelled)
-        found.append(Strategy(name, measured.estimate, measured.substrate, iops, modelled, cost, missing))
+        found.append(Strategy(name, measured.estimate, measured.evidence, iops, modelled, cost, missing))
     return sorted(found, key=lambda strategy: strategy.job_s.value or 0.0)
 
 

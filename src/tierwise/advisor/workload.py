@@ -17,7 +17,7 @@ from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, enough, geom
 from tierwise.analysis.views import open_views
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.units import PAGE_BYTES
-from tierwise.core.words import RelationClass, Substrate
+from tierwise.core.vocabulary import Evidence, RelationClass
 from tierwise.devices.spec import load_device
 from tierwise.simulate.replay import Access, Operation
 
@@ -43,11 +43,11 @@ class Relation:
 
 @dataclass(frozen=True)
 class Measured:
-    """One placement that the run measured: where each relation lay, and the seconds of a job by clean block."""
+    """One placement that the run measured: where each relation lay, and the seconds of a job by clean replicate."""
 
     placement: Placement
     job_s: Mapping[int, float]
-    substrate: Substrate
+    evidence: Evidence
 
     @property
     def estimate(self) -> Estimate:
@@ -68,8 +68,8 @@ class Workload:
     study: str
     pair: str
     name: str
-    arm: str
-    substrate: Substrate
+    io_mode: str
+    evidence: Evidence
     queries: tuple[str, ...]
     depth: int
     relations: tuple[Relation, ...]
@@ -150,8 +150,8 @@ def workload_of(
         study=study,
         pair=pair,
         name=name,
-        arm=rows["arm"][0],
-        substrate=Substrate.of({Substrate(word) for word in rows["substrate"].unique()}),
+        io_mode=rows["io_mode"][0],
+        evidence=Evidence.of({Evidence(word) for word in rows["evidence"].unique()}),
         queries=tuple(traced),
         depth=int(rows["depth"][0]),
         relations=tuple(Relation(one, RelationClass(word), sizes[one], _requests(one, by_query, traced)) for one, word in classes.items()),
@@ -175,7 +175,7 @@ def _one_of(field: str, value: str, there: Sequence[str], run_id: str) -> str:
 
 def nearest_the_devices(rows: pl.DataFrame) -> pl.DataFrame:
     """Return those of a workload's `rows` whose requests are the most the device's own: by direct I/O before buffered."""
-    return rows.filter(arm=max(rows["arm"].unique()))
+    return rows.filter(io_mode=max(rows["io_mode"].unique()))
 
 
 def requested(rows: pl.DataFrame) -> tuple[str, dict[str, pl.DataFrame]]:
@@ -183,18 +183,18 @@ def requested(rows: pl.DataFrame) -> tuple[str, dict[str, pl.DataFrame]]:
     host's own time least.
 
     Raises:
-        MissingError: no placement has enough clean blocks to rest advice on.
+        MissingError: no placement has enough clean replicates to rest advice on.
     """
     known = [name for name in (*reversed(CELLS), *_others(rows)) if name in set(rows["placement"])]
     if not known:
         raise MissingError("a placement on hdd and ssd", why="the run's tiers have other names", remedy="a pair with these two tiers")
-    clean = {name: min(query["block"].n_unique() for _, query in rows.filter(placement=name).group_by("query")) for name in known}
+    clean = {name: min(query["replicate"].n_unique() for _, query in rows.filter(placement=name).group_by("query")) for name in known}
     for name in known:
         if enough(clean[name]):
             referred = rows.filter(placement=name)
             return name, {str(query): part for (query,), part in referred.group_by("query", maintain_order=True)}
-    why = f"advice needs {MINIMUM_REPEATS} clean blocks of one placement, and no placement has more than {max(clean.values())}"
-    raise MissingError("clean blocks", why=why, remedy="make report RETRY=1, best on a quiet machine")
+    why = f"advice needs {MINIMUM_REPEATS} clean replicates of one placement, and no placement has more than {max(clean.values())}"
+    raise MissingError("clean replicates", why=why, remedy="make report RETRY=1, best on a quiet machine")
 
 
 def recorded_as(rows: pl.DataFrame) -> tuple[str, int]:
@@ -207,29 +207,31 @@ def _others(rows: pl.DataFrame) -> list[str]:
 
 
 def _host_s(rows: pl.DataFrame) -> float:
-    """Seconds of a job that no request takes: the sum over its queries of the medians over the blocks."""
-    once = rows.unique(["query", "trial", "block", "step"], maintain_order=True).with_columns(
+    """Seconds of a job that no request takes: the sum over its queries of the medians over the replicates."""
+    once = rows.unique(["query", "trial", "replicate", "step"], maintain_order=True).with_columns(
         host_s=((pl.col("elapsed_s") - pl.col("devices_s").fill_null(0.0) / pl.col("depth")) / pl.col("jobs")).clip(lower_bound=0.0)
     )
     return float(sum(median(part["host_s"]) for _, part in once.group_by("query", maintain_order=True)))
 
 
 def _measured(rows: pl.DataFrame, queries: int) -> dict[str, Measured]:
-    """A block counts where each of the `queries` was timed in it."""
+    """A replicate counts where each of the `queries` was timed in it."""
     found = {}
     for name in (*CELLS, *_others(rows)):
         cell = rows.filter(placement=name)
-        once = cell.unique(["query", "trial", "block", "step"], maintain_order=True).with_columns(
+        once = cell.unique(["query", "trial", "replicate", "step"], maintain_order=True).with_columns(
             job_s=pl.col("elapsed_s") / pl.col("jobs")
         )
-        blocks = once.group_by("block", maintain_order=True).agg(pl.col("job_s").sum(), pl.col("query").n_unique()).sort("block")
-        whole = blocks.filter(pl.col("query") == queries)
+        replicates = (
+            once.group_by("replicate", maintain_order=True).agg(pl.col("job_s").sum(), pl.col("query").n_unique()).sort("replicate")
+        )
+        whole = replicates.filter(pl.col("query") == queries)
         if whole.is_empty():
             continue
         found[name] = Measured(
             placement=dict(cell.select("relation", "tier").unique().sort("relation").rows()),
-            job_s=dict(whole.select("block", "job_s").rows()),
-            substrate=Substrate.of({Substrate(word) for word in cell["substrate"].unique()}),
+            job_s=dict(whole.select("replicate", "job_s").rows()),
+            evidence=Evidence.of({Evidence(word) for word in cell["evidence"].unique()}),
         )
     return found
 
@@ -254,7 +256,7 @@ def _replayable(relation: str, traced: pl.DataFrame) -> Recorded:
 
 
 def _counted(queries: Sequence[pl.DataFrame]) -> Counted:
-    """The sum over the queries of means a job over the blocks."""
+    """The sum over the queries of means a job over the replicates."""
     every = pl.concat(queries)
     counts = ("reads", "sequential_reads", "read_bytes", "writes", "write_bytes")
     a_job = {name: sum(float(rows[name].sum()) / (float(rows["jobs"].sum()) or 1.0) for rows in queries) for name in counts}

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from tierwise.core import paths
 from tierwise.core.toml import Strict, read_toml
-from tierwise.core.words import IoArm
+from tierwise.core.vocabulary import IoMode
 
 CLAIM_ID: Final = "[A-Z][1-9][0-9]*"
 """The letter of a source and a number, as a regular expression."""
@@ -23,7 +23,7 @@ class Kind(StrEnum):
     ABSOLUTE = "absolute"  # a value with a unit lies within bounds, in every case
     SHARE = "share"  # a share of what was counted lies within bounds, in every case
     ORDER = "order"  # one case's value is greater than another's
-    PRESENCE = "presence"  # something is seen: a value of 1 in a block, 0 where it is not
+    PRESENCE = "presence"  # something is seen: a value of 1 in a replicate, 0 where it is not
     COST = "cost"  # a sum of money or a break-even; judged over the price band, by costs
     SHAPE = "shape"  # what a text shows without a number to test: reported with the evidence
 
@@ -186,7 +186,7 @@ class Nearest(Strict):
     """The variant and the I/O mode nearest to what a source ran."""
 
     variant: str = Field(min_length=1)
-    io_mode: IoArm
+    io_mode: IoMode
     why: str = Field(min_length=1, description="what the source ran, and where the text says so; what it leaves out is assumed")
 
 

@@ -8,17 +8,17 @@ import polars as pl
 from tierwise.analysis.views import ROWS
 from tierwise.core import studies
 
-CELL: Final = ("study", "pair", "arm", "cell", "unit")
+CELL: Final = ("study", "pair", "io_mode", "cell", "unit")
 """What names a value in every run."""
 
 
 def medians(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
-    """Return a row a cell of the views ``<study>_cells`` with enough unflagged rows: `CELL`, ``median`` and ``n`` of these, substrate."""
+    """Return a row a cell of the views ``<study>_cells`` with enough unflagged rows: `CELL`, ``median`` and ``n`` of these, evidence."""
     asked = (f"select '{study}' as study, * from {study}_cells where not flagged" for study in studies.having(ROWS))
     found = connection.sql(
         f"""
         select {", ".join(CELL)}, median(value) as median, count(*) as n,
-               if(count(distinct substrate) = 1, min(substrate), 'mixed') as substrate
+               if(count(distinct evidence) = 1, min(evidence), 'mixed') as evidence
         from ({" union all by name ".join(asked)})
         group by {", ".join(CELL)} having enough(value)
         order by {", ".join(CELL)}
@@ -28,7 +28,7 @@ def medians(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
 
 
 def beside(ours: pl.DataFrame, theirs: pl.DataFrame) -> pl.DataFrame:
-    """Return the cells that both have: `CELL`, ``median``, ``n`` and ``substrate`` of `ours`, those of `theirs` as ``*_reference``,
+    """Return the cells that both have: `CELL`, ``median``, ``n`` and ``evidence`` of `ours`, those of `theirs` as ``*_reference``,
     ``ratio``.
     """
     both = ours.join(theirs, on=CELL, how="inner", suffix="_reference", maintain_order="left")

@@ -15,7 +15,7 @@ import duckdb
 import polars as pl
 
 from tierwise.core import studies
-from tierwise.timings.traces import END, TraceKey, read_trace
+from tierwise.timings.traces import END, TrialKey, read_trace
 
 HEAT: Final = "reading/heat.sql"
 WAL: Final = "wal"
@@ -23,7 +23,7 @@ FORK: Final = re.compile(r"_(fsm|vm|init)$")
 PACE: Final = re.compile(r", tiers slowed \S+-fold")
 """How a workload's name says that its tiers were slowed, so that they bind and not the processors."""
 SLOWED: Final = ", slowed"
-"""How it says so where there is little room."""
+"""How it says so where there is little space."""
 _SIZE: Final = re.compile(r"(\d+)(kB|MB|GB)")
 _UNITS: Final = {"kB": 2**10, "MB": 2**20, "GB": 2**30}
 
@@ -51,7 +51,7 @@ class Record:
     stretch: float
 
     def sizes_bytes(self, data_set: str | None) -> dict[str, int]:
-        """Return relation -> bytes in one of the study's data sets (`None`: it has one); the log by the room that the server leaves it."""
+        """Return relation -> bytes in one of the study's data sets (`None`: it has one); the log by the space that the server leaves it."""
         known: dict[str, Any] = self.facts.get("size_bytes") or {}
         sizes = dict(known.get(data_set) or {}) if data_set else dict(known)
         wal = _SIZE.fullmatch(self.settings.get("max_wal_size", ""))
@@ -64,14 +64,14 @@ def placeable() -> list[str]:
 
 def heat_of(connection: duckdb.DuckDBPyConnection, study: str, pair: str) -> pl.DataFrame:
     """Return the rows of ``<study>_heat`` on `pair` in the run of `connection`, unflagged; empty where it measured none."""
-    ordered = f"select * from {study}_heat where pair = ? and not flagged order by workload, arm, trial, block, step, relation"
+    ordered = f"select * from {study}_heat where pair = ? and not flagged order by workload, io_mode, trial, replicate, step, relation"
     return pl.DataFrame(connection.sql(ordered, params=[pair]).to_arrow_table())
 
 
 def every() -> str:
     """Return the query for the rows of every study's heat that are not flagged: those of `heat_of` with the study's name."""
     union = "\nunion all by name\n".join(f"select '{study}' as study, * from {study}_heat" for study in placeable())
-    return f"from (\n{union}\n)\nwhere not flagged\norder by study, pair, workload, arm, trial, block, step, relation"
+    return f"from (\n{union}\n)\nwhere not flagged\norder by study, pair, workload, io_mode, trial, replicate, step, relation"
 
 
 def pairs_of(connection: duckdb.DuckDBPyConnection, study: str) -> list[str]:
@@ -99,7 +99,7 @@ class Recorded:
 
 def recorded(run_folder: Path, study: str, pair: str, trial: str) -> list[Recorded] | None:
     """Return every step of a trial that sent requests, as it was recorded; `None` where nothing of the trial was."""
-    trace = read_trace(run_folder, TraceKey(study, pair, trial))
+    trace = read_trace(run_folder, TrialKey(study, pair, trial))
     if trace is None:
         return None
     steps = trace.filter((pl.col("operation") != END).any().over("step")).partition_by("step", maintain_order=True)
@@ -110,7 +110,7 @@ def requests_of(run_folder: Path, study: str, pair: str, trial: str, step: int) 
     """Return the recorded requests of one step of a trial, in `timings.traces.TRACE`'s columns, with `file` the relation with its fork and
     `relation` the one that it belongs to; `None` where none were recorded.
     """
-    trace = read_trace(run_folder, TraceKey(study, pair, trial))
+    trace = read_trace(run_folder, TrialKey(study, pair, trial))
     if trace is None:
         return None
     named = trace.filter(pl.col("step") == step, pl.col("operation") != END).with_columns(file=pl.col("relation"))

@@ -13,15 +13,15 @@ from typing import Any, Final
 from pydantic import Field, SerializerFunctionWrapHandler, computed_field, model_serializer
 
 from tierwise.analysis import rules
+from tierwise.analysis.causes import Cause, cure
+from tierwise.analysis.claim_rows import PUBLISHED, READS, Rows, facts_of, fitted_claims, pair_evidence, reads_of, series_of, variants_of
 from tierwise.analysis.claims import Claim, Fitted, Kind, Nearest
-from tierwise.analysis.evidence import PUBLISHED, READS, Rows, facts_of, fitted_claims, pair_substrate, reads_of, series_of, variants_of
-from tierwise.analysis.flipping import Flip
 from tierwise.analysis.left_open import OpenMap, map_of
-from tierwise.analysis.open_claims import Cause, cure
+from tierwise.analysis.moved_bounds import Flip
 from tierwise.analysis.rules import CaseVerdict, Series, Verdict
 from tierwise.analysis.today import Today
 from tierwise.core.toml import Strict
-from tierwise.core.words import IoArm, Substrate
+from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.timings.manifest import Manifest
 
 WITHHELD: Final = {Verdict.INPUT: Cause.INPUT, Verdict.MIXED: Cause.MIXED}
@@ -29,7 +29,7 @@ WITHHELD: Final = {Verdict.INPUT: Cause.INPUT, Verdict.MIXED: Cause.MIXED}
 TIMES: Final = ("heap_io_s", "index_io_s", "other_io_s")
 
 ByPlacement = dict[str, dict[str, float]]
-"""Case -> placement (table's tier/index's tier) -> median over the blocks."""
+"""Case -> placement (table's tier/index's tier) -> median over the replicates."""
 
 
 class Through(Strict):
@@ -55,7 +55,7 @@ class ClaimVerdict(Strict):
 
     A verdict has the `conditions` that it was found under; where the claim is open, it has a `cause`, a `reason` and the `cure` that would
     decide it. `estimate`, `low`, `high` and `pairs` (the number of repeats) are those of `deciding_case`, the case furthest outside the
-    bounds, else the one with the widest interval; `cases` has them all, and `substrate` is that of all cases together. `io_mode` is `None`
+    bounds, else the one with the widest interval; `cases` has them all, and `evidence` is that of all cases together. `io_mode` is `None`
     where nothing decides. `open_map` is over what the text leaves open, where that was simulated or follows from the rows.
 
     From `id` on the fields describe the claim, and are empty in `others` and `here`. `here` is the verdict on the reader's own pair, if
@@ -70,7 +70,7 @@ class ClaimVerdict(Strict):
     conditions: tuple[str, ...] = ()
     pair: str = ""
     variant: str = PUBLISHED
-    io_mode: IoArm | None = None
+    io_mode: IoMode | None = None
     cases: tuple[CaseVerdict, ...] = ()
     deciding_case: str | None = None
     estimate: float | None = None
@@ -78,7 +78,7 @@ class ClaimVerdict(Strict):
     high: float | None = None
     pairs: int = 0
     flagged: int = 0
-    substrate: Substrate | None = None
+    evidence: Evidence | None = None
     through: Through | None = None
     others: "tuple[ClaimVerdict, ...]" = ()
     open_map: OpenMap | None = None
@@ -124,7 +124,7 @@ OF_A_CLAIM: Final = frozenset([*ClaimVerdict.model_fields][[*ClaimVerdict.model_
 class Grounds:
     """What a claim is judged on: a pair of tiers, and the rows of one run, if there is one.
 
-    `readers`: the pair is the one that the reader named; all its tiers must share a substrate, not only those that a claim touches.
+    `readers`: the pair is the one that the reader named; all its tiers must share a evidence, not only those that a claim touches.
     `nearest`: the variant and I/O mode nearest to what the claim's source ran, if they are named.
     """
 
@@ -147,9 +147,9 @@ class Grounds:
             others=others,
         )
 
-    def substrate(self) -> Substrate | None:
-        """Return the one substrate of all rows on the pair, else mixed; `None` where there is no row."""
-        return pair_substrate(self.rows.connection, self.pair) if self.rows else None
+    def evidence(self) -> Evidence | None:
+        """Return the one evidence of all rows on the pair, else mixed; `None` where there is no row."""
+        return pair_evidence(self.rows.connection, self.pair) if self.rows else None
 
 
 Judge = Callable[[Claim, Grounds], ClaimVerdict]
@@ -207,7 +207,7 @@ def decides_nearest(manifest: Manifest) -> bool:
 
 def named(one: ClaimVerdict | Nearest) -> str:
     """Return ``published``, and the I/O mode behind it where that is not direct: ``published (buffered)``."""
-    return one.variant if one.io_mode in {None, IoArm.DIRECT} else f"{one.variant} ({one.io_mode})"
+    return one.variant if one.io_mode in {None, IoMode.DIRECT} else f"{one.variant} ({one.io_mode})"
 
 
 def _same(one: ClaimVerdict, other: ClaimVerdict | Nearest) -> bool:
@@ -221,7 +221,7 @@ def _decider(claim: Claim, on: Grounds, manifest: Manifest, every: Sequence[Clai
         if nearest is not None and len(nearest.cases) == len(claim.orders or claim.cases):
             return nearest
     published = {one.io_mode: one for one in every if one.variant == PUBLISHED}
-    return next((published[mode] for mode in IoArm if mode in published), None)
+    return next((published[mode] for mode in IoMode if mode in published), None)
 
 
 def report_facts(claim: Claim, on: Grounds) -> ClaimVerdict:
@@ -235,9 +235,9 @@ def report_facts(claim: Claim, on: Grounds) -> ClaimVerdict:
     found = facts_of(on.rows.manifest, claim.facts, on.pair) if on.rows else None
     if found is None:
         return on.absent(f"the run has no {claim.facts.key} of {claim.facts.study}", claim.facts.study)
-    substrate = on.substrate()
-    verdict = Verdict.MIXED if on.readers and substrate is Substrate.MIXED else Verdict.REPORTED
-    return ClaimVerdict(pair=on.pair, substrate=substrate, verdict=verdict, facts=found)
+    evidence = on.evidence()
+    verdict = Verdict.MIXED if on.readers and evidence is Evidence.MIXED else Verdict.REPORTED
+    return ClaimVerdict(pair=on.pair, evidence=evidence, verdict=verdict, facts=found)
 
 
 JUDGES: Final[Mapping[Kind, Judge]] = {
@@ -245,21 +245,21 @@ JUDGES: Final[Mapping[Kind, Judge]] = {
     Kind.COST: lambda claim, on: on.absent(),  # noqa: ARG005  a judge
     Kind.SHAPE: report_facts,
 }
-"""Who judges a claim of which kind from rows alone; ``report.rooms`` puts in the studies' judges of costs."""
+"""Who judges a claim of which kind from rows alone; ``report.study_registry`` puts in the studies' judges of costs."""
 
 
 def _every(claim: Claim, on: Grounds, rows: Rows) -> tuple[ClaimVerdict, ...]:
     found = []
     for variant in (PUBLISHED, *variants_of(rows.connection, claim, on.pair)):
         series = series_of(rows.connection, claim, on.pair, variant)
-        for mode in sorted({one.arm for one in series}, key=list(IoArm).index):
-            found.append(_found(claim, on, rows, variant, [one for one in series if one.arm is mode]))
+        for mode in sorted({one.io_mode for one in series}, key=list(IoMode).index):
+            found.append(_found(claim, on, rows, variant, [one for one in series if one.io_mode is mode]))
     return tuple(found)
 
 
 def _found(claim: Claim, on: Grounds, rows: Rows, variant: str, series: Sequence[Series]) -> ClaimVerdict:
-    substrate = Substrate.of({part for one in series for part in one.substrates})
-    withheld = _withheld(claim, on, rows, substrate)
+    evidence = Evidence.of({part for one in series for part in one.evidence_kinds})
+    withheld = _withheld(claim, on, rows, evidence)
     cases, bounds = rules.judge_series(claim, series, withheld), rules.needed_bounds(claim)
     outcome = (withheld, WITHHELD[withheld], "") if withheld else rules.combine(cases, len(claim.orders or claim.cases), bounds)
     decider = rules.deciding(cases, bounds)
@@ -267,7 +267,7 @@ def _found(claim: Claim, on: Grounds, rows: Rows, variant: str, series: Sequence
         **ruled(outcome, rows.manifest, claim.cases[0].study, cases),
         pair=on.pair,
         variant=variant,
-        io_mode=series[0].arm,
+        io_mode=series[0].io_mode,
         cases=cases,
         deciding_case=decider.case,
         estimate=decider.estimate,
@@ -275,19 +275,19 @@ def _found(claim: Claim, on: Grounds, rows: Rows, variant: str, series: Sequence
         high=decider.high,
         pairs=decider.pairs,
         flagged=sum(case.flagged for case in cases),
-        substrate=substrate,
-        through=_through(claim, on.pair, rows, variant, series[0].arm),
+        evidence=evidence,
+        through=_through(claim, on.pair, rows, variant, series[0].io_mode),
     )
 
 
-def _withheld(claim: Claim, on: Grounds, rows: Rows, substrate: Substrate) -> Verdict | None:
+def _withheld(claim: Claim, on: Grounds, rows: Rows, evidence: Evidence) -> Verdict | None:
     if claim.id in fitted_claims(rows.manifest.pairs.get(on.pair)):
         return Verdict.INPUT
-    mixed = Substrate.MIXED in {substrate, on.substrate() if on.readers else substrate}
+    mixed = Evidence.MIXED in {evidence, on.evidence() if on.readers else evidence}
     return Verdict.MIXED if mixed else None
 
 
-def _through(claim: Claim, pair: str, rows: Rows, variant: str, mode: IoArm) -> Through | None:
+def _through(claim: Claim, pair: str, rows: Rows, variant: str, mode: IoMode) -> Through | None:
     found = reads_of(rows.connection, claim, pair, mode, variant)
     cases = {case: places for case, places in found.items() if places}
     if not cases:

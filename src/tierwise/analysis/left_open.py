@@ -9,18 +9,18 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import computed_field
 
+from tierwise.analysis.causes import Cause
 from tierwise.analysis.claims import Bounds, Claim
-from tierwise.analysis.open_claims import Cause
 from tierwise.analysis.rules import Verdict, within
 from tierwise.analysis.statistics import Estimate, geometric_estimate
 from tierwise.core.toml import Strict
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.timings.manifest import Manifest
-from tierwise.timings.replicates import seeds_of
+from tierwise.timings.replicates import replicates_of
 
 
 class Point(Strict):
-    """The value of a claim at one setting (axis -> where on it), with its interval over blocks or seeds, held against the bounds."""
+    """The value of a claim at one setting (axis -> where on it), with its interval over replicates or seeds, held against the bounds."""
 
     setting: dict[str, str]
     estimate: float
@@ -34,7 +34,7 @@ class OpenMap(Strict):
     """A claim's value at each setting that its text leaves open; `at_one` is the verdict at the one setting that decided before."""
 
     axes: tuple[str, ...]
-    substrate: Substrate
+    evidence: Evidence
     at_one: Verdict
     points: tuple[Point, ...]
 
@@ -50,7 +50,7 @@ class OpenMap(Strict):
         """Return how many points agree, with the axes of the map."""
         least, most = self._agreeing
         number = str(least) if least == most else f"{least} to {most}"
-        return f"{number} of {len(self.points)} {self.substrate} settings agree ({', '.join(self.axes)})"
+        return f"{number} of {len(self.points)} {self.evidence} settings agree ({', '.join(self.axes)})"
 
     @property
     def _agreeing(self) -> tuple[int, int]:
@@ -93,7 +93,7 @@ def map_of(claim: Claim, manifest: Manifest, pair: str, at_one: Verdict) -> Open
     found = []
     for entry in record.facts.get(asked.key) or ():
         greater, than = (entry[asked.value][name] for name in (asked.greater, asked.than))
-        ratios = {seed: one / other for seed, one, other in zip(seeds_of(entry, len(than)), greater, than, strict=True)}
+        ratios = {seed: one / other for seed, one, other in zip(replicates_of(entry, len(than)), greater, than, strict=True)}
         found.append(({axis: f"{entry[axis]:g}" for axis in asked.axes}, geometric_estimate(ratios)))
     points = points_of(found, bounds)
-    return OpenMap(axes=asked.axes, substrate=Substrate.SIMULATED, at_one=at_one, points=points) if points else None
+    return OpenMap(axes=asked.axes, evidence=Evidence.SIMULATED, at_one=at_one, points=points) if points else None

@@ -5,7 +5,7 @@ import polars as pl
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.paths import short
-from tierwise.core.texts import read_text
+from tierwise.core.text_files import read_text
 
 
 def published_series(file: str) -> pl.DataFrame:

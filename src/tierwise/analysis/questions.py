@@ -37,7 +37,7 @@ class Topic(Strict):
     says: Words = Field(description="what the texts say")
     why: tuple[Words, ...] = Field(min_length=1)
     explanation: Words
-    evidence: str = Field(pattern=r"^[a-z_]+$", description="function of report/chapters/conclusion_evidence.py or a study's evidence.py")
+    shown_by: str = Field(pattern=r"^[a-z_]+$", description="function of report/chapters/conclusion_rows.py or a study's evidence.py")
 
 
 class Questions(Strict):

@@ -2,7 +2,7 @@
 
 Confirmed: the whole interval lies inside the bounds. Contradicted: it lies wholly outside. Else undecided. Of several
 cases all must be inside, and one wholly outside contradicts, if it does so after Holm's correction for all of them. An interval
-without a width decides nothing, unless counts are judged. All cases are of one arm.
+without a width decides nothing, unless counts are judged. All cases are of one I/O mode.
 """
 
 import math
@@ -11,21 +11,21 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
+from tierwise.analysis.causes import JUMPS, SCATTER, Cause
 from tierwise.analysis.claims import Bounds, Claim, Kind
-from tierwise.analysis.open_claims import JUMPS, SCATTER, Cause
 from tierwise.analysis.statistics import CONFIDENCE, MINIMUM_REPEATS, Estimate, enough, geometric_estimate, holm, paired_ratios
 from tierwise.core.toml import Strict
-from tierwise.core.words import IoArm, Substrate
+from tierwise.core.vocabulary import Evidence, IoMode
 
 ABOVE_ONE: Final = Bounds(lower=1.0, strict=True)
 """The side on which every ratio of an order must lie that has no bounds of its own."""
 CLEARLY_ABOVE_ONE: Final = ABOVE_ONE.model_copy(update={"apart": 1.05})
-"""The same where a difference of less than a twentieth is no order: counted and waited times of flash may lie so far apart (assumed)."""
+"""The same where a difference of less than a twentieth is no order: counted and real times of flash may lie so far apart (assumed)."""
 NOT_ASYNCHRONOUS: Final = "not asynchronous"
-"""The condition of a verdict by an asynchronous arm whose devices had fewer than `ASYNCHRONOUS` requests at once."""
+"""The condition of a verdict by an asynchronous I/O mode whose devices had fewer than `ASYNCHRONOUS` requests at once."""
 ASYNCHRONOUS: Final = 2.0
-"""The mean number of outstanding requests from which on an arm is asynchronous."""
-COUNTED: Final = "counted, and the same in every repeat"
+"""The mean number of outstanding requests from which on an I/O mode is asynchronous."""
+COUNTS: Final = "counted, and the same in every repeat"
 """The condition of a verdict on counts that do not differ, whose interval has no width."""
 
 
@@ -37,7 +37,7 @@ class Verdict(Enum):
     UNDECIDED = "undecided"
     NOT_MEASURED = "not measured"
     REPORTED = "reported"
-    MIXED = "no verdict: mixed substrates"
+    MIXED = "no verdict: mixed kinds of evidence"
     INPUT = "not testable: it is an input"
 
     @property
@@ -51,29 +51,29 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """The values of one case in one arm, by block; flagged blocks are counted and hold no value."""
+    """The values of one case in one I/O mode, by replicate; flagged replicates are counted and hold no value."""
 
     case: str
-    arm: IoArm
-    substrates: frozenset[Substrate]
+    io_mode: IoMode
+    evidence_kinds: frozenset[Evidence]
     values: Mapping[int, float]
     flagged: frozenset[int] = frozenset()
     conditions: frozenset[str] = frozenset()  # what the values were found under
-    obstacles: frozenset[str] = frozenset()  # why blocks are flagged
+    obstacles: frozenset[str] = frozenset()  # why replicates are flagged
     outstanding: float | None = None  # mean number of requests that a device had at once; None: not known
 
 
 class CaseVerdict(Strict):
-    """One case in one arm, or one ratio that an order needs; the interval is not adjusted for the other cases.
+    """One case in one I/O mode, or one ratio that an order needs; the interval is not adjusted for the other cases.
 
     `p_value` is that of the true value being the bound beyond which the estimate lies (1 inside the bounds), `p_holm` the same after Holm's
-    correction for all cases of the arm, by which `verdict` contradicts. `freedom`: degrees of freedom of the interval. `runs`: how
+    correction for all cases of the I/O mode, by which `verdict` contradicts. `freedom`: degrees of freedom of the interval. `runs`: how
     many are behind it, which says what it speaks of (`statistics.scope_of`). `outstanding`: requests that a device had at once.
     """
 
     case: str
-    arm: IoArm
-    substrate: Substrate
+    io_mode: IoMode
+    evidence: Evidence
     estimate: float | None
     low: float | None
     high: float | None
@@ -103,13 +103,13 @@ def needed_bounds(claim: Claim, order: Bounds = CLEARLY_ABOVE_ONE) -> Bounds | N
 
 
 def order_series(greater: Series, than: Series) -> Series:
-    """Return the ratio of two cases of one arm, block by block."""
+    """Return the ratio of two cases of one I/O mode, replicate by replicate."""
     flagged = greater.flagged | than.flagged
     ratios = paired_ratios(greater.values, than.values)
     return Series(
         f"{greater.case}/{than.case}",
-        greater.arm,
-        greater.substrates | than.substrates,
+        greater.io_mode,
+        greater.evidence_kinds | than.evidence_kinds,
         ratios,
         flagged,
         greater.conditions | than.conditions,
@@ -119,8 +119,8 @@ def order_series(greater: Series, than: Series) -> Series:
 
 
 def judge_series(claim: Claim, series: Sequence[Series], withheld: Verdict | None = None) -> tuple[CaseVerdict, ...]:
-    """Return estimate and verdict of each of `series`, all that one arm has of `claim`; `withheld` takes the place of the verdicts."""
-    assert len({one.arm for one in series}) <= 1, "each arm is corrected by itself"
+    """Return estimate and verdict of each of `series`, all that one I/O mode has of `claim`; `withheld` takes the place of the verdicts."""
+    assert len({one.io_mode for one in series}) <= 1, "each I/O mode is corrected by itself"
     held = [_held(claim, one) for one in series]
     tested = after_holm([(one.p_value, one.alone) for one in held], Verdict.CONTRADICTED)
     return tuple(_judged(one, p_holm, withheld or verdict) for one, (p_holm, verdict) in zip(held, tested, strict=True))
@@ -152,8 +152,8 @@ def _held(claim: Claim, series: Series) -> _Held:
             p_value = p_beyond(bounds, estimate)
         verdict = within(bounds, estimate)
         if claim.kind is Kind.SHARE and estimate.flat:  # counts, which no scatter can hide
-            verdict, conditions = by_interval(bounds, estimate), conditions | {COUNTED}
-    if series.arm is IoArm.ASYNCHRONOUS and series.outstanding is not None and series.outstanding < ASYNCHRONOUS:
+            verdict, conditions = by_interval(bounds, estimate), conditions | {COUNTS}
+    if series.io_mode is IoMode.ASYNCHRONOUS and series.outstanding is not None and series.outstanding < ASYNCHRONOUS:
         conditions |= {NOT_ASYNCHRONOUS}
     return _Held(series, estimate, p_value, verdict, conditions)
 
@@ -162,8 +162,8 @@ def _judged(held: _Held, p_holm: float | None, verdict: Verdict) -> CaseVerdict:
     series, estimate = held.series, held.estimate
     return CaseVerdict(
         case=series.case,
-        arm=series.arm,
-        substrate=Substrate.of(set(series.substrates)),
+        io_mode=series.io_mode,
+        evidence=Evidence.of(set(series.evidence_kinds)),
         estimate=estimate.value,
         low=estimate.low,
         high=estimate.high,
@@ -182,7 +182,7 @@ def _judged(held: _Held, p_holm: float | None, verdict: Verdict) -> CaseVerdict:
 
 def _share(bounds: Bounds, shares: Mapping[int, float]) -> tuple[Estimate, float | None]:
     """Estimate and p-value of shares above 0 and below 1, by their odds: so no interval leaves 0 to 1."""
-    estimate = geometric_estimate({block: _odds(share) for block, share in shares.items()})
+    estimate = geometric_estimate({replicate: _odds(share) for replicate, share in shares.items()})
     sides = {name: _odds(side) for name in ("lower", "upper") if (side := getattr(bounds, name)) is not None}
     value, low, high = (None if odds is None else odds / (1 + odds) for odds in (estimate.value, estimate.low, estimate.high))
     return replace(estimate, value=value, low=low, high=high), p_beyond(bounds.model_copy(update=sides), estimate)
@@ -205,7 +205,7 @@ def p_beyond(bounds: Bounds, estimate: Estimate) -> float | None:
 
 
 def after_holm(tests: Sequence[tuple[float | None, Verdict]], chance: Verdict) -> list[tuple[float | None, Verdict]]:
-    """Return (p-value after Holm's correction, verdict) of each of `tests`, all of an arm: (p-value, verdict by the interval).
+    """Return (p-value after Holm's correction, verdict) of each of `tests`, all of an I/O mode: (p-value, verdict by the interval).
 
     One that says `chance`, the verdict for which any of them is enough, without being beyond its bound after the correction is undecided.
     """
@@ -219,8 +219,8 @@ def after_holm(tests: Sequence[tuple[float | None, Verdict]], chance: Verdict) -
 
 
 def combine(cases: Sequence[CaseVerdict], expected: int, bounds: Bounds | None = None) -> tuple[Verdict, Cause | None, str]:
-    """Return the verdict on a claim with `expected` cases, of which `cases` of one arm were held against `bounds`; where it is undecided,
-    its cause and the reason in words.
+    """Return the verdict on a claim with `expected` cases, of which `cases` of one I/O mode were held against `bounds`; where it is
+    undecided, its cause and the reason in words.
     """
     verdicts = {case.verdict for case in cases}
     if Verdict.CONTRADICTED in verdicts:
@@ -272,8 +272,8 @@ def _of_few(case: CaseVerdict) -> tuple[Verdict, Cause, str]:
         reason = f"{case.flagged} of {case.pairs + case.flagged} repeats rejected{why} in {case.case}"
         alone = case.obstacles[0] if len(case.obstacles) == 1 else ""
         rejected = {SCATTER: Cause.UNSTEADY, JUMPS: Cause.JUMPED}.get(alone, Cause.REJECTED)
-        return Verdict.UNDECIDED, rejected if enough(case.pairs + case.flagged) else Cause.FEW_BLOCKS, reason
-    return Verdict.UNDECIDED, Cause.FEW_BLOCKS, f"clean repeats in {case.case}: {case.pairs}, an answer needs {MINIMUM_REPEATS}"
+        return Verdict.UNDECIDED, rejected if enough(case.pairs + case.flagged) else Cause.FEW_REPLICATES, reason
+    return Verdict.UNDECIDED, Cause.FEW_REPLICATES, f"clean repeats in {case.case}: {case.pairs}, an answer needs {MINIMUM_REPEATS}"
 
 
 def within(bounds: Bounds, estimate: Estimate) -> Verdict:
@@ -291,7 +291,7 @@ def by_interval(bounds: Bounds, estimate: Estimate) -> Verdict:
 
 
 def _presence(values: Sequence[float]) -> Verdict:
-    """Seen in each block, in none, else undecided; from as many blocks as an interval needs."""
+    """Seen in each replicate, in none, else undecided; from as many replicates as an interval needs."""
     if not enough(len(values)):
         return Verdict.UNDECIDED
     if all(values):

@@ -1,5 +1,5 @@
 """What is measured at several sizes, carried on to the published one: a straight line through the logs of value and size, a slope and an
-intercept for each block or seed. The form is fixed; its miss is told at the largest size, predicted from the smaller ones.
+intercept for each replicate or seed. The form is fixed; its miss is told at the largest size, predicted from the smaller ones.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ import numpy as np
 from tierwise.analysis.statistics import Estimate, geometric_estimate
 
 BySize = Mapping[float, Mapping[int, float]]
-"""Size (rows, or what grows with them) -> block or seed -> value above 0."""
+"""Size (rows, or what grows with them) -> replicate or seed -> value above 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Extrapolated:
 
 
 def extrapolate(found: BySize, size: float) -> Extrapolated:
-    """Carry the values of three sizes or more on to `size`; of blocks that all sizes have.
+    """Carry the values of three sizes or more on to `size`; of replicates that all sizes have.
 
     Raises:
         ValueError: there are fewer than three sizes, of which two make a line and the third shows its miss.
@@ -31,15 +31,15 @@ def extrapolate(found: BySize, size: float) -> Extrapolated:
     if len(found) < 3:
         raise ValueError(f"a line through two sizes has no miss: three or more are needed, got {sorted(found)}")
     *smaller, largest = sorted(found)
-    blocks = sorted(set.intersection(*(set(values) for values in found.values())))
+    replicates = sorted(set.intersection(*(set(values) for values in found.values())))
 
-    def at(sizes: list[float], block: int, size: float) -> float:
-        slope, intercept = np.polyfit(np.log(sizes), np.log([found[one][block] for one in sizes]), 1)
+    def at(sizes: list[float], replicate: int, size: float) -> float:
+        slope, intercept = np.polyfit(np.log(sizes), np.log([found[one][replicate] for one in sizes]), 1)
         return float(np.exp(intercept + slope * np.log(size)))
 
-    predicted = {block: at(smaller, block, largest) for block in blocks}
+    predicted = {replicate: at(smaller, replicate, largest) for replicate in replicates}
     return Extrapolated(
-        value=geometric_estimate({block: at([*smaller, largest], block, size) for block in blocks}),
+        value=geometric_estimate({replicate: at([*smaller, largest], replicate, size) for replicate in replicates}),
         predicted=geometric_estimate(predicted),
-        miss=geometric_estimate({block: predicted[block] / found[largest][block] for block in blocks}),
+        miss=geometric_estimate({replicate: predicted[replicate] / found[largest][replicate] for replicate in replicates}),
     )

@@ -1,6 +1,6 @@
 """The one estimator of this study, geometric mean and t interval on the logs, and the one rule for when there is an answer at all.
 
-What an interval speaks of depends on how many runs are behind it (`Scope`): the mean of one run, or of two, over draws of their blocks;
+What an interval speaks of depends on how many runs are behind it (`Scope`): the mean of one run, or of two, over draws of their replicates;
 from three runs on, which are then a sample, runs in general.
 
 Below `MINIMUM_REPEATS` clean repeats nothing is estimated: neither a value nor an interval. Sentences, tables and figures all go through
@@ -81,7 +81,7 @@ def scope_of(runs: int) -> Scope:
 
 
 def enough(repeats: int) -> bool:
-    """Return whether so many clean repeats (of blocks, or of seeds) give an answer."""
+    """Return whether so many clean repeats (of replicates, or of seeds) give an answer."""
     return repeats >= MINIMUM_REPEATS
 
 
@@ -93,20 +93,21 @@ def estimable(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
 def geometric_estimate(values: Mapping[int, float] | Sequence[float], *, confidence: float = CONFIDENCE) -> Estimate:
     """Return exp(mean of logs) of positive `values`, in their unit, and its interval.
 
-    A value is a block's: a ratio of two times of it, or an absolute value. By block, those of a merged run belong to the runs that it is
-    made of (`run_number`), of which each counts alike; else all are of one run. From fewer than `MINIMUM_REPEATS` nothing is estimated.
+    A value is a replicate's: a ratio of two times of it, or an absolute value. By replicate, those of a merged run belong to the runs that
+    it is made of (`run_number`), of which each counts alike; else all are of one run. From fewer than `MINIMUM_REPEATS` nothing is
+    estimated.
 
-    Of one run and of two the interval is exp(mean -+ t * s * sqrt(sum(1 / n)) / runs), with n blocks a run and s their standard deviation
-    within runs, Student's t at as many degrees of freedom as s has. From `RANDOM_FROM` runs on it is that of their means, which holds
-    what lies between runs as well: exp(mean -+ t * s / sqrt(runs)) with the standard deviation s of the means.
+    Of one run and of two the interval is exp(mean -+ t * s * sqrt(sum(1 / n)) / runs), with n replicates a run and s their standard
+    deviation within runs, Student's t at as many degrees of freedom as s has. From `RANDOM_FROM` runs on it is that of their means, which
+    holds what lies between runs as well: exp(mean -+ t * s / sqrt(runs)) with the standard deviation s of the means.
     """
-    by_block = values if isinstance(values, Mapping) else dict(enumerate(values))
-    n = len(by_block)
-    if n and min(by_block.values()) <= 0:
-        raise ValueError(f"a geometric mean needs values above 0, got {min(by_block.values())}")
+    by_replicate = values if isinstance(values, Mapping) else dict(enumerate(values))
+    n = len(by_replicate)
+    if n and min(by_replicate.values()) <= 0:
+        raise ValueError(f"a geometric mean needs values above 0, got {min(by_replicate.values())}")
     logs: dict[int, list[float]] = {}
-    for block, value in by_block.items():
-        logs.setdefault(run_number(block) if isinstance(values, Mapping) else 0, []).append(float(np.log(value)))
+    for replicate, value in by_replicate.items():
+        logs.setdefault(run_number(replicate) if isinstance(values, Mapping) else 0, []).append(float(np.log(value)))
     runs = max(1, len(logs))
     if not enough(n):
         return Estimate(None, None, None, n, runs)
@@ -136,4 +137,4 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def paired_ratios(numerator: Mapping[int, float], denominator: Mapping[int, float]) -> dict[int, float]:
-    return {block: numerator[block] / denominator[block] for block in sorted(numerator.keys() & denominator.keys())}
+    return {replicate: numerator[replicate] / denominator[replicate] for replicate in sorted(numerator.keys() & denominator.keys())}

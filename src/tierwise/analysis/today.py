@@ -5,11 +5,11 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from tierwise.analysis import rules
+from tierwise.analysis.claim_rows import Rows, series_of
 from tierwise.analysis.claims import Claim, Kind
-from tierwise.analysis.evidence import Rows, series_of
 from tierwise.analysis.statistics import Estimate, geometric_estimate
 from tierwise.core.toml import Strict
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 
 MATTERS: Final = 1.1
 """The least ratio, either way, by which a placement matters to a reader: assumed."""
@@ -34,7 +34,7 @@ class CaseToday(Strict):
     high: float | None
     pairs: int
     flagged: int
-    substrate: Substrate
+    evidence: Evidence
 
 
 class Shown(NamedTuple):
@@ -42,7 +42,7 @@ class Shown(NamedTuple):
 
     case: str
     estimate: Estimate
-    substrate: Substrate
+    evidence: Evidence
     flagged: int = 0
 
 
@@ -78,14 +78,14 @@ def today(claim: Claim, rows: Rows, own: Mapping[str, Own]) -> Today | None:
     if pair is None or claim.placement is None:
         return None
     shown = _measured(claim, rows, pair)
-    room = own.get(claim.id)
-    if room:
+    own_cases = own.get(claim.id)
+    if own_cases:
         there = {one.case for one in shown}
-        shown += [one for one in room.cases(claim, rows, pair) if one.case not in there]
+        shown += [one for one in own_cases.cases(claim, rows, pair) if one.case not in there]
     return Today(
         pair=pair,
         placement=claim.placement,
-        study=next((case.study for case in claim.cases), room.study if room else None),
+        study=next((case.study for case in claim.cases), own_cases.study if own_cases else None),
         cases=tuple(
             CaseToday(
                 case=one.case,
@@ -95,7 +95,7 @@ def today(claim: Claim, rows: Rows, own: Mapping[str, Own]) -> Today | None:
                 high=one.estimate.high,
                 pairs=one.estimate.repeats,
                 flagged=one.flagged,
-                substrate=one.substrate,
+                evidence=one.evidence,
             )
             for one in shown
         ),
@@ -106,7 +106,7 @@ def _measured(claim: Claim, rows: Rows, pair: str) -> list[Shown]:
     """The cases, or ratios that an order needs, of which the run has rows on `pair`."""
     series = series_of(rows.connection, claim, pair) if claim.kind in {Kind.RATIO, Kind.ORDER} else []
     return [
-        Shown(one.case, geometric_estimate(list(one.values.values())), Substrate.of(set(one.substrates)), len(one.flagged))
+        Shown(one.case, geometric_estimate(list(one.values.values())), Evidence.of(set(one.evidence_kinds)), len(one.flagged))
         for one in series
     ]
 

@@ -11,17 +11,17 @@ from typing import Any, Final
 import duckdb
 
 from tierwise.analysis import rules
+from tierwise.analysis.claim_rows import THROUGH, Rows, relations
 from tierwise.analysis.claims import Claim, Claims, Kind, load_claims
-from tierwise.analysis.evidence import THROUGH, Rows, relations
-from tierwise.analysis.flipping import Flip, flip
 from tierwise.analysis.judging import ClaimVerdict, Grounds, Judge, decides_nearest, named
+from tierwise.analysis.moved_bounds import Flip, flip
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.runs import newest_run
 from tierwise.analysis.statistics import scope_of
 from tierwise.analysis.today import Own, Today, today
 from tierwise.analysis.views import ROWS, open_views
 from tierwise.core import studies
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.timings.manifest import load_manifest
 from tierwise.timings.references import MANIFEST
 
@@ -175,7 +175,7 @@ def tally_lines(verdicts: Sequence[ClaimVerdict]) -> list[str]:
     """Return how many claims are decided, how many of these are simulated, and what keeps the others open, with what would decide them."""
     decided = [claim for claim in verdicts if claim.verdict in DECIDED]
     words = Counter(claim.verdict for claim in decided)
-    simulated = Counter(claim.verdict for claim in decided if claim.substrate is Substrate.SIMULATED)
+    simulated = Counter(claim.verdict for claim in decided if claim.evidence is Evidence.SIMULATED)
     by_word = ", ".join(f"{words[word]} {word} ({simulated[word]} of them simulated)" for word in DECIDED if words[word])
     others = Counter(claim.verdict.mark for claim in verdicts if claim.verdict not in DECIDED)
     rest = ", ".join(f"{times} {word}" for word, times in others.most_common())
@@ -191,13 +191,13 @@ def tally_lines(verdicts: Sequence[ClaimVerdict]) -> list[str]:
 
 def _finding(judgement: ClaimVerdict) -> str:
     if judgement.facts is not None:
-        return f"found on {judgement.pair}, {judgement.substrate}: see the report, or --format json"
+        return f"found on {judgement.pair}, {judgement.evidence}: see the report, or --format json"
     if judgement.estimate is None:
         return judgement.reason
     flagged = f", {judgement.flagged} flagged" if judgement.flagged else ""
     if len(judgement.cases) > 1:
-        return f"found on {judgement.pair}, {judgement.substrate}, in {len(judgement.cases)} cases{flagged}"
-    where = f"{judgement.deciding_case} on {judgement.pair}, {judgement.io_mode}, {judgement.substrate}"
+        return f"found on {judgement.pair}, {judgement.evidence}, in {len(judgement.cases)} cases{flagged}"
+    where = f"{judgement.deciding_case} on {judgement.pair}, {judgement.io_mode}, {judgement.evidence}"
     return f"found {judgement.estimate:.3g} ({_interval(judgement.low, judgement.high)}; {where}; {judgement.pairs} repeats{flagged})"
 
 
@@ -214,12 +214,12 @@ def _cases(judgement: ClaimVerdict) -> list[str]:
         value = "none" if case.estimate is None else f"{case.estimate:.3g} ({_interval(case.low, case.high)})"
         repeats = f", {case.pairs} repeats" if case.pairs else ""
         tested = "" if case.p_value is None else f"; p {case.p_value:.2g}, after Holm {case.p_holm:.2g}"
-        lines.append(f"        {case.case} {value}, {case.arm}{repeats}{tested}: {case.verdict}")
+        lines.append(f"        {case.case} {value}, {case.io_mode}{repeats}{tested}: {case.verdict}")
     return lines
 
 
 def _today(found: Today) -> str:
-    cases = (f"{one.case} {one.still}" + (f", {one.estimate:.3g} ({one.substrate})" if one.estimate else "") for one in found.cases)
+    cases = (f"{one.case} {one.still}" + (f", {one.estimate:.3g} ({one.evidence})" if one.estimate else "") for one in found.cases)
     return f"{'; '.join(cases) or 'not measured'} on {found.pair}, reported"
 
 

@@ -22,12 +22,11 @@ def open_views(
 
     `change` may alter the table `timings` of the connection before these views are made over it.
 
-    What a claim is judged on is the view ``<study>``: one row for each value, with ``run_id``, ``pair``, ``arm``,
-    ``block``, ``substrate``, ``flagged`` (some row behind the value gives no verdict), coordinates and values.
-    A view ``<study>_cells`` has what two runs are compared by: ``pair``, ``arm``, ``cell`` and ``unit`` (words), ``block``, ``substrate``,
-    ``value``, ``flagged``.
-    The view ``<study>_heat`` is of `analysis.heat`, where relations can be placed.
-    A study that varies its protocol adds the column ``variant``, and a view ``<study>_through`` with `evidence.READS` by ``placement``.
+    What a claim is judged on is the view ``<study>``: one row for each value, with ``run_id``, ``pair``, ``io_mode``,
+    ``replicate``, ``evidence``, ``flagged`` (some row behind the value gives no verdict), coordinates and values.
+    A view ``<study>_cells`` has what two runs are compared by: ``pair``, ``io_mode``, ``cell`` and ``unit`` (words), ``replicate``,
+    ``evidence``, ``value``, ``flagged``. The view ``<study>_heat`` is of `analysis.heat`, where relations can be placed. A study that
+    varies its protocol adds the column ``variant``, and a view ``<study>_through`` with `evidence.READS` by ``placement``.
     """
     connection = connect(raw, run_id)
     connection.execute(MACRO)

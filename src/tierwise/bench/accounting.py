@@ -10,8 +10,8 @@ from typing import Final
 import polars as pl
 
 from tierwise.bench.recording import FORKS, MainFiles, file_names, relation_file
-from tierwise.core.words import Substrate
-from tierwise.postgres.statistics import PageCount
+from tierwise.core.vocabulary import Evidence
+from tierwise.postgres.page_counts import PageCount
 from tierwise.tiers.tier import FileIo, Tier
 from tierwise.timings.schema import RelationIo, TierIo, Timing
 from tierwise.timings.traces import END
@@ -27,11 +27,11 @@ UNCOUNTED: Final = "nothing counts the requests of a directory"
 def tier_io(tier: Tier, files: FileIos) -> TierIo:
     """Return all requests of one tier, from the counters of its files."""
     if files is None:
-        return TierIo(tier.name, Substrate(tier.substrate), tier.device)
+        return TierIo(tier.name, Evidence(tier.evidence), tier.device)
     every = files.values()
     return TierIo(
         tier.name,
-        Substrate(tier.substrate),
+        Evidence(tier.evidence),
         tier.device,
         reads=sum(io.reads for io in every),
         read_bytes=sum(io.read_bytes for io in every),

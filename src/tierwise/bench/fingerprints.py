@@ -5,10 +5,10 @@ import json
 from typing import Any, Final
 
 from tierwise.bench import live, simulation
+from tierwise.bench.code_digests import DIGITS, code_of, data_sets_in
 from tierwise.bench.inputs import Inputs, identity, pair_file
-from tierwise.bench.method import DIGITS, code_of, data_sets_in
-from tierwise.bench.rooms import load_study, pairs_of, trials_module
 from tierwise.bench.simulation import SimulatedStudy
+from tierwise.bench.study_registry import load_study, pairs_of, trials_module
 from tierwise.core import data_sets, studies
 from tierwise.core.data_sets import SYNTHETIC
 from tierwise.tiers.open import device_modules
@@ -47,7 +47,7 @@ def fingerprint(name: str, inputs: Inputs) -> Fingerprint:
 
 
 def code_of_study(name: str, inputs: Inputs) -> dict[str, str]:
-    """Return module, or file that one reads -> digest: what the room of study `name` and its runner come to by imports, and the models of
+    """Return module, or file that one reads -> digest: what the space of study `name` and its runner come to by imports, and the models of
     the devices that its pairs name.
     """
     study = load_study(name)

@@ -15,11 +15,11 @@ from tierwise.core.profiles import Profile
 from tierwise.simulate.machine import load_machine
 from tierwise.tiers.open import device_files
 
-COUNTED = "counted"
+VIRTUAL = "counted"
 
 
 @dataclass(frozen=True)
-class Counting:
+class Clocks:
     """Whether the time of several sessions on emulated tiers can be counted, or why it has to be waited for; that of one always can."""
 
     obstacle: str | None = None
@@ -31,7 +31,7 @@ class Counting:
 
     def told(self) -> dict[str, str]:
         """Return the clocks as a manifest keeps them."""
-        return {"one session": COUNTED, "several sessions": COUNTED if self.several else f"waited for: {self.obstacle}"}
+        return {"one session": VIRTUAL, "several sessions": VIRTUAL if self.several else f"waited for: {self.obstacle}"}
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Inputs:
     seed: int
     server_version: str
     sources: Mapping[str, str] = field(default_factory=dict)  # data set -> where it comes from, if it is not synthetic
-    counting: Counting = Counting()
+    counting: Clocks = Clocks()
 
     def pair_files(self) -> dict[str, dict[str, Any]]:
         """Return each pair with every device file that it names and the file of its machine, as they stand now."""

@@ -1,4 +1,4 @@
-"""The runner of studies on a live server: one study on one pair, each block in a lab of its own, resumable after any kill."""
+"""The runner of studies on a live server: one study on one pair, each replicate in a testbed of its own, resumable after any kill."""
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tierwise.bench.lab import Lab
 from tierwise.bench.observation import OnServer
-from tierwise.bench.order import Turn, also_waited, block_seed, interleave
-from tierwise.bench.trials import run_trials
+from tierwise.bench.order import Turn, in_real_time, interleave, replicate_seed
+from tierwise.bench.testbed import Testbed
+from tierwise.bench.trial_loop import run_trials
 from tierwise.core.pairs import DirectoryTier, Pair
 from tierwise.core.session_group import session_group
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.workspace import server_account
@@ -23,88 +23,93 @@ from tierwise.tiers.directory import calibrate
 from tierwise.tiers.open import open_tier
 
 if TYPE_CHECKING:
-    from tierwise.bench.book import Book
     from tierwise.bench.inputs import Inputs
-    from tierwise.bench.study import C, Memo, Study, Trial
+    from tierwise.bench.run_record import RunRecord
+    from tierwise.bench.study import C, Study, StudyState, Trial
 
 
 @contextmanager
-def open_lab(study: "Study[C, Memo]", pair: Pair, inputs: "Inputs", work: Path, *, seed: int) -> "Iterator[tuple[Lab, Memo]]":
-    """Open a lab on `pair` with what `study` keeps in mind there: a server created, tiers mounted, everything drawn by `seed`.
+def open_testbed(
+    study: "Study[C, StudyState]", pair: Pair, inputs: "Inputs", work: Path, *, seed: int
+) -> "Iterator[tuple[Testbed, StudyState]]":
+    """Open a testbed on `pair` with what `study` keeps in mind there: a server created, tiers mounted, everything drawn by `seed`.
 
     Server and mounts are gone at the end; the data stay for a resumed run.
     """
     account = server_account()
     work.mkdir(parents=True, exist_ok=True)
     cluster = Cluster(work / "cluster", find_binaries(), account)
-    lab = Lab(inputs.profile, pair, seed, work, cluster, sources=inputs.sources)
+    testbed = Testbed(inputs.profile, pair, seed, work, cluster, sources=inputs.sources)
     with ExitStack() as stack:
         makers = stack.enter_context(ThreadPoolExecutor(max_workers=1))  # to copy a thousand files is to wait for the disk
-        made = None if cluster.exists else makers.submit(lab.make_cluster, cluster)
-        memo = study.begin(lab)
-        lab.stretch = 1.0 / study.published_share(lab, memo)
+        made = None if cluster.exists else makers.submit(testbed.make_cluster, cluster)
+        study_state = study.begin(testbed)
+        testbed.stretch = 1.0 / study.published_share(testbed, study_state)
         tiers = {}
-        if pair.substrate is Substrate.EMULATED:
-            lab.daemon = Daemon(work / "daemon")
-            lab.group = stack.enter_context(session_group()) if inputs.counting.several else None
+        if pair.evidence is Evidence.EMULATED:
+            testbed.daemon = Daemon(work / "daemon")
+            testbed.group = stack.enter_context(session_group()) if inputs.counting.several else None
         owner = (account.uid, account.gid)
         for name, spec in pair.tiers.items():
-            tier = open_tier(name, spec, work=work / name, stretch=lab.stretch, seed=seed, owner=owner, daemon=lab.daemon)
+            tier = open_tier(name, spec, work=work / name, stretch=testbed.stretch, seed=seed, owner=owner, daemon=testbed.daemon)
             stack.callback(tier.stop)
             tier.start()
             tiers[name] = tier
-        lab.tiers = tiers
+        testbed.tiers = tiers
         stack.callback(cluster.stop)
         if made is not None:
             made.result()
-        yield lab, memo
+        yield testbed, study_state
 
 
-def measure_on_pair(study: "Study[Any, Any]", pair: Pair, inputs: "Inputs", book: "Book", work: Path) -> None:
-    """Measure what the run of `book` still lacks of `study` on `pair`; `work` holds a block's cluster and tiers meanwhile."""
-    turns = turns_of(study, pair, inputs, inputs.profile.blocks_of(study.name) + book.blocks_added(study.name, pair.name))
+def measure_on_pair(study: "Study[Any, Any]", pair: Pair, inputs: "Inputs", record: "RunRecord", work: Path) -> None:
+    """Measure what the run of `record` still lacks of `study` on `pair`; `work` holds a replicate's cluster and tiers meanwhile."""
+    turns = turns_of(study, pair, inputs, inputs.profile.replicates_of(study.name) + record.replicates_added(study.name, pair.name))
 
     @contextmanager
-    def on_server(block: int, left: Sequence[Turn]) -> Iterator[OnServer]:  # noqa: ARG001 - opened for its facts as well
-        with open_lab(study, pair, inputs, work / str(block), seed=block_seed(inputs.seed, block)) as (lab, memo):
-            _calibrate(pair, lab, book)
-            yield OnServer(study, lab, memo, [turn for turn in turns if turn.lab == block], book.folder)
-        mounts.discard(work / str(block))  # before the next one's data are loaded
+    def on_server(replicate: int, left: Sequence[Turn]) -> Iterator[OnServer]:  # noqa: ARG001 - opened for its facts as well
+        with open_testbed(study, pair, inputs, work / str(replicate), seed=replicate_seed(inputs.seed, replicate)) as (
+            testbed,
+            study_state,
+        ):
+            _calibrate(pair, testbed, record)
+            yield OnServer(study, testbed, study_state, [turn for turn in turns if turn.testbed == replicate], record.folder)
+        mounts.discard(work / str(replicate))  # before the next one's data are loaded
 
-    run_trials(study, pair, turns, book, on_server, how=str(pair.substrate))
+    run_trials(study, pair, turns, record, on_server, how=str(pair.evidence))
     if work.exists():
         mounts.discard(work)
 
 
-def turns_of(study: "Study[Any, Any]", pair: Pair, inputs: "Inputs", blocks: int) -> list[Turn]:
-    """Return every execution that a run of `inputs` has of `study` on `pair`; in the first block a sample is also waited for.
+def turns_of(study: "Study[Any, Any]", pair: Pair, inputs: "Inputs", replicates: int) -> list[Turn]:
+    """Return every execution that a run of `inputs` has of `study` on `pair`; in the first replicate a sample is also waited for.
 
-    A study that has waited trials of its own has them in every block, where it can be counted at all; the few trials on the pair of today
-    have no sample and, since they are judged nowhere, one draw of data.
+    A study that has real-time trials of its own has them in every replicate, where it can be counted at all; the few trials on the pair of
+    today have no sample and, since they are judged nowhere, one draw of data.
     """
     asked = study.trials(inputs.profile, pair)
-    counted = is_counted(asked, pair, inputs)
-    asked = tuple(trial for trial in asked if counted or not trial.waited)
+    counted = is_virtual(asked, pair, inputs)
+    asked = tuple(trial for trial in asked if counted or not trial.real_time)
     is_today = pair.name == inputs.profile.today
     asked = tuple(replace(trial, replicated=False) for trial in asked) if is_today else asked
-    turns = interleave(asked, blocks=blocks, seed=inputs.seed)
-    if counted and not is_today and not any(trial.waited for trial in asked):
-        turns += interleave(also_waited(asked, seed=inputs.seed), blocks=1, seed=inputs.seed)
-    ordered = sorted(turns, key=lambda turn: turn.lab)
+    turns = interleave(asked, replicates=replicates, seed=inputs.seed)
+    if counted and not is_today and not any(trial.real_time for trial in asked):
+        turns += interleave(in_real_time(asked, seed=inputs.seed), replicates=1, seed=inputs.seed)
+    ordered = sorted(turns, key=lambda turn: turn.testbed)
     return [replace(turn, sequence=number) for number, turn in enumerate(ordered)]
 
 
-def is_counted(asked: "Sequence[Trial[Any]]", pair: Pair, inputs: "Inputs") -> bool:
-    """Return whether the trials `asked` on `pair` go by a counted clock."""
-    return pair.substrate is Substrate.EMULATED and (inputs.counting.several or not any(trial.waited for trial in asked))
+def is_virtual(asked: "Sequence[Trial[Any]]", pair: Pair, inputs: "Inputs") -> bool:
+    """Return whether the trials `asked` on `pair` go by a virtual clock."""
+    return pair.evidence is Evidence.EMULATED and (inputs.counting.several or not any(trial.real_time for trial in asked))
 
 
-def _calibrate(pair: Pair, lab: Lab, book: "Book") -> None:
+def _calibrate(pair: Pair, testbed: Testbed, record: "RunRecord") -> None:
     """Figures of the pair's real disks, taken once a run."""
-    known = book.calibrations
+    known = record.calibrations
     figures = {
-        f"{pair.name}/{name}": calibrate(lab.tiers[name].directory).model_dump(mode="json")
+        f"{pair.name}/{name}": calibrate(testbed.tiers[name].directory).model_dump(mode="json")
         for name, spec in pair.tiers.items()
         if isinstance(spec, DirectoryTier) and f"{pair.name}/{name}" not in known
     }
-    book.keep_calibrations(figures)
+    record.keep_calibrations(figures)

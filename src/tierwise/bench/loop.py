@@ -8,14 +8,14 @@ from typing import Any
 
 import polars as pl
 
-from tierwise.bench.book import Book
 from tierwise.bench.fingerprints import fingerprint
-from tierwise.bench.inputs import Counting, Inputs
+from tierwise.bench.inputs import Clocks, Inputs
 from tierwise.bench.live import measure_on_pair
-from tierwise.bench.rooms import load_study, pairs_of
+from tierwise.bench.run_record import RunRecord
 from tierwise.bench.runs import begin_run, finish, shown_source
 from tierwise.bench.simulation import SimulatedStudy, simulate_on_pair
 from tierwise.bench.study import Study, Trial, no_check
+from tierwise.bench.study_registry import load_study, pairs_of
 from tierwise.bench.workspace import discard_runs, exclusive_workspace, run_folder
 from tierwise.core import data_sets, paths, studies
 from tierwise.core.data_sets import chosen as chosen_sources
@@ -24,7 +24,7 @@ from tierwise.core.pairs import TODAY, Pair, load_pair
 from tierwise.core.profiles import Profile, load_profile
 from tierwise.core.session_group import obstacle as session_group_obstacle
 from tierwise.core.toml import validate
-from tierwise.core.words import IoArm, Substrate
+from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.postgres.binaries import Binaries, find_binaries
 from tierwise.recorders import strace
 from tierwise.tiers.mounting import require_fuse
@@ -48,15 +48,15 @@ def gather_inputs(*, profile: str, tiers: str, seed: int, **sources: str) -> Inp
     there = {pair.name for pair in pairs}
     pairs += [load_pair(name) for name in (tiers, chosen.today) if name and name not in there]
     possible = possible_pairs(pairs)
-    simulated = any(tier.substrate is Substrate.SIMULATED for pair in possible for tier in pair.tiers.values())
+    simulated = any(tier.evidence is Evidence.SIMULATED for pair in possible for tier in pair.tiers.values())
     return Inputs(
-        profile=chosen.model_copy(update={"arms": possible_arms(chosen, binaries, simulated=simulated)}),
+        profile=chosen.model_copy(update={"io_modes": possible_io_modes(chosen, binaries, simulated=simulated)}),
         pairs=possible,
         reader_pair=tiers or None,
         seed=validate(seed, int, where="SEED"),
         server_version=".".join(map(str, binaries.version)),
         sources=chosen_sources(sources),
-        counting=possible_counting(),
+        counting=possible_clocks(),
     )
 
 
@@ -109,23 +109,23 @@ def possible_pairs(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
     return tuple(pairs)
 
 
-def possible_counting() -> Counting:
+def possible_clocks() -> Clocks:
     """Return the clocks that this machine can go by: one session needs nothing, several a group that can be looked into."""
-    return Counting(session_group_obstacle())
+    return Clocks(session_group_obstacle())
 
 
-def possible_arms(profile: Profile, binaries: Binaries, *, simulated: bool) -> tuple[IoArm, ...]:
-    """Return the profile's arms that this machine can do.
+def possible_io_modes(profile: Profile, binaries: Binaries, *, simulated: bool) -> tuple[IoMode, ...]:
+    """Return the profile's I/O modes that this machine can do.
 
     A server without direct I/O serves with buffered I/O instead, and one without `io_method` not asynchronously. A simulated tier has the
     server's own reads replayed, which with direct I/O are the device's; what the kernel's page cache makes of buffered ones is not
     modelled.
     """
     if simulated:
-        return (IoArm.DIRECT,)
+        return (IoMode.DIRECT,)
     if not binaries.supports_direct_io:
-        return (IoArm.BUFFERED,)
-    return tuple(arm for arm in profile.arms if binaries.supports_io_method or arm is not IoArm.ASYNCHRONOUS)
+        return (IoMode.BUFFERED,)
+    return tuple(io_mode for io_mode in profile.io_modes if binaries.supports_io_method or io_mode is not IoMode.ASYNCHRONOUS)
 
 
 def trials_of(name: str, *, run_id: str = "", profile: str, tiers: str = "", seed: int = 1, trials: str = "") -> pl.DataFrame:
@@ -189,9 +189,9 @@ def measure_study(name: str, inputs: Inputs, folder: Path) -> Manifest:
                     continue
                 work = run_folder(workspace, folder.name) / f"{name}-{pair.name}"
                 if isinstance(study, SimulatedStudy):
-                    simulate_on_pair(study, pair, inputs, Book(folder), work)
+                    simulate_on_pair(study, pair, inputs, RunRecord(folder), work)
                 else:
-                    measure_on_pair(study, pair, inputs, Book(folder), work)
+                    measure_on_pair(study, pair, inputs, RunRecord(folder), work)
     return load_manifest(folder)
 
 

@@ -1,4 +1,4 @@
-"""Trials of a block observed on a server: measured, their page sequences recorded, and what lies on simulated tiers replayed."""
+"""Trials of a replicate observed on a server: measured, their page sequences recorded, and what lies on simulated tiers replayed."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -8,71 +8,76 @@ from typing import Any
 import polars as pl
 
 from tierwise.bench.accounting import with_traced_times
-from tierwise.bench.lab import DatasetLike, Lab
 from tierwise.bench.order import Turn
 from tierwise.bench.prediction import predicted, traced
 from tierwise.bench.recording import EmulatorLog, Recorder, Straced, with_host_time
 from tierwise.bench.replaying import simulated
 from tierwise.bench.study import Study
-from tierwise.core.words import Substrate
+from tierwise.bench.testbed import DatasetLike, Testbed
+from tierwise.core.vocabulary import Evidence
 from tierwise.recorders import strace
 from tierwise.tiers.emulated import Emulated
 from tierwise.timings.reads import write_reads
 from tierwise.timings.replicates import PREDICTIONS, joined
 from tierwise.timings.schema import Timing
-from tierwise.timings.traces import TraceKey, read_trace, write_trace
+from tierwise.timings.traces import TrialKey, read_trace, write_trace
 from tierwise.timings.transactions import write_transactions
 
 
 class OnServer:
-    """Observes the trials of one block of `study` in `lab`; `turns` are all that the block has, `run_folder` keeps what is kept of them.
+    """Observes the trials of one replicate of `study` in `testbed`; `turns` are all that the replicate has, `run_folder` keeps what is kept
+    of them.
 
-    Traces are kept of the first block; those of another, whose data are others, go with its lab.
+    Traces are kept of the first replicate; those of another, whose data are others, go with its testbed.
     """
 
-    def __init__(self, study: Study[Any, Any], lab: Lab, memo: Any, turns: Sequence[Turn], run_folder: Path):
-        self._study, self._lab, self._memo, self._turns, self._run_folder = study, lab, memo, turns, run_folder
-        self._traces = run_folder if turns[0].lab == 0 else lab.work
+    def __init__(self, study: Study[Any, Any], testbed: Testbed, study_state: Any, turns: Sequence[Turn], run_folder: Path):
+        self._study, self._testbed, self._study_state, self._turns, self._run_folder = study, testbed, study_state, turns, run_folder
+        self._traces = run_folder if turns[0].testbed == 0 else testbed.work
         self._prepared: str | None = None
 
     @property
     def settings(self) -> dict[str, str]:
         """Return the settings that the server was started with last, by name."""
-        return self._lab.settings
+        return self._testbed.settings
 
     @property
     def server_version(self) -> str:
         """Return the server's version, such as ``18.6``."""
-        return self._lab.cluster.server_version
+        return self._testbed.cluster.server_version
 
     @property
     def datasets(self) -> list[DatasetLike]:
         """Return the data sets that the study has acquired so far."""
-        return list(self._lab.datasets.values())
+        return list(self._testbed.datasets.values())
 
     def observe(self, turn: Turn) -> Sequence[Timing]:
         """Measure the trial of `turn`, after its preparation where something else is prepared."""
         if turn.trial.preparation != self._prepared:
-            self._study.prepare(turn.trial, self._lab, self._memo)
+            self._study.prepare(turn.trial, self._testbed, self._study_state)
             self._prepared = turn.trial.preparation
-        return observe(self._study, turn, self._lab, self._memo, self._run_folder, traces=self._traces)
+        return observe(self._study, turn, self._testbed, self._study_state, self._run_folder, traces=self._traces)
 
-    def substrate(self, turn: Turn, timings: Sequence[Timing]) -> Substrate:  # noqa: ARG002 - what was not touched was counted as well
-        """Return the substrate of the tiers that the trial touches."""
-        return turn.trial.substrate(self._lab.pair)
+    def evidence(self, turn: Turn, timings: Sequence[Timing]) -> Evidence:  # noqa: ARG002 - what was not touched was counted as well
+        """Return the evidence of the tiers that the trial touches."""
+        return turn.trial.evidence(self._testbed.pair)
 
     def facts(self, rows: pl.DataFrame, before: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Return the study's own, of the data of the first block; what the complete rows tell; and what the traces of every block do."""
-        trials = list({turn.trial.key: turn.trial for turn in self._turns if not turn.trial.waited}.values())
-        own = rows.filter(pair=self._lab.pair.name)
-        said = {**self._study.describe(self._lab, self._memo), "seek_stretch": self._lab.stretch} if before is None else before
-        predictions = predicted(self._study, trials, self._lab, own.filter(block=self._turns[0].lab), self._traces)
-        recorded = {} if self._study.keeps != "trace" else traced(self._study, trials, self._lab, self._run_folder)
+        """Return the study's own, of the data of the first replicate; what the complete rows tell; and what the traces of every replicate
+        do.
+        """
+        trials = list({turn.trial.key: turn.trial for turn in self._turns if not turn.trial.real_time}.values())
+        own = rows.filter(pair=self._testbed.pair.name)
+        said = (
+            {**self._study.describe(self._testbed, self._study_state), "seek_stretch": self._testbed.stretch} if before is None else before
+        )
+        predictions = predicted(self._study, trials, self._testbed, own.filter(replicate=self._turns[0].testbed), self._traces)
+        recorded = {} if self._study.keeps != "trace" else traced(self._study, trials, self._testbed, self._run_folder)
         together = joined(said.get(PREDICTIONS, ()), predictions)
         return {**said, **self._study.summarise(own), **recorded, **({PREDICTIONS: together} if together else {})}
 
 
-def observe(study: Study[Any, Any], turn: Turn, lab: Lab, memo: Any, run_folder: Path, *, traces: Path) -> Sequence[Timing]:
+def observe(study: Study[Any, Any], turn: Turn, testbed: Testbed, study_state: Any, run_folder: Path, *, traces: Path) -> Sequence[Timing]:
     """Measure the trial of `turn`; a trace that lies in `traces` already is not recorded again.
 
     On emulated tiers the trace is the emulator's log of this very execution. Else strace records an execution of its own, which
@@ -83,33 +88,33 @@ def observe(study: Study[Any, Any], turn: Turn, lab: Lab, memo: Any, run_folder:
     Raises:
         MissingError: a tier is simulated, and strace is not there or not permitted.
     """
-    lab.waiting = turn.trial.waited
-    lab.origin_s = random.Random(f"{lab.seed}/{turn.block}/{turn.trial.key}").random()
-    key = TraceKey(study.name, lab.pair.name, turn.trial.key)
+    testbed.waiting = turn.trial.real_time
+    testbed.origin_s = random.Random(f"{testbed.seed}/{turn.replicate}/{turn.trial.key}").random()
+    key = TrialKey(study.name, testbed.pair.name, turn.trial.key)
     if study.keeps != "trace":
-        observed = study.measure(turn.trial, lab, memo, Recorder())
+        observed = study.measure(turn.trial, testbed, study_state, Recorder())
         if observed.transactions is not None:
-            write_transactions(run_folder, key, turn.block, observed.transactions)
+            write_transactions(run_folder, key, turn.replicate, observed.transactions)
         if observed.reads is not None:
-            write_reads(run_folder, key, turn.block, observed.reads)
+            write_reads(run_folder, key, turn.replicate, observed.reads)
         return observed.timings
     known = read_trace(traces, key)
-    tiers = {name: lab.tiers[name] for name in sorted(turn.trial.tiers)}
+    tiers = {name: testbed.tiers[name] for name in sorted(turn.trial.tiers)}
     emulated = {name: tier for name, tier in tiers.items() if isinstance(tier, Emulated)}
-    simulating = any(tier.substrate is Substrate.SIMULATED for tier in tiers.values())
+    simulating = any(tier.evidence is Evidence.SIMULATED for tier in tiers.values())
     if known is None and emulated == tiers:
-        observed = study.measure(turn.trial, lab, memo, EmulatorLog(emulated))
+        observed = study.measure(turn.trial, testbed, study_state, EmulatorLog(emulated))
         write_trace(traces, key, observed.trace)
         return observed.timings
     sequence = known
     obstacle = strace.obstacle() if known is None else None
     if known is None and (simulating or obstacle is None):
-        sequence = study.measure(turn.trial, lab, memo, Straced(tiers)).trace
-    observed = study.measure(turn.trial, lab, memo, Recorder())
+        sequence = study.measure(turn.trial, testbed, study_state, Straced(tiers)).trace
+    observed = study.measure(turn.trial, testbed, study_state, Recorder())
     if sequence is None:
         return with_traced_times(observed.timings, None, obstacle)
     queries = sequence.partition_by("step", maintain_order=True)
     timings = with_traced_times(observed.timings, queries, None)
     if known is None:
         write_trace(traces, key, pl.concat(map(with_host_time, queries, observed.spans)))
-    return simulated(timings, queries, observed.spans, lab, repetition=turn.block) if simulating else timings
+    return simulated(timings, queries, observed.spans, testbed, repetition=turn.replicate) if simulating else timings

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import polars as pl
 
 from tierwise.core.units import GIB, PAGE_BYTES
-from tierwise.core.words import Cache
+from tierwise.core.vocabulary import Cache
 from tierwise.recorders import strace
 from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.tier import Tier

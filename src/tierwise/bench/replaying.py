@@ -8,10 +8,10 @@ from typing import Final
 import polars as pl
 
 from tierwise.bench.accounting import REPLAYED, by_relation
-from tierwise.bench.lab import Lab
 from tierwise.bench.recording import Span, with_host_time
+from tierwise.bench.testbed import Testbed
 from tierwise.core.units import PAGE_BYTES
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.simulate.replay import EXTENT_BYTES, Access, DeviceModel, Operation, Replayed, Trace, lay_out, replay
 from tierwise.tiers.open import device_model
 from tierwise.timings.schema import RelationIo, TierIo, Timing
@@ -23,14 +23,14 @@ ALIKE: Final = 0.01
 """Share of the reads by which they may differ: which page leaves a full cache can depend on a catalogue's (assumed)."""
 
 
-def models(lab: Lab, *, seed: int, slowdown: float = 1.0, erasing: bool = False) -> dict[str, DeviceModel]:
-    """Return a new device for each tier of the lab's pair that has one; with the lab's own seed, the very one that is emulated.
+def models(testbed: Testbed, *, seed: int, slowdown: float = 1.0, erasing: bool = False) -> dict[str, DeviceModel]:
+    """Return a new device for each tier of the testbed's pair that has one; with the testbed's own seed, the very one that is emulated.
 
     `slowdown` and `erasing` are those of `tiers.open.device_model`.
     """
     built = {
-        name: device_model(spec, stretch=lab.stretch, seed=seed, slowdown=slowdown, erasing=erasing)
-        for name, spec in lab.pair.tiers.items()
+        name: device_model(spec, stretch=testbed.stretch, seed=seed, slowdown=slowdown, erasing=erasing)
+        for name, spec in testbed.pair.tiers.items()
     }
     return {name: model for name, model in built.items() if model is not None}
 
@@ -69,19 +69,19 @@ def addresses(trace: pl.DataFrame, placement: Mapping[str, str]) -> dict[str, li
 
 
 def simulated(
-    timings: Sequence[Timing], queries: Sequence[pl.DataFrame], spans: Sequence[Span], lab: Lab, *, repetition: int
+    timings: Sequence[Timing], queries: Sequence[pl.DataFrame], spans: Sequence[Span], testbed: Testbed, *, repetition: int
 ) -> list[Timing]:
     """Return `timings` of one trial with the times that its recorded `queries` take on the simulated tiers, one query after the other.
 
-    `repetition` (a block) decides where platters stand. Where the trial also touches a real disk, its share of the server's wait
+    `repetition` (a replicate) decides where platters stand. Where the trial also touches a real disk, its share of the server's wait
     stays in the host's time.
     """
-    tiers = [name for name, tier in lab.tiers.items() if tier.substrate is Substrate.SIMULATED]
+    tiers = [name for name, tier in testbed.tiers.items() if tier.evidence is Evidence.SIMULATED]
     parts = [_part_on(query, tiers, span) for query, span in zip(queries, spans, strict=True)]
     placement = placed(pl.concat(parts))
     laid = addresses(pl.concat(parts), placement)
-    seed = random.Random(f"{lab.seed}/{repetition}").randrange(1 << 32)
-    devices = {tier: model for tier, model in models(lab, seed=seed).items() if tier in tiers}
+    seed = random.Random(f"{testbed.seed}/{repetition}").randrange(1 << 32)
+    devices = {tier: model for tier, model in models(testbed, seed=seed).items() if tier in tiers}
     clock_s, retimed = 0.0, []
     for timing, query, part, span in zip(timings, queries, parts, spans, strict=True):
         found = replay(trace_of(part), placement, devices, laid, started_s=clock_s)
@@ -101,8 +101,8 @@ def _part_on(query: pl.DataFrame, tiers: Sequence[str], span: Span) -> pl.DataFr
 
 def _retimed(timing: Timing, query: pl.DataFrame, part: pl.DataFrame, span: Span, found: Replayed) -> Timing:
     """`timing` as the models have it, who replayed `part` of the query; what the real disk took is kept beside the evidence."""
-    blocks = query.select(pl.when(operation="read").then(pl.col("size_bytes") // PAGE_BYTES).otherwise(0)).to_series()
-    counted = by_relation(query, blocks[:-1])  # a request may be for several
+    replicates = query.select(pl.when(operation="read").then(pl.col("size_bytes") // PAGE_BYTES).otherwise(0)).to_series()
+    counted = by_relation(query, replicates[:-1])  # a request may be for several
     latencies_s = by_relation(part, found.latencies_s)
     differing = sum(abs(io.reads - counted.get(io.relation, 0)) for io in timing.relation_io)
     same = differing <= ALIKE * sum(io.reads for io in timing.relation_io)

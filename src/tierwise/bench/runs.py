@@ -8,10 +8,10 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Final
 
-from tierwise.bench.book import update
 from tierwise.bench.fingerprints import fingerprints
 from tierwise.bench.inputs import Inputs, code_version, packages
-from tierwise.bench.rooms import load_study, pairs_of
+from tierwise.bench.run_record import update
+from tierwise.bench.study_registry import load_study, pairs_of
 from tierwise.core import host, paths
 from tierwise.core.files import make_folder, put, scratch_folder
 from tierwise.core.progress import say
@@ -90,7 +90,9 @@ def begin_run(inputs: Inputs, *, fresh: bool, chosen: Mapping[str, str] | None =
         sources={name: shown_source(source) for name, source in inputs.sources.items()},
         code_version=code_version(),
         fingerprints=dict(outlook.fingerprints),
-        taken={name: Taken(run_id=run.run_id, blocks={kept.pair: kept.blocks for kept in run.of(name)}) for name, run in older.items()},
+        taken={
+            name: Taken(run_id=run.run_id, replicates={kept.pair: kept.replicates for kept in run.of(name)}) for name, run in older.items()
+        },
         why=dict(outlook.why),
         host=host.fingerprint(),
         packages=packages(),

@@ -1,4 +1,4 @@
-"""Studies without a server: simulated, each trial once a block, whose number makes the seed; and beside it read live on files."""
+"""Studies without a server: simulated, each trial once a replicate, whose number makes the seed; and beside it read live on files."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 import polars as pl
 
-from tierwise.bench.order import Turn, block_seed, interleave
+from tierwise.bench.order import Turn, interleave, replicate_seed
 from tierwise.bench.study import C, Trial, no_check
-from tierwise.bench.trials import run_trials
+from tierwise.bench.trial_loop import run_trials
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.tiers import reclaim as mounts
 from tierwise.timings.schema import Timing
 
 if TYPE_CHECKING:
-    from tierwise.bench.book import Book
     from tierwise.bench.inputs import Inputs
-    from tierwise.bench.lab import DatasetLike
+    from tierwise.bench.run_record import RunRecord
+    from tierwise.bench.testbed import DatasetLike
 
 LIVE: Final = "live"
 """The preparation of trials that read real files."""
@@ -30,32 +30,32 @@ Calibrations = dict[str, dict[str, float]]
 """Calibrations as a run's manifest keeps them: figures by "pair/tier"."""
 
 
-class LiveLab(Protocol):
+class LiveTestbed(Protocol):
     """Where a study reads real files; the run keeps its calibrations."""
 
     @property
     def calibrations(self) -> Calibrations: ...
 
 
-Lab = TypeVar("Lab", bound=LiveLab)
-Lab_co = TypeVar("Lab_co", bound=LiveLab, covariant=True)
+Testbed = TypeVar("Testbed", bound=LiveTestbed)
+Testbed_co = TypeVar("Testbed_co", bound=LiveTestbed, covariant=True)
 
 
-class OpenLive(Protocol[Lab_co]):
-    """A function that opens the lab of a pair, with what the run knows of its disks already; what was laid down is gone at the end."""
+class OpenLive(Protocol[Testbed_co]):
+    """A function that opens the testbed of a pair, with what the run knows of its disks already; what was laid down is gone at the end."""
 
     def __call__(
         self, pair: Pair, calibrations: Calibrations, *, work: Path, stretch: float, seed: int
-    ) -> AbstractContextManager[Lab_co]: ...
+    ) -> AbstractContextManager[Testbed_co]: ...
 
 
 @dataclass(frozen=True, slots=True)
-class SimulatedStudy(Generic[C, Lab]):
+class SimulatedStudy(Generic[C, Testbed]):
     """One question from one source, answered by models on that source's pairs.
 
     `simulate` gives the rows of one trial for a seed; equal seeds give equal rows. `describe` gives facts found out once. `check`
     raises `EvidenceError` where the complete rows contradict themselves. `live` gives the rows of a trial that is prepared as `LIVE`,
-    on files or by models of the same reading, in the lab that `open_live` opens; `stretch` is the factor on seek distances there.
+    on files or by models of the same reading, in the testbed that `open_live` opens; `stretch` is the factor on seek distances there.
     """
 
     name: str
@@ -64,56 +64,58 @@ class SimulatedStudy(Generic[C, Lab]):
     trials: Callable[[Profile, Pair], tuple[Trial[C], ...]]
     simulate: Callable[[Trial[C], Pair, int], Iterator[Timing]]
     describe: Callable[[Profile, Pair], dict[str, Any]]
-    live: Callable[[Trial[C], Lab, int], Iterator[Timing]]
-    open_live: OpenLive[Lab]
+    live: Callable[[Trial[C], Testbed, int], Iterator[Timing]]
+    open_live: OpenLive[Testbed]
     stretch: Callable[[Profile], float]
     check: Callable[[pl.DataFrame], None] = field(default=no_check)
 
 
 class ByModels:
-    """Observes the trials of a simulated study on `pair`, by models or, where there is a `lab`, live; `seed` is the run's."""
+    """Observes the trials of a simulated study on `pair`, by models or, where there is a `testbed`, live; `seed` is the run's."""
 
     settings: Final[dict[str, str]] = {}
     server_version: Final = ""
     datasets: "Final[tuple[DatasetLike, ...]]" = ()
 
-    def __init__(self, study: SimulatedStudy[Any, Any], pair: Pair, profile: Profile, seed: int, lab: LiveLab | None):
-        self._study, self._pair, self._profile, self._seed, self._lab = study, pair, profile, seed, lab
+    def __init__(self, study: SimulatedStudy[Any, Any], pair: Pair, profile: Profile, seed: int, testbed: LiveTestbed | None):
+        self._study, self._pair, self._profile, self._seed, self._testbed = study, pair, profile, seed, testbed
 
     def observe(self, turn: Turn) -> list[Timing]:
-        """Return the rows of the trial for its block's seed."""
-        seed = block_seed(self._seed, turn.block)
-        return list(self._study.live(turn.trial, self._lab, seed) if self._lab else self._study.simulate(turn.trial, self._pair, seed))
+        """Return the rows of the trial for its replicate's seed."""
+        seed = replicate_seed(self._seed, turn.replicate)
+        return list(
+            self._study.live(turn.trial, self._testbed, seed) if self._testbed else self._study.simulate(turn.trial, self._pair, seed)
+        )
 
-    def substrate(self, turn: Turn, timings: Sequence[Timing]) -> Substrate:  # noqa: ARG002 - tiers say how they are had, not if
-        """Return the substrate of the rows themselves, which say what their tiers were."""
-        return Substrate.of({io.substrate for timing in timings for io in timing.tier_io})
+    def evidence(self, turn: Turn, timings: Sequence[Timing]) -> Evidence:  # noqa: ARG002 - tiers say how they are had, not if
+        """Return the evidence of the rows themselves, which say what their tiers were."""
+        return Evidence.of({io.evidence for timing in timings for io in timing.tier_io})
 
     def facts(self, rows: pl.DataFrame, before: Mapping[str, Any] | None) -> dict[str, Any]:  # noqa: ARG002 - of an observer on a server
         """Return what the study says of itself, for the manifest."""
         return self._study.describe(self._profile, self._pair) if before is None else dict(before)
 
 
-def simulate_on_pair(study: SimulatedStudy[Any, Any], pair: Pair, inputs: "Inputs", book: "Book", work: Path) -> None:
-    """Get what the run of `book` still lacks of `study`; the first block has the run's own seed. `work`: for what is read live."""
+def simulate_on_pair(study: SimulatedStudy[Any, Any], pair: Pair, inputs: "Inputs", record: "RunRecord", work: Path) -> None:
+    """Get what the run of `record` still lacks of `study`; the first replicate has the run's own seed. `work`: for what is read live."""
     if pair.source != study.source:
         return
-    blocks = inputs.profile.blocks_of(study.name) + book.blocks_added(study.name, pair.name)
-    turns = interleave(study.trials(inputs.profile, pair), blocks=blocks, seed=inputs.seed)
+    replicates = inputs.profile.replicates_of(study.name) + record.replicates_added(study.name, pair.name)
+    turns = interleave(study.trials(inputs.profile, pair), replicates=replicates, seed=inputs.seed)
     live = any(turn.trial.preparation == LIVE for turn in turns)
 
     @contextmanager
-    def by_models(block: int, left: Sequence[Turn]) -> Iterator[ByModels]:  # noqa: ARG001 - what is read live has one lab
-        with _live_lab(study, pair, inputs, book, work) if live and left else nullcontext() as lab:
-            yield ByModels(study, pair, inputs.profile, inputs.seed, lab)
+    def by_models(replicate: int, left: Sequence[Turn]) -> Iterator[ByModels]:  # noqa: ARG001 - what is read live has one testbed
+        with _live_testbed(study, pair, inputs, record, work) if live and left else nullcontext() as testbed:
+            yield ByModels(study, pair, inputs.profile, inputs.seed, testbed)
 
-    run_trials(study, pair, turns, book, by_models, how=LIVE if live else str(Substrate.SIMULATED))
+    run_trials(study, pair, turns, record, by_models, how=LIVE if live else str(Evidence.SIMULATED))
 
 
 @contextmanager
-def _live_lab(study: SimulatedStudy[Any, Any], pair: Pair, inputs: "Inputs", book: "Book", work: Path) -> Iterator[LiveLab]:
-    """The lab of a run, whose calibrations the run keeps; what it laid down is gone at the end."""
-    with study.open_live(pair, book.calibrations, work=work, stretch=study.stretch(inputs.profile), seed=inputs.seed) as lab:
-        book.keep_calibrations(lab.calibrations)
-        yield lab
+def _live_testbed(study: SimulatedStudy[Any, Any], pair: Pair, inputs: "Inputs", record: "RunRecord", work: Path) -> Iterator[LiveTestbed]:
+    """The testbed of a run, whose calibrations the run keeps; what it laid down is gone at the end."""
+    with study.open_live(pair, record.calibrations, work=work, stretch=study.stretch(inputs.profile), seed=inputs.seed) as testbed:
+        record.keep_calibrations(testbed.calibrations)
+        yield testbed
     mounts.discard(work)

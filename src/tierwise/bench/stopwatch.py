@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import psutil
 from psycopg import sql
 
-from tierwise.core.words import ClockKind
+from tierwise.core.vocabulary import ClockKind
 from tierwise.tiers.daemon import ClockParts, Daemon
 from tierwise.tiers.sessions import RUNNABLE, processor_clock, state_of
 from tierwise.timings.schema import Parts
@@ -51,18 +51,18 @@ class Stopwatch:
     @property
     def kind(self) -> ClockKind:
         """Return the clock that the stopwatch goes by."""
-        return self._daemon.clock if self._daemon else ClockKind.WAITED
+        return self._daemon.clock if self._daemon else ClockKind.REAL
 
     def read(self) -> Reading:
         """Read the time of now, which is exact while the processes do nothing."""
         wall_s, pids = time.monotonic(), list(self._pids())
-        counted = self._daemon is not None and self.kind is not ClockKind.WAITED
+        counted = self._daemon is not None and self.kind is not ClockKind.REAL
         clock = self._daemon.time() if self._daemon and counted else ClockParts(wall_s)
         return Reading(clock, wall_s, _known(cpu_s, pids), _known(run_delay_s, pids), psutil.cpu_times().steal)
 
     def parts(self, begun: Reading, ended: Reading, *, devices_s: float | None, reference_s: float | None) -> Parts:
-        """Return what the time between two readings was made of; `devices_s` is what the requests of a waited clock took."""
-        counted = self.kind is not ClockKind.WAITED
+        """Return what the time between two readings was made of; `devices_s` is what the requests of a real clock took."""
+        counted = self.kind is not ClockKind.REAL
         return Parts(
             clock=self.kind,
             cpu_s=ended.clock.computed_s - begun.clock.computed_s if counted else _gained(begun.cpu_s, ended.cpu_s),
@@ -117,7 +117,7 @@ def reference_s(connection: "Connection", times: int = REFERENCES) -> float:
 
 
 def disturbed(elapsed_s: float, *, asked_s: float, taken_s: float, computed_s: float | None) -> tuple[str, ...]:
-    """Return why a waited row says more of the machine than of the devices: the flag of the larger cause, or none.
+    """Return why a real-time row says more of the machine than of the devices: the flag of the larger cause, or none.
 
     `asked_s` is what the device models asked for and `taken_s` what the requests took, so the difference is a late daemon's (`overshoot`);
     what is left of the elapsed time besides requests and the server's own processor time (`computed_s`) is that of a server which was not

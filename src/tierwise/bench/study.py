@@ -10,11 +10,11 @@ import polars as pl
 from tierwise.core.errors import EvidenceError
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
-from tierwise.core.words import ClockKind, IoArm, Substrate
+from tierwise.core.vocabulary import ClockKind, Evidence, IoMode
 
 if TYPE_CHECKING:
-    from tierwise.bench.lab import Lab  # a study without a server has none
     from tierwise.bench.recording import Observed, Recorder
+    from tierwise.bench.testbed import Testbed  # a study without a server has none
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """Return the coordinates of the cell in a line: ``arm=direct/index=ssd/start=FL/table=hdd``."""
+        """Return the coordinates of the cell in a line: ``io_mode=direct/index=ssd/start=FL/table=hdd``."""
         return key_of(self.coordinates)
 
 
@@ -40,45 +40,45 @@ def key_of(coordinates: Mapping[str, str | int | float]) -> str:
 
 C = TypeVar("C", bound=Cell)
 C_co = TypeVar("C_co", bound=Cell, covariant=True)
-Memo = TypeVar("Memo")
+StudyState = TypeVar("StudyState")
 
 
 @dataclass(frozen=True, slots=True)
 class Trial(Generic[C_co]):
     """One cell of a study's grid.
 
-    Trials of one `preparation` (which relation lies where) are measured together within a block, so that nothing is
+    Trials of one `preparation` (which relation lies where) are measured together within a replicate, so that nothing is
     moved more often than the interleaving needs. `placed` names where relations lie, where `preparation` says more than that.
-    A trial that is `waited` for goes by real time where others are counted; its coordinates say ``clock=waited``.
-    One that is not `replicated` is measured in the lab of the first block every time, since what it needs takes long to make; what is drawn
-    while it is measured is another draw each time.
+    A trial that is `real_time` for goes by real time where others are counted; its coordinates say ``clock=real_time``.
+    One that is not `replicated` is measured in the testbed of the first replicate every time, since what it needs takes long to make; what
+    is drawn while it is measured is another draw each time.
     """
 
     cell: C_co
-    arm: IoArm
+    io_mode: IoMode
     tiers: frozenset[str]
     preparation: str
     placed: str = ""
-    waited: bool = False
+    real_time: bool = False
     replicated: bool = True
 
     @property
     def coordinates(self) -> dict[str, str | int | float]:
         """Return what every row of the trial says of where it belongs."""
-        return {**self.cell.coordinates, **({"clock": str(ClockKind.WAITED)} if self.waited else {})}
+        return {**self.cell.coordinates, **({"clock": str(ClockKind.REAL)} if self.real_time else {})}
 
     @property
     def key(self) -> str:
         """Return the key of the trial, unique within study and pair, and the same in every run."""
         return key_of(self.coordinates)
 
-    def also_waited(self) -> "Trial[C_co]":
-        """Return the same trial by a waited clock: what holds the counted one to account."""
-        return replace(self, preparation=f"{self.preparation}/waited", waited=True)  # begun anew, as the other was
+    def in_real_time(self) -> "Trial[C_co]":
+        """Return the same trial by a real clock: what holds the virtual-time one to account."""
+        return replace(self, preparation=f"{self.preparation}/real", real_time=True)  # begun anew, as the other was
 
-    def substrate(self, pair: Pair) -> Substrate:
-        """Return the substrate of the tiers that this trial touches."""
-        return Substrate.of({pair.tiers[name].substrate for name in self.tiers})
+    def evidence(self, pair: Pair) -> Evidence:
+        """Return the evidence of the tiers that this trial touches."""
+        return Evidence.of({pair.tiers[name].evidence for name in self.tiers})
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,18 +94,18 @@ def no_check(rows: pl.DataFrame) -> None:
 
 
 def same_answers(rows: pl.DataFrame) -> None:
-    """Raise where a statement does not give the same number of rows of a block's data wherever its relations lie, whatever is cached.
+    """Raise where a statement does not give the same number of rows of a replicate's data wherever its relations lie, whatever is cached.
 
     Raises:
         EvidenceError: it does not; then it did different work, and its times say nothing.
     """
-    answers = rows.group_by("block", "operation").agg(pl.col("result_rows").unique())
+    answers = rows.group_by("replicate", "operation").agg(pl.col("result_rows").unique())
     for _, operation, found in answers.iter_rows():
         if len(found) != 1:
             raise EvidenceError(f"{operation[:80]!r} gave different numbers of rows on different placements: {sorted(found)}")
 
 
-def no_memo(lab: "Lab") -> None:
+def no_study_state(testbed: "Testbed") -> None:
     """Keep nothing in mind from one trial to the next."""
 
 
@@ -114,7 +114,7 @@ def no_facts(rows: pl.DataFrame) -> dict[str, Any]:  # noqa: ARG001 - a study wh
 
 
 @dataclass(frozen=True, slots=True)
-class Study(Generic[C, Memo]):
+class Study(Generic[C, StudyState]):
     """One question from one source. It knows nothing of repeats, order, files or provenance: the bench owns these.
 
     `source` is the letter of the source, by which its pair is found; of a question that no source asked, the study's own name, which its
@@ -132,12 +132,12 @@ class Study(Generic[C, Memo]):
     name: str
     source: str
     question: str
-    begin: "Callable[[Lab], Memo]"
-    published_share: "Callable[[Lab, Memo], float]"
+    begin: "Callable[[Testbed], StudyState]"
+    published_share: "Callable[[Testbed, StudyState], float]"
     trials: Callable[[Profile, Pair], tuple[Trial[C], ...]]
-    prepare: "Callable[[Trial[C], Lab, Memo], None]"
-    measure: "Callable[[Trial[C], Lab, Memo, Recorder], Observed]"
-    describe: "Callable[[Lab, Memo], dict[str, Any]]"
+    prepare: "Callable[[Trial[C], Testbed, StudyState], None]"
+    measure: "Callable[[Trial[C], Testbed, StudyState, Recorder], Observed]"
+    describe: "Callable[[Testbed, StudyState], dict[str, Any]]"
     check: Callable[[pl.DataFrame], None] = field(default=no_check)
     placement: Callable[[Trial[C]], Placement | None] | None = None
     summarise: Callable[[pl.DataFrame], dict[str, Any]] = field(default=no_facts)

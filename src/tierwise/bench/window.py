@@ -15,15 +15,15 @@ import polars as pl
 import psutil
 
 from tierwise.bench.accounting import outstanding, relation_io, tier_io
-from tierwise.bench.lab import Lab
 from tierwise.bench.recording import MainFiles, file_names, relation_file
 from tierwise.bench.stopwatch import OVERSHOOT_BOUND, Reading, Stopwatch
-from tierwise.core.words import Cache, ClockKind
+from tierwise.bench.testbed import Testbed
+from tierwise.core.vocabulary import Cache, ClockKind
 from tierwise.postgres.activity import activity_between, read_activity
-from tierwise.postgres.cold import main_files
+from tierwise.postgres.cold_proof import main_files
+from tierwise.postgres.page_counts import PageCount, PageCounter
 from tierwise.postgres.processes import server_processes
 from tierwise.postgres.settings import Connection
-from tierwise.postgres.statistics import PageCount, PageCounter
 from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.tier import FileIo
 from tierwise.timings.schema import Parts, TierIo, Timing
@@ -59,19 +59,20 @@ class Phase:
 
 
 class Window:
-    """Watches the load that others run on `lab`'s server, with ``with``; a counted clock stands between the phases, and goes on at the end.
+    """Watches the load that others run on `testbed`'s server, with ``with``; a virtual clock stands between the phases, and goes on at the
+    end.
 
-    A counted clock may gain ten seconds in a real one, so that what is done between two phases would be a long stretch of the load.
+    A virtual clock may gain ten seconds in a real one, so that what is done between two phases would be a long stretch of the load.
 
     Args:
         relations: whose pages are counted.
         tiers: tablespace -> tier.
     """
 
-    def __init__(self, lab: Lab, connection: Connection, relations: Sequence[str], tiers: Mapping[str, str]):
-        self._lab, self._connection, self._relations, self._tiers = lab, connection, relations, tiers
+    def __init__(self, testbed: Testbed, connection: Connection, relations: Sequence[str], tiers: Mapping[str, str]):
+        self._testbed, self._connection, self._relations, self._tiers = testbed, connection, relations, tiers
         self._main_files: MainFiles = main_files(connection, relations)
-        self._stopwatch = Stopwatch(lab.daemon, lambda: [process.pid for process in server_processes(lab.cluster.data)])
+        self._stopwatch = Stopwatch(testbed.daemon, lambda: [process.pid for process in server_processes(testbed.cluster.data)])
         self._opened: tuple[datetime, Reading] | None = None  # when the first phase began, really and by the clock
         self.phases: list[Phase] = []
 
@@ -79,33 +80,33 @@ class Window:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._lab.hold(False)
+        self._testbed.hold(False)
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
         """Time the next stretch of the window, while open. The server's counts are up to a second late: busy sessions report theirs once a
         second.
         """
-        self._lab.hold(True)
+        self._testbed.hold(True)
         before = read_activity(self._connection)
         with PageCounter(self._connection, self._relations) as counter:
-            for tier in self._lab.tiers.values():
+            for tier in self._testbed.tiers.values():
                 tier.reset_io()
             begun, cpu = self._stopwatch.read(), psutil.cpu_times()
             self._opened = self._opened or (datetime.now(UTC), begun)
-            self._lab.hold(False)
+            self._testbed.hold(False)
             yield
-            self._lab.hold(True)
+            self._testbed.hold(True)
             ended, share = self._stopwatch.read(), _busy(cpu, psutil.cpu_times())
-            files = {tier_name: tier.io() for tier_name, tier in self._lab.tiers.items()}
-            requests = tuple(tier_io(tier, files[tier_name]) for tier_name, tier in self._lab.tiers.items())
-            together = outstanding(self._lab.tiers, requests)
-            emulated = {tier_name: tier for tier_name, tier in self._lab.tiers.items() if isinstance(tier, Emulated)}
+            files = {tier_name: tier.io() for tier_name, tier in self._testbed.tiers.items()}
+            requests = tuple(tier_io(tier, files[tier_name]) for tier_name, tier in self._testbed.tiers.items())
+            together = outstanding(self._testbed.tiers, requests)
+            emulated = {tier_name: tier for tier_name, tier in self._testbed.tiers.items() if isinstance(tier, Emulated)}
             logs = {tier_name: tier.requests() for tier_name, tier in emulated.items()}
         server = activity_between(before, read_activity(self._connection))
         elapsed_s = ended.clock.now_s - begun.clock.now_s
-        if self._stopwatch.kind is not ClockKind.WAITED:  # then of the processors that are assumed
-            share = (ended.clock.used_s - begun.clock.used_s) / (self._lab.processors * elapsed_s)
+        if self._stopwatch.kind is not ClockKind.REAL:  # then of the processors that are assumed
+            share = (ended.clock.used_s - begun.clock.used_s) / (self._testbed.processors * elapsed_s)
         parts = self._stopwatch.parts(begun, ended, devices_s=None, reference_s=None)
         started_at = self._opened[0] + timedelta(seconds=begun.clock.now_s - self._opened[1].clock.now_s)
         sequential, flushed = ({name: of(log) for name, log in logs.items()} for of in (sequential_reads, flushes))
@@ -115,13 +116,13 @@ class Window:
 
     def by_clock(self, load: pl.DataFrame) -> pl.DataFrame:
         """Return the transactions of `load`, which pgbench logged in real time, by the clock of the tiers, as the phases are."""
-        if self._stopwatch.kind is ClockKind.WAITED or self._opened is None or self._lab.daemon is None:
+        if self._stopwatch.kind is ClockKind.REAL or self._opened is None or self._testbed.daemon is None:
             return load
-        real_s, counted_s = self._lab.daemon.history().T
+        real_s, virtual_s = self._testbed.daemon.history().T
         opened_at, opened = self._opened
         epoch_s = time.time() - time.monotonic()
         ended_s = load["ended_s"].to_numpy() - epoch_s
-        ended, begun = (np.interp(when_s, real_s, counted_s) for when_s in (ended_s, ended_s - load["latency_s"].to_numpy()))
+        ended, begun = (np.interp(when_s, real_s, virtual_s) for when_s in (ended_s, ended_s - load["latency_s"].to_numpy()))
         return load.with_columns(
             ended_s=pl.Series(opened_at.timestamp() + ended - opened.clock.now_s),
             latency_s=pl.Series(ended - begun),
@@ -130,7 +131,7 @@ class Window:
     def timings(self, load: pl.DataFrame, *, script: str, clients: int, cell: Mapping[str, str | int | float]) -> Iterator[Timing]:
         """Yield one row a phase: its transactions (`result_rows`) in its time, with the pages, requests and server's counts in it.
 
-        A flag speaks of the whole window: `cpu` where the processors were busier than `CPU_BOUND`, by a waited clock
+        A flag speaks of the whole window: `cpu` where the processors were busier than `CPU_BOUND`, by a real clock
         `overshoot` where the emulator added more than `OVERSHOOT_BOUND` of the clients' time, and `stalled` where the server's processes
         waited so long for a processor.
         """
@@ -139,11 +140,11 @@ class Window:
         overshoot_s = math.fsum((io.actual_s or 0.0) - (io.intended_s or 0.0) for phase in self.phases for io in phase.requests)
         late_s = OVERSHOOT_BOUND * elapsed_s * clients
         stalled_s = math.fsum(phase.parts.run_delay_s or 0.0 for phase in self.phases)
-        waited = self._stopwatch.kind is ClockKind.WAITED
+        real_time = self._stopwatch.kind is ClockKind.REAL
         flags = [
             *(["cpu"] if cpu_share > CPU_BOUND else []),
-            *(["overshoot"] if waited and overshoot_s > late_s else []),
-            *(["stalled"] if waited and stalled_s > late_s else []),
+            *(["overshoot"] if real_time and overshoot_s > late_s else []),
+            *(["stalled"] if real_time and stalled_s > late_s else []),
         ]
         for phase in self.phases:
             pages = [replace(count, tier=self._tiers[count.tier]) for count in phase.pages.values()]
@@ -154,7 +155,7 @@ class Window:
                 started_at=phase.started_at,
                 elapsed_s=phase.elapsed_s,
                 result_rows=phase.transactions(load),
-                relation_io=relation_io(pages, self._lab.tiers, phase.files, self._main_files),
+                relation_io=relation_io(pages, self._testbed.tiers, phase.files, self._main_files),
                 tier_io=tuple(phase.requests),
                 proof={
                     "cpu_share": phase.cpu_share,
@@ -172,7 +173,7 @@ class Window:
         names = file_names(self._main_files)
         found: dict[str, dict[str, Any]] = {}
         for tier_name, files in phase.files.items():
-            folder = self._lab.tiers[tier_name].directory.resolve()
+            folder = self._testbed.tiers[tier_name].directory.resolve()
             for path, io in (files or {}).items():
                 total = found.setdefault(_owner(folder / path, names), {"tier": tier_name})
                 for field in ("reads", "read_bytes", "writes", "write_bytes", "intended_s", "actual_s"):

@@ -37,8 +37,8 @@ def exclusive_workspace() -> Iterator[Path]:
         half_loaded = _loading(workspace)
         for line in (*servers.reclaim(workspace), *mounts.reclaim(workspace)):
             say(f"left by a killed run: {line}")
-        for lab in half_loaded:
-            mounts.discard(lab)
+        for testbed in half_loaded:
+            mounts.discard(testbed)
         _discard_unflushed(workspace)
         _discard_unmounted(workspace)
         yield workspace
@@ -74,8 +74,8 @@ def _locked(workspace: Path, name: str, patience_s: float) -> Iterator[None]:
 
 
 def _loading(workspace: Path) -> list[Path]:
-    """The folders of the blocks whose server was loading and was not stopped: there lie files of what it had not committed, under numbers
-    that a server gives again.
+    """The folders of the replicates whose server was loading and was not stopped: there lie files of what it had not committed, under
+    numbers that a server gives again.
     """
     stopped = (workspace / "runs").glob(f"*/*/*/cluster/data/{servers.PID_FILE}")
     return [pid.parents[2] for pid in stopped if LOADS in pid.with_name(SETTINGS_FILE).read_text(encoding="utf-8")]
@@ -90,14 +90,14 @@ def _discard_unflushed(workspace: Path) -> None:
 
 
 def _discard_unmounted(workspace: Path) -> None:
-    """Remove the loaded data of every block of which something lies below a mountpoint: a mount was taken away, and what the server made
-    from then on is on no tier.
+    """Remove the loaded data of every replicate of which something lies below a mountpoint: a mount was taken away, and what the server
+    made from then on is on no tier.
     """
     for mountpoint in (workspace / "runs").glob("*/*/*/*/mount"):
-        lab, tier = mountpoint.parents[1], mountpoint.parent.name
+        testbed, tier = mountpoint.parents[1], mountpoint.parent.name
         if any(mountpoint.iterdir()):
             say(f"left by a run whose mount was taken away: files past the tier {tier}; what was loaded beside them is loaded again")
-            mounts.discard(lab)
+            mounts.discard(testbed)
 
 
 def run_folder(workspace: Path, run_id: str) -> Path:

@@ -1,4 +1,4 @@
-"""Which data sets there are, and what is known of each without loading it: from the files of their rooms alone, so on any side."""
+"""Which data sets there are, and what is known of each without loading it: from the files of their packages alone, so on any side."""
 
 import tomllib
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from typing import Final
 from tierwise.core.errors import InputError
 
 FACTS: Final = "data_set.toml"
-"""A folder of ``tierwise/datasets`` is a data set's room where it has this file."""
+"""A folder of ``tierwise/datasets`` is a data set's package where it has this file."""
 SYNTHETIC: Final = "synthetic"
 """The source of a data set that nobody asked to have from elsewhere."""
 
@@ -36,7 +36,7 @@ def names() -> list[str]:
 
 @cache
 def facts(name: str) -> DataSet:
-    """Return what its room says of the data set `name`.
+    """Return what its package says of the data set `name`.
 
     Raises:
         InputError: there is no such data set.

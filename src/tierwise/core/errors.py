@@ -39,8 +39,8 @@ class EvidenceError(TierwiseError):
 
 GO_ON: Final = "make report goes on where it stopped"
 REMEDIES: Final = {
-    errno.ENOSPC: f"make room on that disk; {GO_ON}",
-    errno.EDQUOT: f"make room within the quota; {GO_ON}",
+    errno.ENOSPC: f"free space on that disk; {GO_ON}",
+    errno.EDQUOT: f"free space within the quota; {GO_ON}",
     errno.EROFS: f"mount that file system so that it can be written to, or name another folder (TIERWISE_WORK, TIERWISE_RAW); {GO_ON}",
     errno.EIO: f"the disk or its mount failed: look into the kernel's log (dmesg), or name another folder (TIERWISE_WORK); {GO_ON}",
     errno.ENOTCONN: f"a mount was taken away; {GO_ON}",

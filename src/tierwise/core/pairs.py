@@ -7,7 +7,7 @@ from pydantic import Field
 
 from tierwise.core.errors import InputError
 from tierwise.core.toml import FileName, Strict, input_file, read_toml
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 
 TODAY: Final = "today"
 """The source of a pair of what is sold today, which no text is about."""
@@ -21,8 +21,8 @@ class DirectoryTier(Strict):
     note: str = ""
 
     @property
-    def substrate(self) -> Substrate:
-        return Substrate.MEASURED
+    def evidence(self) -> Evidence:
+        return Evidence.MEASURED
 
 
 class EmulatedTier(Strict):
@@ -34,8 +34,8 @@ class EmulatedTier(Strict):
     note: str = ""
 
     @property
-    def substrate(self) -> Substrate:
-        return Substrate.EMULATED
+    def evidence(self) -> Evidence:
+        return Evidence.EMULATED
 
 
 class SimulatedTier(Strict):
@@ -47,8 +47,8 @@ class SimulatedTier(Strict):
     note: str = ""
 
     @property
-    def substrate(self) -> Substrate:
-        return Substrate.SIMULATED
+    def evidence(self) -> Evidence:
+        return Evidence.SIMULATED
 
 
 TierSpec = Annotated[DirectoryTier | EmulatedTier | SimulatedTier, Field(discriminator="kind")]
@@ -65,9 +65,9 @@ class Pair(Strict):
     tiers: dict[FileName, TierSpec] = Field(min_length=1)
 
     @property
-    def substrate(self) -> Substrate:
-        """Return the substrate that all tiers share, else ``mixed``."""
-        return Substrate.of({tier.substrate for tier in self.tiers.values()})
+    def evidence(self) -> Evidence:
+        """Return the evidence that all tiers share, else ``mixed``."""
+        return Evidence.of({tier.evidence for tier in self.tiers.values()})
 
     def require(self, tiers: Iterable[str], study: str) -> None:
         """Raise `InputError` unless the pair has all `tiers`, which `study` measures."""

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from tierwise.core import paths, studies
 from tierwise.core.toml import FileName, Strict, input_file, read_toml, validate
-from tierwise.core.words import IoArm
+from tierwise.core.vocabulary import IoMode
 
 Grid = TypeVar("Grid", bound=BaseModel)
 GRIDS: Final = "measuring/profiles.toml"
@@ -30,21 +30,22 @@ class Profile(Strict):
     description: str
     free_space_bytes: int = Field(gt=0, description="checked before anything is written")
     fraction: float = Field(gt=0, le=1, description="share of the published row count that is generated and loaded")
-    blocks: int = Field(ge=1, description="interleaved repetitions of every trial; a verdict needs five")
-    arms: tuple[IoArm, ...] = Field(min_length=1)
+    replicates: int = Field(ge=1, description="interleaved repetitions of every trial; a verdict needs five")
+    io_modes: tuple[IoMode, ...] = Field(min_length=1)
     memory_fraction: float = Field(gt=0, description="shared_buffers over the size of table + index")
     today: FileName | None = Field(
         default=None, description="pair of data/tiers on which each study of a placement has a few of its cells as well, then and now"
     )
     decides: Literal["direct", "nearest"] = Field(
-        default="direct", description="the arm that a verdict comes from; nearest: the one named beside its source, direct where that lacks"
+        default="direct",
+        description="the I/O mode that a verdict comes from; nearest: the one named beside its source, direct where that lacks",
     )
     sweep: Sweep = Field(description="variants beside the published protocol: sample (does it work?), deciding (a first answer), whole")
     studies: dict[str, dict[str, Any]] = Field(default_factory=dict)
 
-    def blocks_of(self, study: str) -> int:
-        """Return the number of blocks of `study`: its table's own number, or the profile's."""
-        return int(self.studies.get(study, {}).get("blocks", self.blocks))
+    def replicates_of(self, study: str) -> int:
+        """Return the number of replicates of `study`: its table's own number, or the profile's."""
+        return int(self.studies.get(study, {}).get("replicates", self.replicates))
 
     def study(self, name: str, grid: type[Grid]) -> Grid:
         """Return the table ``[studies.<name>]`` as that study's own model (its defaults where the table is absent)."""
@@ -57,9 +58,9 @@ def names() -> list[str]:
 
 
 def load_profile(name: str) -> Profile:
-    """Return the profile `name` with the grids that the studies' rooms have for it; an unknown name or a bad field is an `InputError`.
+    """Return the profile `name` with the grids that the studies' packages have for it; an unknown name or a bad field is an `InputError`.
 
-    A table ``[studies.NAME]`` in the profile's own file stands in place of the room's.
+    A table ``[studies.NAME]`` in the profile's own file stands in place of the space's.
     """
     profile = read_toml(input_file("profiles", name), Profile)
     grids = {study: tomllib.loads(studies.text(study, GRIDS)).get(name) for study in studies.having(GRIDS)}

@@ -13,7 +13,7 @@ from tierwise.core.errors import MissingError
 CONTROLLERS: Final = ("cpuacct", "pids")
 """Controllers of version 1 that a group needs: the first knows processor time and states, the second how many tasks there are."""
 PRECEDENCE: Final = {"cpu.shares": 262_144, "cpu.weight": 10_000}
-"""The most that versions 1 and 2 give a group over what else runs: processor time is part of counted time, and the same work takes more
+"""The most that versions 1 and 2 give a group over what else runs: processor time is part of virtual time, and the same work takes more
 of it where others come between."""
 
 

@@ -1,4 +1,4 @@
-"""Which studies there are and what lies in their rooms, from file names alone: the reading side never imports the measuring one."""
+"""Which studies there are and what lies in their packages, from file names alone: the reading side never imports the measuring one."""
 
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -7,7 +7,7 @@ from typing import Final
 from tierwise.core.errors import InputError
 
 TRIALS: Final = "trials.py"
-"""A folder of ``tierwise/studies`` is a study's room where its measuring side has this file."""
+"""A folder of ``tierwise/studies`` is a study's package where its measuring side has this file."""
 
 
 def rooms() -> Traversable:
@@ -16,7 +16,7 @@ def rooms() -> Traversable:
 
 
 def names() -> list[str]:
-    """Return every study, by the name of its room, in alphabetical order."""
+    """Return every study, by the name of its package, in alphabetical order."""
     folder = rooms()
     if not folder.is_dir():
         return []
@@ -31,15 +31,15 @@ def known(name: str) -> str:
 
 
 def having(file: str) -> list[str]:
-    """Return the studies whose room has `file` (``reading/rows.sql``), in alphabetical order."""
+    """Return the studies whose space has `file` (``reading/rows.sql``), in alphabetical order."""
     return [name for name in names() if rooms().joinpath(name, *file.split("/")).is_file()]
 
 
 def path(name: str, file: str) -> str:
-    """Return where `file` of the room of study `name` lies in the package, as the report cites it."""
+    """Return where `file` of the space of study `name` lies in the package, as the report cites it."""
     return f"studies/{name}/{file}"
 
 
 def text(name: str, file: str) -> str:
-    """Return what `file` of the room of study `name` says."""
+    """Return what `file` of the space of study `name` says."""
     return rooms().joinpath(name, *file.split("/")).read_text(encoding="utf-8")

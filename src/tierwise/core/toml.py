@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.paths import short
-from tierwise.core.texts import read_text
+from tierwise.core.text_files import read_text
 
 Model = TypeVar("Model", bound=BaseModel)
 Checked = TypeVar("Checked")

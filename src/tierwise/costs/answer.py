@@ -12,7 +12,7 @@ from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.toml import Strict
 from tierwise.core.units import GB, GIB
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.costs.bill import Bill, remarks
 from tierwise.costs.book import Book
 from tierwise.costs.break_even import BreakEven, device_over, memory_over
@@ -33,7 +33,7 @@ class DeviceCost(Strict):
     medium: str
     capacity_gb: float
     iops: float
-    iops_substrate: Substrate
+    iops_evidence: Evidence
     price_date: str
     today: bool
     """Whether the price is not older than a year on the day that is asked about."""
@@ -64,8 +64,8 @@ class Delivered(Strict):
     cost_a_year: float
     per_million_reads: float
     parts_a_year: dict[str, float]
-    substrate: Substrate
-    """The substrate of the load and of the device's IOPS together."""
+    evidence: Evidence
+    """The evidence of the load and of the device's IOPS together."""
 
 
 class Without(Strict):
@@ -105,14 +105,14 @@ class Used(Strict):
     each: float
 
 
-class Asked(Strict):
+class PricedLoad(Strict):
     """The load that was asked about."""
 
     data_gib: float
     ram_gib: float
     reads_per_s: float
     misses_per_read: float
-    substrate: Substrate | None
+    evidence: Evidence | None
 
 
 class Answer(Strict):
@@ -123,7 +123,7 @@ class Answer(Strict):
     region: str
     life_years: float
     latency_ms: float | None = Field(description="how long a read may take on the average at the IOPS; none for those of data sheets")
-    load: Asked
+    load: PricedLoad
     devices: tuple[DeviceCost, ...]
     left_out: tuple[LeftOut, ...]
     delivered: tuple[Delivered, ...]
@@ -150,7 +150,7 @@ def answer(
     load: Load | None = None,
     *,
     devices: Sequence[str] = (),
-    substrate: Substrate = Substrate.SIMULATED,
+    evidence: Evidence = Evidence.SIMULATED,
     life_years: float | None = None,
     latency_ms: float = LATENCY_MS,
 ) -> Answer:
@@ -168,7 +168,7 @@ def answer(
         raise InputError("--life-years", value=life, rule="must be above zero")
     if not 0 < latency_ms < inf:
         raise InputError("--latency-ms", value=latency_ms, rule="must be above zero")
-    rated, left_out = _rate(devices or device_names(), book, substrate, life, latency_ms, named=bool(devices))
+    rated, left_out = _rate(devices or device_names(), book, evidence, life, latency_ms, named=bool(devices))
     if not rated:
         raise _nothing(left_out, book, latency_ms)
     oldest = (book.on - timedelta(days=DAYS_A_YEAR * life)).isoformat()
@@ -182,8 +182,8 @@ def answer(
         currency=book.currency,
         region=book.region,
         life_years=life,
-        latency_ms=latency_ms if substrate is Substrate.SIMULATED else None,
-        load=_asked(load),
+        latency_ms=latency_ms if evidence is Evidence.SIMULATED else None,
+        load=_load_of(load),
         devices=tuple(sorted((_device(each, book, life) for each in rated), key=lambda row: (not row.today, row.per_iops))),
         left_out=tuple(left_out),
         delivered=tuple(_delivered(plan, load, book) for plan in ways),
@@ -209,7 +209,7 @@ def device_names() -> list[str]:
 
 
 def _rate(
-    names: Sequence[str], book: Book, substrate: Substrate, life_years: float, latency_ms: float, *, named: bool
+    names: Sequence[str], book: Book, evidence: Evidence, life_years: float, latency_ms: float, *, named: bool
 ) -> tuple[list[Rated], list[LeftOut]]:
     rated, left_out = [], []
     for name in names:
@@ -217,7 +217,7 @@ def _rate(
             bill = device_bill(name, book, life_years=life_years)
             behind = [quote for item, quote in bill.quotes(book).items() if item != ELECTRICITY]
             oldest = min(behind, key=lambda quote: quote.price.day)
-            rated.append(Rated(name, bill, device_iops(name, substrate, latency_ms=latency_ms), oldest.price.date, not oldest.stale))
+            rated.append(Rated(name, bill, device_iops(name, evidence, latency_ms=latency_ms), oldest.price.date, not oldest.stale))
         except MissingError as error:
             if named:
                 raise
@@ -250,7 +250,7 @@ def _device(each: Rated, book: Book, life_years: float) -> DeviceCost:
         medium=medium(each.name),
         capacity_gb=capacity_bytes(each.name) / GB,
         iops=each.iops.value,
-        iops_substrate=each.iops.substrate,
+        iops_evidence=each.iops.evidence,
         price_date=each.price_date,
         today=each.today,
         purchase=None if bought is None else bought.cost(book),
@@ -273,13 +273,13 @@ def _delivered(plan: Plan, load: Load, book: Book) -> Delivered:
         cost_a_year=plan.bill.cost(book),
         per_million_reads=plan.cost_per_million(load, book),
         parts_a_year=plan.bill.parts(book),
-        substrate=Substrate.of({plan.iops.substrate, load_substrate(load) or plan.iops.substrate}),
+        evidence=Evidence.of({plan.iops.evidence, load_evidence(load) or plan.iops.evidence}),
     )
 
 
-def load_substrate(load: Load) -> Substrate | None:
+def load_evidence(load: Load) -> Evidence | None:
     """Return how `load` came to be; `None`: the reader said so."""
-    return Substrate.PUBLISHED if load == published_load().load else None
+    return Evidence.PUBLISHED if load == published_load().load else None
 
 
 def _intervals(offered: Mapping[str, Iops], book: Book, life_years: float) -> list[BreakEven]:
@@ -308,11 +308,11 @@ def _used(bills: Sequence[Bill], book: Book) -> list[Used]:
     return [Used(**{name: getattr(quote.price, name) for name in shown}, each=quote.each) for _, quote in sorted(quotes.items())]
 
 
-def _asked(load: Load) -> Asked:
-    return Asked(
+def _load_of(load: Load) -> PricedLoad:
+    return PricedLoad(
         data_gib=load.data_bytes / GIB,
         ram_gib=load.ram_bytes / GIB,
         reads_per_s=load.reads_per_s,
         misses_per_read=load.misses_per_read,
-        substrate=load_substrate(load),
+        evidence=load_evidence(load),
     )

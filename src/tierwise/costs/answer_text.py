@@ -1,6 +1,6 @@
 """The answer for a terminal."""
 
-from tierwise.core.tables import table
+from tierwise.core.text_table import table
 from tierwise.costs.answer import Answer, Edge
 from tierwise.costs.delivered import published_load
 
@@ -22,7 +22,7 @@ def as_text(found: Answer) -> str:
         table(
             ["upper", "lower", "page", "by purchase", "by a year's cost", "IOPS"],
             [
-                [each.upper, each.lower, f"{each.page_bytes} B", _time(each.by_purchase_s), _time(each.by_year_s), each.iops_substrate]
+                [each.upper, each.lower, f"{each.page_bytes} B", _time(each.by_purchase_s), _time(each.by_year_s), each.iops_evidence]
                 for each in found.break_evens
             ],
         ),
@@ -59,7 +59,7 @@ def _devices(found: Answer) -> str:
             money(row.per_gb),
             money(row.per_iops),
             f"{row.iops:,.0f}",
-            row.iops_substrate,
+            row.iops_evidence,
         ]
         for row in found.devices
     ]
@@ -68,7 +68,7 @@ def _devices(found: Answer) -> str:
 
 def _load(found: Answer) -> str:
     load = found.load
-    stamp = f" ({load.substrate}: {published_load().stamp})" if load.substrate else ""
+    stamp = f" ({load.evidence}: {published_load().stamp})" if load.evidence else ""
     return (
         f"A load of {load.reads_per_s:,.0f} reads/s over {load.data_gib:g} GiB with {load.ram_gib:g} GiB of memory, "
         f"{load.misses_per_read:.3g} device reads each{stamp}"
@@ -85,7 +85,7 @@ def _delivered(found: Answer) -> str:
             f"{row.ram_gib:.0f} GiB",
             money(row.cost_a_year),
             money(row.per_million_reads),
-            row.substrate,
+            row.evidence,
         ]
         for row in found.delivered
     ]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from tierwise.core.days import STALE_DAYS
+from tierwise.core.dates import STALE_DAYS
 from tierwise.costs.book import Book, Price, Quote
 
 

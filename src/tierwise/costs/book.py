@@ -11,9 +11,9 @@ from typing import Final
 from pydantic import Field, ValidationError, field_validator
 
 from tierwise.core import paths
-from tierwise.core.days import STALE_DAYS, first_day
+from tierwise.core.dates import STALE_DAYS, first_day
 from tierwise.core.errors import InputError, MissingError
-from tierwise.core.texts import read_csv
+from tierwise.core.text_files import read_csv
 from tierwise.core.toml import Strict
 from tierwise.costs.units import measure
 

@@ -10,9 +10,9 @@ from pydantic import Field
 
 from tierwise.core import paths
 from tierwise.core.errors import InputError
-from tierwise.core.texts import read_csv
+from tierwise.core.text_files import read_csv
 from tierwise.core.toml import Strict, validate
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.costs.bill import Bill
 from tierwise.costs.book import Book
 from tierwise.costs.hardware import RAM, capacity_bytes, device_bill, purchase, ram_bill
@@ -49,7 +49,7 @@ class BreakEven(Strict):
     page_bytes: int
     by_purchase_s: float | None
     by_year_s: float
-    iops_substrate: Substrate
+    iops_evidence: Evidence
 
 
 def memory_over(name: str, page_bytes: int, rate: Iops, book: Book, *, life_years: float | None = None) -> BreakEven:
@@ -58,7 +58,7 @@ def memory_over(name: str, page_bytes: int, rate: Iops, book: Book, *, life_year
     a_year, byte = device_bill(name, book, life_years=life_years), ram_bill(1.0, life_years=life_years)
     by_year_s = _interval_s(a_year, rate, byte, page_bytes, book)
     return BreakEven(
-        upper="memory", lower=name, page_bytes=page_bytes, by_purchase_s=once, by_year_s=by_year_s, iops_substrate=rate.substrate
+        upper="memory", lower=name, page_bytes=page_bytes, by_purchase_s=once, by_year_s=by_year_s, iops_evidence=rate.evidence
     )
 
 
@@ -68,9 +68,7 @@ def device_over(upper: str, lower: str, page_bytes: int, rate: Iops, book: Book,
     once = None if bought is None or cache is None else _interval_s(bought, rate, cache * share, page_bytes, book)
     a_year, byte = device_bill(lower, book, life_years=life_years), device_bill(upper, book, life_years=life_years) * share
     by_year_s = _interval_s(a_year, rate, byte, page_bytes, book)
-    return BreakEven(
-        upper=upper, lower=lower, page_bytes=page_bytes, by_purchase_s=once, by_year_s=by_year_s, iops_substrate=rate.substrate
-    )
+    return BreakEven(upper=upper, lower=lower, page_bytes=page_bytes, by_purchase_s=once, by_year_s=by_year_s, iops_evidence=rate.evidence)
 
 
 def _interval_s(device: Bill, rate: Iops, memory_byte: Bill, page_bytes: int, book: Book) -> float:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tierwise.core.answers import Format, FormatOption, answered
 from tierwise.core.errors import InputError
+from tierwise.core.output_format import Format, FormatOption, answered
 from tierwise.core.units import GIB
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 
 if TYPE_CHECKING:
     from tierwise.costs.book import Book
@@ -56,7 +56,7 @@ def cost(  # noqa: PLR0917  each is an option with a name
         book,
         load,
         devices=device or [],
-        substrate=Substrate(iops.value),
+        evidence=Evidence(iops.value),
         life_years=life_years,
         latency_ms=LATENCY_MS if latency_ms is None else latency_ms,
     )

@@ -82,7 +82,7 @@ class Server(Strict):
     ram_most_gib: Figure
 
     def able_to_hold(self, *, ram_gib: float | None = None, bays: int | None = None) -> "Server":
-        """Return the same machine, at the same price, with other room for memory or for drives."""
+        """Return the same machine, at the same price, with other space for memory or for drives."""
         other = {"ram_most_gib": ram_gib, "drive_bays": bays}
         return self.model_copy(update={name: Figure(value=float(most), source=SWEPT) for name, most in other.items() if most is not None})
 
@@ -156,9 +156,9 @@ def volume_bill(name: str, size_bytes: float, iops: float, throughput_bytes_s: f
     return month * MONTHS_A_YEAR
 
 
-def room_bill(name: str, size_bytes: float, book: Book) -> Bill:
+def share_bill(name: str, size_bytes: float, book: Book) -> Bill:
     """Return what a year of `size_bytes` on the device `name` takes: a volume of that size with what is provisioned, as far as that is sold
-    with it; of a drive or an array the share of its room.
+    with it; of a drive or an array the share of its package.
 
     Raises:
         MissingError: nothing says what the device costs.

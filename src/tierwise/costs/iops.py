@@ -10,8 +10,8 @@ from typing import Final
 
 from tierwise.core.errors import MissingError
 from tierwise.core.units import KIB, MIB
-from tierwise.core.words import Substrate
-from tierwise.costs.kept import kept
+from tierwise.core.vocabulary import Evidence
+from tierwise.costs.rate_cache import cached_rate
 from tierwise.devices.model import build
 from tierwise.devices.parameter import ASSUMED
 from tierwise.devices.protocol import DeviceModel, Operation
@@ -41,11 +41,11 @@ class Iops:
     """Reads a second, and how the number came to be."""
 
     value: float
-    substrate: Substrate
+    evidence: Evidence
 
 
 def device_iops(
-    name: str, substrate: Substrate = Substrate.SIMULATED, *, size_bytes: int = READ_BYTES, latency_ms: float = LATENCY_MS
+    name: str, evidence: Evidence = Evidence.SIMULATED, *, size_bytes: int = READ_BYTES, latency_ms: float = LATENCY_MS
 ) -> Iops:
     """Return how many random reads of `size_bytes` a second the device `name` delivers: simulated, while they take `latency_ms` at most;
     published, as its data sheet has them.
@@ -53,18 +53,18 @@ def device_iops(
     Raises:
         MissingError: no read takes so little, or `published` is asked for and no data sheet's figure of that size was read.
     """
-    if substrate is Substrate.SIMULATED:
+    if evidence is Evidence.SIMULATED:
         reads_per_s = simulated_iops(name, size_bytes, latency_ms=latency_ms)
         if (alone_ms := 1e3 / reads_per_s) > latency_ms:
             what = f"IOPS of {name} within {latency_ms:g} ms"
             raise MissingError(what, why=f"a read alone takes {alone_ms:.3g} ms there", remedy="a longer latency")
-        return Iops(reads_per_s, substrate)
+        return Iops(reads_per_s, evidence)
     spec = load_device(name)
     stated = spec.max_read_iops if isinstance(spec, SsdSpec) else spec.max_iops if isinstance(spec, CloudSpec) else None
     if stated is None or stated.source in {ASSUMED, PROVISIONED} or stated.fitted_on or size_bytes != READ_BYTES:
         why = f"data/devices/{name}.toml has no such figure that was read"
         raise MissingError(f"published IOPS of {name} at {size_bytes} bytes", why=why, remedy="simulated ones")
-    return Iops(stated.base, Substrate.PUBLISHED)
+    return Iops(stated.base, Evidence.PUBLISHED)
 
 
 @cache
@@ -74,7 +74,7 @@ def simulated_iops(name: str, size_bytes: int = READ_BYTES, *, seed: int = SEED,
     As many wait as this allows, one at least and no more than `OUTSTANDING`: the latency is their number over the rate.
     """
     what = f"iops {size_bytes} {seed} {latency_ms} {load_device(name).model_dump_json()}"
-    return kept(what, lambda: _within(latency_ms, name, size_bytes, seed))
+    return cached_rate(what, lambda: _within(latency_ms, name, size_bytes, seed))
 
 
 def _within(latency_ms: float, name: str, size_bytes: int, seed: int) -> float:
@@ -114,7 +114,7 @@ def simulated_rate(name: str) -> float:
     """Simulate how many bytes a second the device gives in order, with `AHEAD` requests waiting: the harmonic mean of stretches all over
     the device's model.
     """
-    return kept(f"rate {load_device(name).model_dump_json()}", lambda: _in_order(name))
+    return cached_rate(f"rate {load_device(name).model_dump_json()}", lambda: _in_order(name))
 
 
 def _in_order(name: str) -> float:

@@ -1,6 +1,6 @@
 """The volumes for a terminal."""
 
-from tierwise.core.tables import table
+from tierwise.core.text_table import table
 from tierwise.costs.answer_text import money
 from tierwise.costs.volumes import Latency, Memory, Offer, Volumes
 

@@ -29,7 +29,7 @@ SILENCE_S: Final = 30.0
 _HEADERS: Final = {"User-Agent": "tierwise (a reproducible study of storage)", "Accept-Encoding": "identity"}
 
 
-class Remote(Strict):
+class RemoteFile(Strict):
     """A zip archive, or a gzip file (``.gz``), at `address`, and what is known of it (``data/datasets/*.toml``)."""
 
     address: str = Field(pattern=r"^https?://")
@@ -62,12 +62,12 @@ def _broken_gzip(path: Path) -> str | None:
     return None
 
 
-def lasting(status: int | None) -> bool:
+def is_permanent_refusal(status: int | None) -> bool:
     """Return whether a server that answers with `status` is expected to do so again a moment later."""
     return status is not None and 400 <= status < 500 and status not in PASSING
 
 
-def fetch(remote: Remote, path: Path, *, remedy: str) -> Path:
+def fetch(remote: RemoteFile, path: Path, *, remedy: str) -> Path:
     """Fetch the file of `remote` to `path`, unless it is there and whole.
 
     Raises:
@@ -89,7 +89,7 @@ def fetch(remote: Remote, path: Path, *, remedy: str) -> Path:
     return path
 
 
-def _downloader(remote: Remote, remedy: str) -> Callable[..., None]:
+def _downloader(remote: RemoteFile, remedy: str) -> Callable[..., None]:
     """Return what pooch calls for each attempt; what another attempt cannot mend is an `InputError`, after which it makes none."""
     from pooch import HTTPDownloader  # noqa: PLC0415
     from requests import HTTPError  # noqa: PLC0415
@@ -99,7 +99,7 @@ def _downloader(remote: Remote, remedy: str) -> Callable[..., None]:
         try:
             HTTPDownloader(progressbar=bar, chunk_size=MIB, timeout=SILENCE_S, headers=_HEADERS)(address, part, store)
         except HTTPError as error:
-            if error.response is None or not lasting(error.response.status_code):
+            if error.response is None or not is_permanent_refusal(error.response.status_code):
                 raise
             raise _refused(remote, f"the server answers {error.response.status_code}", remedy) from error
         if wrong := remote.other(Path(part)):
@@ -112,7 +112,7 @@ def _downloader(remote: Remote, remedy: str) -> Callable[..., None]:
 class _Bar(Progress):
     """A progress bar as pooch wants one, which ends a download that is longer than the recorded file."""
 
-    def __init__(self, remote: Remote, part: Path, remedy: str):
+    def __init__(self, remote: RemoteFile, part: Path, remedy: str):
         super().__init__(f"download {remote.name}", 0)
         self._remote, self._part, self._remedy = remote, part, remedy
 
@@ -131,9 +131,9 @@ class _Bar(Progress):
     close = reset
 
 
-def _refused(remote: Remote, rule: str, remedy: str) -> InputError:
+def _refused(remote: RemoteFile, rule: str, remedy: str) -> InputError:
     return InputError("download", field="address", value=remote.address, rule=rule, remedy=remedy)
 
 
-def _other_file(remote: Remote, field: str, value: object, rule: str, remedy: str) -> InputError:
+def _other_file(remote: RemoteFile, field: str, value: object, rule: str, remedy: str) -> InputError:
     return InputError(f"download {remote.address}", field=field, value=value, rule=rule, remedy=remedy)

@@ -2,9 +2,9 @@
 
 import math
 
-from tierwise.devices.gate import Gate
 from tierwise.devices.known_completions import KnownCompletions
 from tierwise.devices.protocol import Operation
+from tierwise.devices.rate_limit import RateLimit
 from tierwise.devices.volume import CloudSpec
 
 
@@ -19,9 +19,9 @@ class Cloud(KnownCompletions):
         self.capacity_bytes = int(spec.capacity.base)
         self._read_s, self._write_s = spec.read_latency.base, spec.write_latency.base
         self._io_bytes = spec.io_size.base
-        self._iops, self._rate = Gate(spec.iops), Gate(spec.rate)
+        self._iops, self._rate = RateLimit(spec.iops), RateLimit(spec.rate)
         burst = spec.burst
-        self._credits = Gate(spec.sustained_rate, saved=burst.credits.base) if burst else None
+        self._credits = RateLimit(spec.sustained_rate, saved=burst.credits.base) if burst else None
         self.reset()
 
     def reset(self) -> None:

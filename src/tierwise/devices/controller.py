@@ -3,8 +3,8 @@
 import math
 from collections import deque
 
-from tierwise.devices.gate import Gate
 from tierwise.devices.protocol import DeviceModel, Operation
+from tierwise.devices.rate_limit import RateLimit
 
 Request = tuple[float, int, Operation, int, int]
 
@@ -15,8 +15,8 @@ class Controller:
     def __init__(self, below: DeviceModel, *, max_iops: float | None, max_rate: float | None):
         self._below = below
         self.capacity_bytes = below.capacity_bytes
-        self._iops = Gate(max_iops) if max_iops else None
-        self._rate = Gate(max_rate) if max_rate else None
+        self._iops = RateLimit(max_iops) if max_iops else None
+        self._rate = RateLimit(max_rate) if max_rate else None
         self.reset()
 
     def reset(self) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, Field, field_validator
 
-from tierwise.core.days import first_day, is_stale
+from tierwise.core.dates import first_day, is_stale
 from tierwise.core.toml import Strict
 
 ASSUMED = "assumed"

@@ -4,9 +4,9 @@ import math
 from heapq import heapreplace
 
 from tierwise.core.units import KIB
-from tierwise.devices.gate import Gate
 from tierwise.devices.known_completions import KnownCompletions
 from tierwise.devices.protocol import Operation
+from tierwise.devices.rate_limit import RateLimit
 from tierwise.devices.spec import SsdSpec
 
 _RATED_BYTES = 4 * KIB
@@ -27,7 +27,7 @@ class Ssd(KnownCompletions):
         self._ordered_s = spec.ordered_read_latency.base if spec.ordered_read_latency else self._read_s
         self._read_rate, self._write_rate = spec.read_rate.base, spec.write_rate.base
         self._channels = int(spec.channels.base)
-        self._reads = Gate(spec.max_read_iops.base) if spec.max_read_iops else None
+        self._reads = RateLimit(spec.max_read_iops.base) if spec.max_read_iops else None
         random_s = 1 / spec.random_write_iops.base if spec.random_write_iops else 0.0
         self._random_s = max(0.0, random_s - _RATED_BYTES / self._write_rate)
         self.reset()

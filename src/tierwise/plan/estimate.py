@@ -5,16 +5,16 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from tierwise.bench.inputs import Inputs
-from tierwise.bench.live import is_counted, turns_of
+from tierwise.bench.live import is_virtual, turns_of
 from tierwise.bench.loop import gather_inputs
-from tierwise.bench.rooms import load_study, pairs_of
 from tierwise.bench.runs import Outlook, look_ahead
 from tierwise.bench.simulation import LIVE, SimulatedStudy
+from tierwise.bench.study_registry import load_study, pairs_of
 from tierwise.core import studies
 from tierwise.core.pace import Pace, calibrate
 from tierwise.core.pairs import Pair
-from tierwise.core.tables import table
-from tierwise.core.words import Substrate
+from tierwise.core.text_table import table
+from tierwise.core.vocabulary import Evidence
 from tierwise.plan.recorded import RunTime, load_recorded
 
 
@@ -27,9 +27,9 @@ class Line:
 
     study: str
     pair: str
-    substrate: str
+    evidence: str
     cells: int
-    blocks: int
+    replicates: int
     trials: int
     minutes: float | None
     disk_gb: float | None
@@ -96,22 +96,22 @@ def beside_runs(plan: Plan, outlook: Outlook) -> Plan:
 
 
 def _line(name: str, pair: Pair, inputs: Inputs, run: RunTime | None, slowdown: float) -> Line:
-    study, blocks = load_study(name), inputs.profile.blocks_of(name)
+    study, replicates = load_study(name), inputs.profile.replicates_of(name)
     if isinstance(study, SimulatedStudy):
         keys = {trial.key for trial in study.trials(inputs.profile, pair)}
-        executions = len(keys) * blocks
+        executions = len(keys) * replicates
         models_alone = all(trial.preparation != LIVE for trial in study.trials(inputs.profile, pair))
     else:
-        turns = turns_of(study, pair, inputs, blocks)
-        keys = {turn.trial.key for turn in turns if not turn.trial.waited or not is_counted([turn.trial], pair, inputs)}
+        turns = turns_of(study, pair, inputs, replicates)
+        keys = {turn.trial.key for turn in turns if not turn.trial.real_time or not is_virtual([turn.trial], pair, inputs)}
         executions, models_alone = len(turns), False
     known = run.studies.get(name) if run else None
     return Line(
         study=name,
         pair=pair.name,
-        substrate=str(Substrate.SIMULATED if models_alone else pair.substrate),
+        evidence=str(Evidence.SIMULATED if models_alone else pair.evidence),
         cells=len(keys),
-        blocks=blocks,
+        replicates=replicates,
         trials=executions,
         minutes=executions * known.seconds / known.trials * slowdown / 60 if known else None,
         disk_gb=known.disk_gb if known else None,
@@ -120,7 +120,7 @@ def _line(name: str, pair: Pair, inputs: Inputs, run: RunTime | None, slowdown: 
 
 def as_json(plan: Plan) -> dict[str, Any]:
     """Return everything that a plan says, for programs."""
-    return {**asdict(plan), "minutes": plan.minutes, "disk_gb": plan.disk_gb, "stamp": str(Substrate.SIMULATED)}
+    return {**asdict(plan), "minutes": plan.minutes, "disk_gb": plan.disk_gb, "stamp": str(Evidence.SIMULATED)}
 
 
 def sentence(plan: Plan) -> str:
@@ -133,7 +133,7 @@ def sentence(plan: Plan) -> str:
     )
 
 
-HEADER = ("study", "pair", "substrate", "cells", "blocks", "trials", "minutes", "disk GB")
+HEADER = ("study", "pair", "evidence", "cells", "replicates", "trials", "minutes", "disk GB")
 
 
 def as_text(plan: Plan) -> str:
@@ -160,4 +160,4 @@ def _beside(lines: Sequence[Line]) -> list[str]:
 def _cells(line: Line) -> tuple[str, ...]:
     minutes = "there" if line.rows_of else "no record" if line.minutes is None else f"{line.minutes:.1f}"
     disk = "" if line.disk_gb is None else f"{line.disk_gb:.2g}"
-    return (line.study, line.pair, line.substrate, str(line.cells), str(line.blocks), str(line.trials), minutes, disk)
+    return (line.study, line.pair, line.evidence, str(line.cells), str(line.replicates), str(line.trials), minutes, disk)

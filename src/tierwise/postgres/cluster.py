@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 import psutil
 import psycopg
 
-from tierwise.core.closed import closed_folder, write_new
+from tierwise.core.private_folders import closed_folder, write_new
 from tierwise.postgres.binaries import Binaries
 from tierwise.postgres.processes import (
     PID_FILE,

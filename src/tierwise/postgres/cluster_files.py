@@ -9,8 +9,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
 
-from tierwise.core.closed import closed_folder
 from tierwise.core.errors import InputError
+from tierwise.core.private_folders import closed_folder
 from tierwise.core.units import MIB
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.processes import ServerError
@@ -41,7 +41,7 @@ def place_wal(cluster: Cluster, directory: Path) -> None:
         shutil.rmtree(before)
 
 
-def make_anew(cluster: Cluster, first: Cluster) -> None:
+def copy_fresh_cluster(cluster: Cluster, first: Cluster) -> None:
     """Make `cluster` as initdb leaves one, by copying `first`, since initdb takes seconds; `first` is made where it does not exist yet."""
     if not first.exists:
         first.create()

@@ -14,7 +14,7 @@ from typing import Final, Self
 import polars as pl
 
 from tierwise.core.files import scratch_folder
-from tierwise.core.words import Layout
+from tierwise.core.vocabulary import Layout
 from tierwise.postgres.cluster import DATABASE, PORT, SUPERUSER, Cluster
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.workspace import CommandError

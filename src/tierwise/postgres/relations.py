@@ -7,9 +7,9 @@ from typing import Final
 
 from psycopg import sql
 
-from tierwise.core.closed import closed_folder
 from tierwise.core.errors import InputError
-from tierwise.core.words import RelationClass
+from tierwise.core.private_folders import closed_folder
+from tierwise.core.vocabulary import RelationClass
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.workspace import server_account
 

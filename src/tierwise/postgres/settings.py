@@ -8,7 +8,7 @@ import psycopg
 
 from tierwise.core.errors import InputError
 from tierwise.core.units import GIB, KIB, MIB
-from tierwise.core.words import IoArm
+from tierwise.core.vocabulary import IoMode
 from tierwise.postgres.binaries import Binaries
 
 Connection = psycopg.Connection[tuple[Any, ...]]
@@ -44,7 +44,7 @@ smaller or fewer.
 """
 
 
-def measuring_settings(binaries: Binaries, *, arm: IoArm, shared_buffers_bytes: int) -> dict[str, str]:
+def measuring_settings(binaries: Binaries, *, io_mode: IoMode, shared_buffers_bytes: int) -> dict[str, str]:
     """Return the settings that are fixed for every trial.
 
     `io_method=sync` and `effective_io_concurrency=0`: one query is one stream of reads in the order of the plan, without advice or
@@ -54,31 +54,31 @@ def measuring_settings(binaries: Binaries, *, arm: IoArm, shared_buffers_bytes: 
         InputError: this version lacks `debug_io_direct` or `io_method`.
     """
     lacks = {
-        "asynchronous I/O (io_method) needs 18 or later": arm is IoArm.ASYNCHRONOUS and not binaries.supports_io_method,
-        "direct I/O (debug_io_direct) needs 16 or later": not arm.cached and not binaries.supports_direct_io,
+        "asynchronous I/O (io_method) needs 18 or later": io_mode is IoMode.ASYNCHRONOUS and not binaries.supports_io_method,
+        "direct I/O (debug_io_direct) needs 16 or later": not io_mode.cached and not binaries.supports_direct_io,
     }
     if rule := next((rule for rule, lacking in lacks.items() if lacking), None):
         remedy = "leave it out of the profile, or name another server: PG_BIN=..."
-        raise InputError(f"PostgreSQL {binaries.version_text}", field="arm", value=str(arm), rule=rule, remedy=remedy)
+        raise InputError(f"PostgreSQL {binaries.version_text}", field="io_mode", value=str(io_mode), rule=rule, remedy=remedy)
     settings = {
         **_ALONE,
         "max_connections": str(SESSIONS),
         "max_worker_processes": "0",
         "shared_buffers": f"{max(128, shared_buffers_bytes // KIB)}kB",  # the server's own minimum is 128 KiB
         "jit": "off",
-        "effective_io_concurrency": str(IN_FLIGHT if arm is IoArm.ASYNCHRONOUS else 0),
+        "effective_io_concurrency": str(IN_FLIGHT if io_mode is IoMode.ASYNCHRONOUS else 0),
         "maintenance_io_concurrency": "0",
         "synchronize_seqscans": "off",
         "track_io_timing": "on",
     }
     if binaries.supports_io_method:
         settings |= {"autovacuum_worker_slots": "1", "io_combine_limit": f"{REQUEST_BYTES // KIB}kB"}
-    if arm is IoArm.ASYNCHRONOUS:
+    if io_mode is IoMode.ASYNCHRONOUS:
         settings |= {"io_method": "worker", "io_workers": str(IN_FLIGHT)}
     elif binaries.supports_io_method:
         settings |= {"io_method": "sync", "io_workers": "1"}  # the workers' number says nothing under sync; fixed all the same
     if binaries.supports_direct_io:
-        settings["debug_io_direct"] = "" if arm.cached else "data"
+        settings["debug_io_direct"] = "" if io_mode.cached else "data"
     return settings
 
 

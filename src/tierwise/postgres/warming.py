@@ -7,10 +7,10 @@ from typing import Final
 from psycopg import sql
 
 from tierwise.core.errors import EvidenceError
+from tierwise.postgres.page_counts import PageCount, PageCounter
 from tierwise.postgres.plans import assert_plan, planned
 from tierwise.postgres.relations import find_relation
 from tierwise.postgres.settings import Connection, applied
-from tierwise.postgres.statistics import PageCount, PageCounter
 
 ONLY_TID_SCANS: Final = {"enable_tidscan": "on", "enable_seqscan": "off"}
 

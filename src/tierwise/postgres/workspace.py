@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from tierwise.core import paths
-from tierwise.core.closed import closed_folder
 from tierwise.core.errors import InputError, MissingError, TierwiseError
 from tierwise.core.files import write_whole
+from tierwise.core.private_folders import closed_folder
 
 MARKER: Final = ".tierwise-workspace"
 

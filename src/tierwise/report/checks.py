@@ -87,7 +87,7 @@ def check_chart(spec: dict[str, Any], caption: str, where: str) -> None:
             raise InputError(where, field="caption", value=found[0], rule=rule)
 
 
-BLOCK: Final = "block"
+REPLICATE: Final = "replicate"
 """Column of the rows that are single repeats."""
 SAME: Final = 1e-9
 """Relative difference up to which two numbers are one: threads add in any order."""
@@ -102,7 +102,7 @@ def check_numbers(rows: Mapping[str, pl.DataFrame]) -> int:
     Raises:
         InputError: names both figures, the coordinates and both values.
     """
-    repeats = {name: frame for name, frame in rows.items() if BLOCK in frame.columns}
+    repeats = {name: frame for name, frame in rows.items() if REPLICATE in frame.columns}
     return sum(_agreeing(one, repeats[one], other, repeats[other]) for one, other in combinations(repeats, 2))
 
 

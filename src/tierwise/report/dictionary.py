@@ -19,7 +19,7 @@ from tierwise.report.site import ROWS
 from tierwise.timings.parts import TIMINGS
 
 COLUMNS: Final = "columns.toml"
-OF_A_ROOM: Final = f"reading/{COLUMNS}"
+OF_A_STUDY: Final = f"reading/{COLUMNS}"
 FIGURES: Final = "figures"
 """The table of the rows behind figures."""
 UNITS: Final = {"per_s": "1/s", "_per_gb": "USD/GB", "_ms": "ms", "_us": "µs", "_s": "s", "_bytes": "B", "_gib": "GiB", "_pages": "pages"}
@@ -28,17 +28,17 @@ MOST: Final = 8
 """Values of a coordinate that the dictionary lists."""
 HEAD: Final = """# Data dictionary
 
-Every column of the Parquet files in `run/`, and of the rows behind each figure in `rows/`. The substrate is how a number came to be:
-measured on a real device, emulated, simulated, or published, or what `substrate` in its row says; a name or a number of order has none.
+Every column of the Parquet files in `run/`, and of the rows behind each figure in `rows/`. The evidence is how a number came to be:
+measured on a real device, emulated, simulated, or published, or what `evidence` in its row says; a name or a number of order has none.
 """
 
 
 class Column(Strict):
-    """One column: what it means, its unit where the name does not end in it, and its substrate where it is not simply the row's."""
+    """One column: what it means, its unit where the name does not end in it, and its evidence where it is not simply the row's."""
 
     meaning: str
     unit: str = ""
-    substrate: str = ""
+    evidence: str = ""
 
     def unit_of(self, name: str) -> str:
         """Return the unit that is said, or that the end of its `name` tells; empty where it has none."""
@@ -58,9 +58,9 @@ def tables() -> dict[str, Table]:
     told = tomllib.loads((files("tierwise.report") / COLUMNS).read_text(encoding="utf-8"))
     known = {name: validate(table, Table, where=f"{COLUMNS}: {name}") for name, table in told["tables"].items()}
     added = {
-        name: validate(column, Column, where=f"{studies.path(study, OF_A_ROOM)}: {name}")
-        for study in studies.having(OF_A_ROOM)
-        for name, column in tomllib.loads(studies.text(study, OF_A_ROOM)).items()
+        name: validate(column, Column, where=f"{studies.path(study, OF_A_STUDY)}: {name}")
+        for study in studies.having(OF_A_STUDY)
+        for name, column in tomllib.loads(studies.text(study, OF_A_STUDY)).items()
     }
     return {**known, FIGURES: known[FIGURES].model_copy(update={"columns": {**known[FIGURES].columns, **added}})}
 
@@ -120,15 +120,15 @@ def _type(kind: Any) -> str:
 
 def _of(known: Mapping[str, Column], name: str, where: str) -> Column:
     if name not in known:
-        remedy = f"give it one in src/tierwise/report/{COLUMNS}, or for a study's figure in its {OF_A_ROOM}"
+        remedy = f"give it one in src/tierwise/report/{COLUMNS}, or for a study's figure in its {OF_A_STUDY}"
         raise InputError(where, field="column", value=name, rule="has no meaning in the data dictionary", remedy=remedy)
     return known[name]
 
 
 def _section(table: Table, name: str, schema: Mapping[str, str]) -> str:
     told = ((column, kind, _of(table.columns, column, name)) for column, kind in schema.items())
-    lines = [f"| `{column}` | {kind} | {one.unit_of(column)} | {one.meaning} | {one.substrate} |" for column, kind, one in told]
-    head = "| column | type | unit | meaning | substrate |\n|---|---|---|---|---|"
+    lines = [f"| `{column}` | {kind} | {one.unit_of(column)} | {one.meaning} | {one.evidence} |" for column, kind, one in told]
+    head = "| column | type | unit | meaning | evidence |\n|---|---|---|---|---|"
     return "\n".join([f"\n## `{table.file}`\n\nA row is {table.rows}.\n", head, *lines])
 
 

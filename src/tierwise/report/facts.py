@@ -9,7 +9,7 @@ from typing import Any, Final
 from tierwise.analysis.judging import ClaimVerdict
 from tierwise.core import paths
 from tierwise.core.files import write_whole
-from tierwise.core.texts import read_json
+from tierwise.core.text_files import read_json
 from tierwise.core.toml import Strict, validate
 from tierwise.report import notebooks
 from tierwise.report.display import MARKUP, ROWS_MIME, VEGA_MIME

@@ -14,7 +14,7 @@ def answer(run: Run, claim_id: str) -> Sentence:
     mapped = claim.open_map
     if mapped is None:
         return Sentence(f"This run has no map of what the text of {claim_id} leaves open.")
-    text = mapped.told.replace(str(mapped.substrate), f"**{mapped.substrate}**")
+    text = mapped.told.replace(str(mapped.evidence), f"**{mapped.evidence}**")
     return Sentence(f"Of the map of {claim_id}, {text}; one setting alone says {marked(mapped.at_one)}, the whole {marked(claim.verdict)}.")
 
 
@@ -32,7 +32,7 @@ def table(run: Run, claim_id: str, what: str, source: str) -> Table | Sentence:
         [*(axis.capitalize() for axis in beside), *(f"{last.capitalize()}: {column}" for column in columns)],
         [[*row, *(_cell(at.get((*row, column))) for column in columns)] for row in rows],
         f"{what}, over what the text of {claim_id} leaves open (95 % interval; in bold what lies wholly within {bounds(claim)}, with a "
-        f"question mark what holds a bound): {_counted(mapped)}. {run.stamp}, pair `{claim.pair}`, **{mapped.substrate}**, "
+        f"question mark what holds a bound): {_counted(mapped)}. {run.stamp}, pair `{claim.pair}`, **{mapped.evidence}**, "
         f"n = {count(len(mapped.points))} settings of {_repeats(mapped)} repeats each; {source}.",
         align="l" * len(beside) + "r" * len(columns),
     )

@@ -22,8 +22,8 @@ from tierwise.core.files import write_whole
 from tierwise.report.checks import check_chart, check_numbers, check_text
 from tierwise.report.cite import Stamp
 from tierwise.report.display import ROWS_MIME, VEGA_MIME
+from tierwise.report.exhibit_origin import LEFT_OUT, Made, made
 from tierwise.report.formats import listed
-from tierwise.report.made import LEFT_OUT, Made, made
 from tierwise.report.menu import menu, write_scripts
 from tierwise.report.queries import QUERIES_MIME
 from tierwise.report.site import FIGURES, ROWS

@@ -3,7 +3,7 @@
 from datetime import date
 from functools import cache
 
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.costs.answer import Answer, answer
 from tierwise.costs.book import Book, load_book
 from tierwise.costs.iops import RATED, simulated_iops
@@ -22,8 +22,8 @@ def answer_of(run: Run) -> Answer:
     return _answer(run.manifest.started_at.date(), tuple(sorted(run.prices.items())))
 
 
-def run_note(run: Run, substrate: Substrate, n: int, what: str) -> str:
-    return f"{run.stamp}, **{substrate}**, n = {count(n)} {what}."
+def run_note(run: Run, evidence: Evidence, n: int, what: str) -> str:
+    return f"{run.stamp}, **{evidence}**, n = {count(n)} {what}."
 
 
 def devices_note() -> str:
@@ -46,7 +46,7 @@ def tier_costs(run: Run, pair: str) -> Table:
         ["Tier", "Device", "Price of", "A year", "per GB", "per IOPS", "IOPS"],
         rows,
         f"What the tiers of the pair `{pair}` cost in {book.currency}: a year with power, and over five years per GB and per IOPS "
-        f"({RATED}, simulated). {run_note(run, Substrate.SIMULATED, len(rows), 'tiers')} {devices_note()}",
+        f"({RATED}, simulated). {run_note(run, Evidence.SIMULATED, len(rows), 'tiers')} {devices_note()}",
         align="lllrrrr",
     )
 

@@ -13,7 +13,7 @@ from typing import IO, Final
 
 from tierwise.core.errors import MissingError, TierwiseError
 from tierwise.core.progress import INTERVAL_S, Progress
-from tierwise.report.plain import pandoc
+from tierwise.report.pandoc_engine import pandoc
 from tierwise.report.project import Book
 from tierwise.report.site import ANNEX, PAPER, QUARTO, quarto_program
 

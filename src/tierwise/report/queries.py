@@ -1,6 +1,6 @@
 """The queries that a cell of a notebook asks, and each as it runs by itself: in DuckDB, from the files of a published folder.
 
-A cell ends with an output that holds what it asked, folded up; figures and tables are made of these (`report.made`).
+A cell ends with an output that holds what it asked, folded up; figures and tables are made of these (`report.exhibit_origin`).
 """
 
 import re
@@ -112,8 +112,8 @@ def script(asked: Sequence[Query]) -> str:
     """
     (run_id,) = {query.run_id for query in asked}
     queries = "\n".join(query.sql for query in asked)
-    rooms = list(_rooms(queries))
-    whole = "\n".join([*rooms, queries])
+    views = list(_packages(queries))
+    whole = "\n".join([*views, queries])
     run = literal(run_id)
     base = {
         "raw_timings": PARQUET.format(run=run, files="'run/timings.parquet'"),
@@ -127,13 +127,13 @@ def script(asked: Sequence[Query]) -> str:
         *needed,
         f"{MACRO};",
         timings,
-        *rooms,
+        *views,
         *(f"-- The rows.\n{query.sql.rstrip(';')};" for query in asked),
     ]
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
-def _rooms(query: str) -> Iterator[str]:
+def _packages(query: str) -> Iterator[str]:
     for file in (ROWS, HEAT):
         for study in studies.having(file):
             text = studies.text(study, file)

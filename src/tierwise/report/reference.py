@@ -83,7 +83,7 @@ class Beside:
         lines += [self.caution, "cells: median here / median of the reference = ratio"]
         for row in self.cells.rows(named=True):
             here, there = valued(row["median"], row["unit"]), valued(row["median_reference"], row["unit"])
-            lines.append(f"  {row['pair']}, {row['arm']}, {row['cell']}: {here} / {there} = {number(row['ratio'])} ({row['substrate']})")
+            lines.append(f"  {row['pair']}, {row['io_mode']}, {row['cell']}: {here} / {there} = {number(row['ratio'])} ({row['evidence']})")
         lines.append("claims with other verdicts:" if self.differing else "Each claim has the verdict that it has in the reference.")
         for one in self.differing:
             lines += [f"  {one.ours.id}", f"    run:       {one.ours.verdict_text}, {stamped(one.ours)}"]
@@ -182,7 +182,7 @@ def valued(value: float, unit: str) -> str:
 
 
 def stamped(claim: ClaimVerdict) -> str:
-    return found(claim) if claim.estimate is None else f"{found(claim)}, {claim.substrate}"
+    return found(claim) if claim.estimate is None else f"{found(claim)}, {claim.evidence}"
 
 
 def _as_json(claim: ClaimVerdict) -> dict[str, str]:

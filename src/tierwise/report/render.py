@@ -9,7 +9,7 @@ from tierwise.report import notebooks, quarto, site, versions
 from tierwise.report.changes import as_chapter, compare
 from tierwise.report.cite import stamp_of
 from tierwise.report.facts import Facts, gather
-from tierwise.report.plain import PlainEngine
+from tierwise.report.pandoc_engine import PlainEngine
 from tierwise.report.project import Book, Engine, assemble, assemble_paper
 from tierwise.report.run import Run, open_run
 

@@ -9,8 +9,8 @@ import duckdb
 import polars as pl
 
 from tierwise.advisor.other_devices import retime
+from tierwise.analysis.claim_rows import pair_evidence
 from tierwise.analysis.claims import load_claims
-from tierwise.analysis.evidence import pair_substrate
 from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.runs import find_run, newest_run
 from tierwise.analysis.views import open_views
@@ -18,10 +18,10 @@ from tierwise.core import paths
 from tierwise.core.data_sets import published_rows
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.toml import validate
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.report import queries
 from tierwise.report.formats import count, listed, percent
-from tierwise.report.judged import judged
+from tierwise.report.verdict_cache import judged
 from tierwise.timings.manifest import Manifest, StudyRecord, load_manifest
 
 
@@ -86,9 +86,9 @@ class Run:
     def _note(self, sql: str, parameters: Sequence[Any]) -> None:
         queries.note(self.folder, sql, parameters)
 
-    def substrate(self, pair: str) -> Substrate | None:
-        """Return the one substrate of all rows on `pair`, else mixed; `None` where there is no row."""
-        return pair_substrate(self.store, pair)
+    def evidence(self, pair: str) -> Evidence | None:
+        """Return the one evidence of all rows on `pair`, else mixed; `None` where there is no row."""
+        return pair_evidence(self.store, pair)
 
     def verdict(self, claim: str) -> ClaimVerdict | None:
         """Return the verdict on `claim`, if the statement is among those of ``claims.toml``."""
@@ -104,15 +104,15 @@ class Run:
         return f"{self._counted(pair, n, what)}; from the run's manifest."
 
     def _counted(self, pair: str, n: int, what: str) -> str:
-        substrate = f"**{found}**" if (found := self.substrate(pair)) else "nothing measured"
+        evidence = f"**{found}**" if (found := self.evidence(pair)) else "nothing measured"
         others = listed(f"`{device}` as {tier}" for tier, device in self.devices.get(pair, {}).items())
-        return f"{self.stamp}, pair `{pair}`{f' with {others}' if others else ''}, {substrate}, n = {count(n)} {what}"
+        return f"{self.stamp}, pair `{pair}`{f' with {others}' if others else ''}, {evidence}, n = {count(n)} {what}"
 
     def facts(self) -> dict[str, str]:
         of: dict[str, list[str]] = {}
         for pair in self.manifest.pairs:
-            of.setdefault(str(self.substrate(pair) or ""), []).append(pair)
-        substrates = (f"{word} ({'pair' if len(pairs) == 1 else 'pairs'} {listed(pairs)})" for word, pairs in of.items() if word)
+            of.setdefault(str(self.evidence(pair) or ""), []).append(pair)
+        evidence_kinds = (f"{word} ({'pair' if len(pairs) == 1 else 'pairs'} {listed(pairs)})" for word, pairs in of.items() if word)
         drawn: dict[tuple[str, str], list[int]] = {}
         for record in self.manifest.datasets:
             drawn.setdefault((record.name, self.manifest.source_of(record)), []).append(record.rows)
@@ -129,7 +129,7 @@ class Run:
         return {
             **whose,
             "raw": f"{raw}beside this page.",
-            "substrate": "; ".join(substrates) or "nothing measured",
+            "evidence": "; ".join(evidence_kinds) or "nothing measured",
             "data": "; ".join(datasets) or "none",
         }
 

@@ -6,18 +6,18 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any, Final
 
+from tierwise.analysis.claim_rows import PUBLISHED
 from tierwise.analysis.claims import Nearest
-from tierwise.analysis.evidence import PUBLISHED
 from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.rules import CaseVerdict, Verdict
 from tierwise.analysis.today import CaseToday
 from tierwise.analysis.verdicts import UNBOUNDED
 from tierwise.core import studies
-from tierwise.core.words import IoArm
+from tierwise.core.vocabulary import IoMode
 from tierwise.report.formats import DASH, NBSP, count, escaped, interval, number, percent, tied
 
 CACHES: Final = {"cold": "Cold cache", "cross": "Cross (another state queried before)", "hot": "Hot cache"}
-ARMS: Final = {"direct": "direct I/O", "buffered": "buffered I/O", "asynchronous": "asynchronous I/O"}
+IO_MODES: Final = {"direct": "direct I/O", "buffered": "buffered I/O", "asynchronous": "asynchronous I/O"}
 
 WORDS: Final = "reading/words.toml"
 """File of a study: its names for cases and for variants of its protocol."""
@@ -39,27 +39,27 @@ NOTHING: Final = "not measured"
 """What is said of a topic that this run has no rows of."""
 
 
-def arm_label(variant: str, io_mode: IoArm | None = None) -> str:
+def variant_label(variant: str, io_mode: IoMode | None = None) -> str:
     name = VARIANTS.get(variant, (variant, ""))[0]
-    return name if io_mode in {None, IoArm.DIRECT} else f"{name}, {io_mode}"
+    return name if io_mode in {None, IoMode.DIRECT} else f"{name}, {io_mode}"
 
 
 def way_of(one: ClaimVerdict | Nearest) -> str:
     """Return the I/O mode of the published protocol in words (``buffered I/O``), and any other variant by its label."""
-    return ARMS[one.io_mode or IoArm.DIRECT] if one.variant == PUBLISHED else arm_label(one.variant, one.io_mode)
+    return IO_MODES[one.io_mode or IoMode.DIRECT] if one.variant == PUBLISHED else variant_label(one.variant, one.io_mode)
 
 
 def cell_words(cell: str) -> str:
-    """Return ``{"arm": "direct", "index": "ssd", "table": "hdd"}`` -> ``index ssd, table hdd``: what tells cells of a study apart."""
+    """Return ``{"io_mode": "direct", "index": "ssd", "table": "hdd"}`` -> ``index ssd, table hdd``: what tells cells of a study apart."""
     return ", ".join(
-        f"{name.replace('_', ' ')} {value}" for name, value in sorted(json.loads(cell).items()) if name not in {"arm", "clock"}
+        f"{name.replace('_', ' ')} {value}" for name, value in sorted(json.loads(cell).items()) if name not in {"io_mode", "clock"}
     )
 
 
 def query_words(cell: str) -> str:
     """Return `cell_words` of a query with its way of I/O, where it has one: two queries may differ in nothing else."""
-    arm = json.loads(cell).get("arm")
-    return ", ".join([cell_words(cell), *([ARMS.get(arm, arm)] if arm else [])])
+    io_mode = json.loads(cell).get("io_mode")
+    return ", ".join([cell_words(cell), *([IO_MODES.get(io_mode, io_mode)] if io_mode else [])])
 
 
 def case_name(case: str) -> str:
@@ -89,7 +89,7 @@ def estimated(what: ClaimVerdict | CaseVerdict | CaseToday) -> str:
             return f"none (all {count(what.flagged)} repeats rejected)"
         return f"none (clean repeats {count(what.pairs)}, rejected {count(what.flagged)})" if what.flagged or what.pairs else DASH
     if what.low is None or what.high is None:
-        return {0.0: "no", 1.0: "yes"}.get(what.estimate, f"in {percent(what.estimate)} of the blocks")
+        return {0.0: "no", 1.0: "yes"}.get(what.estimate, f"in {percent(what.estimate)} of the replicates")
     return f"{number(what.estimate)} ({interval(what.low, what.high)})"
 
 
@@ -115,9 +115,9 @@ def _repeated(pairs: int) -> str:
 
 
 def stamped(claim: ClaimVerdict) -> str:
-    """Return what was found, and its substrate; a dash where nothing was."""
+    """Return what was found, and its evidence; a dash where nothing was."""
     told = found(claim)
-    return told if told == DASH or claim.substrate is None else f"{told}, **{claim.substrate}**"
+    return told if told == DASH or claim.evidence is None else f"{told}, **{claim.evidence}**"
 
 
 def bounds(claim: ClaimVerdict) -> str:

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from tierwise.core.answers import Format, FormatOption, answered
 from tierwise.core.errors import InputError
-from tierwise.scans.words import Buffers, IoMethod, ScanMethod
+from tierwise.core.output_format import Format, FormatOption, answered
+from tierwise.scans.options import Buffers, IoMethod, ScanMethod
 
 
 def predict_scan(  # noqa: PLR0917  each is an option with a name

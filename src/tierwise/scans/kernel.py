@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from tierwise.scans.clock import Clock, Event, Process
+from tierwise.scans.event_loop import Clock, Event, Process
 from tierwise.scans.read_ahead import CachedFile, OpenFile, Run
 
 

@@ -9,13 +9,13 @@ import numpy as np
 
 from tierwise.core.units import MIB, PAGE_BYTES
 from tierwise.devices.protocol import DeviceModel
-from tierwise.scans.clock import Clock, Event, Process
+from tierwise.scans.event_loop import Clock, Event, Process
 from tierwise.scans.kernel import KernelCosts, Relation
+from tierwise.scans.options import IoMethod, ScanMethod
 from tierwise.scans.processor import Processor
 from tierwise.scans.read_ahead import CachedFile, Run
 from tierwise.scans.rows import Floats, Ints, Table, touched_pages
 from tierwise.scans.stream import Reads, Stream
-from tierwise.scans.words import IoMethod, ScanMethod
 
 LEAF_ROWS: Final = 367
 """Rows that a page of a new B-tree points to: 20 bytes each for a key of at most 8, in 90 % of 8,152 bytes."""
@@ -101,9 +101,9 @@ class ColdScan:
         return self._clock.run(done)
 
     @property
-    def waited_s(self) -> float:
+    def device_wait_s(self) -> float:
         """Return the seconds of the scan in which nobody computes, because everybody waits for the device."""
-        return self._clock.waited_s
+        return self._clock.device_wait_s
 
     def _to_the_end(self, process: Process, done: Event) -> Process:
         yield from process

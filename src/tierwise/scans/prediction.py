@@ -13,12 +13,12 @@ from tierwise.core.toml import Strict
 from tierwise.core.units import MIB, PAGE_BYTES
 from tierwise.devices.model import build
 from tierwise.devices.parameter import sourced
-from tierwise.devices.slowed import Slowed
+from tierwise.devices.slowed_device import SlowedDevice
 from tierwise.devices.spec import DeviceSpec, load_device
 from tierwise.scans.methods import ColdScan, Server, warm_s
+from tierwise.scans.options import Buffers, IoMethod, ScanMethod
 from tierwise.scans.processor import Processor, load_processor
 from tierwise.scans.rows import Table, jitter, lossy_share, pages_in_order, rank_correlation, touched_pages
-from tierwise.scans.words import Buffers, IoMethod, ScanMethod
 
 SIMULATED_PAGES: Final = 4_000
 """The most pages that are simulated; of a scan that touches more, the table is made smaller in proportion, with the distances on the device
@@ -104,10 +104,10 @@ def predict(scan: Scan, processor: Processor | None = None) -> Prediction:
         pages = drawn(seed)
         if scan.cache is Buffers.WARM:
             return started_s / speed + warm_s(part, scan.method, able, pages) * warm_scale, 0.0
-        device = Slowed(build(spec, seed=seed, stretch=_stretch(whole, part)))
+        device = SlowedDevice(build(spec, seed=seed, stretch=_stretch(whole, part)))
         device.slow(0.0, pace * scan.slowdown)
         cold = ColdScan(part, device, able)
-        return started_s / speed + cold.run_s(scan.method, pages) * cold_scale, cold.waited_s * cold_scale
+        return started_s / speed + cold.run_s(scan.method, pages) * cold_scale, cold.device_wait_s * cold_scale
 
     times_s, waits_s = zip(*(takes_s(seed, 1.0, 1.0) for seed in SEEDS), strict=True)
     low_s, high_s = (takes_s(SEEDS[0], pace, speed)[0] for pace, speed in zip(PACES, SPEEDS, strict=True))

@@ -7,7 +7,7 @@ from pydantic import Field
 from tierwise.core import paths
 from tierwise.core.toml import Strict, read_toml
 from tierwise.devices.parameter import Parameter, Sourced, Time
-from tierwise.scans.words import ScanMethod
+from tierwise.scans.options import ScanMethod
 
 FILE: Final = "postgres-18-scans"
 

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from tierwise.scans.clock import Clock, Event, Process
+from tierwise.scans.event_loop import Clock, Event, Process
 from tierwise.scans.kernel import Relation
+from tierwise.scans.options import IoMethod
 from tierwise.scans.read_ahead import NO_PAGE, OpenFile, Run
-from tierwise.scans.words import IoMethod
 
 COMBINED: Final = 16
 """Pages of one read at most: io_combine_limit."""

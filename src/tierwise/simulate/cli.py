@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tierwise.core.answers import Format, FormatOption, answered
+from tierwise.core.output_format import Format, FormatOption, answered
 
 validating = typer.Typer(no_args_is_help=True, help="Hold a model against measurements.")
 simulating = typer.Typer(no_args_is_help=True, help="Run a model alone.")

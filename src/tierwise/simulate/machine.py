@@ -25,7 +25,7 @@ class _StandIn(Strict):
     processors: str
 
 
-def stand_in() -> Machine:
+def zipf_machine() -> Machine:
     """Read the machine whose processors the published benchmark is simulated with where no pair is named (``data/machines/zipf.toml``)."""
     return load_machine(read_toml(input_file("machines", "zipf"), _StandIn).processors)
 

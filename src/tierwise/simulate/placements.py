@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from tierwise.core.units import PAGE_BYTES
-from tierwise.core.words import Layout
+from tierwise.core.vocabulary import Layout
 from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.simulate.heap import interleaved
 from tierwise.simulate.replay import EXTENT_BYTES, Access

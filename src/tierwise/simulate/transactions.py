@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from tierwise.core.errors import InputError
 from tierwise.core.units import PAGE_BYTES
-from tierwise.core.words import Layout
+from tierwise.core.vocabulary import Layout
 from tierwise.devices.protocol import DeviceModel, Operation
-from tierwise.simulate.clock import shared_buffers
 from tierwise.simulate.heap import Touched, aged_pages, touch
 from tierwise.simulate.replay import Access, Trace, lay_out, replay
+from tierwise.simulate.shared_buffers import shared_buffers
 
 TABLE: Final = "table"
 INDEX: Final = "index"

@@ -31,7 +31,7 @@ from tierwise.core.units import GIB, KIB
 from tierwise.devices.model import build
 from tierwise.devices.spec import ArraySpec, DeviceSpec, HddSpec, SsdSpec, load_device
 from tierwise.simulate.closed_loop import Costs, Rates, Series, run_threads
-from tierwise.simulate.machine import stand_in
+from tierwise.simulate.machine import zipf_machine
 from tierwise.simulate.page_cache import PageCache
 from tierwise.simulate.popularity import drawn_pages, merged_zipfian
 from tierwise.simulate.zipfian import zipfian_pages
@@ -50,7 +50,7 @@ QUICK_SCALE: Final = 64
 
 
 class ZipfResult(TypedDict):
-    substrate: str
+    evidence: str
     reads_per_s: float
     miss_ratio: float
     device_iops: float
@@ -138,13 +138,13 @@ def simulate_zipf(device: str, *, dataset_gib: float, cache_gib: float, threads:
     for option, value in (("--dataset-gib", dataset_gib), ("--cache-gib", cache_gib)):
         if not 0 < value <= MOST_GIB:
             raise InputError(option, value=value, rule=f"must be above zero, and at most {MOST_GIB}")
-    costs = stand_in().costs
+    costs = zipf_machine().costs
     benchmark = Benchmark(load_device(device), round(dataset_gib * GIB), round(cache_gib * GIB), costs, threads, scale)
     if scale < QUICK_SCALE:
         say(f"{len(SEEDS)} seeds of 1,200 seconds take minutes, of an array hours; --scale {QUICK_SCALE} is enough for a comparison")
     found = rates_of(benchmark)
     return {
-        "substrate": "simulated",
+        "evidence": "simulated",
         "reads_per_s": fmean(rates.reads_per_s for rates in found),
         "miss_ratio": fmean(rates.miss_ratio for rates in found),
         "device_iops": fmean(rates.device_iops for rates in found),

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
-from tierwise.core.words import ClockKind
+from tierwise.core.vocabulary import ClockKind
 from tierwise.tiers.sessions import Grouped, processor_clock
 
 HISTORY_S: Final = 2e-4
@@ -21,7 +21,7 @@ Drain = Callable[[], bool]
 """Takes the requests that have come unseen; True where there was none."""
 
 
-class Waited:
+class Real:
     """Real time, of CLOCK_MONOTONIC; the methods are those of every clock.
 
     `meet`: a request of the process `pid` has come. `blocked`: nobody is left who could run, so that the clock may jump. `parts`: `now_s`,
@@ -29,7 +29,7 @@ class Waited:
     truly; `used_s`, processor time of all that is counted.
     """
 
-    kind = ClockKind.WAITED
+    kind = ClockKind.REAL
 
     def now(self) -> float:
         return time.monotonic()
@@ -47,14 +47,14 @@ class Waited:
         return {"now_s": self.now()}
 
 
-class CountedOne:
+class VirtualOne:
     """The processor time of one process and the service times of its requests, one at a time, from `origin_s` on.
 
     A request that has not been answered blocks the process, so the clock may jump at once. Requests of any other process, and several
     at once, are `strangers`: this clock does not know what they cost. It needs no privilege.
     """
 
-    kind = ClockKind.COUNTED_ONE
+    kind = ClockKind.VIRTUAL_ONE
 
     def __init__(self, pid: int, origin_s: float):
         self._pid, self._origin_s = pid, origin_s
@@ -92,7 +92,7 @@ class CountedOne:
         }
 
 
-class Standing:
+class StoppedClock:
     """A clock that stands from now on for `HELD_MOST_S`, and then goes no quicker than real time; `gained_s`: how far it went since."""
 
     def __init__(self) -> None:
@@ -104,22 +104,22 @@ class Standing:
         return time.monotonic() - self._since_s - HELD_MOST_S - self.gained_s
 
 
-class CountedSeveral:
+class VirtualSeveral:
     """The processor time of a group of processes, as if it had `processors`, and jumps while all of them are blocked.
 
     While k of them could run, the clock gains their processor time over min(k, `processors`). Before it jumps, two looks must find all of
     them blocked, with no processor time between and no request unseen. One look is a race: the first may be woken by the last.
     """
 
-    kind = ClockKind.COUNTED_SEVERAL
+    kind = ClockKind.VIRTUAL_SEVERAL
 
     def __init__(self, sessions: Grouped, processors: int, origin_s: float):
         self._sessions, self._processors, self._now_s = sessions, processors, origin_s
         self._used_s = sessions.used_s()
         self._running = 1
         self._computed_s = self._jumped_s = 0.0
-        self._held: Standing | None = None
-        self._idle: Standing | None = None
+        self._held: StoppedClock | None = None
+        self._idle: StoppedClock | None = None
         self.history = array("d")  # CLOCK_MONOTONIC and this clock in turn, about five times a real millisecond
 
     def now(self) -> float:
@@ -141,7 +141,7 @@ class CountedSeveral:
 
     def hold(self, held: bool) -> None:
         """Do not jump, while somebody reads figures that belong to one moment, unless he takes more than `HELD_MOST_S` of real time."""
-        self._held, self._idle = Standing() if held else None, None
+        self._held, self._idle = StoppedClock() if held else None, None
 
     def glance(self) -> None:
         """Take note of how many run from now on: who was answered does, and nobody may ask for anything for a while."""
@@ -169,7 +169,7 @@ class CountedSeveral:
 
         Such a wait, as for a page that a kernel thread holds, ends in real time, and most often at once.
         """
-        self._idle = self._idle or Standing()
+        self._idle = self._idle or StoppedClock()
         behind_s = min(self._idle.behind_s(), to_s - self._now_s)
         if behind_s > 0:
             self._idle.gained_s += behind_s
@@ -194,4 +194,4 @@ class CountedSeveral:
         return shown
 
 
-AnyClock = Waited | CountedOne | CountedSeveral
+AnyClock = Real | VirtualOne | VirtualSeveral

@@ -17,7 +17,7 @@ from tierwise.core.errors import TierwiseError
 Command = Callable[..., Any]
 
 
-class Later:
+class DeferredAnswer:
     """The result of a command that is answered when its time has come: whoever holds it calls `answer`, once."""
 
     def __init__(self) -> None:
@@ -90,7 +90,7 @@ class ControlServer:
         except (ValueError, KeyError, TypeError, AttributeError, OSError, TierwiseError) as error:
             _reply(caller, {"error": str(error) if isinstance(error, TierwiseError) else f"{type(error).__name__}: {error}"})
             return
-        if isinstance(result, Later):
+        if isinstance(result, DeferredAnswer):
             result.answer = lambda found: _reply(caller, {"result": found})
         else:
             _reply(caller, {"result": result})

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tierwise
-from tierwise.core.closed import closed_folder
 from tierwise.core.errors import TierwiseError
-from tierwise.core.words import ClockKind
+from tierwise.core.private_folders import closed_folder
+from tierwise.core.vocabulary import ClockKind
 from tierwise.tiers.control import Control
-from tierwise.tiers.record import Record
+from tierwise.tiers.daemon_record import Record
 
 START_S: Final = 30.0
 LAST_WORDS_S: Final = 0.5
@@ -42,7 +42,7 @@ class Daemon:
 
     def __init__(self, folder: Path):
         self.folder = folder
-        self.clock = ClockKind.WAITED
+        self.clock = ClockKind.REAL
         self._mounted: set[str] = set()
         self._process: subprocess.Popen[bytes] | None = None
         self._control: Control | None = None
@@ -96,7 +96,7 @@ class Daemon:
             self._control.close()
         self._process = self._control = None
         self._mounted.clear()
-        self.clock = ClockKind.WAITED
+        self.clock = ClockKind.REAL
         return code
 
     def said(self) -> str:
@@ -106,19 +106,19 @@ class Daemon:
 
     def wait_in_real_time(self) -> None:
         """Have every request wait as long as its device would have taken."""
-        if self.clock is not ClockKind.WAITED:
+        if self.clock is not ClockKind.REAL:
             self.call("clock")
-        self.clock = ClockKind.WAITED
+        self.clock = ClockKind.REAL
 
     def count_one(self, session: int, *, origin_s: float) -> None:
         """Count the process `session` and its requests, from `origin_s` on, which decides where platters stand."""
         self.call("clock", session=session, origin_s=origin_s)
-        self.clock = ClockKind.COUNTED_ONE
+        self.clock = ClockKind.VIRTUAL_ONE
 
     def count_several(self, group: tuple[Path, ...], *, processors: int, origin_s: float) -> None:
         """Count the processes of a group (the folders of a `SessionGroup`) as if they had so many processors."""
         self.call("clock", group=[str(folder) for folder in group], processors=processors, origin_s=origin_s)
-        self.clock = ClockKind.COUNTED_SEVERAL
+        self.clock = ClockKind.VIRTUAL_SEVERAL
 
     def time(self) -> ClockParts:
         return ClockParts(**self.call("time"))
@@ -131,7 +131,7 @@ class Daemon:
         with Sleeper(self.folder) as sleeper:
             sleeper.sleep(seconds, hold=hold)
 
-    def hear_sleeps(self, descriptor: int) -> None:
+    def serve_sleeps(self, descriptor: int) -> None:
         """Serve the sleeps that Linux reports at `descriptor` of this process (`tierwise.tiers.sleeps`)."""
         self.call("sleeps", pid=os.getpid(), descriptor=descriptor)
 

@@ -12,12 +12,12 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Final
 
-from tierwise.core.closed import UnsafeFolderError, close_off, reached
 from tierwise.core.errors import InputError
 from tierwise.core.files import write_whole
+from tierwise.core.private_folders import UnsafeFolderError, close_off, reached
 from tierwise.core.toml import Strict
 from tierwise.core.units import MIB, PAGE_BYTES
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.tiers.tier import FileIo
 
 PLACED: Final = "placed"
@@ -30,7 +30,7 @@ JOBS: Final = 8
 class Directory:
     """A folder of our own in `directory` (absolute, or relative to `work`), on whatever disk that lies."""
 
-    substrate = Substrate.MEASURED
+    evidence = Evidence.MEASURED
     device: str | None = None
 
     def __init__(self, name: str, directory: str, *, work: Path, owner: tuple[int, int]):
@@ -80,7 +80,7 @@ class Directory:
 class Simulated(Directory):
     """The stand-in for an emulated tier where nothing can be mounted: a folder in `work`, and the device that is replayed afterwards."""
 
-    substrate = Substrate.SIMULATED
+    evidence = Evidence.SIMULATED
 
     def __init__(self, name: str, device: str, *, work: Path, owner: tuple[int, int]):
         super().__init__(name, ".", work=work, owner=owner)

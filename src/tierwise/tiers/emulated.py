@@ -12,10 +12,10 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from tierwise.core.closed import closed_folder
 from tierwise.core.errors import InputError, TierwiseError
+from tierwise.core.private_folders import closed_folder
 from tierwise.core.units import PAGE_BYTES
-from tierwise.core.words import ClockKind, Substrate
+from tierwise.core.vocabulary import ClockKind, Evidence
 from tierwise.devices.protocol import Operation
 from tierwise.devices.spec import load_device
 from tierwise.tiers.daemon import Daemon
@@ -39,7 +39,7 @@ class Mount:
     @property
     def path_s(self) -> float:
         """Return the seconds that a request is on its way to the daemon and back, in real time; 0 in virtual time."""
-        return self._path.get("seconds", 0.0) if self.daemon.clock is ClockKind.WAITED else 0.0
+        return self._path.get("seconds", 0.0) if self.daemon.clock is ClockKind.REAL else 0.0
 
     def mount(self, *, cache: bool) -> None:
         """Mount the tier, delays off; `cache` lets the kernel keep pages."""
@@ -59,7 +59,7 @@ class Mount:
         """Switch the delays of the mount's device as `Tier.delays` says; before the first request in real time, the
         path of a request is measured.
         """
-        if on and self.daemon.clock is ClockKind.WAITED:
+        if on and self.daemon.clock is ClockKind.REAL:
             self._path = self._path or self._measure_path()
             self.call("path", **self._path)
         self.call("delays", on=on, slowdown=slowdown)
@@ -143,7 +143,7 @@ def _read_in_order(path: Path) -> pl.Series:
 class Emulated(Mount):
     """A mount in `work`, which behaves like `device`; what is written lies in ``work/backing``. Tiers of one `daemon` go by one clock."""
 
-    substrate = Substrate.EMULATED
+    evidence = Evidence.EMULATED
 
     def __init__(
         self, name: str, device: str, *, work: Path, stretch: float, seed: int, owner: tuple[int, int], daemon: Daemon | None = None

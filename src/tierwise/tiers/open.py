@@ -6,7 +6,7 @@ from typing import Any
 from tierwise.core.pairs import DirectoryTier, SimulatedTier, TierSpec
 from tierwise.devices.model import build, built_of
 from tierwise.devices.protocol import DeviceModel
-from tierwise.devices.slowed import Slowed
+from tierwise.devices.slowed_device import SlowedDevice
 from tierwise.devices.spec import load_device
 from tierwise.tiers.daemon import Daemon
 from tierwise.tiers.directory import Directory, Simulated
@@ -43,7 +43,7 @@ def device_model(spec: TierSpec, *, stretch: float, seed: int, slowdown: float =
     model = build(load_device(spec.device), seed=seed, stretch=spec.scale * stretch, erasing=erasing)
     if slowdown == 1.0:
         return model
-    slowed = Slowed(model)
+    slowed = SlowedDevice(model)
     slowed.slow(0.0, slowdown)
     return slowed
 

@@ -49,7 +49,7 @@ _clock_gettime: Callable[..., int] = types.ExternalFunction("clock_gettime", typ
 
 
 class QuickReads:
-    """The quick reads of one mount: `message` takes what the kernel asks on the descriptor `fuse`, `page` what is read, behind room for a
+    """The quick reads of one mount: `message` takes what the kernel asks on the descriptor `fuse`, `page` what is read, behind space for a
     header.
     """
 

@@ -19,11 +19,11 @@ from select import EPOLLHUP, EPOLLIN, epoll, select
 from typing import Any, Final
 
 from tierwise.core.errors import InputError, TierwiseError
-from tierwise.tiers.clock import AnyClock, CountedOne, CountedSeveral, Waited
-from tierwise.tiers.control import Command, ControlServer, Later
+from tierwise.tiers.clock import AnyClock, Real, VirtualOne, VirtualSeveral
+from tierwise.tiers.control import Command, ControlServer, DeferredAnswer
+from tierwise.tiers.daemon_record import Record
 from tierwise.tiers.mounting import unmount
-from tierwise.tiers.promptness import Turns, Wakefulness, real_time
-from tierwise.tiers.record import Record
+from tierwise.tiers.scheduling import AwakeProcessors, SharedProcessor, real_time
 from tierwise.tiers.sessions import grouped
 from tierwise.tiers.sleeps import Sleepers
 from tierwise.tiers.transfers import Workers
@@ -55,11 +55,13 @@ class Server:
         self._epoll.register(self._woken, EPOLLIN)
         self._volumes: dict[str, Volume] = {}
         self._ready: dict[int, Volume] = {}  # by descriptor
-        self._clock: AnyClock = Waited()
+        self._clock: AnyClock = Real()
         self._workers = Workers(self._wake)
-        self._wakefulness = Wakefulness()
-        self._turns = Turns()
-        self._sleepers: list[tuple[float, int, bool, Later]] = []  # a heap of (when, number, whether the clock is then held, answer)
+        self._wakefulness = AwakeProcessors()
+        self._turns = SharedProcessor()
+        self._sleepers: list[
+            tuple[float, int, bool, DeferredAnswer]
+        ] = []  # a heap of (when, number, whether the clock is then held, answer)
         self._slept = 0
         self._were_awaited = False  # whoever was answered last may still be being woken, and is not seen to run yet
         self._reported_sleeps: Sleepers | None = None  # of a server's processes
@@ -100,7 +102,7 @@ class Server:
                 for _ in range(AT_ONCE):  # most often there are more, and to take them is faster than to poll
                     if not self._take(volume):
                         break
-                    if isinstance(self._clock, Waited):
+                    if isinstance(self._clock, Real):
                         self._advance()
             elif source == self._woken:
                 os.read(self._woken, 4096)
@@ -129,21 +131,21 @@ class Server:
 
     def _run_ahead(self) -> None:
         """Let a virtual clock jump from event to event while nobody who could run is left."""
-        if isinstance(self._clock, Waited):
+        if isinstance(self._clock, Real):
             return
         while self._awaited() and not self._workers.pending:
-            if isinstance(self._clock, CountedOne) and sum(volume.transfers.outstanding for volume in self._volumes.values()) > 1:
+            if isinstance(self._clock, VirtualOne) and sum(volume.transfers.outstanding for volume in self._volumes.values()) > 1:
                 self._clock.crowded()
             if not self._clock.blocked(self._drained):
                 self._advance()
                 break
-            if isinstance(self._clock, CountedSeveral) and not self._wakes():
+            if isinstance(self._clock, VirtualSeveral) and not self._wakes():
                 self._clock.idle(self._due_s())
                 self._advance()
                 break
             self._clock.jump(self._due_s())
             self._advance()
-        if isinstance(self._clock, CountedSeveral) and not self._awaited():
+        if isinstance(self._clock, VirtualSeveral) and not self._awaited():
             self._clock.glance()
 
     def _awaited(self) -> bool:
@@ -168,18 +170,18 @@ class Server:
         while sleepers and (sleep := sleepers.take()):
             seen = True
             number, seconds = sleep
-            if isinstance(self._clock, CountedSeveral):
+            if isinstance(self._clock, VirtualSeveral):
                 self._sleep(seconds=seconds).answer = sleepers.waking(number)
             else:
                 sleepers.let(number)
         return seen
 
     def _patience_s(self) -> float | None:
-        if isinstance(self._clock, CountedSeveral):
+        if isinstance(self._clock, VirtualSeveral):
             awaited, self._were_awaited = self._were_awaited, self._awaited()
             return LOOK_S if awaited or self._were_awaited else GLANCE_S
         due_s = self._due_s()
-        if due_s == inf or isinstance(self._clock, CountedOne):
+        if due_s == inf or isinstance(self._clock, VirtualOne):
             return None
         wait_s = due_s - self._clock.now()
         return max(0.0, wait_s - max(SPIN_S, min(SPIN_SHARE * wait_s, SPIN_MOST_S)))
@@ -259,18 +261,18 @@ class Server:
     ) -> None:
         """Count for one session (its process), or for a group (its folders); for neither, wait. Every device is then as new."""
         self._complete()
-        if isinstance(self._clock, CountedSeveral):
+        if isinstance(self._clock, VirtualSeveral):
             self._clock.close()
         self._turns.end()
         if session is not None:
             if cached := [name for name, volume in self._volumes.items() if volume.cached]:
                 raise ValueError(f"the kernel reads ahead on {cached}, which is more than one request at a time; count a group")
-            self._clock = CountedOne(session, origin_s)
+            self._clock = VirtualOne(session, origin_s)
             self._turns.begin(session)
         elif group is not None:
-            self._clock = CountedSeveral(grouped(group), processors, origin_s)
+            self._clock = VirtualSeveral(grouped(group), processors, origin_s)
         else:
-            self._clock = Waited()
+            self._clock = Real()
         for volume in self._volumes.values():
             volume.go_by(self._clock)
 
@@ -281,16 +283,16 @@ class Server:
             due_s = min(volume.transfers.due_s for volume in self._volumes.values())
             if due_s == inf:
                 return
-            time.sleep(max(0.0, due_s - self._clock.now()) if isinstance(self._clock, Waited) else 0.0)
+            time.sleep(max(0.0, due_s - self._clock.now()) if isinstance(self._clock, Real) else 0.0)
             self._clock.jump(due_s)
             self._advance()
 
     def _history(self, *, path: str) -> None:
-        if isinstance(self._clock, CountedSeveral):
+        if isinstance(self._clock, VirtualSeveral):
             Path(path).write_bytes(self._clock.history.tobytes())
 
-    def _sleep(self, *, seconds: float, hold: bool = False) -> Later:
-        later, until_s = Later(), self._clock.now() + seconds
+    def _sleep(self, *, seconds: float, hold: bool = False) -> DeferredAnswer:
+        later, until_s = DeferredAnswer(), self._clock.now() + seconds
         self._hold(held=False)
         self._slept += 1
         heappush(self._sleepers, (until_s, self._slept, hold, later))
@@ -309,7 +311,7 @@ class Server:
             self._reported_sleeps = None
 
     def _hold(self, *, held: bool) -> None:
-        if isinstance(self._clock, CountedSeveral):
+        if isinstance(self._clock, VirtualSeveral):
             self._clock.hold(held)
 
     def _delays(self, *, tier: str, on: bool, slowdown: float = 1.0) -> None:

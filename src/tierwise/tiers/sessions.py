@@ -15,7 +15,7 @@ RUNNABLE: Final = b"RW"
 """States in /proc/PID/stat of a task that runs or could; one that is being woken is shown as running."""
 
 
-class GroupedByKernel:
+class CgroupV1:
     """A group of version 1: `processors` is its folder below cpuacct, `tasks` that below pids.
 
     `used_s` is the processor time of its tasks; of a task that runs now, up to the kernel's last tick (milliseconds apart). `running` is
@@ -27,7 +27,7 @@ class GroupedByKernel:
         self._usage = os.open(processors / "cpuacct.usage", os.O_RDONLY | os.O_CLOEXEC)
         self._current = os.open(tasks / "pids.current", os.O_RDONLY | os.O_CLOEXEC)
         self._states = TaskStates()
-        self._slowly = LookedAt(processors / "tasks")
+        self._slowly = ProcTasks(processors / "tasks")
 
     def used_s(self) -> float:
         return int(os.pread(self._usage, 32, 0)) / 1e9
@@ -46,12 +46,12 @@ class GroupedByKernel:
         self._slowly.close()
 
 
-class GroupedByHand:
+class CgroupV2:
     """A group of version 2, in the folder `group`."""
 
     def __init__(self, group: Path):
         self._usage = os.open(group / "cpu.stat", os.O_RDONLY | os.O_CLOEXEC)
-        self._slowly = LookedAt(group / "cgroup.threads")
+        self._slowly = ProcTasks(group / "cgroup.threads")
 
     def used_s(self) -> float:
         return used_s_of(os.pread(self._usage, 4096, 0))
@@ -78,15 +78,15 @@ def used_s_of(cpu_stat: bytes) -> float:
     raise TierwiseError(f"cpu.stat has no usage_usec: {cpu_stat!r}. Remedy: a kernel with control groups of version 2")
 
 
-Grouped = GroupedByKernel | GroupedByHand
+Grouped = CgroupV1 | CgroupV2
 
 
 def grouped(folders: list[str]) -> Grouped:
     first, *others = map(Path, folders)
-    return GroupedByKernel(first, others[0]) if others else GroupedByHand(first)
+    return CgroupV1(first, others[0]) if others else CgroupV2(first)
 
 
-class LookedAt:
+class ProcTasks:
     """The tasks that a file of a group lists, each looked at through /proc."""
 
     def __init__(self, listing: Path):

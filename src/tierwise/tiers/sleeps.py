@@ -1,8 +1,8 @@
 """Sleeps of a server's processes by the clock of the tiers: Linux reports each of them (seccomp_unotify(2)).
 
 A server that is to sleep for a while (`commit_delay`) has the kernel's timer wake it. In virtual time that would be at any time, since
-this clock jumps, and goes slower than real time beside many requests. So the sleeps of what was started by `told` come to the daemon, which
-ends each when its own clock has gained so much; by any other clock the process sleeps in real time, as it requested.
+this clock jumps, and goes slower than real time beside many requests. So the sleeps of what was started by `reporting_sleeps` come to the
+daemon, which ends each when its own clock has gained so much; by any other clock the process sleeps in real time, as it requested.
 """
 
 import ctypes
@@ -47,7 +47,7 @@ _ANSWER: Final = Struct("=QqiI")  # id, what the call gives, error, flags
 _TIME: Final = Struct("@qq")  # seconds, nanoseconds
 
 
-def told(start: Callable[[], None], listener: Callable[[int], None]) -> None:
+def reporting_sleeps(start: Callable[[], None], listener: Callable[[int], None]) -> None:
     """Do `start`, the sleeps of whose child processes come to the descriptor that `listener` gets before; it is closed at the end.
 
     In a thread of its own, which alone could not be rid of its filter. `listener` has to see to them from then on, or they sleep for ever.
@@ -73,7 +73,7 @@ def obstacle() -> str | None:
     if platform.machine() not in _CALLS:
         return f"numbers of system calls are not known for a processor {platform.machine()}"
     try:
-        told(lambda: None, lambda _: None)
+        reporting_sleeps(lambda: None, lambda _: None)
     except OSError as error:
         return f"seccomp's notifications: {error.strerror}"
     return None

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Tier(Protocol):
     @property
     def name(self) -> str: ...
     @property
-    def substrate(self) -> Substrate: ...
+    def evidence(self) -> Evidence: ...
     @property
     def device(self) -> str | None:
         """Return the name of the device that the tier emulates; it is None for a real directory."""

@@ -15,9 +15,9 @@ from typing import Any, Final
 
 from tierwise.core.units import KIB
 from tierwise.devices.protocol import DeviceModel, Operation
-from tierwise.devices.slowed import Slowed
+from tierwise.devices.slowed_device import SlowedDevice
 from tierwise.tiers import fuse_abi as abi
-from tierwise.tiers.clock import AnyClock, Waited
+from tierwise.tiers.clock import AnyClock, Real
 from tierwise.tiers.meter import Counters, RequestLog
 from tierwise.tiers.nodes import Node, Nodes
 
@@ -102,7 +102,7 @@ class Transfers:
     def __init__(self, model: DeviceModel, nodes: Nodes, reply: Callable[[int, Answer], None], workers: Workers, clock: AnyClock):
         self.due_s = math.inf  # of the device's next event
         self.delayed = False
-        self._model = Slowed(model)
+        self._model = SlowedDevice(model)
         self._nodes, self._reply, self._workers, self._clock = nodes, reply, workers, clock
         self._path_s = self._way_s = 0.0
         self._reached_s = -math.inf  # the device's last event or arrival
@@ -115,7 +115,7 @@ class Transfers:
     @property
     def waits(self) -> bool:
         """Return whether a read may have to wait for a device, or for a clock that is not real time."""
-        return self.delayed or not isinstance(self._clock, Waited)
+        return self.delayed or not isinstance(self._clock, Real)
 
     @property
     def path_s(self) -> tuple[float, float]:

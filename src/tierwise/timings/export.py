@@ -2,7 +2,7 @@
 
 Where a table has more than `MOST_ROWS` of a study, a sample is packed (`trial_files`), and `samples` in the manifest says so. Of page
 sequences whole ones are drawn, because half of one cannot be replayed; those that advice rests on come first, up to `MOST_NEEDED` rows.
-Of transactions and single reads the same share of each trial and block is drawn. Rows that the run takes from others are copied in.
+Of transactions and single reads the same share of each trial and replicate is drawn. Rows that the run takes from others are copied in.
 """
 
 import random
@@ -21,7 +21,7 @@ from tierwise.timings.private import check_nothing_private
 from tierwise.timings.reads import FILES as READS
 from tierwise.timings.traces import TRACES
 from tierwise.timings.transactions import FILES as TRANSACTIONS
-from tierwise.timings.trial_files import LEVEL, Piece, TraceKey
+from tierwise.timings.trial_files import LEVEL, Piece, TrialKey
 
 MOST_ROWS: Final = 20_000
 """The most single observations of a study in one table that an export takes whole; of more a sample goes."""
@@ -39,7 +39,8 @@ def export(run: Path, raw: Path, *, needed: Sequence[tuple[str, str, str]] = (),
     """Copy the complete run in the folder `run` below `raw`, whole or not at all; the new folder.
 
     Args:
-        needed: page sequences (study, pair, trial) that are kept before any is drawn, in this order (`advisor.recorded.behind_advice`).
+        needed: page sequences (study, pair, trial) that are kept before any is drawn, in this order
+            (`advisor.advice_traces.behind_advice`).
         replace: nothing else stays in `raw`.
 
     Raises:
@@ -56,7 +57,7 @@ def export(run: Path, raw: Path, *, needed: Sequence[tuple[str, str, str]] = (),
         made = scratch / run.name
         made.mkdir()
         read_rows(run).write_parquet(made / TIMINGS, compression_level=LEVEL)
-        samples = manifest.samples | _pack_samples(run, made, manifest.samples, [TraceKey(*key) for key in needed], seed)
+        samples = manifest.samples | _pack_samples(run, made, manifest.samples, [TrialKey(*key) for key in needed], seed)
         whole(manifest).model_copy(update={"samples": samples}).save(made, indent=0)
         _check_size(made)
         check_nothing_private(made)
@@ -79,7 +80,7 @@ def pack_tables(run: Path, target: Path) -> None:
             table.pack(target, [rows for _, rows in table.pieces(run, study)])
 
 
-def _pack_samples(run: Path, made: Path, before: Mapping[str, Sample], needed: Sequence[TraceKey], seed: int) -> dict[str, Sample]:
+def _pack_samples(run: Path, made: Path, before: Mapping[str, Sample], needed: Sequence[TrialKey], seed: int) -> dict[str, Sample]:
     """What lies beside the raw rows, table by table and study by study; of what is a sample `before` this one a sample of that."""
     samples = {}
     for table in TABLES:
@@ -89,13 +90,13 @@ def _pack_samples(run: Path, made: Path, before: Mapping[str, Sample], needed: S
             kept = list(pieces.values())
             if of > MOST_ROWS:
                 name = f"{table.folder}/{study}"
-                kept = list(_share(pieces, of, seed) if table.by_block else _whole(pieces, needed, seed))
+                kept = list(_share(pieces, of, seed) if table.by_replicate else _whole(pieces, needed, seed))
                 samples[name] = Sample(rows=sum(map(len, kept)), of=before[name].of if name in before else of, seed=seed)
             table.pack(made, kept)
     return samples
 
 
-def _whole(pieces: Mapping[Piece, pl.DataFrame], needed: Sequence[TraceKey], seed: int) -> Iterator[pl.DataFrame]:
+def _whole(pieces: Mapping[Piece, pl.DataFrame], needed: Sequence[TrialKey], seed: int) -> Iterator[pl.DataFrame]:
     """Whole sequences: those that are `needed`, the first of them first, and others in an order that is drawn, while they fit."""
     drawn = random.Random(seed).sample(list(pieces), len(pieces))
     first: list[Piece] = [(*key, None) for key in needed if (*key, None) in pieces]

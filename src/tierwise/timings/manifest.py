@@ -14,7 +14,7 @@ from tierwise.core.errors import InputError
 from tierwise.core.files import write_whole
 from tierwise.core.host import Host
 from tierwise.core.pairs import TODAY
-from tierwise.core.texts import read_json
+from tierwise.core.text_files import read_json
 from tierwise.core.toml import Strict, validate
 from tierwise.timings.references import MANIFEST, Taken
 from tierwise.timings.schema import FORMAT_VERSION
@@ -22,7 +22,7 @@ from tierwise.timings.schema import FORMAT_VERSION
 LAST_BEFORE: Final = "tierwise 0.2.0"
 """The last release that reads runs of older versions."""
 RETRIED: Final = "retry: "
-"""How the name of a stage begins that measured added blocks."""
+"""How the name of a stage begins that measured added replicates."""
 
 
 class DatasetRecord(Strict):
@@ -41,9 +41,9 @@ class StudyRecord(Strict):
     name: str
     pair: str
     trials: tuple[str, ...]
-    waited: tuple[str, ...] = ()  # trials that were also measured in real time
-    not_replicated: tuple[str, ...] = ()  # trials of which every block has the data of the first
-    blocks: int
+    real_time: tuple[str, ...] = ()  # trials that were also measured in real time
+    not_replicated: tuple[str, ...] = ()  # trials of which every replicate has the data of the first
+    replicates: int
     settings: dict[str, str]
     server_version: str
     facts: dict[str, Any]  # what the study found out once: sizes of relations, plans, planner estimates
@@ -81,12 +81,12 @@ class Sample(Strict):
 
 
 class Retry(Strict):
-    """Whole blocks that were added, once, for what was rejected; the rejected rows stay in the store.
+    """Whole replicates that were added, once, for what was rejected; the rejected rows stay in the store.
 
-    `blocks`, `rejected`: "study/pair" -> blocks beyond the profile's, and the rejected rows that were there before them.
+    `replicates`, `rejected`: "study/pair" -> replicates beyond the profile's, and the rejected rows that were there before them.
     """
 
-    blocks: dict[str, int]
+    replicates: dict[str, int]
     rejected: dict[str, int]
 
 
@@ -104,7 +104,9 @@ class Stage(Strict):
 
 
 class Merged(Strict):
-    """One of the runs that a run was made of (`timings.merging`); the blocks of the n-th begin at n times `replicates.RUN_BLOCKS`."""
+    """One of the runs that a run was made of (`timings.merging`); the replicates of the n-th begin at n times
+    `replicates.RUN_REPLICATES`.
+    """
 
     run_id: str
     seed: int
@@ -146,7 +148,7 @@ class Manifest(Strict):
     finished_at: datetime | None = None
     datasets: tuple[DatasetRecord, ...] = ()
     studies: tuple[StudyRecord, ...] = ()
-    begun: tuple[StudyRecord, ...] = ()  # studies of which blocks are still to be measured; `blocks`: how many are whole
+    begun: tuple[StudyRecord, ...] = ()  # studies of which replicates are still to be measured; `replicates`: how many are whole
     calibrations: dict[str, dict[str, float]] = Field(default_factory=dict)  # "pair/tier" -> figures with their units in the names
     samples: dict[str, Sample] = Field(default_factory=dict)  # "table/study" -> what of it a run that was made small has kept
     retry: Retry | None = None
@@ -154,7 +156,7 @@ class Manifest(Strict):
 
     @property
     def conditions(self) -> Conditions | None:
-        """Return the conditions over all stages but those of added blocks; it is `None` of a run that recorded none."""
+        """Return the conditions over all stages but those of added replicates; it is `None` of a run that recorded none."""
         own = [stage for stage in self.stages if not stage.name.startswith(RETRIED)]
         took_s = sum(stage.took_s for stage in own)
         if not took_s:
@@ -187,8 +189,8 @@ class Manifest(Strict):
             merged[data.name, data.rows, data.sha256] = data.model_copy(update={"studies": studies})
         return tuple(merged.values())
 
-    def blocks_added(self, study: str, pair: str) -> int:
-        return 0 if self.retry is None else self.retry.blocks.get(f"{study}/{pair}", 0)
+    def replicates_added(self, study: str, pair: str) -> int:
+        return 0 if self.retry is None else self.retry.replicates.get(f"{study}/{pair}", 0)
 
     def save(self, folder: Path, *, indent: int = 2) -> None:
         """Write to `folder`, whole or not at all; every level of it `indent` characters to the right, which are a third of the file."""

@@ -1,7 +1,7 @@
 """Runs put together: one run of several, of other seeds or machines, which every command reads as it reads one.
 
-The blocks of the run that was named first keep their numbers, those of the next begin at `RUN_BLOCKS`, and so on: what pairs times by
-block goes on as before, and what tells runs apart (`run_number`) needs no further column.
+The replicates of the run that was named first keep their numbers, those of the next begin at `RUN_REPLICATES`, and so on: what pairs times
+by replicate goes on as before, and what tells runs apart (`run_number`) needs no further column.
 """
 
 import hashlib
@@ -18,9 +18,9 @@ from tierwise.core.toml import validate
 from tierwise.timings.export import TABLES
 from tierwise.timings.manifest import Manifest, Merged, StudyRecord, load_manifest
 from tierwise.timings.parquet import keep_whole
-from tierwise.timings.parts import TIMINGS, rows_so_far, without_checks
-from tierwise.timings.replicates import BLOCKS, RUN_BLOCKS, Facts, by_block, joined
-from tierwise.timings.trial_files import TraceKey
+from tierwise.timings.parts import TIMINGS, rows_so_far, without_real_time_rows
+from tierwise.timings.replicates import REPLICATES, RUN_REPLICATES, Facts, by_replicate, joined
+from tierwise.timings.trial_files import TrialKey
 
 SEED: Final = "seed"
 
@@ -31,8 +31,8 @@ Summarise = Callable[[str, pl.DataFrame], Facts]
 def merge_runs(folders: Sequence[Path], raw: Path, summarise: Summarise = lambda _study, _rows: {}) -> Manifest:
     """Write a run below `raw` that has the rows of the runs in `folders`, and return its manifest; those stay as they are.
 
-    Facts with values by block have those of every run; `summarise` finds facts in the rows of all. Other facts (sizes, plans, pages) are
-    the first run's. Runs that are no replicates of each other are refused with an `InputError`.
+    Facts with values by replicate have those of every run; `summarise` finds facts in the rows of all. Other facts (sizes, plans, pages)
+    are the first run's. Runs that are no replicates of each other are refused with an `InputError`.
     """
     runs = [load_manifest(folder) for folder in folders]
     _check(runs)
@@ -41,7 +41,7 @@ def merge_runs(folders: Sequence[Path], raw: Path, summarise: Summarise = lambda
     run_id = f"{now:%Y%m%d-%H%M%S}-{runs[0].profile['name']}-merged-{digest[:6]}"
     folder = raw / run_id
     rows = [
-        rows_so_far(one).with_columns(run_id=pl.lit(run_id), block=pl.col("block") + number * RUN_BLOCKS)
+        rows_so_far(one).with_columns(run_id=pl.lit(run_id), replicate=pl.col("replicate") + number * RUN_REPLICATES)
         for number, one in enumerate(folders)
     ]
     for number, one in enumerate(folders):
@@ -49,7 +49,7 @@ def merge_runs(folders: Sequence[Path], raw: Path, summarise: Summarise = lambda
     every = pl.concat(rows)
     keep_whole(every, folder / TIMINGS)
     flush_all(folder)
-    merged = _summarised(_manifest(runs, run_id, now), without_checks(every), summarise)
+    merged = _summarised(_manifest(runs, run_id, now), without_real_time_rows(every), summarise)
     merged.save(folder)  # last: without one, the folder is no run
     return merged
 
@@ -92,12 +92,14 @@ def _inputs(run: Manifest) -> dict[str, Any]:
 
 
 def _copy(run: Path, merged: Path, number: int) -> None:
-    """Copy what lies beside the rows: traces of the first run; single reads and transactions of all, under the numbers of their blocks."""
-    for table in TABLES if number == 0 else (table for table in TABLES if table.by_block):
+    """Copy what lies beside the rows: traces of the first run; single reads and transactions of all, under the numbers of their
+    replicates.
+    """
+    for table in TABLES if number == 0 else (table for table in TABLES if table.by_replicate):
         for study in table.studies(run):
-            for (_, pair, trial, block), rows in table.pieces(run, study):
-                moved = None if block is None else block + number * RUN_BLOCKS
-                table.write(merged, TraceKey(study, pair, trial), rows.select(*table.columns), moved)
+            for (_, pair, trial, replicate), rows in table.pieces(run, study):
+                moved = None if replicate is None else replicate + number * RUN_REPLICATES
+                table.write(merged, TrialKey(study, pair, trial), rows.select(*table.columns), moved)
 
 
 def _manifest(runs: Sequence[Manifest], run_id: str, now: datetime) -> Manifest:
@@ -131,12 +133,14 @@ def _summarised(merged: Manifest, rows: pl.DataFrame, summarise: Summarise) -> M
 
 
 def _record(found: Sequence[Sequence[StudyRecord]], record: StudyRecord) -> StudyRecord:
-    """`record` of the first run, with the blocks of all and with what each found out of its own."""
+    """`record` of the first run, with the replicates of all and with what each found out of its own."""
     same = [next(one for one in records if one.pair == record.pair) for records in found]
     facts = dict(record.facts)
     for number, one in enumerate(same[1:], start=1):
         for name, fact in one.facts.items():
-            if by_block(fact):
-                numbered = [{**entry, BLOCKS: [block + number * RUN_BLOCKS for block in entry[BLOCKS]]} for entry in fact]
+            if by_replicate(fact):
+                numbered = [
+                    {**entry, REPLICATES: [replicate + number * RUN_REPLICATES for replicate in entry[REPLICATES]]} for entry in fact
+                ]
                 facts[name] = joined(facts.get(name) or (), numbered)
-    return record.model_copy(update={"blocks": sum(one.blocks for one in same), "facts": facts})
+    return record.model_copy(update={"replicates": sum(one.replicates for one in same), "facts": facts})

@@ -1,7 +1,7 @@
 """The raw rows of a run: parts while it measures, one Parquet file when it is done.
 
 A run folder ``data/raw/<run id>`` holds ``manifest.json`` and either ``timings.parquet`` or, until it is merged,
-``parts/<study>/<hash>.parquet``, one part for each trial and block; rows that are taken by reference stay where they are
+``parts/<study>/<hash>.parquet``, one part for each trial and replicate; rows that are taken by reference stay where they are
 (`timings.references`). Rows are validated when written and when read.
 """
 
@@ -22,11 +22,11 @@ from tierwise.timings.schema import SCHEMA
 
 TIMINGS: Final = "timings.parquet"
 PARTS: Final = "parts"
-ROW: Final = ("study", "pair", "trial", "block", "step")
+ROW: Final = ("study", "pair", "trial", "replicate", "step")
 """What tells a row of a run from its others."""
 
 PartKey = tuple[str, str, str, int]
-"""(study, pair, trial, block): what is measured at one go, and again as a whole after a kill."""
+"""(study, pair, trial, replicate): what is measured at one go, and again as a whole after a kill."""
 
 
 def validate_rows(rows: pl.DataFrame, *, where: str = "timings") -> None:
@@ -35,10 +35,12 @@ def validate_rows(rows: pl.DataFrame, *, where: str = "timings") -> None:
 
 
 def write_part(run_folder: Path, rows: pl.DataFrame) -> Path:
-    """Write the rows of one trial in one block, whole or not at all. A part that is there already is refused: no raw row is replaced."""
+    """Write the rows of one trial in one replicate, whole or not at all. A part that is there already is refused: no raw row is
+    replaced.
+    """
     keys = _keys(rows)
     if len(keys) != 1:
-        raise InputError("part", field="study, pair, trial, block", value=sorted(keys), rule="a part holds one trial in one block")
+        raise InputError("part", field="study, pair, trial, replicate", value=sorted(keys), rule="a part holds one trial in one replicate")
     path = _part_path(run_folder, keys.pop())
     _check_rows_of_run(rows, run_folder, path)
     if path.exists():
@@ -66,7 +68,7 @@ def done_parts(run_folder: Path, study: str = "") -> set[PartKey]:
     return done
 
 
-def without_checks(rows: pl.DataFrame) -> pl.DataFrame:
+def without_real_time_rows(rows: pl.DataFrame) -> pl.DataFrame:
     """Return `rows` without the cells that were also measured in real time."""
     return rows.filter(pl.col("cell").str.json_path_match("$.clock").is_null())
 
@@ -102,7 +104,7 @@ def read_rows(run_folder: Path) -> pl.DataFrame:
 
 
 def _keys(rows: pl.DataFrame) -> set[PartKey]:
-    return set(rows.select("study", "pair", "trial", "block").rows())
+    return set(rows.select("study", "pair", "trial", "replicate").rows())
 
 
 def _part_path(run_folder: Path, key: PartKey) -> Path:
@@ -135,8 +137,8 @@ def _taken_rows(run_folder: Path, study: str) -> Iterator[pl.DataFrame]:
     for held in taken(run_folder):
         if study in {"", held.study}:
             rows = _own_rows(held.folder, held.study)
-            for pair, blocks in held.blocks.items():
-                yield rows.filter(pl.col("pair") == pair, pl.col("block") < blocks)
+            for pair, replicates in held.replicates.items():
+                yield rows.filter(pl.col("pair") == pair, pl.col("replicate") < replicates)
 
 
 def _read(run_folder: Path, *files: Path) -> pl.DataFrame:

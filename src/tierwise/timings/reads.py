@@ -1,4 +1,4 @@
-"""Single reads of a load: each one of a trial in a block, beside the raw row that counts them (`trial_files`)."""
+"""Single reads of a load: each one of a trial in a replicate, beside the raw row that counts them (`trial_files`)."""
 
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 import polars as pl
 
 from tierwise.timings.references import taken
-from tierwise.timings.trial_files import TraceKey, TrialFiles
+from tierwise.timings.trial_files import TrialFiles, TrialKey
 
 READS: Final[dict[str, Any]] = {
     "time_s": pl.Float64,  # when it ended, seconds of the Unix epoch
@@ -28,7 +28,7 @@ FILES: Final = TrialFiles(
         **READS,
         "bucket": pl.String,  # of the latency (`buckets`), as text: DuckDB counts a dictionary of Parquet as quickly as it reads
     },
-    by_block=True,
+    by_replicate=True,
 )
 TABLE: Final[dict[str, Any]] = FILES.keys | dict(FILES.columns)
 """Columns of the files, and of the view `reads` over them."""
@@ -48,16 +48,18 @@ def buckets(latencies_s: pl.Expr) -> pl.Expr:
     return (latencies_s * 1e9).round().clip(1).log(2).add(1e-12).floor().cast(pl.Int32)
 
 
-def write_reads(run_folder: Path, key: TraceKey, block: int, rows: pl.DataFrame) -> None:
+def write_reads(run_folder: Path, key: TrialKey, replicate: int, rows: pl.DataFrame) -> None:
     bucketed = rows.with_columns(run_id=pl.lit(run_folder.name), bucket=buckets(pl.col("latency_s")).cast(pl.String))
-    FILES.write(run_folder, key, bucketed.select("run_id", pl.exclude("run_id")), block)
+    FILES.write(run_folder, key, bucketed.select("run_id", pl.exclude("run_id")), replicate)
 
 
 def sources(run_folder: Path) -> list[Source]:
     """Return where the single reads of a run lie, its own and those that it takes from others. Every file is checked."""
     found = [Source(FILES.files(run_folder), "true")]
     for held in taken(run_folder):
-        limits = " or ".join(f"(pair = {sql_text(pair)} and block < {blocks})" for pair, blocks in sorted(held.blocks.items()))
+        limits = " or ".join(
+            f"(pair = {sql_text(pair)} and replicate < {replicates})" for pair, replicates in sorted(held.replicates.items())
+        )
         found.append(Source(FILES.files(held.folder, held.study), limits or "false"))
         for path in found[-1].files:
             FILES.load(path, held.folder)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tierwise.core.errors import InputError
-from tierwise.core.texts import read_json
+from tierwise.core.text_files import read_json
 from tierwise.core.toml import Strict, validate
 
 MANIFEST: Final = "manifest.json"
@@ -18,19 +18,19 @@ MANIFEST: Final = "manifest.json"
 class Taken(Strict):
     """The older run that measured a study's rows.
 
-    `blocks`: pair -> how many blocks there were; what the older run is given later is not taken.
+    `replicates`: pair -> how many replicates there were; what the older run is given later is not taken.
     """
 
     run_id: str
-    blocks: dict[str, int]
+    replicates: dict[str, int]
 
 
 class Held(NamedTuple):
-    """A study of another run: that run's folder, and how many blocks of each pair count."""
+    """A study of another run: that run's folder, and how many replicates of each pair count."""
 
     folder: Path
     study: str
-    blocks: dict[str, int]
+    replicates: dict[str, int]
 
 
 def taken(run_folder: Path) -> list[Held]:
@@ -47,15 +47,17 @@ def taken(run_folder: Path) -> list[Held]:
                 rule=f"the rows of {study} lie in that run, which is not there",
                 remedy=f"put its folder back beside {run_folder.name}, or make report FRESH=1 measures anew",
             )
-        found.append(Held(folder, study, origin.blocks))
+        found.append(Held(folder, study, origin.replicates))
     return found
 
 
-def places(run_folder: Path, study: str, pair: str, block: int = 0) -> Iterator[Path]:
-    """Yield the run folders in which something of that block of `study` on `pair` may lie: its own, then the one that it is taken from."""
+def places(run_folder: Path, study: str, pair: str, replicate: int = 0) -> Iterator[Path]:
+    """Yield the run folders in which something of that replicate of `study` on `pair` may lie: its own, then the one that it is taken
+    from.
+    """
     yield run_folder
     for held in taken(run_folder):
-        if held.study == study and block < held.blocks.get(pair, 0):
+        if held.study == study and replicate < held.replicates.get(pair, 0):
             yield held.folder
 
 

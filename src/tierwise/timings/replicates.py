@@ -1,37 +1,38 @@
-"""How the replicates of a run differ: blocks, each with draws of its own, and the runs that a merged one is made of."""
+"""How the replicates of a run differ: replicates, each with draws of its own, and the runs that a merged one is made of."""
 
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
-RUN_BLOCKS: Final = 1000
-"""Numbers of blocks that each run of a merged one has; also in ``timings.sql``."""
+RUN_REPLICATES: Final = 1000
+"""Numbers of replicates that each run of a merged one has; also in ``timings.sql``."""
 PREDICTIONS: Final = "predictions"
 """The fact of a study that holds what was predicted of its queries."""
-BLOCKS: Final = "blocks"
-"""The key of an entry of a fact that tells the blocks, in simulation seeds, whose values the entry's other lists of that length hold."""
+REPLICATES: Final = "replicates"
+"""The key of an entry of a fact that tells the replicates, in simulation seeds, whose values the entry's other lists of that length
+hold."""
 
 Facts = dict[str, Any]
 
 
-def run_number(block: int) -> int:
-    """Return which of the runs of a merged one `block` is of, from 0; of any other run, 0."""
-    return block // RUN_BLOCKS
+def run_number(replicate: int) -> int:
+    """Return which of the runs of a merged one `replicate` is of, from 0; of any other run, 0."""
+    return replicate // RUN_REPLICATES
 
 
-def seeds_of(entry: Facts, repeats: int) -> Sequence[int]:
-    """Return the blocks of the `repeats` values in an entry's lists; an entry of one run may lack them."""
-    return entry.get(BLOCKS) or range(repeats)
+def replicates_of(entry: Facts, repeats: int) -> Sequence[int]:
+    """Return the replicates of the `repeats` values in an entry's lists; an entry of one run may lack them."""
+    return entry.get(REPLICATES) or range(repeats)
 
 
-def by_block(fact: Any) -> bool:
-    return isinstance(fact, list) and bool(fact) and all(isinstance(one, dict) and isinstance(one.get(BLOCKS), list) for one in fact)
+def by_replicate(fact: Any) -> bool:
+    return isinstance(fact, list) and bool(fact) and all(isinstance(one, dict) and isinstance(one.get(REPLICATES), list) for one in fact)
 
 
 def joined(before: Sequence[Facts], others: Sequence[Facts]) -> list[Facts]:
-    """Return the entries of a fact `before` with the blocks of `others`, entry by entry.
+    """Return the entries of a fact `before` with the replicates of `others`, entry by entry.
 
-    Two entries tell the same thing of other blocks where their words are the same, and as many with these words stand before them.
+    Two entries tell the same thing of other replicates where their words are the same, and as many with these words stand before them.
     """
     known = _by_words(before)
     for words, one in _by_words(others).items():
@@ -50,12 +51,12 @@ def _by_words(entries: Sequence[Facts]) -> dict[tuple[tuple[str, ...], int], Fac
 
 
 def _longer(entry: Facts, other: Facts) -> Facts:
-    """`entry` with the blocks of `other` behind its own, also in what it tells by name."""
-    blocks = len(entry[BLOCKS])
+    """`entry` with the replicates of `other` behind its own, also in what it tells by name."""
+    replicates = len(entry[REPLICATES])
 
     def both(value: Any, theirs: Any) -> Any:
         if isinstance(value, dict):
             return {name: both(one, theirs[name]) for name, one in value.items()}
-        return [*value, *theirs] if isinstance(value, list) and len(value) == blocks else value
+        return [*value, *theirs] if isinstance(value, list) and len(value) == replicates else value
 
     return {name: both(value, other[name]) for name, value in entry.items()}

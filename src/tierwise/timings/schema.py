@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from tierwise.core.words import Cache, ClockKind, IoArm, Substrate
+from tierwise.core.vocabulary import Cache, ClockKind, Evidence, IoMode
 
 FORMAT_VERSION: Final = 4
 """The version of rows and manifests; a run of another one is refused."""
@@ -31,7 +31,7 @@ RELATION_IO: Final = pl.Struct(
 TIER_IO: Final = pl.Struct(
     {
         "tier": pl.String,
-        "substrate": pl.String,
+        "evidence": pl.String,
         "device": pl.String,  # device file, or null for a directory
         "reads": pl.Int64,  # requests that reached the tier during the operation; null where nothing counts them
         "read_bytes": pl.Int64,
@@ -43,14 +43,14 @@ TIER_IO: Final = pl.Struct(
 )
 
 SCHEMA: Final[dict[str, Any]] = {
-    "schema_version": pl.Int16,
+    "format_version": pl.Int16,
     "run_id": pl.String,
     "study": pl.String,
     "pair": pl.String,  # name of the file in data/tiers
-    "substrate": pl.String,  # measured, emulated, simulated, mixed: of the tiers that this trial touches
-    "arm": pl.String,  # direct, buffered
+    "evidence": pl.String,  # measured, emulated, simulated, mixed: of the tiers that this trial touches
+    "io_mode": pl.String,  # direct, buffered
     "trial": pl.String,  # canonical key of the cell, unique within study and pair
-    "block": pl.Int32,  # repetition; ratios pair rows of the same block
+    "replicate": pl.Int32,  # repetition; ratios pair rows of the same replicate
     "step": pl.Int32,  # order within the trial
     "sequence": pl.Int64,  # order of the trial within the run, as it was executed
     "cell": pl.String,  # JSON object: the grid's coordinates of this row
@@ -91,7 +91,7 @@ class TierIo:
     """Requests that reached one tier during one operation (`None`: nothing counted them)."""
 
     tier: str
-    substrate: Substrate
+    evidence: Evidence
     device: str | None
     reads: int | None = None
     read_bytes: int | None = None
@@ -105,7 +105,7 @@ class TierIo:
 class Parts:
     """What the time of a row was made of, as `SCHEMA` says; `None`: not known."""
 
-    clock: ClockKind = ClockKind.WAITED
+    clock: ClockKind = ClockKind.REAL
     cpu_s: float | None = None
     device_s: float | None = None
     wall_s: float | None = None
@@ -116,7 +116,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """One observation as a study yields it; the bench adds run, study, pair, trial, block and order."""
+    """One observation as a study yields it; the bench adds run, study, pair, trial, replicate and order."""
 
     cell: Mapping[str, str | int | float]
     cache: Cache
@@ -136,17 +136,17 @@ class Origin:
     run_id: str
     study: str
     pair: str
-    substrate: Substrate
-    arm: IoArm
+    evidence: Evidence
+    io_mode: IoMode
     trial: str
-    block: int
+    replicate: int
     sequence: int
 
 
 def frame(origin: Origin, timings: Sequence[Timing]) -> pl.DataFrame:
     rows = [
         {
-            "schema_version": FORMAT_VERSION,
+            "format_version": FORMAT_VERSION,
             **{name: getattr(origin, name) for name in Origin.__slots__},
             "step": step,
             "cell": json.dumps(dict(timing.cell), sort_keys=True),

@@ -1,10 +1,10 @@
 -- The rows that are read: raw rows, those in virtual time with a steady host's part. Cells that were also measured in real time, as a
--- check of the virtual clock, are left out (view `waited_checks`).
+-- check of the virtual clock, are left out (view `real_time_checks`).
 --
 -- A virtual-time row is its devices' time and its host's: what a query computed. The devices' is its own; the host's is the median over the
--- repetitions, each at the speed that the processors had for a fixed work (`reference_s`) in its block, the median over the block's
--- trials, over their usual one in the run (of a merged run, in the run that the block is of: `block // 1000`, timings/replicates.py). One trial's own is a few milliseconds beside other work and scatters more than what it is to
--- even out: it made the host's part of a cell scatter 1.5 times as much (benchmarks/by_name/counted_time.py).
+-- repetitions, each at the speed that the processors had for a fixed work (`reference_s`) in its replicate, the median over the replicate's
+-- trials, over their usual one in the run (of a merged run, in the run that the replicate is of: `replicate // 1000`, timings/replicates.py). One trial's own is a few milliseconds beside other work and scatters more than what it is to
+-- even out: it made the host's part of a cell scatter 1.5 times as much (benchmarks/by_name/virtual_time.py).
 -- The host's part of a hot query is held against its own session's work, which was done beside each of its executions.
 -- Where the host's parts differ so much between repetitions that their scatter (1.4826 times the median absolute deviation) is more than a
 -- twentieth of the whole (assumed), the median would feign steadiness: then each row has its own host's part, so that intervals carry the
@@ -17,25 +17,25 @@
 create temp table timings as
 with
 usual as (
-    select run_id, block // 1000 as run, median(reference_s) as usual_s
+    select run_id, replicate // 1000 as run, median(reference_s) as usual_s
     from raw_timings
-    where clock <> 'waited' and reference_s > 0
+    where clock <> 'real' and reference_s > 0
     group by all
 ),
-blocks as (
-    select run_id, study, pair, block, median(reference_s) as block_s
+replicates as (
+    select run_id, study, pair, replicate, median(reference_s) as replicate_s
     from raw_timings
-    where clock <> 'waited' and reference_s > 0
+    where clock <> 'real' and reference_s > 0
     group by all
 ),
 own as (
     select
-        run_id, run, study, pair, trial, step, block, flags, elapsed_s,
-        cpu_s * coalesce(usual_s / if(cache = 'hot', reference_s, block_s), 1) as own_s
-    from (select *, block // 1000 as run from raw_timings)
+        run_id, run, study, pair, trial, step, replicate, flags, elapsed_s,
+        cpu_s * coalesce(usual_s / if(cache = 'hot', reference_s, replicate_s), 1) as own_s
+    from (select *, replicate // 1000 as run from raw_timings)
     left join usual using (run_id, run)
-    left join blocks using (run_id, study, pair, block)
-    where clock <> 'waited' and reference_s is not null and cpu_s is not null
+    left join replicates using (run_id, study, pair, replicate)
+    where clock <> 'real' and reference_s is not null and cpu_s is not null
 ),
 host as (
     select
@@ -60,12 +60,12 @@ select raw_timings.* replace (
     ) as flags
 )
 from raw_timings
-left join own using (run_id, study, pair, trial, step, block)
+left join own using (run_id, study, pair, trial, step, replicate)
 left join host using (run_id, run, study, pair, trial, step)
 where cell ->> 'clock' is null;
 
 -- Rows of the cells that were also measured in real time.
-create temp view waited_checks as
+create temp view real_time_checks as
 select *
 from raw_timings
-where cell ->> 'clock' = 'waited';
+where cell ->> 'clock' = 'real';

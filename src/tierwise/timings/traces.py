@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import polars as pl
 
-from tierwise.timings.trial_files import TraceKey, TrialFiles
+from tierwise.timings.trial_files import TrialFiles, TrialKey
 
-__all__ = ["END", "FOLDER", "TRACE", "TRACES", "TraceKey", "read_trace", "write_trace"]
+__all__ = ["END", "FOLDER", "TRACE", "TRACES", "TrialKey", "read_trace", "write_trace"]
 
 FOLDER: Final = "traces"
 END: Final = "end"
@@ -33,13 +33,13 @@ TRACE: Final[dict[str, Any]] = {
 }
 """Columns of a trace."""
 
-TRACES: Final = TrialFiles(FOLDER, TRACE, by_block=False)
+TRACES: Final = TrialFiles(FOLDER, TRACE, by_replicate=False)
 
 
-def write_trace(run_folder: Path, key: TraceKey, rows: pl.DataFrame) -> None:
+def write_trace(run_folder: Path, key: TrialKey, rows: pl.DataFrame) -> None:
     TRACES.write(run_folder, key, rows)
 
 
-def read_trace(run_folder: Path, key: TraceKey) -> pl.DataFrame | None:
+def read_trace(run_folder: Path, key: TrialKey) -> pl.DataFrame | None:
     """Return the trace of one trial, of this run or of the one that its rows are taken from; `None` where none was recorded."""
     return TRACES.read(run_folder, key)

@@ -1,4 +1,4 @@
-"""Transactions of a load: each one of a trial in a block, beside the raw rows that count them (`trial_files`)."""
+"""Transactions of a load: each one of a trial in a replicate, beside the raw rows that count them (`trial_files`)."""
 
 from pathlib import Path
 from typing import Any, Final
@@ -6,7 +6,7 @@ from typing import Any, Final
 import polars as pl
 
 from tierwise.core.errors import InputError
-from tierwise.timings.trial_files import TraceKey, TrialFiles
+from tierwise.timings.trial_files import TrialFiles, TrialKey
 
 FOLDER: Final = "transactions"
 TRANSACTIONS: Final[dict[str, Any]] = {
@@ -16,17 +16,17 @@ TRANSACTIONS: Final[dict[str, Any]] = {
 }
 """Columns of the table; some of its rows lie before and after the phases of the window."""
 
-FILES: Final = TrialFiles(FOLDER, TRANSACTIONS, by_block=True)
+FILES: Final = TrialFiles(FOLDER, TRANSACTIONS, by_replicate=True)
 
 
-def write_transactions(run_folder: Path, key: TraceKey, block: int, rows: pl.DataFrame) -> None:
-    FILES.write(run_folder, key, rows, block)
+def write_transactions(run_folder: Path, key: TrialKey, replicate: int, rows: pl.DataFrame) -> None:
+    FILES.write(run_folder, key, rows, replicate)
 
 
-def read_transactions(run_folder: Path, key: TraceKey, block: int) -> pl.DataFrame:
-    """Return the transactions of a trial in a block; `InputError` where there are none."""
-    rows = FILES.read(run_folder, key, block)
+def read_transactions(run_folder: Path, key: TrialKey, replicate: int) -> pl.DataFrame:
+    """Return the transactions of a trial in a replicate; `InputError` where there are none."""
+    rows = FILES.read(run_folder, key, replicate)
     if rows is None:
-        where = str(FILES.path(run_folder, key, block).relative_to(run_folder.parent))
+        where = str(FILES.path(run_folder, key, replicate).relative_to(run_folder.parent))
         raise InputError(where, rule="the run has no transactions of this trial and repetition")
     return rows

@@ -1,8 +1,8 @@
 """Tables beside the raw rows, with a file for each trial: page sequences, transactions, single reads.
 
 A run that measures has ``<folder>/<study>/<pair>/<trial>.parquet``, the trial's key being folders; where each repetition has a file,
-``.../<trial>/<block>.parquet``. A run that ships has one file for each study and pair, ``<folder>/<study>/<pair>.parquet``. Both have the
-same columns, so that packing is concatenation.
+``.../<trial>/<replicate>.parquet``. A run that ships has one file for each study and pair, ``<folder>/<study>/<pair>.parquet``. Both have
+the same columns, so that packing is concatenation.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,14 +20,14 @@ LEVEL: Final = 19
 """The level of zstd's compression of packed files: they are written once and kept for ever."""
 
 
-class TraceKey(NamedTuple):
+class TrialKey(NamedTuple):
     study: str
     pair: str
     trial: str
 
 
 Piece = tuple[str, str, str, int | None]
-"""Study, pair, trial and, where each repetition has a file, its block."""
+"""Study, pair, trial and, where each repetition has a file, its replicate."""
 
 
 @dataclass(frozen=True)
@@ -36,31 +36,31 @@ class TrialFiles:
 
     folder: str
     columns: Mapping[str, Any]
-    by_block: bool
+    by_replicate: bool
 
     @property
     def keys(self) -> dict[str, Any]:
-        return dict.fromkeys(TraceKey._fields, pl.String) | ({"block": pl.Int32} if self.by_block else {})
+        return dict.fromkeys(TrialKey._fields, pl.String) | ({"replicate": pl.Int32} if self.by_replicate else {})
 
-    def path(self, run_folder: Path, key: TraceKey, block: int | None = None) -> Path:
+    def path(self, run_folder: Path, key: TrialKey, replicate: int | None = None) -> Path:
         """Return the file of a trial in a run that measures."""
         folder = run_folder / self.folder / key.study / key.pair
-        return folder / f"{key.trial}.parquet" if block is None else folder / key.trial / f"{block}.parquet"
+        return folder / f"{key.trial}.parquet" if replicate is None else folder / key.trial / f"{replicate}.parquet"
 
-    def write(self, run_folder: Path, key: TraceKey, rows: pl.DataFrame, block: int | None = None) -> None:
+    def write(self, run_folder: Path, key: TrialKey, rows: pl.DataFrame, replicate: int | None = None) -> None:
         """Write the rows of a trial, whole or not at all; those of a killed attempt are replaced."""
-        path = self.path(run_folder, key, block)
+        path = self.path(run_folder, key, replicate)
         _check(rows, self.columns, path, run_folder)
-        values = [*key, *([] if block is None else [block])]
+        values = [*key, *([] if replicate is None else [replicate])]
         keys = (pl.lit(value, dtype=kind).alias(name) for (name, kind), value in zip(self.keys.items(), values, strict=True))
         keep_whole(rows.select(*keys, *self.columns), path)
 
-    def read(self, run_folder: Path, key: TraceKey, block: int | None = None) -> pl.DataFrame | None:
+    def read(self, run_folder: Path, key: TrialKey, replicate: int | None = None) -> pl.DataFrame | None:
         """Return the rows of a trial, from this run or from the one that it takes them from; `None` where neither has them."""
-        for folder in places(run_folder, key.study, key.pair, block or 0):
-            for path in (self.path(folder, key, block), _packed(folder / self.folder, key.study, key.pair)):
+        for folder in places(run_folder, key.study, key.pair, replicate or 0):
+            for path in (self.path(folder, key, replicate), _packed(folder / self.folder, key.study, key.pair)):
                 if path.is_file():
-                    rows = self.load(path, folder).filter(trial=key.trial, **({} if block is None else {"block": block}))
+                    rows = self.load(path, folder).filter(trial=key.trial, **({} if replicate is None else {"replicate": replicate}))
                     if not rows.is_empty():
                         return rows.select(*self.columns)
         return None
@@ -75,13 +75,13 @@ class TrialFiles:
     def pieces(self, run_folder: Path, study: str) -> Iterator[tuple[Piece, pl.DataFrame]]:
         """Yield the rows of `study` trial by trial, repetition by repetition: a run's own, then those that it takes."""
         seen = set()
-        held = [(one.folder, one.blocks) for one in taken(run_folder) if one.study == study]
-        for folder, blocks in [(run_folder, None), *held]:
+        held = [(one.folder, one.replicates) for one in taken(run_folder) if one.study == study]
+        for folder, replicates in [(run_folder, None), *held]:
             for path in self.files(folder, study):
                 for rows in self.load(path, folder).partition_by(*self.keys, maintain_order=True):
-                    _, pair, trial, *block = rows.select(*self.keys).row(0)
-                    piece = (study, pair, trial, block[0] if block else None)
-                    if piece not in seen and (blocks is None or (piece[3] or 0) < blocks.get(pair, 0)):
+                    _, pair, trial, *replicate = rows.select(*self.keys).row(0)
+                    piece = (study, pair, trial, replicate[0] if replicate else None)
+                    if piece not in seen and (replicates is None or (piece[3] or 0) < replicates.get(pair, 0)):
                         seen.add(piece)
                         yield piece, rows
 

@@ -8,10 +8,10 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from tierwise.core.errors import InputError
-from tierwise.core.words import Cache, ClockKind, IoArm, RelationClass, Substrate
+from tierwise.core.vocabulary import Cache, ClockKind, Evidence, IoMode, RelationClass
 from tierwise.timings.schema import FORMAT_VERSION, SCHEMA
 
-KEY: Final = ("run_id", "study", "pair", "trial", "block", "step")
+KEY: Final = ("run_id", "study", "pair", "trial", "replicate", "step")
 PARTS: Final = ("cpu_s", "device_s", "wall_s", "run_delay_s", "steal_s", "reference_s")
 NULLABLE: Final = {"result_rows", *PARTS}
 COUNTS: Final = ("reads", "read_bytes", "writes", "write_bytes", "intended_s", "actual_s")
@@ -88,13 +88,13 @@ def _incomplete(*names: str) -> pl.Expr:
 
 RULES: Final = (
     *(Rule(column, pl.col(column).is_null(), "must not be null") for column in SCHEMA if column not in NULLABLE),
-    Rule("schema_version", pl.col("schema_version") != FORMAT_VERSION, f"must be {FORMAT_VERSION}"),
+    Rule("format_version", pl.col("format_version") != FORMAT_VERSION, f"must be {FORMAT_VERSION}"),
     *(Rule(column, pl.col(column) == "", "must not be empty") for column in ("run_id", "study", "pair", "trial")),
-    _words("substrate", Substrate, but={Substrate.PUBLISHED}),
-    _words("arm", IoArm),
+    _words("evidence", Evidence, but={Evidence.PUBLISHED}),
+    _words("io_mode", IoMode),
     _words("cache", Cache),
     _words("clock", ClockKind),
-    *(Rule(column, pl.col(column) < 0, "must be at least 0") for column in ("block", "step", "sequence", "result_rows", *PARTS)),
+    *(Rule(column, pl.col(column) < 0, "must be at least 0") for column in ("replicate", "step", "sequence", "result_rows", *PARTS)),
     Rule("elapsed_s", ~((pl.col("elapsed_s") > 0) & pl.col("elapsed_s").is_finite()), "must be more than 0 and finite"),
     *(Rule(column, _fails(_is_object, column), "must be a JSON object") for column in ("cell", "proof")),
     _elements("flags", pl.element().is_null(), "a flag must not be null"),
@@ -102,8 +102,8 @@ RULES: Final = (
     _elements("relation_io", _unknown("relation_class", RelationClass), f"relation_class must be one of {', '.join(RelationClass)}"),
     _elements("relation_io", _negative("hits", "reads", "io_s"), "hits, reads and io_s must be at least 0"),
     _elements("relation_io", _field("io_basis") == "", "io_basis must say how io_s was found, or why it is null"),
-    _elements("tier_io", _incomplete("tier", "substrate"), "tier and substrate must not be null"),
-    _elements("tier_io", _unknown("substrate", Substrate), f"substrate must be one of {', '.join(Substrate)}"),
+    _elements("tier_io", _incomplete("tier", "evidence"), "tier and evidence must not be null"),
+    _elements("tier_io", _unknown("evidence", Evidence), f"evidence must be one of {', '.join(Evidence)}"),
     _elements("tier_io", _negative(*COUNTS), "no count and no time may be below 0"),
     Rule("step", ~pl.struct(KEY).is_first_distinct(), f"({', '.join(KEY)}) must be unique"),
 )

@@ -13,7 +13,7 @@ from tierwise.datasets.census import raw_file, synthetic
 from tierwise.datasets.census.columns import COLUMNS, COUNTS, ROWS, SCHEMA, STATES, ddl
 from tierwise.datasets.census.facts import load_facts
 from tierwise.datasets.dataset import Dataset, cached, check_size, from_file
-from tierwise.datasets.download import Remote, fetch
+from tierwise.datasets.download import RemoteFile, fetch
 
 __all__ = ["COLUMNS", "COUNTS", "ROWS", "SCHEMA", "STATES", "acquire", "ddl"]
 
@@ -57,7 +57,7 @@ def _synthetic(fraction: float, seed: int, folder: Path) -> Dataset:
 
 
 def _downloaded(folder: Path) -> Dataset:
-    remote = read_toml(paths.data() / "datasets" / "census1990-raw.toml", Remote)
+    remote = read_toml(paths.data() / "datasets" / "census1990-raw.toml", RemoteFile)
     request = {"source": "download", "address": remote.address, "file_sha256": remote.sha256, "reader_version": raw_file.VERSION}
 
     def build(part: Path) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from tierwise.datasets.census.facts import HEAD, PARTNERED_HEAD, RESOLUTION, SPO
 
 
 @dataclass(frozen=True)
-class Block:
+class StateBlock:
     """The rows of one state of residence, in file order: arrays of one length.
 
     `head` is the place (within the block) of the first row of the same household, `role` the code of RELAT1 or `PARTNERED_HEAD`.
@@ -44,7 +44,7 @@ def mean_size(facts: Facts) -> float:
     return (1 + shape["partnered"] + shape["more"] * (1 + shape["further_mean"]) + quarters) / (1 + quarters)
 
 
-def lay_out(state: State, rows: int, facts: Facts, rng: np.random.Generator) -> Block:
+def lay_out(state: State, rows: int, facts: Facts, rng: np.random.Generator) -> StateBlock:
     """Return a block of `rows` rows; its last household is cut where the block ends."""
     shape = facts.households
     quarters = shape["group_quarters_per_household"]
@@ -61,7 +61,7 @@ def lay_out(state: State, rows: int, facts: Facts, rng: np.random.Generator) -> 
     role[(place == 0) & partnered[household]] = PARTNERED_HEAD
     role[(place == 1) & partnered[household]] = SPOUSE
     role = np.where(in_quarters[household], facts.group_quarters.draw(ranks(rng, rows)), role)
-    return Block(state, _serials(state, household, facts), head, role)
+    return StateBlock(state, _serials(state, household, facts), head, role)
 
 
 def _serials(state: State, household: Ints, facts: Facts) -> Ints:

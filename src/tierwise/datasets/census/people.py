@@ -3,13 +3,13 @@
 import numpy as np
 
 from tierwise.datasets.census.facts import HEAD, PARTNERED_HEAD, SPOUSE, Bools, Facts, Ints, stage
-from tierwise.datasets.census.households import Block, ranks
+from tierwise.datasets.census.households import StateBlock, ranks
 
 
 class People:
     """Fills the columns of `block`, whose places of birth are `pob`; one instance, one call of `fill`."""
 
-    def __init__(self, block: Block, pob: Ints, facts: Facts, rng: np.random.Generator):
+    def __init__(self, block: StateBlock, pob: Ints, facts: Facts, rng: np.random.Generator):
         self.block, self.facts, self.rng = block, facts, rng
         self.columns: dict[str, Ints] = {"POB": pob, "SERIALNO": block.serial}
         self.stage = self._person()

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from tierwise.datasets.census.facts import Facts, Floats, Ints, State
-from tierwise.datasets.census.households import Block
+from tierwise.datasets.census.households import StateBlock
 
 LEAST_AREAS: Final = 4
 
@@ -28,7 +28,7 @@ def shares(states: Sequence[State], rows: Ints, wanted: Mapping[int, int]) -> tu
     return codes, table
 
 
-def draw(block: Block, codes: Ints, share: Floats, facts: Facts, rng: np.random.Generator) -> Ints:
+def draw(block: StateBlock, codes: Ints, share: Floats, facts: Facts, rng: np.random.Generator) -> Ints:
     """Return a place of birth for each row of `block`, whose state has these shares of `codes`."""
     rows = len(block)
     areas = max(LEAST_AREAS, round(rows / facts.places["area_rows"]))

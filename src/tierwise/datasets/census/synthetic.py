@@ -12,7 +12,7 @@ from tierwise.core.progress import Progress
 from tierwise.datasets.census import places
 from tierwise.datasets.census.columns import COLUMNS, COUNTS, ROWS, SCHEMA, STATES
 from tierwise.datasets.census.facts import Ints, load_facts
-from tierwise.datasets.census.households import Block, apportion, lay_out
+from tierwise.datasets.census.households import StateBlock, apportion, lay_out
 from tierwise.datasets.census.people import People
 
 VERSION: Final = 1
@@ -26,7 +26,7 @@ def counts_at(fraction: float) -> dict[int, int]:
     return {STATES[state]: round(count * fraction) for state, count in COUNTS.items()}
 
 
-def blocks(fraction: float, seed: int) -> Iterator[pa.RecordBatch]:
+def state_batches(fraction: float, seed: int) -> Iterator[pa.RecordBatch]:
     """Yield the file in order, one batch for each state of residence, in `SCHEMA`.
 
     A fraction below 1 has fewer households in each state; it is not a subsample of rows, so households stay whole.
@@ -38,7 +38,7 @@ def blocks(fraction: float, seed: int) -> Iterator[pa.RecordBatch]:
     rows = apportion(round(ROWS * fraction), [state.rows for state in states])
     wanted = counts_at(fraction)
     codes, shares = places.shares(states, rows, wanted)
-    laid: list[Block] = [lay_out(state, int(count), facts, rng) for state, count in zip(states, rows, strict=True)]
+    laid: list[StateBlock] = [lay_out(state, int(count), facts, rng) for state, count in zip(states, rows, strict=True)]
     pob = np.concatenate([places.draw(block, codes, share, facts, rng) for block, share in zip(laid, shares, strict=True)])
     places.make_exact(pob, wanted, rng)
     born = np.split(pob, np.cumsum(rows)[:-1])
@@ -50,7 +50,7 @@ def write(parquet: Path, *, fraction: float, seed: int) -> dict[str, Any]:
     """Write the file, a row group for each state; returns what provenance has to say of it."""
     progress = Progress("census: generating", round(ROWS * fraction))
     with pq.ParquetWriter(parquet, SCHEMA, compression="zstd") as writer:
-        for batch in blocks(fraction, seed):
+        for batch in state_batches(fraction, seed):
             writer.write_batch(batch, row_group_size=batch.num_rows)
             progress.step(batch.num_rows)
     facts = load_facts()

@@ -12,7 +12,7 @@ import pyarrow as pa
 from tierwise.datasets.sky.facts import BANDS, load_facts
 from tierwise.datasets.sky.positions import NORTH_FROM_DEG, STRIP_ARCMIN, ZONE_DEG, Tiles, designations
 from tierwise.datasets.sky.stars import Photometry, draw
-from tierwise.datasets.sphere import galactic
+from tierwise.datasets.sky_coordinates import galactic
 
 Values = npt.NDArray[Any]
 

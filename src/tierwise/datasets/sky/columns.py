@@ -7,7 +7,7 @@ Names, order and types: the release's PostgreSQL schema, and the archive's own d
 from typing import Final
 
 from tierwise.core.data_sets import whole_rows
-from tierwise.datasets.tables import Table
+from tierwise.datasets.archive_table import Table
 
 ROWS: Final = whole_rows("sky")
 """Sources in the All-Sky Point Source Catalog."""

@@ -174,7 +174,7 @@ def _query(query: str, retries: int | None = None) -> pa.Table | None:
         except DALQueryError as error:
             raise _refused(f"the service refuses: {error.reason}") from error
         except (DALServiceError, DALFormatError) as error:
-            if download.lasting(code := getattr(error, "code", None)):
+            if download.is_permanent_refusal(code := getattr(error, "code", None)):
                 raise _refused(f"the server answers {code}") from error
             reason = f"no whole answer: {error.reason}"
             if not left:
@@ -193,10 +193,10 @@ def fetch_files(names: list[str], folder: Path) -> list[Path]:
     return [download.fetch(_remote(name), folder / f"{name}.gz", remedy=OFFLINE) for name in names]
 
 
-def _remote(name: str) -> download.Remote:
+def _remote(name: str) -> download.RemoteFile:
     facts = release()
     known = facts.known.get(name)
-    return download.Remote(
+    return download.RemoteFile(
         address=f"{facts.files}{name}.gz",
         recorded=facts.recorded,
         licence=facts.licence,

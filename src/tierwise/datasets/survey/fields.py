@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
-from tierwise.datasets.sphere import htm_ids, unit_vectors
+from tierwise.datasets.sky_coordinates import htm_ids, unit_vectors
 from tierwise.datasets.survey.schema import NO_INTEGER
 
 Floats = npt.NDArray[np.floating[Any]]

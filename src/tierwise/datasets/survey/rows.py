@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from tierwise.datasets.sphere import galactic
+from tierwise.datasets.sky_coordinates import galactic
 from tierwise.datasets.survey.fields import (
     BANDS,
     DETECTORS,

@@ -8,8 +8,8 @@ from pydantic import Field
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.toml import Strict, read_table, validate
+from tierwise.datasets.archive_table import Table
 from tierwise.datasets.dataset import sha256_of
-from tierwise.datasets.tables import Table
 
 NAMES: Final = ("Multiframe", "MergeLog", "Source", "Detection", "BestMatch", "Variability")
 """The names of the tables, in the order in which they can be loaded."""

@@ -13,13 +13,13 @@ from tierwise.analysis import heat
 from tierwise.core import studies
 from tierwise.core.errors import MissingError
 from tierwise.core.units import GIB
-from tierwise.core.words import RelationClass, Substrate, Way
+from tierwise.core.vocabulary import Evidence, RelationClass, Way
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, count, difference, listed, number, percent, seconds, size
-from tierwise.report.instead import from_reference, told_rejected
+from tierwise.report.no_answer import from_reference, told_rejected
 from tierwise.report.prices import book_of
 from tierwise.report.run import Run
-from tierwise.report.words import ARMS, marked, spelled
+from tierwise.report.words import IO_MODES, marked, spelled
 
 NAMES: Final = {
     "all hdd": "all on HDD",
@@ -39,7 +39,7 @@ MINOR: Final = 0.01
 
 @dataclass(frozen=True)
 class Advised:
-    """A workload of the run with what its relations take on each tier, and the advice for each room on the SSD.
+    """A workload of the run with what its relations take on each tier, and the advice for each space on the SSD.
 
     `missing` says why there is none.
     """
@@ -73,39 +73,41 @@ class Advised:
         assert self.workload is not None, "there are rows"
         known = self.workload
         return (
-            f"{self.run.stamp}, pair `{known.pair}`, **{Substrate.SIMULATED}** from **{known.substrate}** requests, {ARMS[known.arm]}, "
+            f"{self.run.stamp}, pair `{known.pair}`, **{Evidence.SIMULATED}** from **{known.evidence}** requests, {IO_MODES[known.io_mode]}, "
             f"n = {count(n)} {what}. Query: `{studies.path(known.study, heat.HEAT)}`."
         )
 
 
 def advised(run: Run, study: str, pair: str) -> Advised:
-    """Return the quickest placement for no room, for room for the indexes, for the tables and for all, from `study`'s rows on `pair`."""
+    """Return the quickest placement for no space, for space for the indexes, for the tables and for all, from `study`'s rows on `pair`."""
     try:
         workload = workload_of(run.connection, run.folder, study=study, pair=pair)
     except MissingError as missing:
         return Advised(run, study, pair, None, {}, (), str(missing))
     by_seed, book = times_by_seed(workload), book_of(run)
-    found = [advise(workload, Question(room_gib), book, by_seed[SEED]) for room_gib in rooms_gib(workload)]
+    found = [advise(workload, Question(size_gib), book, by_seed[SEED]) for size_gib in sizes_gib(workload)]
     return Advised(run, study, pair, workload, by_seed, found)
 
 
-def rooms_gib(workload: Workload) -> list[float]:
-    """Return the sizes of an SSD that is asked about, in GiB, rising: room for nothing, for all indexes, for all tables, for everything."""
+def sizes_gib(workload: Workload) -> list[float]:
+    """Return the sizes of an SSD that is asked about, in GiB, rising: space for nothing, for all indexes, for all tables, for
+    everything.
+    """
     of_class = {
         word: sum(relation.size_bytes for relation in workload.relations if relation.relation_class is word) for word in RelationClass
     }
     whole = sum(of_class.values())
-    return sorted({room_bytes / GIB for room_bytes in (0, of_class[RelationClass.INDEX], of_class[RelationClass.TABLE], whole)})
+    return sorted({size_bytes / GIB for size_bytes in (0, of_class[RelationClass.INDEX], of_class[RelationClass.TABLE], whole)})
 
 
 def finding(found: Advised) -> str:
-    """Return what the least room on the SSD is for, as a chapter's title; empty without advice."""
+    """Return what the least space on the SSD is for, as a chapter's title; empty without advice."""
     first = next(([name for name, tier in advice.placement.items() if tier == FAST] for advice in found.advice if advice.ssd_gib), [])
-    return f"with little room, the SSD is for {listed(first)} ({Substrate.SIMULATED})" if first else ""
+    return f"with little space, the SSD is for {listed(first)} ({Evidence.SIMULATED})" if first else ""
 
 
 def recommendation(found: Advised) -> Table | Sentence:
-    """Say for each room what belongs on the SSD, what a job then takes, and its regret against the fixed placements and all others.
+    """Say for each space what belongs on the SSD, what a job then takes, and its regret against the fixed placements and all others.
 
     Where the run gives no advice, why, and the reference run's in a sentence.
     """
@@ -114,7 +116,7 @@ def recommendation(found: Advised) -> Table | Sentence:
         return Sentence("\n\n".join(filter(None, [found.sentence.text, instead])))
     one = found.advice[0]
     header = [
-        "Room on SSD",
+        "Space on SSD",
         "Belongs there",
         "A job",
         *(f"Against {NAMES[other.name]}" for other in one.alternatives),
@@ -123,8 +125,8 @@ def recommendation(found: Advised) -> Table | Sentence:
     return Table(
         header,
         [_advice_row(advice) for advice in found.advice],
-        f"The quickest placement for the room on the SSD: what a job ({listed(map(spelled, one.queries))}) takes, and the regret, its time "
-        "over that of another placement less one. Below zero the advice is better; in brackets where the other does not fit the room. The "
+        f"The quickest placement for the space on the SSD: what a job ({listed(map(spelled, one.queries))}) takes, and the regret, its time "
+        "over that of another placement less one. Below zero the advice is better; in brackets where the other does not fit the space. The "
         f"best is found by looking at all {count(one.placements)} placements. {found.note(len(found.advice), 'placements advised')}",
         align="ll" + "r" * (len(header) - 2),
     )
@@ -132,12 +134,12 @@ def recommendation(found: Advised) -> Table | Sentence:
 
 def _in_words(found: Advised) -> str:
     """``with 12.1 MiB on the SSD `pob`, with ...``; nothing without advice."""
-    rooms = [
+    sentences = [
         f"with {size(advice.ssd_gib * GIB)} on the SSD {listed(f'`{name}`' for name, tier in advice.placement.items() if tier == FAST)}"
         for advice in found.advice
         if FAST in advice.placement.values()
     ]
-    return f"there belong, {'; '.join(rooms)} ({found.note(len(rooms), 'placements advised')})" if rooms else ""
+    return f"there belong, {'; '.join(sentences)} ({found.note(len(sentences), 'placements advised')})" if sentences else ""
 
 
 def _advice_row(advice: Advice) -> list[str]:
@@ -185,12 +187,12 @@ def check(found: Advised) -> Table | Sentence:
     judged = {name: (measured, time_s) for name, (measured, time_s) in cells.items() if time_s is not None}
     if not judged:
         return Sentence("No measured placement can be predicted: each has a relation on a tier without a model.")
-    seen = listed(sorted({str(measured.substrate) for measured, _ in judged.values()}))
+    seen = listed(sorted({str(measured.evidence) for measured, _ in judged.values()}))
     return Table(
         ["Placement", "Advised for", "Predicted", "Seen", "95 % interval", "Error"],
         [_check_row(found, name, measured, time_s) for name, (measured, time_s) in judged.items()],
         f"Predicted times of a job (simulated) beside those that the server took ({seen}). Requests and the host's time are those of the "
-        f"placement *{NAMES[found.workload.reference]}*. {check_words(found)} Advised for: the room for which this is the "
+        f"placement *{NAMES[found.workload.reference]}*. {check_words(found)} Advised for: the space for which this is the "
         f"advice, but for relations with less than {percent(MINOR)} of the requests. "
         f"{found.note(sum(len(measured.job_s) for measured, _ in judged.values()), 'jobs')}",
         align="llrrrr",
@@ -273,7 +275,7 @@ def _move_row(name: str, plan: MovePlan) -> list[str]:
         "page by page" if plan.way is Way.SERVER else "at bandwidth",
         seconds(plan.there_s),
         seconds(plan.back_s),
-        f"{seconds(plan.saved_s)} ({plan.job_substrate})",
+        f"{seconds(plan.saved_s)} ({plan.job_evidence})",
         pays + interval,
         marked(plan.pays),
     ]

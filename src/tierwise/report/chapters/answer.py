@@ -18,11 +18,11 @@ from tierwise.analysis.rules import CLEARLY_ABOVE_ONE, Verdict
 from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, geometric_estimate, paired_ratios
 from tierwise.analysis.verdicts import DECIDED
 from tierwise.core import studies
-from tierwise.core.words import Substrate
-from tierwise.report import rooms, theme
+from tierwise.core.vocabulary import Evidence
+from tierwise.report import study_registry, theme
 from tierwise.report.chapters import volumes
 from tierwise.report.chapters.advice import NAMES
-from tierwise.report.chapters.conclusion_evidence import Found, cheapest_with_flash, gather, name_of
+from tierwise.report.chapters.conclusion_rows import Found, cheapest_with_flash, gather, name_of
 from tierwise.report.display import Figure, Sentence
 from tierwise.report.figures import parts
 from tierwise.report.formats import count, listed, number, percent, percents
@@ -46,7 +46,7 @@ WAL: Final = "WAL"
 
 @dataclass(frozen=True)
 class Gain:
-    """What a job takes on one placement, as a share of its time with everything on disks, from repeats of the same block."""
+    """What a job takes on one placement, as a share of its time with everything on disks, from repeats of the same replicate."""
 
     placement: str
     ratios: dict[int, float]
@@ -61,7 +61,7 @@ class Compared:
     """The gains of one workload, and which comes first: a table or the indexes (`Verdict` of "a table saves more")."""
 
     workload: str
-    substrate: str
+    evidence: str
     gains: tuple[Gain, ...]
 
     @property
@@ -99,7 +99,7 @@ def compared(found: Found) -> list[Compared]:
             if disks and name != DISKS and len(ratios := paired_ratios(measured.job_s, disks.job_s)) >= MINIMUM_REPEATS
         ]
         if gains:
-            told.append(Compared(names[name_of(workload)], str(workload.substrate), tuple(gains)))
+            told.append(Compared(names[name_of(workload)], str(workload.evidence), tuple(gains)))
     return told
 
 
@@ -143,24 +143,24 @@ def answering(run: Run) -> Run:
 
 
 def shares(run: Run, asked: pl.DataFrame) -> pl.DataFrame:
-    """Return what each placement leaves of a job's time: a row for each workload, placement and block, of those that `compared` takes.
+    """Return what each placement leaves of a job's time: a row for each workload, placement and replicate, of those that `compared` takes.
 
-    `asked`: the rows of `heat.every` in `run`. Columns: run, substrate, workload, placement, block (from 1) and share (time over that with
-    everything on disks; 1: nothing gained).
+    `asked`: the rows of `heat.every` in `run`. Columns: run, evidence, workload, placement, replicate (from 1) and share (time over that
+    with everything on disks; 1: nothing gained).
     """
     return pl.DataFrame(
         [
-            (run.run_id, one.substrate, one.workload, gain.placement, block + 1, round(ratio, DIGITS))
+            (run.run_id, one.evidence, one.workload, gain.placement, replicate + 1, round(ratio, DIGITS))
             for one in compared(gather(run, asked))
             for gain in one.gains
-            for block, ratio in gain.ratios.items()
+            for replicate, ratio in gain.ratios.items()
         ],
         schema={
             "run": pl.String,
-            "substrate": pl.String,
+            "evidence": pl.String,
             "workload": pl.String,
             "placement": pl.String,
-            "block": pl.Int64,
+            "replicate": pl.Int64,
             "share": pl.Float64,
         },
         orient="row",
@@ -174,19 +174,19 @@ def gains(run: Run, rows: pl.DataFrame) -> Figure | Sentence:
     every = [
         Compared(
             str(workload),
-            str(substrate),
+            str(evidence),
             tuple(
-                Gain(str(placement), dict(part.select("block", "share").rows()))
+                Gain(str(placement), dict(part.select("replicate", "share").rows()))
                 for (placement,), part in of.group_by("placement", maintain_order=True)
             ),
         )
-        for (workload, substrate), of in rows.group_by("workload", "substrate", maintain_order=True)
+        for (workload, evidence), of in rows.group_by("workload", "evidence", maintain_order=True)
     ]
     found = finding(every)
     shown = rows["run"][0]
     title = found if shown == run.run_id else f"No answer yet; the reference run: {found[0].lower()}{found[1:]}"
     chart, width_px = _chart(every, title)
-    substrates = listed(sorted(f"**{substrate}**" for substrate in rows["substrate"].unique()))
+    evidence_kinds = listed(sorted(f"**{evidence}**" for evidence in rows["evidence"].unique()))
     reference = None if shown == run.run_id else open_reference()
     stamp = reference.stamp if reference else f"{run.stamp}{_others(run)}"
     pace = (
@@ -196,7 +196,7 @@ def gains(run: Run, rows: pl.DataFrame) -> Figure | Sentence:
     )
     caption = (
         "Time of a job over that with everything on disks (100 %: nothing gained; further left: more gained): geometric mean "
-        f"over the blocks with its 95 % interval, log axis{pace}. {stamp}, {substrates} tiers, "
+        f"over the replicates with its 95 % interval, log axis{pace}. {stamp}, {evidence_kinds} tiers, "
         f"n = {count(len(rows))} repeats. Query: {listed(f'`{studies.path(study, HEAT)}`' for study in heat.placeable())}."
     )
     return Figure(chart, caption, width_px + parts.BESIDE_PX, rows.with_columns(pl.col("placement").replace(NAMES)))
@@ -211,9 +211,9 @@ def _first(run: Run, every: Sequence[Compared]) -> str:
     both = [one for one in every if one.table and one.indexes]
     if not both:
         worst = max(rejections(run.connection), key=lambda one: one.share, default=None)
-        why = f": {percent(worst.share)} of the {worst.substrate} rows are rejected" if worst and worst.rejected else ""
+        why = f": {percent(worst.share)} of the {worst.evidence} rows are rejected" if worst and worst.rejected else ""
         return f"Tables or indexes first: no answer yet, since no workload has {MINIMUM_REPEATS} clean repeats{why}."
-    stamp = listed(sorted({one.substrate for one in both}))
+    stamp = listed(sorted({one.evidence for one in both}))
     ahead = [one for one in both if one.tables_first in DECIDED]
     if not ahead:
         return f"{finding(both)} ({stamp})."
@@ -226,7 +226,7 @@ def _first(run: Run, every: Sequence[Compared]) -> str:
 
 
 def _topics(run: Run) -> list[str]:
-    told: dict[str, str] = {module.TOPIC: module.answer(run) for module in rooms.modules("answer")}
+    told: dict[str, str] = {module.TOPIC: module.answer(run) for module in study_registry.modules("answer")}
     told.setdefault(WAL, "")
     return [f"{topic}: {text or 'not measured.'}" for topic, text in sorted(told.items())]
 
@@ -275,7 +275,7 @@ def _cloud(run: Run) -> str:
 
 def _trust(run: Run) -> str:
     decided = [claim for claim in run.verdicts if claim.verdict in DECIDED]
-    models = sum(claim.substrate is Substrate.SIMULATED for claim in decided)
+    models = sum(claim.evidence is Evidence.SIMULATED for claim in decided)
     smoke = " A smoke run is no answer." if run.manifest.profile.get("name") == "smoke" else ""
     return (
         f"{count(len(decided))} of {count(len(run.verdicts))} published statements decided (@sec-summary), {count(models)} on models "
@@ -288,7 +288,7 @@ def _look(placement: str) -> tuple[str, str]:
 
 
 def _headed(width_px: int) -> alt.Axis:
-    """Labels of workloads as heads, and below each those of its placements alone: a phone has room for the plot."""
+    """Labels of workloads as heads, and below each those of its placements alone: a phone has space for the plot."""
     of_placement = f"indexof(datum.label, '{APART}') > 0"
     weight = {"condition": {"test": of_placement, "value": "normal"}, "value": 600}
     return parts.labels(width_px, labelExpr=f"{of_placement} ? split(datum.label, '{APART}')[1] : datum.label", labelFontWeight=weight)

@@ -10,16 +10,16 @@ from tierwise.report.run import Run
 from tierwise.report.words import cell_words
 
 CLOCKS: Final = {
-    "waited": "waited for, in real time",
-    "counted-one": "counted, one session",
-    "counted-several": "counted, several sessions",
+    "real": "waited for, in real time",
+    "virtual-one": "counted, one session",
+    "virtual-several": "counted, several sessions",
 }
 
 
 def told(run: Run) -> Sentence:
     """Return which rows of emulated tiers went by which clock, and why any had to be waited for."""
     rows = run.query(
-        "select study, clock, count(*) as n from timings where substrate in ('emulated', 'mixed') group by all order by study, clock"
+        "select study, clock, count(*) as n from timings where evidence in ('emulated', 'mixed') group by all order by study, clock"
     )
     if rows.is_empty():
         return Sentence("This run has no row of an emulated tier, so no clock was counted.")
@@ -43,10 +43,10 @@ def beside(run: Run) -> Table | Sentence:
         for row in rows.iter_rows(named=True)
     ]
     return Table(
-        ["Study", "Cell", "Counted", "Waited for", "Difference", "Flags of the waited row"],
+        ["Study", "Cell", "Counted", "Waited for", "Difference", "Flags of the real-time row"],
         lines,
-        "Cells that were counted in every block and, drawn by the run's seed, also waited for in the first one. Of a query what its "
-        "requests asked of the device models (counted: median of the blocks); of a window its transactions or reads a second. "
+        "Cells that were counted in every replicate and, drawn by the run's seed, also waited for in the first one. Of a query what its "
+        "requests asked of the device models (counted: median of the replicates); of a window its transactions or reads a second. "
         f"One repetition is waited for, and platters stand elsewhere in each. {run.stamp}, **emulated**, n = {len(lines)} cells. "
         f"Query: `{QUERY}`.",
         align="llrrrl",
@@ -54,12 +54,12 @@ def beside(run: Run) -> Table | Sentence:
 
 
 def _figures(row: dict[str, Any]) -> list[str]:
-    if row["clock"] == "counted-one":
-        ours, theirs = row["counted_device_s"], row["requests_s"]
+    if row["clock"] == "virtual-one":
+        ours, theirs = row["virtual_device_s"], row["requests_s"]
         return [seconds(ours), seconds(theirs), _difference(ours, theirs) if theirs else DASH]
-    ours, theirs = row["counted_per_s"], row["per_s"]
+    ours, theirs = row["virtual_per_s"], row["per_s"]
     if not (ours and theirs):
-        ours, theirs = row["counted_s"], row["elapsed_s"]  # a move, which answers nothing
+        ours, theirs = row["virtual_s"], row["elapsed_s"]  # a move, which answers nothing
         return [seconds(ours), seconds(theirs), _difference(ours, theirs)]
     return [f"{number(ours)}/s", f"{number(theirs)}/s", _difference(ours, theirs)]
 
@@ -72,7 +72,7 @@ def spread(run: Run) -> Sentence:
     """Return how far counted repetitions of a cell lie apart, devices and host told apart."""
     rows = run.query(
         "select cache, stddev_samp(device_s) / avg(elapsed_s) as devices, stddev_samp(cpu_s) / avg(elapsed_s) as host "
-        "from raw_timings where clock = 'counted-one' and cache in ('cold', 'cross') and len(flags) = 0 "
+        "from raw_timings where clock = 'virtual-one' and cache in ('cold', 'cross') and len(flags) = 0 "
         "group by study, pair, trial, step, cache having enough(elapsed_s)"
     )
     if rows.is_empty():

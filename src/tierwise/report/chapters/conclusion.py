@@ -11,12 +11,12 @@ from tierwise.analysis.questions import Questions, load_questions
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.analysis.verdicts import DECIDED
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.costs.iops import RATED
-from tierwise.report.chapters.conclusion_evidence import Found, cheapest_with_flash, evidence, gather, places
+from tierwise.report.chapters.conclusion_rows import Found, cheapest_with_flash, gather, places, shown_by
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, count, listed, number, seconds
-from tierwise.report.instead import from_reference, told_rejected
+from tierwise.report.no_answer import from_reference, told_rejected
 from tierwise.report.prices import book_of, run_note
 from tierwise.report.run import Run
 from tierwise.report.words import marked
@@ -35,11 +35,11 @@ def questions(run: Run) -> Table:
         words = [_outcome(run, claim) for claim in question.claims]
         told = [f"{claim} {marked(word)}" for claim, word in zip(question.claims, words, strict=True)]
         rows.append([question.title, "; ".join(told), f"{count(sum(word in DECIDED for word in words))} of {count(len(words))}"])
-    substrate = Substrate.of({claim.substrate for claim in run.verdicts if claim.substrate} or {Substrate.PUBLISHED})
+    evidence = Evidence.of({claim.evidence for claim in run.verdicts if claim.evidence} or {Evidence.PUBLISHED})
     return Table(
         ["Question", "Verdicts", "Decided"],
         rows,
-        f"Verdicts by question. {_tally(run, load_questions())} {run_note(run, substrate, len(run.verdicts), 'statements')} "
+        f"Verdicts by question. {_tally(run, load_questions())} {run_note(run, evidence, len(run.verdicts), 'statements')} "
         "Input: `data/published/questions.toml`.",
         align="llr",
     )
@@ -57,11 +57,11 @@ def _outcome(run: Run, claim: str) -> Verdict:
 
 def meetings(found: Found) -> Table:
     """Return where sources agree and contradict each other, what this run says of each, and what explains it."""
-    rows, told = [], evidence()
+    rows, told = [], shown_by()
     for topic in load_questions().meetings:
         here = "; ".join(f"{claim} {marked(_outcome(found.run, claim))}" for claim in topic.claims)
         texts, why = f"They {topic.meeting}. {topic.says}", f"{topic.explanation} ({', '.join(topic.why)})"
-        rows.append([f"**{topic.topic}.** {texts}", f"{here}. {_begun(told[topic.evidence](found))}.", why])
+        rows.append([f"**{topic.topic}.** {texts}", f"{here}. {_begun(told[topic.shown_by](found))}.", why])
     return Table(
         ["What the texts say", "What this run says", "What may explain it"],
         rows,
@@ -82,7 +82,7 @@ def strategies(found: Found) -> Table | Sentence:
     currency = book_of(found.run).currency
     ranked = [strategy for every in _comparable(found).values() for strategy in every]
     jobs = sum(strategy.job_s.repeats for strategy in ranked)
-    substrates = sorted({str(strategy.substrate) for strategy in ranked})
+    evidence_kinds = sorted({str(strategy.evidence) for strategy in ranked})
     return Table(
         ["Workload", "Placement", "A job (rank)", f"{currency} a year for an IOPS (rank)", f"{currency} for a million jobs (rank)"],
         rows,
@@ -90,7 +90,7 @@ def strategies(found: Found) -> Table | Sentence:
         f"({RATED}, simulated), and by what a million jobs cost, one after the other. Whole devices are counted, each that the "
         "placement uses. Of a workload those with enough clean jobs "
         "are ranked, where two are. "
-        f"{found.run.stamp}, **{listed(substrates)}**, n = {count(jobs)} jobs. Input: `data/prices`, `data/costs`.",
+        f"{found.run.stamp}, **{listed(evidence_kinds)}**, n = {count(jobs)} jobs. Input: `data/prices`, `data/costs`.",
         align="llrrr",
     )
 
@@ -148,7 +148,7 @@ def _answer(found: Found) -> str:
         saved = _saved(*found.services[name]) if name in found.services else {}
         worth = [f"`{one}`" for one in sorted(saved, key=lambda one: -saved[one]) if saved[one] > 0]
         line += (
-            f". With little room on the SSD, move what saves most time for its size, in this order: {', '.join(worth)} "
+            f". With little space on the SSD, move what saves most time for its size, in this order: {', '.join(worth)} "
             "(simulated, from one recorded trace)"
             if worth
             else ""

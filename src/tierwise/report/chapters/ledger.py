@@ -5,19 +5,19 @@ from typing import Final
 
 import polars as pl
 
-from tierwise.analysis.before import verdict_before
-from tierwise.analysis.between import load_between
+from tierwise.analysis.between_runs import load_between
 from tierwise.analysis.claims import load_claims
-from tierwise.analysis.flipping import BY_INTERVAL
+from tierwise.analysis.earlier_rules import verdict_before
 from tierwise.analysis.judging import ClaimVerdict
+from tierwise.analysis.moved_bounds import BY_INTERVAL
 from tierwise.analysis.rules import NOT_ASYNCHRONOUS, Verdict
 from tierwise.analysis.statistics import scope_of
 from tierwise.analysis.verdicts import DECIDED
-from tierwise.report.arms import PUBLISHED, arms
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, NBSP, count, listed, number, tied
 from tierwise.report.reference import open_reference
 from tierwise.report.run import Run
+from tierwise.report.variants import PUBLISHED, variants
 from tierwise.report.words import bounded, case_name, estimated, flipped, marked, quoted, stamped, tested, way_of
 
 ONE_RUN: Final = "one run"
@@ -78,7 +78,7 @@ def judged(run: Run, ledger: pl.DataFrame) -> Table:
         ["Claim", "Quotation and bounds", "Found (95 % within the run; between runs)", "Verdict, by moved bounds; what agrees"],
         rows,
         "Statements that are judged, and what would change the verdict. A star marks bounds that the text does not give itself. "
-        "Quotations and bounds are **published**; each number that was found is followed by its substrate, here or in @tbl-claims. "
+        "Quotations and bounds are **published**; each number that was found is followed by its evidence, here or in @tbl-claims. "
         f"{run.stamp}, n = {count(len(rows))} claims. {INPUT}",
     )
 
@@ -103,7 +103,7 @@ def cases(run: Run) -> Table | Sentence:
     ]
     if not rows:
         return Sentence("No statement of several cases was measured.")
-    stamps = sorted({str(claim.substrate) for claim in several if claim.substrate})
+    stamps = sorted({str(claim.evidence) for claim in several if claim.evidence})
     return Table(
         ["Claim", "Case", "Found (95 % interval)", "p; after Holm", "Verdict"],
         rows,
@@ -118,11 +118,11 @@ def cases(run: Run) -> Table | Sentence:
 def ways(run: Run) -> Table | Sentence:
     """Tabulate what the ways of I/O, and what is nearest to the source, say of the claims that have several of them."""
     known = load_claims().sources
-    rows, substrates = [], set()
+    rows, evidence_kinds = [], set()
     for claim in run.verdicts:
         nearest = known[claim.source].nearest
         near = (nearest.variant, nearest.io_mode) if nearest else None
-        shown = [one for one in arms(claim) if one.variant == PUBLISHED or (one.variant, one.io_mode) == near]
+        shown = [one for one in variants(claim) if one.variant == PUBLISHED or (one.variant, one.io_mode) == near]
         for one in shown if len(shown) > 1 else []:
             marks = ["decides"] * (one is claim) + ["nearest to the source"] * ((one.variant, one.io_mode) == near)
             at_once = [case.outstanding for case in one.cases if case.outstanding is not None]
@@ -130,8 +130,8 @@ def ways(run: Run) -> Table | Sentence:
             found = "; ".join(f"{case_name(case.case)} {estimated(case)}" for case in one.cases)
             least, most = (number(of(at_once)) if at_once else DASH for of in (min, max))
             requests = ", ".join([least if least == most else f"{least} to {most}", *({NOT_ASYNCHRONOUS} & set(one.conditions))])
-            substrates.add(f"**{one.cases[0].substrate}**")
-            rows.append([claim.id, label, f"{found}, **{one.cases[0].substrate}**", requests, marked(one.verdict)])
+            evidence_kinds.add(f"**{one.cases[0].evidence}**")
+            rows.append([claim.id, label, f"{found}, **{one.cases[0].evidence}**", requests, marked(one.verdict)])
     if not rows:
         return Sentence("This run has one way of I/O alone.")
     why = "; ".join(f"{source.name}: {way_of(source.nearest)}, {source.nearest.why}" for source in known.values() if source.nearest)
@@ -140,7 +140,7 @@ def ways(run: Run) -> Table | Sentence:
         rows,
         "Statements that several ways of I/O speak of. One decides, by the profile; what another says is shown. Requests at once: how many "
         "the devices had on average while they had any, from the case with least to that with most, where it is recorded. "
-        f"Nearest to the sources: {why}. {run.stamp}, {listed(sorted(substrates))}, n = {count(len(rows))} verdicts. {INPUT}",
+        f"Nearest to the sources: {why}. {run.stamp}, {listed(sorted(evidence_kinds))}, n = {count(len(rows))} verdicts. {INPUT}",
         align="lllrl",
     )
 
@@ -158,8 +158,8 @@ def changed(run: Run) -> Table:
         rows,
         "Statements whose rule was changed after results had been seen, and those that the rules of before (no correction for the number "
         "of cases, intervals of no width, ways of I/O that had to agree) would give another verdict, judged by either on the rows of this "
-        "run, whose substrates "
-        f"@tbl-ledger tells: {listed(sorted({f'**{one.substrate}**' for one in run.verdicts if one.substrate})) or 'nothing measured'}. "
+        "run, whose kinds of evidence "
+        f"@tbl-ledger tells: {listed(sorted({f'**{one.evidence}**' for one in run.verdicts if one.evidence})) or 'nothing measured'}. "
         f"{run.stamp}, n = {count(len(rows))} claims. {INPUT}",
     )
 
@@ -206,7 +206,7 @@ def _row(run: Run, claim: ClaimVerdict, there: Verdict | None) -> dict[str, obje
 def _ways(claim: ClaimVerdict) -> str:
     if claim.io_mode is None:
         return ""
-    others = [one for one in arms(claim) if one.variant == PUBLISHED and one is not claim]
+    others = [one for one in variants(claim) if one.variant == PUBLISHED and one is not claim]
     if not others:
         return f"{way_of(claim)} alone"
     agree = [f"{way_of(one)} {'agrees' if one.verdict is claim.verdict else f'disagrees: {one.verdict.mark}'}" for one in others]
@@ -214,7 +214,7 @@ def _ways(claim: ClaimVerdict) -> str:
 
 
 def _variants(claim: ClaimVerdict) -> str:
-    others = [one.verdict for one in arms(claim) if one.variant != PUBLISHED and one.verdict in DECIDED]
+    others = [one.verdict for one in variants(claim) if one.variant != PUBLISHED and one.verdict in DECIDED]
     return (
         f"{count(sum(verdict is claim.verdict for verdict in others))} of {count(len(others))} decided variants say the same"
         if others

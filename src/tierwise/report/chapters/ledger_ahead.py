@@ -6,7 +6,7 @@ import polars as pl
 
 from tierwise.advisor.seeks import AHEAD_BYTES, ahead_bounds
 from tierwise.core.units import KIB, MIB
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.report.chapters import ledger_replayed
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import count, number, seconds
@@ -45,7 +45,7 @@ def answer(run: Run, bounds: pl.DataFrame) -> Sentence:
     )
     return Sentence(
         f"Of {count(len(ledger_replayed.cold(bounds)))} recorded queries of the published protocols {count(len(found))} take a tenth more "
-        f"or less of their devices' time where disks read {LEAST} or {MOST} ahead{told} (**{Substrate.SIMULATED}**). {run.stamp}."
+        f"or less of their devices' time where disks read {LEAST} or {MOST} ahead{told} (**{Evidence.SIMULATED}**). {run.stamp}."
     )
 
 

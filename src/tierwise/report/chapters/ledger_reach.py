@@ -18,13 +18,13 @@ from tierwise.advisor.seeks import reads_ahead
 from tierwise.analysis import heat
 from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.rules import Verdict
-from tierwise.core.words import Substrate
-from tierwise.report.arms import PUBLISHED
+from tierwise.core.vocabulary import Evidence
 from tierwise.report.chapters.ledger_ahead import LEAST, MOST
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, count, listed
-from tierwise.report.rooms import judge_changed
 from tierwise.report.run import Run
+from tierwise.report.study_registry import judge_changed
+from tierwise.report.variants import PUBLISHED
 from tierwise.report.words import case_name, estimated, way_of
 
 ENDS: Final = {"least": LEAST, "most": MOST}
@@ -126,7 +126,7 @@ def answer(run: Run, reach: Reach) -> Sentence:
     told = [f"of {_verdicts(deciding)} that rest on their reads {_flipped(deciding)}"] if deciding or not beside else []
     if beside:
         told.append(f"of {_verdicts(beside)} by ways of I/O that do not decide {_flipped(beside, by=True)}")
-    said = f"Where the disks read {LEAST} or {MOST} ahead, {'; '.join(told)} (**{Substrate.SIMULATED}**)."
+    said = f"Where the disks read {LEAST} or {MOST} ahead, {'; '.join(told)} (**{Evidence.SIMULATED}**)."
     if reach.unmoved:
         said += f" The estimates of {listed(reach.unmoved)} do not change at all."
     if reach.unknown:
@@ -169,9 +169,9 @@ def table(run: Run, reach: Reach) -> Table | Sentence:
         ["Claim", "Way of I/O", "As assumed", LEAST, MOST, "Verdict"],
         rows,
         f"Verdicts where disks read ahead as assumed, {LEAST} or {MOST}: each row of the run gets the time that its requests then take in "
-        "proportion, as they were recorded in one block, and each statement is judged on these rows again, by its own rule. Of several "
+        "proportion, as they were recorded in one replicate, and each statement is judged on these rows again, by its own rule. Of several "
         "cases the one that decides is told. Direct I/O asks for one page after another, whatever the device, so that a query without a "
-        f"record has that of the same query on other tiers. {run.stamp}, **{Substrate.SIMULATED}**, n = {count(len(reach.moved))} verdicts "
+        f"record has that of the same query on other tiers. {run.stamp}, **{Evidence.SIMULATED}**, n = {count(len(reach.moved))} verdicts "
         "that were judged again; from the run's manifest and its recorded requests.",
     )
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from tierwise.core.words import Cache, Substrate
+from tierwise.core.vocabulary import Cache, Evidence
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import count
 from tierwise.report.run import Run
@@ -30,7 +30,7 @@ def table(
     return Table(
         ["Query", *columns],
         rows,
-        f"{told} {run.stamp}, **{Substrate.SIMULATED}**, n = {count(len(bounds))} recorded queries, of which {count(len(rows))} are shown; "
+        f"{told} {run.stamp}, **{Evidence.SIMULATED}**, n = {count(len(bounds))} recorded queries, of which {count(len(rows))} are shown; "
         "from the run's manifest and its recorded requests.",
         align="l" + "r" * len(columns),
     )

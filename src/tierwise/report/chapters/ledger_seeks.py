@@ -5,7 +5,7 @@ from typing import Final
 import polars as pl
 
 from tierwise.advisor.seeks import seek_bounds
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.report.chapters import ledger_replayed
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import MINUS, count, percent, seconds
@@ -31,7 +31,7 @@ def answer(run: Run, bounds: pl.DataFrame) -> Sentence:
     told = "".join(f"; most, {percent(one['part'])}, has {query_words(one['cell'])}" for one in most)
     return Sentence(
         f"Of {count(len(bounds))} recorded queries of the published protocols {count(len(moved))} have a hundredth or more of their "
-        f"devices' time in stretched seeks{told} (**{Substrate.SIMULATED}**). {run.stamp}."
+        f"devices' time in stretched seeks{told} (**{Evidence.SIMULATED}**). {run.stamp}."
     )
 
 

@@ -6,12 +6,12 @@ from importlib.resources import files
 from typing import Any, Final
 
 from tierwise.core.data_sets import published_rows
-from tierwise.core.days import is_stale
+from tierwise.core.dates import is_stale
 from tierwise.core.units import MB, human_seconds
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, NBSP, count, listed, number, percent, seconds, tied
-from tierwise.report.instead import told_rejected
+from tierwise.report.no_answer import told_rejected
 from tierwise.report.run import Run
 from tierwise.report.words import unit_of
 from tierwise.timings.manifest import Manifest, Sample
@@ -36,8 +36,8 @@ def run_table(run: Run) -> Table:
         "Took": f"{took} (hours:minutes:seconds)" if took.count(":") == 2 else f"{took} (minutes:seconds)",
         **_machine(manifest),
         **_added(manifest),
-        "Profile": f"`{profile.get('name')}`: {_fields(profile, ('fraction', 'blocks', 'arms', 'memory_fraction'))}",
-        "Pairs of tiers": ", ".join(f"`{name}` ({run.substrate(name) or 'nothing measured'})" for name in manifest.pairs),
+        "Profile": f"`{profile.get('name')}`: {_fields(profile, ('fraction', 'replicates', 'io_modes', 'memory_fraction'))}",
+        "Pairs of tiers": ", ".join(f"`{name}` ({run.evidence(name) or 'nothing measured'})" for name in manifest.pairs),
         "Your own pair": f"`{manifest.reader_pair}`" if manifest.reader_pair else "none named",
         "Seed": str(manifest.seed),
         "Code": f"`{manifest.code_version}`",
@@ -75,9 +75,12 @@ def _added(manifest: Manifest) -> dict[str, str]:
         return {}
     rejected = manifest.retry.rejected
     told = (
-        f"{count(blocks)} for `{name}` ({count(rejected[name])} rows rejected before)" for name, blocks in manifest.retry.blocks.items()
+        f"{count(replicates)} for `{name}` ({count(rejected[name])} rows rejected before)"
+        for name, replicates in manifest.retry.replicates.items()
     )
-    return {"Blocks added (`RETRY=1`)": f"{listed(told)}; the earlier rows stay in the store, and all clean repeats of all blocks count"}
+    return {
+        "Replicates added (`RETRY=1`)": f"{listed(told)}; the earlier rows stay in the store, and all clean repeats of all replicates count"
+    }
 
 
 def _sample(kept: Sample) -> str:
@@ -192,7 +195,7 @@ def calibrations(run: Run) -> Table | Sentence:
         ["Pair and tier", "Figure", "Value"],
         rows,
         "Calibration of the real disks, and of what reading mapped files costs, taken in seconds before measuring. "
-        f"{run.stamp}, **{Substrate.MEASURED}**, from its manifest.",
+        f"{run.stamp}, **{Evidence.MEASURED}**, from its manifest.",
         align="llr",
     )
 
@@ -204,7 +207,7 @@ def overshoot(run: Run) -> Table:
         [
             f"`{row['pair']}`",
             f"`{row['tier']}`",
-            f"**{row['substrate']}**",
+            f"**{row['evidence']}**",
             count(row["reads"]) if row["reads"] is not None else DASH,
             seconds(row["intended_s"] / row["reads"]) if row["reads"] and row["intended_s"] else DASH,
             seconds(row["actual_s"] / row["reads"]) if row["reads"] and row["actual_s"] else DASH,
@@ -214,7 +217,7 @@ def overshoot(run: Run) -> Table:
         for row in rows
     ]
     return Table(
-        ["Pair", "Tier", "Substrate", "Reads", "Asked, mean", "Took, mean", "Overshoot", "Flagged"],
+        ["Pair", "Tier", "Evidence", "Reads", "Asked, mean", "Took, mean", "Overshoot", "Flagged"],
         cells,
         "What the device model asked of each read and what it took. An observation whose overshoot exceeds its bound is flagged "
         "and gives no verdict. "
@@ -224,7 +227,7 @@ def overshoot(run: Run) -> Table:
 
 
 def flags(run: Run) -> Sentence:
-    """Return how many observations are rejected and give no verdict, by substrate and reason."""
+    """Return how many observations are rejected and give no verdict, by evidence and reason."""
     return Sentence(told_rejected(run))
 
 

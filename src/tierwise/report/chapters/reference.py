@@ -31,12 +31,12 @@ def cells(found: Beside | None) -> Table | Sentence:
     rows = [
         [
             f"`{row['pair']}`",
-            f"{row['cell']} ({row['arm']})",
+            f"{row['cell']} ({row['io_mode']})",
             valued(row["median"], row["unit"]),
             valued(row["median_reference"], row["unit"]),
             number(row["ratio"]),
             f"{count(row['n'])}, {count(row['n_reference'])}",
-            ", ".join(f"**{word}**" for word in dict.fromkeys((row["substrate"], row["substrate_reference"]))),
+            ", ".join(f"**{word}**" for word in dict.fromkeys((row["evidence"], row["evidence_reference"]))),
         ]
         for row in found.cells.rows(named=True)
     ]
@@ -44,7 +44,7 @@ def cells(found: Beside | None) -> Table | Sentence:
         f"Medians of unflagged observations in {found.run.name} and in the {found.reference.name}, cell by cell, "
         f"n = {count(len(rows))} cells that both have. Queries: the views `*_cells` of each study's `reading/rows.sql`."
     )
-    return Table(["Pair", "Cell", "This run", "Reference", "Ratio", "n, n", "Substrate"], rows, caption, align="llrrrrl")
+    return Table(["Pair", "Cell", "This run", "Reference", "Ratio", "n, n", "Evidence"], rows, caption, align="llrrrrl")
 
 
 def verdicts(found: Beside | None) -> Table | Sentence:
@@ -52,7 +52,7 @@ def verdicts(found: Beside | None) -> Table | Sentence:
         return Sentence("")
     rows = [[one.ours.id, *(f"{marked(claim)}; {stamped(claim)}" for claim in (one.ours, one.theirs))] for one in found.differing]
     caption = (
-        f"Claims with another verdict than in the reference, n = {count(len(rows))}, each estimate with its substrate. "
+        f"Claims with another verdict than in the reference, n = {count(len(rows))}, each estimate with its evidence. "
         f"{found.run.stamp}; {found.reference.name}."
     )
     return Table(["Claim", "This run", "Reference"], rows, caption)
@@ -61,10 +61,10 @@ def verdicts(found: Beside | None) -> Table | Sentence:
 def _ratios(found: Beside) -> str:
     if found.cells.is_empty():
         return "No cell was observed in both."
-    ratios = {substrate: sorted(group["ratio"]) for (substrate,), group in found.cells.group_by("substrate", maintain_order=True)}
+    ratios = {evidence: sorted(group["ratio"]) for (evidence,), group in found.cells.group_by("evidence", maintain_order=True)}
     told = listed(
-        f"{number(median(values))} for {substrate} ones (from {number(values[0])} to {number(values[-1])}; {count(len(values))} cells)"
-        for substrate, values in ratios.items()
+        f"{number(median(values))} for {evidence} ones (from {number(values[0])} to {number(values[-1])}; {count(len(values))} cells)"
+        for evidence, values in ratios.items()
     )
     return (
         f"Its medians over those of the reference (@tbl-beside-cells) are in the middle {told}. Where nothing is read (a hot cache) "

@@ -6,19 +6,19 @@ from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import Scope, scope_of
 from tierwise.analysis.verdicts import DECIDED
-from tierwise.core.words import Substrate
-from tierwise.report.arms import PUBLISHED, arms, label
+from tierwise.core.vocabulary import Evidence
 from tierwise.report.chapters import today
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, count, listed, tied
-from tierwise.report.instead import told_rejected
+from tierwise.report.no_answer import told_rejected
 from tierwise.report.run import Run
+from tierwise.report.variants import PUBLISHED, label, variants
 from tierwise.report.words import bounded, flipped, found, marked, stamped
 
 
 def confirming(claim: ClaimVerdict) -> str:
     """Return the other variants that confirm `claim`, as the end of its verdict; empty where none does."""
-    names = [label(one) for one in arms(claim) if one.variant != PUBLISHED and one.verdict is Verdict.CONFIRMED]
+    names = [label(one) for one in variants(claim) if one.variant != PUBLISHED and one.verdict is Verdict.CONFIRMED]
     return f"confirmed by {'the variant' if len(names) == 1 else 'the variants'} *{', '.join(names)}*" if names else ""
 
 
@@ -26,7 +26,7 @@ def tally(run: Run) -> Sentence:
     """Return how many claims hold, in a sentence; a smoke run is called one."""
     words = Counter(claim.verdict for claim in run.verdicts)
     counted = (f"{count(words[word])} {'is' if words[word] == 1 else 'are'} {word.mark}" for word in Verdict if words[word])
-    simulated = Counter(claim.verdict for claim in run.verdicts if claim.substrate is Substrate.SIMULATED)
+    simulated = Counter(claim.verdict for claim in run.verdicts if claim.evidence is Evidence.SIMULATED)
     alone = [f"{count(simulated[word])} of the {count(words[word])} {word}" for word in DECIDED if simulated[word]]
     models = f" Of these, {listed(alone)} rest on simulated rows alone." if alone else ""
     told = f"Of {count(len(run.verdicts))} published statements, {listed(counted)}.{models} {told_rejected(run)} {speaking_of(run)}"
@@ -58,8 +58,8 @@ def claims(run: Run) -> Table:
         header,
         rows,
         "Published statements with their bounds, and what this run says of them; @tbl-ledger and @tbl-ledger-reported have the quotations. "
-        "Found: every case that the statement speaks of, with its 95 % interval, from n blocks, and the substrate "
-        f"({', '.join(sorted({f'**{one.substrate}**' for one in run.verdicts if one.substrate})) or 'nothing was measured'}). "
+        "Found: every case that the statement speaks of, with its 95 % interval, from n replicates, and the evidence "
+        f"({', '.join(sorted({f'**{one.evidence}**' for one in run.verdicts if one.evidence})) or 'nothing was measured'}). "
         "Variants differ from the published protocol in one thing (@sec-variants). "
         "A star marks bounds that the text does not give itself; beside the verdict stands whether it flips when they move (@sec-bounds). "
         + (f"{today.note(todays)} " if todays else "")

@@ -8,8 +8,8 @@ from typing import Any, Final
 import polars as pl
 
 from tierwise.advisor.advice import TIERS, fixed
-from tierwise.advisor.holding import TIB, Money, band_factors, saved, shares
-from tierwise.advisor.holding import bands as bands_of
+from tierwise.advisor.savings import TIB, Money, band_factors, saved, shares
+from tierwise.advisor.savings import bands as bands_of
 from tierwise.advisor.workload import FAST, SLOW, Workload
 from tierwise.analysis import heat
 from tierwise.analysis.claims import load_claims
@@ -17,9 +17,9 @@ from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.statistics import Estimate, enough, geometric_estimate, paired_ratios
 from tierwise.analysis.today import MATTERS, Today
 from tierwise.core.errors import MissingError
-from tierwise.core.words import Substrate
-from tierwise.costs.hardware import room_bill
-from tierwise.report.chapters.conclusion_evidence import gather, name_of, places
+from tierwise.core.vocabulary import Evidence
+from tierwise.costs.hardware import share_bill
+from tierwise.report.chapters.conclusion_rows import gather, name_of, places
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, MINUS, count, listed, percent, percents, tied
 from tierwise.report.prices import book_of, devices_note, run_note
@@ -64,7 +64,7 @@ class Now:
     def priced(self) -> bool:
         try:
             return len(self.devices) == len(TIERS) and all(
-                room_bill(device, TIB, book_of(self.run)).cost(book_of(self.run)) for device in self.devices.values()
+                share_bill(device, TIB, book_of(self.run)).cost(book_of(self.run)) for device in self.devices.values()
             )
         except MissingError:
             return False
@@ -113,7 +113,7 @@ def _still(found: Today) -> str:
     nearest = found.nearest
     alike = sum(case.still is nearest.still for case in found.cases)
     part = "" if alike == len(found.cases) else f" in {count(alike)} of {count(len(found.cases))} cases"
-    return f"**{nearest.still}**{part}: {estimated(nearest)}, {case_name(nearest.case)} ({nearest.substrate})"
+    return f"**{nearest.still}**{part}: {estimated(nearest)}, {case_name(nearest.case)} ({nearest.evidence})"
 
 
 def _money(money: Money | None, found: Now) -> str:
@@ -145,7 +145,7 @@ def _origin(found: Now) -> str:
     parts = listed(f"{count(len(of))} of `{device}`" for device, of in found.banded.items() if of) or "none"
     return (
         f"Parameters that no page states are emulated in the middle of a band ({parts}). Money: published prices, in brackets their band: "
-        "a TiB of tables and indexes of the study's shape (of drives, their share of room) beside all of it on the fast tier; of "
+        "a TiB of tables and indexes of the study's shape (of drives, their share of space) beside all of it on the fast tier; of "
         "everything there, beside the slow one."
     )
 
@@ -185,7 +185,7 @@ def table(run: Run) -> Table | Sentence:
             )
     if not rows:
         return Sentence(f"**No answer yet** on the pair of today, `{found.pair}`: no workload has five clean repeats of two placements.")
-    substrate = Substrate.of({workload.substrate for workload in found.workloads})
+    evidence = Evidence.of({workload.evidence for workload in found.workloads})
     return Table(
         ["Workload", "Placement", "Then", "Today", "Over the band", f"{book_of(run).currency} a TiB saves a month"],
         rows,
@@ -193,7 +193,7 @@ def table(run: Run) -> Table | Sentence:
         "queries that are asked today too and at the same pace, and today. "
         "*Over the band*: today's, as far as the models (simulated) move it while each parameter that has a band is at either end. "
         f"Today: on `{found.pair}` ({_tiers(found)}), reported and not judged. {_origin(found)} "
-        f"{run_note(run, substrate, jobs, 'repeats')} {devices_note()}",
+        f"{run_note(run, evidence, jobs, 'repeats')} {devices_note()}",
         align="llllll",
     )
 

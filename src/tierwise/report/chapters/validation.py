@@ -4,7 +4,7 @@ from typing import Any
 
 from tierwise.core import paths
 from tierwise.core.errors import MissingError
-from tierwise.core.texts import read_json
+from tierwise.core.text_files import read_json
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import NBSP, count, difference
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.costs import volumes as rented
 from tierwise.costs.units import MONTHS_A_YEAR
 from tierwise.report.display import Table
@@ -47,7 +47,7 @@ def table(run: Run) -> Table:
         f"Rented storage for {told()} and {EXAMPLE.mib_s:g} MiB/s, in {currency} without the machine, as its providers publish limits and "
         "prices; RAM as the cheapest of their machines sells a GiB more. The last column: how many reads a second a GiB more of memory "
         "must save to cost less than the volume that it spares; a dash: it does not, or is not priced. "
-        f"{run_note(run, Substrate.PUBLISHED, len(found), 'volumes')} {devices_note()}",
+        f"{run_note(run, Evidence.PUBLISHED, len(found), 'volumes')} {devices_note()}",
         align="lrrrrlr",
     )
 

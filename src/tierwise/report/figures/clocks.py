@@ -35,7 +35,7 @@ def held(run: Run) -> pl.DataFrame:
 
 def composed(run: Run, both: pl.DataFrame) -> Figure | Sentence:
     """Return the time of some cold queries by either clock, by its parts, and what really passed; `both`: rows of ``clocks.sql``."""
-    rows = both.filter(pl.col("clock") == "counted-one", pl.col("cache") == "cold").sort("counted_s", descending=True).head(MOST)
+    rows = both.filter(pl.col("clock") == "virtual-one", pl.col("cache") == "cold").sort("virtual_s", descending=True).head(MOST)
     if rows.is_empty():
         return Sentence("No query of this run was both counted and waited for, so the two clocks cannot be shown side by side.")
     found = []
@@ -43,15 +43,15 @@ def composed(run: Run, both: pl.DataFrame) -> Figure | Sentence:
         cell = cell_words(row["cell"])
         late_s = max(0.0, row["device_s"] - row["requests_s"])
         stalled_s = max(0.0, row["elapsed_s"] - row["cpu_s"] - row["device_s"])
-        counted = {"processor": row["counted_cpu_s"], "devices": row["counted_device_s"]}
-        waited = {"processor": row["cpu_s"], "devices": row["requests_s"], "late": late_s, "stalled": stalled_s}
-        for clock, times in (("counted", counted), ("waited", waited)):
+        counted = {"processor": row["virtual_cpu_s"], "devices": row["virtual_device_s"]}
+        real_time = {"processor": row["cpu_s"], "devices": row["requests_s"], "late": late_s, "stalled": stalled_s}
+        for clock, times in (("counted", counted), ("real", real_time)):
             found += [
                 {"cell": cell, "clock": clock, "part": PARTS[name][0], "order": order, "seconds": seconds}
                 for order, (name, seconds) in enumerate(times.items())
             ]
     table = pl.DataFrame(found)
-    clocks = ["counted", "waited"]
+    clocks = ["counted", "real"]
     colours = alt.Scale(domain=[text for text, _ in PARTS.values()], range=[colour for _, colour in PARTS.values()])
     panels = [
         alt.LayerChart(
@@ -77,7 +77,7 @@ def composed(run: Run, both: pl.DataFrame) -> Figure | Sentence:
         chart,
         "Seconds of some cold queries by either clock. Counted: the server's processor time and what the devices take, in whatever real "
         "time the machine needed. Waited for: the same, and what a late emulator and a server that was not let run add. "
-        f"{run.stamp}, **emulated**, n = {len(rows)} queries, one repetition waited for, medians of the counted ones. "
+        f"{run.stamp}, **emulated**, n = {len(rows)} queries, one repetition waited for, medians of the virtual-time ones. "
         f"Query: `{QUERY}`.",
         parts.label_px(clocks) + parts.BESIDE_PX,
         rows,

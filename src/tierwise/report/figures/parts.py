@@ -54,13 +54,13 @@ def ratio_panel(
     bounds: Mapping[str, Bounds],
     width_px: int,
 ) -> alt.LayerChart:
-    """Draw ratios by ``row``: every repeat (``ratio``, ``block``), geometric mean with its interval, published `bounds` by row.
+    """Draw ratios by ``row``: every repeat (``ratio``, ``replicate``), geometric mean with its interval, published `bounds` by row.
 
     Each row of the panel needs enough repeats, as `analysis.statistics.estimable` leaves them.
     """
     rows = [row for row in order if row in set(ratios["row"])]
-    by_block = {row: dict(ratios.filter(row=row).select("block", "ratio").iter_rows()) for row in rows}
-    means = pl.DataFrame([{"panel": title, **_mean(row, values)} for row, values in by_block.items()])
+    by_replicate = {row: dict(ratios.filter(row=row).select("replicate", "ratio").iter_rows()) for row in rows}
+    means = pl.DataFrame([{"panel": title, **_mean(row, values)} for row, values in by_replicate.items()])
     x = alt.X("ratio:Q", scale=scale, title=None, axis=alt.Axis(values=list(ticks), format="~g"))
     y = alt.Y("row:N", sort=list(order), title=None, axis=labels(width_px))
     tips = [
@@ -71,7 +71,7 @@ def ratio_panel(
         alt.Chart(pl.DataFrame({"ratio": [1.0]})).mark_rule(strokeDash=[3, 3]).encode(x=x),
         alt.Chart(ratios)
         .mark_circle(size=24, opacity=0.8, color=theme.MARK, yOffset=BELOW_PX)
-        .encode(x=x, y=y, tooltip=[alt.Tooltip("row:N", title="case"), alt.Tooltip("block:Q"), alt.Tooltip("ratio:Q", format=".3r")]),
+        .encode(x=x, y=y, tooltip=[alt.Tooltip("row:N", title="case"), alt.Tooltip("replicate:Q"), alt.Tooltip("ratio:Q", format=".3r")]),
         alt.Chart(means).mark_rule(strokeWidth=3, color=theme.BLUE).encode(x=alt.X("low:Q", scale=scale), x2="high:Q", y=y, tooltip=tips),
         alt.Chart(means).mark_point(shape="diamond", size=90, filled=True, opacity=1, color=theme.BLUE).encode(x=x, y=y, tooltip=tips),
         alt.Chart(means).mark_text(align="left", dx=10, fontWeight=600).encode(x=alt.X("high:Q", scale=scale), y=y, text="mean:N"),
@@ -93,20 +93,21 @@ def where_medians(rows: pl.DataFrame, keys: Sequence[str], clean: pl.Expr, told:
     return f"{told} of {MINIMUM_REPEATS} clean ones or more" if estimable(rows.filter(clean), keys).height else ""
 
 
-def top_of(values: Iterable[float], *, least: float, room: float) -> float:
-    """Return the upper end of a ratio axis: beyond the largest of `values` by `room`, which the number beside it needs."""
-    return max(least, *values) * room
+def top_of(values: Iterable[float], *, least: float, headroom: float) -> float:
+    """Return the upper end of a ratio axis: beyond the largest of `values` by `headroom`, which the number beside it needs."""
+    return max(least, *values) * headroom
 
 
-def ratio_range(rows: pl.DataFrame, keys: Sequence[str], *, low: float, high: float, room: float) -> tuple[float, float]:
-    """Return the ends of a log axis on which each ``ratio`` and each interval over the ``block`` rows of one of `keys` has its place, `low`
-    and `high` at least; above the largest is `room` for the number beside it.
+def ratio_range(rows: pl.DataFrame, keys: Sequence[str], *, low: float, high: float, headroom: float) -> tuple[float, float]:
+    """Return the ends of a log axis on which each ``ratio`` and each interval over the ``replicate`` rows of one of `keys` has its place,
+    `low` and `high` at least; above the largest is `headroom` for the number beside it.
     """
     means = (
-        geometric_estimate(dict(part.select("block", "ratio").iter_rows())) for _, part in rows.group_by(list(keys), maintain_order=True)
+        geometric_estimate(dict(part.select("replicate", "ratio").iter_rows()))
+        for _, part in rows.group_by(list(keys), maintain_order=True)
     )
     ends = [*rows["ratio"], *(end for mean in means if mean.interval for end in mean.interval if math.isfinite(end) and end > 0)]
-    return min([low, *(end / 1.05 for end in ends)]), top_of(ends, least=high, room=room)
+    return min([low, *(end / 1.05 for end in ends)]), top_of(ends, least=high, headroom=headroom)
 
 
 def ringed(flags: pl.Series, what: str) -> str:

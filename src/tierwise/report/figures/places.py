@@ -11,10 +11,10 @@ from tierwise.analysis.statistics import enough
 from tierwise.report import theme
 from tierwise.report.display import Figure, Sentence
 from tierwise.report.figures import parts
-from tierwise.report.instead import in_place
+from tierwise.report.no_answer import in_place
 from tierwise.report.run import Run
 from tierwise.report.shown import Shown
-from tierwise.report.words import ARMS
+from tierwise.report.words import IO_MODES
 
 COLOURS: Final = (theme.VERMILLION, theme.ORANGE, theme.BLUE, theme.GREEN)
 ROW_PX: Final = 20
@@ -30,7 +30,7 @@ def nothing(run: Run, shown: Shown, pair: str) -> Sentence:
 def times(run: Run, pair: str, shown: Shown, observed: pl.DataFrame) -> Figure | Sentence:
     """Draw every observation, by place; a panel for each query, form and way of I/O.
 
-    `observed`: query, form, arm, place, block, elapsed_s and flags (text) of each.
+    `observed`: query, form, I/O mode, place, replicate, elapsed_s and flags (text) of each.
     """
     if observed.is_empty():
         return nothing(run, shown, pair)
@@ -38,13 +38,13 @@ def times(run: Run, pair: str, shown: Shown, observed: pl.DataFrame) -> Figure |
     order = [name for place, name in shown.places.items() if place in set(rows["place"])]
     width_px = parts.label_px(order)
     panels = [
-        _times_panel(part, ", ".join([words, *([shown.forms[form]] if shown.forms else []), ARMS[arm]]), order, width_px)
-        for arm in ARMS
+        _times_panel(part, ", ".join([words, *([shown.forms[form]] if shown.forms else []), IO_MODES[io_mode]]), order, width_px)
+        for io_mode in IO_MODES
         for form in shown.forms or (ONLY_FORM,)
         for query, words in shown.queries.items()
-        if not (part := rows.filter(query=query, form=form, arm=arm)).is_empty()
+        if not (part := rows.filter(query=query, form=form, io_mode=io_mode)).is_empty()
     ]
-    tick = parts.where_medians(rows, ["query", "form", "arm", "row"], pl.col("flags") == "none", "; the tick is the median")
+    tick = parts.where_medians(rows, ["query", "form", "io_mode", "row"], pl.col("flags") == "none", "; the tick is the median")
     caption = (
         f"Seconds of every query from empty caches, on logarithmic axes{tick}"
         f"{parts.ringed(rows['flags'], 'a rejected observation')}. The data are scaled down, so "
@@ -60,7 +60,7 @@ def _times_panel(rows: pl.DataFrame, title: str, order: list[str], width_px: int
     unit = "datum.value >= 1 ? format(datum.value, '~g') + ' s' : format(1000 * datum.value, '~g') + ' ms'"
     x = alt.X("elapsed_s:Q", title=None, scale=scale, axis=alt.Axis(values=parts.log_ticks(low, high), labelExpr=unit))
     y = alt.Y("row:N", sort=order, title=None, axis=parts.labels(width_px))
-    tips = [alt.Tooltip("row:N", title="place"), "block:Q", alt.Tooltip("elapsed_s:Q", format=".3~g", title="seconds"), "flags:N"]
+    tips = [alt.Tooltip("row:N", title="place"), "replicate:Q", alt.Tooltip("elapsed_s:Q", format=".3~g", title="seconds"), "flags:N"]
     colour = alt.Color("row:N", scale=alt.Scale(domain=order, range=COLOURS[: len(order)]), legend=None)
     dots = alt.Chart(rows).mark_circle(size=36, opacity=0.85).encode(x=x, y=y, color=colour, tooltip=tips)
     medians = parts.medians(rows, ["row"], "elapsed_s", pl.col("flags") == "none")
@@ -82,22 +82,22 @@ def log_range(values: Iterable[float]) -> tuple[float, float]:
 
 
 def medians(run: Run, pair: str, shown: Shown, value: str) -> Mapping[tuple[str, str], float]:
-    """Return the median of column `value`, by (query in its first form, place), over the unflagged blocks of the first way of I/O that was
-    measured, where there are enough of them.
+    """Return the median of column `value`, by (query in its first form, place), over the unflagged replicates of the first way of I/O that
+    was measured, where there are enough of them.
     """
     where = f" and form = '{next(iter(shown.forms))}'" if shown.forms else ""
     rows = run.query(
         f"select query, {shown.column} as place, median({value}) as middle from {shown.study} "
-        f"where pair = ? and arm = ? and not flagged{where} group by all having enough({value})",
-        [pair, arm_of(run, pair, shown)],
+        f"where pair = ? and io_mode = ? and not flagged{where} group by all having enough({value})",
+        [pair, io_mode_of(run, pair, shown)],
     ).drop_nulls()
     return {(query, place): middle for query, place, middle in rows.rows()}
 
 
-def arm_of(run: Run, pair: str, shown: Shown) -> str:
+def io_mode_of(run: Run, pair: str, shown: Shown) -> str:
     """Return the way of I/O that is shown: direct where it was measured."""
-    found = set(run.query(f"select distinct arm from {shown.study} where pair = ?", [pair])["arm"])
-    return next((arm for arm in ARMS if arm in found), "direct")
+    found = set(run.query(f"select distinct io_mode from {shown.study} where pair = ?", [pair])["io_mode"])
+    return next((io_mode for io_mode in IO_MODES if io_mode in found), "direct")
 
 
 def simulated_ways(run: Run, pair: str, study: str, query: str, form: str = ONLY_FORM) -> list[dict[str, Any]]:

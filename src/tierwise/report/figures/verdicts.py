@@ -9,7 +9,7 @@ import polars as pl
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.verdicts import DECIDED
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.report import theme
 from tierwise.report.display import Figure, Sentence
 from tierwise.report.figures import parts
@@ -32,11 +32,11 @@ ROW_PX: Final = 36
 BELOW_PX: Final = 15
 """How far below its mark a statement's id stands."""
 ID: Final = "width < 400 ? slice(datum.claim, 1) : datum.claim"
-"""A statement's id; where there is no room for its letter, which is its row's, the number alone."""
+"""A statement's id; where there is no space for its letter, which is its row's, the number alone."""
 
 
 def judged(run: Run) -> pl.DataFrame:
-    """List every statement of `run`: source (its name), position (from 1, within it), claim, statement, found, substrate, verdict."""
+    """List every statement of `run`: source (its name), position (from 1, within it), claim, statement, found, evidence, verdict."""
     sources, places = load_claims().sources, Counter[str]()
     rows = []
     for claim in run.verdicts:
@@ -48,7 +48,7 @@ def judged(run: Run) -> pl.DataFrame:
                 "claim": claim.id,
                 "statement": claim.statement,
                 "found": found(claim),
-                "substrate": str(claim.substrate or ""),
+                "evidence": str(claim.evidence or ""),
                 "verdict": claim.verdict.mark,
             }
         )
@@ -77,7 +77,7 @@ def strip(run: Run, rows: pl.DataFrame) -> Figure | Sentence:
         x=alt.X("position:Q", scale=scale, axis=None), y=alt.Y("source:N", sort=sources, title=None, axis=parts.labels(width_px))
     )
     legend = alt.Legend(title=None, columns=3)
-    tips = [alt.Tooltip(f"{name}:N") for name in ("claim", "statement", "found", "substrate", "verdict")]
+    tips = [alt.Tooltip(f"{name}:N") for name in ("claim", "statement", "found", "evidence", "verdict")]
     marks = base.mark_point(filled=True, size=150, opacity=1).encode(
         shape=alt.Shape("verdict:N", legend=legend, scale=alt.Scale(domain=list(looks), range=[shape for shape, _ in looks.values()])),
         color=alt.Color("verdict:N", legend=legend, scale=alt.Scale(domain=list(looks), range=[colour for _, colour in looks.values()])),
@@ -90,10 +90,10 @@ def strip(run: Run, rows: pl.DataFrame) -> Figure | Sentence:
         height=alt.Step(ROW_PX),
         description=f"{told(rows)}. A row for each source, a mark for each of its statements.",
     )
-    substrates = {Substrate(word) for word in rows["substrate"] if word}
+    evidence_kinds = {Evidence(word) for word in rows["evidence"] if word}
     caption = (
         "Every published statement by its source; shape and colour say the verdict by the rules of @sec-rules. @tbl-claims has each in "
-        f"words. {run_note(run, Substrate.of(substrates or {Substrate.PUBLISHED}), len(rows), 'statements')} "
+        f"words. {run_note(run, Evidence.of(evidence_kinds or {Evidence.PUBLISHED}), len(rows), 'statements')} "
         "Input: `data/published/claims.toml`."
     )
     return Figure(chart, caption, width_px + parts.BESIDE_PX, rows)

@@ -1,1 +1,1 @@
-"""The room of the census study: an index, a table, and which of them lies on the SSD."""
+"""The package of the census study: an index, a table, and which of them lies on the SSD."""

@@ -1,1 +1,1 @@
-"""The room of the study of pgbench: which placement gives the most transactions a second."""
+"""The package of the study of pgbench: which placement gives the most transactions a second."""

@@ -1,1 +1,1 @@
-"""The room of the study of Zipfian reads: memory, or an SSD, in front of the disks."""
+"""The package of the study of Zipfian reads: memory, or an SSD, in front of the disks."""

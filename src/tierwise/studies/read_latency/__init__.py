@@ -1,1 +1,1 @@
-"""The room of the latency study: how long one read takes, by tablespace."""
+"""The package of the latency study: how long one read takes, by tablespace."""

@@ -1,1 +1,1 @@
-"""The room of the study of arrays: queries on a sky catalog, on arrays of disks and of SSDs."""
+"""The package of the study of arrays: queries on a sky catalog, on arrays of disks and of SSDs."""

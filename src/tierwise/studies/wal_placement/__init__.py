@@ -1,1 +1,1 @@
-"""The room of the WAL study: where the log lies, and what a commit then takes."""
+"""The package of the WAL study: where the log lies, and what a commit then takes."""

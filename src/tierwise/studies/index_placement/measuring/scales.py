@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tierwise.bench.lab import Lab
-from tierwise.bench.moved import Rows, load_once
-from tierwise.bench.sizes import Asked, Scales, Size, can_be_recorded, simulated
+from tierwise.bench.loaded_tables import Rows, load_once
+from tierwise.bench.query_scaling import ScaledQuery, Scales, Size, can_be_recorded, simulated
+from tierwise.bench.testbed import Testbed
 from tierwise.core.data_sets import SYNTHETIC
 from tierwise.datasets import census
-from tierwise.postgres.cold import relation_files
-from tierwise.studies.index_placement.measuring.counts import RELATIONS, cold_pages, relation_sizes, statement
+from tierwise.postgres.cold_proof import relation_files
+from tierwise.studies.index_placement.measuring.count_query import RELATIONS, cold_pages, relation_sizes, statement
 from tierwise.studies.index_placement.measuring.variants import PUBLISHED, PUBLISHED_SCAN, VARIANTS
 from tierwise.timings.replicates import Facts
 
@@ -43,32 +43,32 @@ class CensusTable:
         return {"pob": f"CREATE INDEX pob ON {self.name} (pob) WITH (deduplicate_items = off)"}
 
 
-def by_scale(lab: Lab, scales: Scales, whole: Asked, *, rows: int, folder: Path) -> list[Facts]:
+def by_scale(testbed: Testbed, scales: Scales, whole: ScaledQuery, *, rows: int, folder: Path) -> list[Facts]:
     """Return what the count takes on each placement, a fact for each size: the shares of `scales`, and `whole` with `rows`.
 
     Empty where the rows are not generated, or the pair is not emulated. Generated rows are kept in `folder`.
     """
-    if lab.source_of("census") != SYNTHETIC or not can_be_recorded(lab):
+    if testbed.source_of("census") != SYNTHETIC or not can_be_recorded(testbed):
         return []
-    sizes = [*_smaller(lab, scales, folder), Size(1.0, rows, census.ROWS, whole)]
-    return simulated(lab, sizes, PLACEMENTS, requests=scales.requests)
+    sizes = [*_smaller(testbed, scales, folder), Size(1.0, rows, census.ROWS, whole)]
+    return simulated(testbed, sizes, PLACEMENTS, requests=scales.requests)
 
 
-def count_query(files: list[Path], schema: str, memory_bytes: int, expected: Mapping[str, int]) -> Asked:
+def count_query(files: list[Path], schema: str, memory_bytes: int, expected: Mapping[str, int]) -> ScaledQuery:
     """Return the count of the copy in `schema` as a cold server with this memory answers it."""
     setup = (f"SET search_path = {schema}", *PUBLISHED_SCAN.switches)
-    return Asked(RELATIONS, files, statement(STATE), setup, memory_bytes, expected, PUBLISHED_SCAN.nodes)
+    return ScaledQuery(RELATIONS, files, statement(STATE), setup, memory_bytes, expected, PUBLISHED_SCAN.nodes)
 
 
-def _smaller(lab: Lab, scales: Scales, folder: Path) -> list[Size]:
+def _smaller(testbed: Testbed, scales: Scales, folder: Path) -> list[Size]:
     sizes = []
-    with lab.loading() as connection:
+    with testbed.loading() as connection:
         for number, share in enumerate(sorted(scales.shares)):
-            data = census.acquire(SYNTHETIC, fraction=lab.profile.fraction * share, seed=lab.seed, folder=folder)
+            data = census.acquire(SYNTHETIC, fraction=testbed.profile.fraction * share, seed=testbed.seed, folder=folder)
             schema = f"size_{number}"
             load_once(connection, schema, HELD_ON, [Rows(CensusTable(), data.parquet, data.rows)])
             size_bytes = relation_sizes(connection)
-            memory_bytes = VARIANTS[PUBLISHED].memory_bytes(lab.profile.memory_fraction, size_bytes["census"] + size_bytes["pob"])
+            memory_bytes = VARIANTS[PUBLISHED].memory_bytes(testbed.profile.memory_fraction, size_bytes["census"] + size_bytes["pob"])
             expected = cold_pages(connection, census.STATES[STATE])
             sizes.append(
                 Size(share, data.rows, census.ROWS, count_query(relation_files(connection, RELATIONS), schema, memory_bytes, expected))

@@ -13,28 +13,28 @@ from typing import Any, Final
 
 from pydantic import Field
 
-from tierwise.bench.lab import Lab
+from tierwise.bench.query_scaling import PROOF, Scales, by_size
 from tierwise.bench.recording import Observed, Recorder
-from tierwise.bench.sizes import PROOF, Scales, by_size
 from tierwise.bench.study import Cell as AnyCell
 from tierwise.bench.study import Placement, Study, Trial, same_answers
+from tierwise.bench.testbed import Testbed
 from tierwise.core import paths
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile, Sweep
 from tierwise.core.progress import Progress
 from tierwise.core.toml import Strict
 from tierwise.core.units import MIB, PAGE_BYTES
-from tierwise.core.words import Cache, IoArm
+from tierwise.core.vocabulary import Cache, IoMode
 from tierwise.datasets import census
 from tierwise.datasets.dataset import Dataset
-from tierwise.postgres.cold import relation_files, visibility_pages
-from tierwise.postgres.copies import CopiedTable, schema_of
-from tierwise.postgres.estimates import IndexScanCost, analysed_anew, column_statistics, estimates, sampled_plans
+from tierwise.postgres.cold_proof import relation_files, visibility_pages
 from tierwise.postgres.loading import copy_parquet
+from tierwise.postgres.planner_estimates import IndexScanCost, analysed_anew, column_statistics, estimates, sampled_plans
 from tierwise.postgres.plans import assert_plan, planned
 from tierwise.postgres.relations import move
 from tierwise.postgres.settings import Connection
-from tierwise.studies.index_placement.measuring.counts import RELATIONS, cold_pages, counting, predicate, relation_sizes, statement
+from tierwise.postgres.table_copies import CopiedTable, schema_of
+from tierwise.studies.index_placement.measuring.count_query import RELATIONS, cold_pages, counting, predicate, relation_sizes, statement
 from tierwise.studies.index_placement.measuring.scales import STATE, by_scale, count_query
 from tierwise.studies.index_placement.measuring.variants import (
     BITMAP,
@@ -68,7 +68,7 @@ PUBLISHED_COST: Final = IndexScanCost(table_pages=1010 * MIB / PAGE_BYTES, index
 HEAP_CACHED_STARTS: Final = {Sweep.SAMPLE: ("NV",), Sweep.DECIDING: ("NV",), Sweep.WHOLE: tuple(census.STATES)}
 OTHER_STARTS: Final = ("PR", "NV")
 """First states of every other variant: the two that take a third of the time of all three."""
-BESIDE: Final = {IoArm.DIRECT: PUBLISHED, IoArm.BUFFERED: PUBLISHED, IoArm.ASYNCHRONOUS: BITMAP}
+BESIDE: Final = {IoMode.DIRECT: PUBLISHED, IoMode.BUFFERED: PUBLISHED, IoMode.ASYNCHRONOUS: BITMAP}
 """The variant of an I/O mode of which only one cell is measured beside the first mode: the plan that it is for."""
 BESIDE_START: Final = "NV"
 """First state of that cell, the fastest."""
@@ -79,12 +79,12 @@ class Cell(AnyCell):
     table: str
     index: str
     start: str
-    arm: IoArm
+    io_mode: IoMode
     variant: str
 
 
 class Grid(Strict):
-    blocks: int = Field(default=5, ge=1)
+    replicates: int = Field(default=5, ge=1)
     scales: Scales | None = Field(default=None, description="at which one count is simulated as well, on a pair that is emulated")
 
 
@@ -97,7 +97,7 @@ class Copy:
 
 
 @dataclass
-class Memo:
+class StudyState:
     data: Dataset
     copies: dict[str, Copy] = field(default_factory=dict)
     files: dict[str, list[Path]] = field(default_factory=dict)
@@ -115,31 +115,31 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
     pair.require(TIERS, NAME)
     return tuple(
         Trial(
-            cell=Cell(table, index, start, arm, variant),
-            arm=arm,
+            cell=Cell(table, index, start, io_mode, variant),
+            io_mode=io_mode,
             tiers=frozenset({table, index}),
             preparation=f"table={table}/index={index}/build={VARIANTS[variant].build}",
             replicated=VARIANTS[variant].build == PUBLISHED,
         )
-        for arm in (profile.arms[:1] if pair.name == profile.today else profile.arms)
-        for variant, table, start in (_todays(profile.sweep) if pair.name == profile.today else _asked(profile, arm))
+        for io_mode in (profile.io_modes[:1] if pair.name == profile.today else profile.io_modes)
+        for variant, table, start in (_todays(profile.sweep) if pair.name == profile.today else _asked(profile, io_mode))
         for index in TIERS
     )
 
 
-def _asked(profile: Profile, arm: IoArm) -> Iterator[tuple[str, str, str]]:
+def _asked(profile: Profile, io_mode: IoMode) -> Iterator[tuple[str, str, str]]:
     sweep = profile.sweep
-    if arm is not profile.arms[0] and sweep is not Sweep.WHOLE:
-        yield (BESIDE[arm], "hdd", BESIDE_START)
+    if io_mode is not profile.io_modes[0] and sweep is not Sweep.WHOLE:
+        yield (BESIDE[io_mode], "hdd", BESIDE_START)
         return
-    if arm is IoArm.ASYNCHRONOUS:  # an index scan reads nothing ahead: one cell shows that it is unchanged
+    if io_mode is IoMode.ASYNCHRONOUS:  # an index scan reads nothing ahead: one cell shows that it is unchanged
         yield (PUBLISHED, "hdd", BESIDE_START)
     else:
         yield from product([PUBLISHED], TIERS, census.STATES)
-    if arm in VARIANTS[HEAP_CACHED].arms or sweep is not Sweep.WHOLE:
+    if io_mode in VARIANTS[HEAP_CACHED].io_modes or sweep is not Sweep.WHOLE:
         yield from product([HEAP_CACHED], ["hdd"], HEAP_CACHED_STARTS[sweep])
     if sweep is Sweep.WHOLE:
-        others = [name for name, variant in VARIANTS.items() if name not in (PUBLISHED, HEAP_CACHED) and arm in variant.arms]
+        others = [name for name, variant in VARIANTS.items() if name not in (PUBLISHED, HEAP_CACHED) and io_mode in variant.io_modes]
         yield from product(others, ["hdd"], OTHER_STARTS)
 
 
@@ -151,43 +151,43 @@ def folder() -> Path:
     return paths.data() / "external" / "census"
 
 
-def dataset(lab: Lab) -> Dataset:
-    data = census.acquire(lab.source_of("census"), fraction=lab.profile.fraction, seed=lab.seed, folder=folder())
-    lab.note_dataset(data)
+def dataset(testbed: Testbed) -> Dataset:
+    data = census.acquire(testbed.source_of("census"), fraction=testbed.profile.fraction, seed=testbed.seed, folder=folder())
+    testbed.note_dataset(data)
     return data
 
 
-def begin(lab: Lab) -> Memo:
-    return Memo(dataset(lab))
+def begin(testbed: Testbed) -> StudyState:
+    return StudyState(dataset(testbed))
 
 
-def published_share(lab: Lab, memo: Memo) -> float:  # noqa: ARG001 - the same on every pair
-    return memo.data.rows / census.ROWS
+def published_share(testbed: Testbed, study_state: StudyState) -> float:  # noqa: ARG001 - the same on every pair
+    return study_state.data.rows / census.ROWS
 
 
-def prepare(trial: Trial[Cell], lab: Lab, memo: Memo) -> None:
+def prepare(trial: Trial[Cell], testbed: Testbed, study_state: StudyState) -> None:
     table, build = trial.cell.table, VARIANTS[trial.cell.variant].build
-    with lab.loading() as connection:
-        _use(connection, table, build, lab, memo.data)
+    with testbed.loading() as connection:
+        _use(connection, table, build, testbed, study_state.data)
         move(connection, "pob", trial.cell.index)
         schema = _schema(table, build)
-        if schema not in memo.copies:
-            memo.copies[schema] = _copy(connection)
-        memo.files[schema] = relation_files(connection, RELATIONS)
+        if schema not in study_state.copies:
+            study_state.copies[schema] = _copy(connection)
+        study_state.files[schema] = relation_files(connection, RELATIONS)
 
 
 def _schema(tier: str, build: str) -> str:
     return schema_of(tier, build, BUILDS[build])
 
 
-def _use(connection: Connection, tier: str, build: str, lab: Lab, data: Dataset) -> None:
+def _use(connection: Connection, tier: str, build: str, testbed: Testbed, data: Dataset) -> None:
     columns = [column.name for column in census.COLUMNS]
 
     def load(empty: Connection) -> None:
         copy_parquet(empty, data.parquet, "census", columns, Progress(f"loading the census onto {tier}", data.rows))
 
     table = CopiedTable("census", census.ddl("census"), columns, "id", "pob", "pob", STATISTICS_TARGET, load)
-    table.use(connection, tier, build, BUILDS[build], seed=lab.seed)
+    table.use(connection, tier, build, BUILDS[build], seed=testbed.seed)
 
 
 def _copy(connection: Connection) -> Copy:
@@ -199,42 +199,42 @@ def _pages(connection: Connection, code: int) -> dict[str, int]:
     return {**cold_pages(connection, code), MAP: visibility_pages(connection, "census", predicate(code))}
 
 
-def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Observed:
+def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recorder: Recorder) -> Observed:
     """Measure a cold and a hot count of the start state, then the next state's; the plan is checked last, since planning warms."""
     variant, start = VARIANTS[trial.cell.variant], trial.cell.start
     schema = _schema(trial.cell.table, variant.build)
-    copy = memo.copies[schema]
-    sizes = _by_scale(trial, lab, memo)  # before the server is started whose settings are recorded
-    with lab.cold(
+    copy = study_state.copies[schema]
+    sizes = _by_scale(trial, testbed, study_state)  # before the server is started whose settings are recorded
+    with testbed.cold(
         RELATIONS,
-        memo.files[schema],
+        study_state.files[schema],
         statement(start),
-        arm=trial.arm,
-        shared_buffers_bytes=variant.memory_bytes(lab.profile.memory_fraction, copy.size_bytes),
+        io_mode=trial.io_mode,
+        shared_buffers_bytes=variant.memory_bytes(testbed.profile.memory_fraction, copy.size_bytes),
         setup=(f"SET search_path = {schema}", *variant.scan.switches),
         recorder=recorder,
         cached=variant.cached,
     ) as session:
         first, second = ({**trial.coordinates, "state": state} for state in (start, NEXT[start]))
         expected = _expected(copy.pages[start], variant)
-        cold = lab.timed(session, statement(start), cache=Cache.COLD, cell=first, expected=expected)
-        hot = lab.timed(session, statement(start), cache=Cache.HOT, cell=first, again=HOT_AGAIN)
-        cross = lab.timed(session, statement(NEXT[start]), cache=Cache.CROSS, cell=second)
+        cold = testbed.timed(session, statement(start), cache=Cache.COLD, cell=first, expected=expected)
+        hot = testbed.timed(session, statement(start), cache=Cache.HOT, cell=first, again=HOT_AGAIN)
+        cross = testbed.timed(session, statement(NEXT[start]), cache=Cache.CROSS, cell=second)
         assert_plan(planned(session.connection, statement(start)), variant.scan.nodes)
     return recorder.observed(replace(cold, proof={**cold.proof, **sizes}), hot, cross)
 
 
-def _by_scale(trial: Trial[Cell], lab: Lab, memo: Memo) -> Facts:
-    """Return what the count takes at each size in the profile, once a block, beside the cold count of the same cell."""
-    scales = grid(lab.profile).scales
-    own = Cell("hdd", "hdd", STATE, IoArm.DIRECT, PUBLISHED)
-    if scales is None or trial.cell != own or lab.pair.name == lab.profile.today:
+def _by_scale(trial: Trial[Cell], testbed: Testbed, study_state: StudyState) -> Facts:
+    """Return what the count takes at each size in the profile, once a replicate, beside the cold count of the same cell."""
+    scales = grid(testbed.profile).scales
+    own = Cell("hdd", "hdd", STATE, IoMode.DIRECT, PUBLISHED)
+    if scales is None or trial.cell != own or testbed.pair.name == testbed.profile.today:
         return {}
     schema = _schema("hdd", PUBLISHED)
-    copy = memo.copies[schema]
-    memory_bytes = VARIANTS[PUBLISHED].memory_bytes(lab.profile.memory_fraction, copy.size_bytes)
-    whole = count_query(memo.files[schema], schema, memory_bytes, _expected(copy.pages[STATE], VARIANTS[PUBLISHED]))
-    found = by_scale(lab, scales, whole, rows=memo.data.rows, folder=folder())
+    copy = study_state.copies[schema]
+    memory_bytes = VARIANTS[PUBLISHED].memory_bytes(testbed.profile.memory_fraction, copy.size_bytes)
+    whole = count_query(study_state.files[schema], schema, memory_bytes, _expected(copy.pages[STATE], VARIANTS[PUBLISHED]))
+    found = by_scale(testbed, scales, whole, rows=study_state.data.rows, folder=folder())
     return {PROOF: found} if found else {}
 
 
@@ -255,15 +255,15 @@ def placement(trial: Trial[Cell]) -> Placement | None:
     return Placement({"census": table, "census_pkey": table, "pob": index}, reference.key)
 
 
-def describe(lab: Lab, memo: Memo) -> dict[str, Any]:
-    measured = trials(lab.profile, lab.pair)
-    asks_planner = lab.pair.name != lab.profile.today
-    with lab.loading() as connection:
+def describe(testbed: Testbed, study_state: StudyState) -> dict[str, Any]:
+    measured = trials(testbed.profile, testbed.pair)
+    asks_planner = testbed.pair.name != testbed.profile.today
+    with testbed.loading() as connection:
         builds = {}
         for build in sorted({VARIANTS[trial.cell.variant].build for trial in measured} | ({"shuffled"} if asks_planner else set())):
-            _use(connection, "hdd", build, lab, memo.data)
-            builds[build] = {"size_bytes": relation_sizes(connection), "cold_blocks": _copy(connection).pages}
-        planner = {"planner": _planner(connection, lab, memo.data)} if asks_planner else {}
+            _use(connection, "hdd", build, testbed, study_state.data)
+            builds[build] = {"size_bytes": relation_sizes(connection), "cold_pages": _copy(connection).pages}
+        planner = {"planner": _planner(connection, testbed, study_state.data)} if asks_planner else {}
     return {
         **builds[PUBLISHED],
         "builds": builds,
@@ -272,10 +272,10 @@ def describe(lab: Lab, memo: Memo) -> dict[str, Any]:
     }
 
 
-def _planner(connection: Connection, lab: Lab, data: Dataset) -> dict[str, Any]:
+def _planner(connection: Connection, testbed: Testbed, data: Dataset) -> dict[str, Any]:
     """Return estimates as published and by today's defaults, how they change with statistics target and order, and the source's."""
     statements = {str(code): counting(code) for code in (*census.STATES.values(), *EXPLAINED)}
-    _use(connection, "hdd", PUBLISHED, lab, data)
+    _use(connection, "hdd", PUBLISHED, testbed, data)
     correlation = column_statistics(connection, "census", "pob")["correlation"]
     with analysed_anew(connection, "census", "pob", statistics_target=TODAYS_TARGET):
         today = estimates(connection, statements)
@@ -284,7 +284,7 @@ def _planner(connection: Connection, lab: Lab, data: Dataset) -> dict[str, Any]:
     published = estimates(connection, statements)
     samples = []
     for order, build in (("state", PUBLISHED), ("random", "shuffled")):
-        _use(connection, "hdd", build, lab, data)
+        _use(connection, "hdd", build, testbed, data)
         for target in SAMPLED_TARGETS:
             found = sampled_plans(
                 connection, "census", "pob", statements, statistics_target=target, analyses=ANALYSES, published=PUBLISHED_COST

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from tierwise.core.units import MIB
-from tierwise.core.words import IoArm
-from tierwise.postgres.copies import Build
+from tierwise.core.vocabulary import IoMode
+from tierwise.postgres.table_copies import Build
 
 PUBLISHED: Final = "published"
 """The variant that departs in nothing, and its build."""
@@ -31,7 +31,9 @@ class Variant:
     build: str = PUBLISHED
     memory_fraction: float | None = None  # of table + index; None: the profile's
     cached: tuple[str, ...] = ()  # tables whose heap is in shared_buffers when the cold query begins
-    arms: tuple[IoArm, ...] = (IoArm.DIRECT,)  # in which it is measured: one factor at a time, past the page cache unless it is about that
+    io_modes: tuple[IoMode, ...] = (
+        IoMode.DIRECT,
+    )  # in which it is measured: one factor at a time, past the page cache unless it is about that
 
     def memory_bytes(self, memory_fraction: float, size_bytes: int) -> int:
         """Return shared_buffers for a table and index of `size_bytes`; a heap that stays cached fits beside the catalogues."""
@@ -71,7 +73,7 @@ BUILDS: Final = {
 
 
 VARIANTS: Final = {
-    PUBLISHED: Variant(PUBLISHED_SCAN, arms=tuple(IoArm)),  # asynchronous alike: an index scan reads nothing ahead
+    PUBLISHED: Variant(PUBLISHED_SCAN, io_modes=tuple(IoMode)),  # asynchronous alike: an index scan reads nothing ahead
     "memory-0.05": Variant(PUBLISHED_SCAN, "memory", memory_fraction=0.05),
     "memory-1.2": Variant(PUBLISHED_SCAN, "memory", memory_fraction=1.2),
     HEAP_CACHED: Variant(PUBLISHED_SCAN, "start state", memory_fraction=1.2, cached=("census",)),  # the heap needs the memory
@@ -79,5 +81,5 @@ VARIANTS: Final = {
     "grown": Variant(PUBLISHED_SCAN, "index", build="grown"),
     "shuffled": Variant(PUBLISHED_SCAN, "rows", build="shuffled"),
     "index-only": Variant(INDEX_ONLY_SCAN, "plan", build="vacuumed"),
-    BITMAP: Variant(BITMAP_SCAN, "plan", arms=tuple(IoArm)),  # which reads ahead: the kernel's part or the server's
+    BITMAP: Variant(BITMAP_SCAN, "plan", io_modes=tuple(IoMode)),  # which reads ahead: the kernel's part or the server's
 }

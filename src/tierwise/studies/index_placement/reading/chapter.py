@@ -8,10 +8,10 @@ from tierwise.analysis.claims import Kind
 from tierwise.analysis.statistics import enough
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import count, difference, listed, percent, seconds, span
-from tierwise.report.instead import in_place
+from tierwise.report.no_answer import in_place
 from tierwise.report.run import Run
-from tierwise.report.words import ARMS, CACHES, case_name, claim_sentence, estimated, marked
-from tierwise.studies.index_placement.reading.figures import PLACEMENTS, QUERY, io_arms, main_arm
+from tierwise.report.words import CACHES, IO_MODES, case_name, claim_sentence, estimated, marked
+from tierwise.studies.index_placement.reading.figures import PLACEMENTS, QUERY, io_modes, main_io_mode
 
 STUDY: Final = "index_placement"
 QUERIED: Final = ("FL", "PR", "NV", "FL->PR", "PR->NV", "NV->FL")
@@ -20,35 +20,35 @@ AGREEMENT: Final = 0.10
 
 
 def cold_times(run: Run, pair: str) -> Sentence:
-    arm = main_arm(run, pair)
+    io_mode = main_io_mode(run, pair)
     rows = run.query(
         "select table_tier, index_tier, median(elapsed_s) from index_placement_observations where variant = 'published' and pair = ? "
-        "and cache = 'cold' and state = 'FL' and arm = ? and len(flags) = 0 group by all having enough(elapsed_s)",
-        [pair, arm],
+        "and cache = 'cold' and state = 'FL' and io_mode = ? and len(flags) = 0 group by all having enough(elapsed_s)",
+        [pair, io_mode],
     )
     if rows.is_empty():
         return in_place(run, STUDY, pair, "How long the cold count takes on each placement is not told.")
     medians = {(table, index): seconds(time_s) for table, index, time_s in rows.iter_rows()}
     told = listed(f"{medians[placement]} with {name}" for placement, name in PLACEMENTS.items() if placement in medians)
-    return Sentence(f"Cold, the count for Florida takes {told} (medians of clean counts, {ARMS[arm]}).")
+    return Sentence(f"Cold, the count for Florida takes {told} (medians of clean counts, {IO_MODES[io_mode]}).")
 
 
 def reads(run: Run, pair: str) -> Table:
-    """Return pages asked of the storage, by relation, over all placements and blocks of the interleaving."""
+    """Return pages asked of the storage, by relation, over all placements and replicates of the interleaving."""
     rows = run.query(
         """
-        select arm, cache, state, min(heap_reads), max(heap_reads), min(index_reads), max(index_reads),
+        select io_mode, cache, state, min(heap_reads), max(heap_reads), min(index_reads), max(index_reads),
                min(heap_hits + index_hits), max(heap_hits + index_hits), count(*)
-        from index_placement_observations where variant = 'published' and pair = ? group by arm, cache, state
+        from index_placement_observations where variant = 'published' and pair = ? group by io_mode, cache, state
         """,
         [pair],
     ).rows()
-    rows.sort(key=lambda row: (list(ARMS).index(row[0]), list(CACHES).index(row[1]), QUERIED.index(row[2])))
+    rows.sort(key=lambda row: (list(IO_MODES).index(row[0]), list(CACHES).index(row[1]), QUERIED.index(row[2])))
     cells = [
-        [ARMS[arm], cache, case_name(state), span(numbers[0:2]), span(numbers[2:4]), span(numbers[4:6]), count(numbers[6])]
-        for arm, cache, state, *numbers in rows
+        [IO_MODES[io_mode], cache, case_name(state), span(numbers[0:2]), span(numbers[2:4]), span(numbers[4:6]), count(numbers[6])]
+        for io_mode, cache, state, *numbers in rows
     ]
-    several = len(io_arms(run, pair)) > 1
+    several = len(io_modes(run, pair)) > 1
     header = ["I/O", "Cache", "State", "Table pages read", "Index pages read", "Pages found cached", "n"]
     return Table(
         header if several else header[1:],
@@ -89,20 +89,22 @@ def verdicts(run: Run) -> Sentence:
 
 
 def predictions(run: Run, pair: str) -> Table | Sentence:
-    """Tabulate the cold times that one placement's recorded requests predict for all, beside what was emulated in the same block."""
+    """Tabulate the cold times that one placement's recorded requests predict for all, beside what was emulated in the same replicate."""
     record = run.record(STUDY, pair)
     predicted: list[dict[str, Any]] = (record.facts.get("predictions") or []) if record else []
     emulated = run.query(
-        "select trial, block, any_value(cell) as cell, any_value(elapsed_s) as elapsed_s, "
+        "select trial, replicate, any_value(cell) as cell, any_value(elapsed_s) as elapsed_s, "
         "list_sum([io.intended_s for io in any_value(tier_io)]) as devices_s from timings "
-        "where study = ? and pair = ? and cache = 'cold' and len(flags) = 0 group by trial, block",
+        "where study = ? and pair = ? and cache = 'cold' and len(flags) = 0 group by trial, replicate",
         [STUDY, pair],
     )
-    seen = {(row["trial"], row["block"]): row for row in emulated.rows(named=True)}
+    seen = {(row["trial"], row["replicate"]): row for row in emulated.rows(named=True)}
     rows, errors, n = [], [], 0
     for one in sorted(predicted, key=lambda one: _order(one["trial"])):
-        told = zip(one["blocks"], one["predicted_s"], one["devices_s"], strict=True)
-        both = [(seen[one["trial"], block], time_s, devices_s) for block, time_s, devices_s in told if (one["trial"], block) in seen]
+        told = zip(one["replicates"], one["predicted_s"], one["devices_s"], strict=True)
+        both = [
+            (seen[one["trial"], replicate], time_s, devices_s) for replicate, time_s, devices_s in told if (one["trial"], replicate) in seen
+        ]
         if not enough(len(both)):
             continue
         cell = json.loads(both[0][0]["cell"])
@@ -113,7 +115,7 @@ def predictions(run: Run, pair: str) -> Table | Sentence:
         n += len(both)
         rows.append(
             [
-                ARMS[cell["arm"]],
+                IO_MODES[cell["io_mode"]],
                 case_name(cell["state"]),
                 PLACEMENTS[cell["table"], cell["index"]],
                 count(one["requests"]),
@@ -140,14 +142,14 @@ def predictions(run: Run, pair: str) -> Table | Sentence:
 
 def _order(trial: str) -> tuple[int, int, int]:
     cell = dict(part.split("=", 1) for part in trial.split("/"))
-    return list(ARMS).index(cell["arm"]), QUERIED.index(cell["start"]), list(PLACEMENTS).index((cell["table"], cell["index"]))
+    return list(IO_MODES).index(cell["io_mode"]), QUERIED.index(cell["start"]), list(PLACEMENTS).index((cell["table"], cell["index"]))
 
 
 def here(run: Run) -> Sentence:
     pair = run.manifest.reader_pair
     if pair is None:
         return Sentence("No pair of your own was named in this run. `make report TIERS=local` adds the disk that this checkout lies on.")
-    head = f"The pair `{pair}` ({run.substrate(pair) or 'nothing measured'}):"
+    head = f"The pair `{pair}` ({run.evidence(pair) or 'nothing measured'}):"
     lines = [
         f"- {claim.id}: {marked(claim.here)}"
         + (

@@ -45,7 +45,7 @@ def counts(run: Run, pair: str) -> Table:
         [pair],
     )
     rows_of = dict(found.iter_rows())
-    pages_of = _facts(run, pair).get("cold_blocks", {})
+    pages_of = _facts(run, pair).get("cold_pages", {})
     table_pages = _facts(run, pair).get("size_bytes", {}).get("census", 0) / PAGE_BYTES
     rows = []
     for state, published in PUBLISHED_POB.items():

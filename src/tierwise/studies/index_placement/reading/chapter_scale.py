@@ -3,11 +3,11 @@
 from typing import Any, Final
 
 from tierwise.analysis.statistics import Estimate, geometric_estimate
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import count
 from tierwise.report.run import Run
-from tierwise.report.sizes import FORM, Sizes, entries_of, observations, ratios, sentence, table
+from tierwise.report.scaling_table import FORM, Sizes, entries_of, observations, ratios, sentence, table
 from tierwise.report.words import case_name
 from tierwise.studies.index_placement.reading.chapter import STUDY
 from tierwise.studies.index_placement.reading.figures import QUERY
@@ -43,9 +43,9 @@ def sizes(run: Run, pair: str) -> Table | Sentence:
         _sizes(entries, emulated),
         "Left of the time",
         f"A cold count for {case_name(STATE)} with the index on SSD over the same with the index on HDD, the table on HDD, by rows of the "
-        "census: each size is generated, loaded and asked anew in every block, by direct I/O, and the requests of the server are replayed "
-        f"on the devices, stretched for that size (**{Substrate.SIMULATED}**, n = {count(observations(entries))}, from the run's "
-        f"manifest). {FORM.format(repeat='block')} Emulated: at the largest size. {note}",
+        "census: each size is generated, loaded and asked anew in every replicate, by direct I/O, and the requests of the server are replayed "
+        f"on the devices, stretched for that size (**{Evidence.SIMULATED}**, n = {count(observations(entries))}, from the run's "
+        f"manifest). {FORM.format(repeat='replicate')} Emulated: at the largest size. {note}",
     )
 
 
@@ -56,7 +56,7 @@ def _sizes(entries: list[dict[str, Any]], emulated: dict[str, Estimate]) -> Size
 
 def _emulated(run: Run, pair: str) -> dict[str, Estimate]:
     rows = run.query(
-        "select block, ratio from index_placement where variant = 'published' and pair = ? and arm = 'direct' and cache = 'cold' "
+        "select replicate, ratio from index_placement where variant = 'published' and pair = ? and io_mode = 'direct' and cache = 'cold' "
         "and state = ? and not flagged and ratio is not null",
         [pair, STATE],
     ).rows()

@@ -4,13 +4,13 @@ from functools import partial
 from typing import Final
 
 from tierwise.analysis.statistics import estimable, geometric_estimate
-from tierwise.report.arms import PUBLISHED, Truth, arms, differs, label, saves
 from tierwise.report.display import Sentence
 from tierwise.report.formats import NBSP, count, listed, percents
-from tierwise.report.instead import answered
+from tierwise.report.no_answer import answered
 from tierwise.report.run import Run
-from tierwise.report.words import ARMS, CASES
-from tierwise.studies.index_placement.reading.figures import left_out, main_arm
+from tierwise.report.variants import PUBLISHED, Truth, differs, label, saves, variants
+from tierwise.report.words import CASES, IO_MODES
+from tierwise.studies.index_placement.reading.figures import left_out, main_io_mode
 
 STUDY: Final = "index_placement"
 INDEX, TABLE, BOTH = "hdd_ssd_s", "ssd_hdd_s", "ssd_ssd_s"
@@ -29,7 +29,7 @@ def answer(run: Run, pair: str) -> Sentence:
 def finding(run: Run, pair: str) -> str:
     """Return what the index alone leaves of a cold count, as a chapter's title; empty without enough clean repeats."""
     left = shares(run, pair)
-    return f"the index alone on SSD leaves {percents(left[INDEX].values())} of a cold count's time ({run.substrate(pair)})" if left else ""
+    return f"the index alone on SSD leaves {percents(left[INDEX].values())} of a cold count's time ({run.evidence(pair)})" if left else ""
 
 
 def shares(run: Run, pair: str) -> dict[str, dict[str, float]]:
@@ -38,8 +38,8 @@ def shares(run: Run, pair: str) -> dict[str, dict[str, float]]:
     """
     times = run.query(
         "select state, hdd_hdd_s, hdd_ssd_s, ssd_hdd_s, ssd_ssd_s from index_placement "
-        "where variant = 'published' and pair = ? and cache = 'cold' and not flagged and arm = ?",
-        [pair, main_arm(run, pair)],
+        "where variant = 'published' and pair = ? and cache = 'cold' and not flagged and io_mode = ?",
+        [pair, main_io_mode(run, pair)],
     ).drop_nulls()
     times = estimable(times, ["state"])
     left = {}
@@ -59,7 +59,7 @@ def _answer(run: Run, pair: str) -> str:
         f"From a cold cache, with the table on HDD, moving only the **index** to the SSD leaves {told[INDEX]} of the time. "
         f"Moving only the **table** leaves {told[TABLE]}, moving **both** {told[BOTH]}. "
         f"(Range over {listed(name for state, name in CASES.items() if state in left[INDEX])}; "
-        f"{run.substrate(pair)} tiers, {ARMS[main_arm(run, pair)]}{left_out(run, pair, cache='cold')}.)"
+        f"{run.evidence(pair)} tiers, {IO_MODES[main_io_mode(run, pair)]}{left_out(run, pair, cache='cold')}.)"
     )
 
 
@@ -67,7 +67,7 @@ def hunt(run: Run, pair: str) -> Sentence:
     """Return the variants in which the published saving is there."""
     (claim,) = (claim for claim in run.verdicts if claim.id == SAVING)
     limit = claim.bounds[1] if claim.bounds else None
-    others = [one for one in arms(claim) if one.variant != PUBLISHED and one.io_mode == main_arm(run, pair)]
+    others = [one for one in variants(claim) if one.variant != PUBLISHED and one.io_mode == main_io_mode(run, pair)]
     if limit is None or not others:
         return Sentence("")
     found = listed(f"*{label(one)}* ({differs(one)})" for one in others if saves(one, limit) is Truth.TRUE)

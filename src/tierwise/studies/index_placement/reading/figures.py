@@ -12,9 +12,9 @@ from tierwise.report import theme
 from tierwise.report.display import Figure, Sentence
 from tierwise.report.figures import parts
 from tierwise.report.formats import count, seconds
-from tierwise.report.instead import in_place
+from tierwise.report.no_answer import in_place
 from tierwise.report.run import Run
-from tierwise.report.words import ARMS, CACHES, case_name
+from tierwise.report.words import CACHES, IO_MODES, case_name
 
 STUDY: Final = "index_placement"
 QUERY: Final = "studies/index_placement/reading/rows.sql"
@@ -34,14 +34,16 @@ FROM: Final = {"cold": "cold", "hot": "hot", "cross": "cross-filled"}
 CASES: Final = tuple(map(case_name, ("FL", "PR", "NV", "FL->PR", "PR->NV", "NV->FL")))
 
 
-def io_arms(run: Run, pair: str) -> list[str]:
-    found = set(run.query("select distinct arm from index_placement_observations where variant = 'published' and pair = ?", [pair])["arm"])
-    return [arm for arm in ARMS if arm in found]
+def io_modes(run: Run, pair: str) -> list[str]:
+    found = set(
+        run.query("select distinct io_mode from index_placement_observations where variant = 'published' and pair = ?", [pair])["io_mode"]
+    )
+    return [io_mode for io_mode in IO_MODES if io_mode in found]
 
 
-def main_arm(run: Run, pair: str) -> str:
-    """Return the arm that is shown where one must do: direct, where it was measured."""
-    return next(iter(io_arms(run, pair)), "direct")
+def main_io_mode(run: Run, pair: str) -> str:
+    """Return the I/O mode that is shown where one must do: direct, where it was measured."""
+    return next(iter(io_modes(run, pair)), "direct")
 
 
 def left_out(run: Run, pair: str, cache: str = "%") -> str:
@@ -55,16 +57,16 @@ def left_out(run: Run, pair: str, cache: str = "%") -> str:
 def placements(run: Run, pair: str, times: pl.DataFrame) -> Figure | Sentence:
     """Draw the time of each placement over that of everything on hdd, with the band published for the index alone.
 
-    `times`: a row for each clean repeat from one cache and with one way of I/O (arm, cache, state, block and the four
+    `times`: a row for each clean repeat from one cache and with one way of I/O (I/O mode, cache, state, replicate and the four
     placements' times in seconds, as the view ``index_placement`` names them).
     """
     moved = {f"{table}_{index}_s": name for (table, index), name in PLACEMENTS.items() if "ssd" in (table, index)}
     ratios = (
         named(times)
-        .unpivot(list(moved), index=["arm", "cache", "row", "block", "hdd_hdd_s"], variable_name="placement", value_name="time_s")
+        .unpivot(list(moved), index=["io_mode", "cache", "row", "replicate", "hdd_hdd_s"], variable_name="placement", value_name="time_s")
         .drop_nulls()
         .select(
-            *("arm", "cache", "row", "block"),
+            *("io_mode", "cache", "row", "replicate"),
             pl.col("placement").replace_strict(moved),
             time_ms=1e3 * pl.col("time_s"),
             ratio=pl.col("time_s") / pl.col("hdd_hdd_s"),
@@ -73,8 +75,8 @@ def placements(run: Run, pair: str, times: pl.DataFrame) -> Figure | Sentence:
     ratios = estimable(ratios, ["row", "placement"])
     if ratios.is_empty():
         return nothing(run, pair)
-    arm, cache = times["arm"][0], times["cache"][0]
-    top = parts.top_of(ratios["ratio"], least=1.05, room=1.1)
+    io_mode, cache = times["io_mode"][0], times["cache"][0]
+    top = parts.top_of(ratios["ratio"], least=1.05, headroom=1.1)
     width_px = parts.label_px(ratios["row"])
     published = _bounds(cache)
     panels = [
@@ -95,7 +97,7 @@ def placements(run: Run, pair: str, times: pl.DataFrame) -> Figure | Sentence:
     )
     caption = (
         f"Time of the count from a {FROM[cache]} cache over the time with table and index on HDD "
-        f"(1: as long; {ARMS[arm]}{left_out(run, pair, cache=cache)}). {MARKS} Grey band: published by the census study for the index "
+        f"(1: as long; {IO_MODES[io_mode]}{left_out(run, pair, cache=cache)}). {MARKS} Grey band: published by the census study for the index "
         "on SSD. "
         f"{run.note(pair, len(ratios), 'paired ratios', QUERY)}"
     )
@@ -103,17 +105,17 @@ def placements(run: Run, pair: str, times: pl.DataFrame) -> Figure | Sentence:
 
 
 def times(run: Run, pair: str, observed: pl.DataFrame) -> Figure | Sentence:
-    """Draw every observed time of the main arm, by cache, state and placement, on a log axis.
+    """Draw every observed time of the main I/O mode, by cache, state and placement, on a log axis.
 
-    `observed`: arm, cache, state, block, table_tier, index_tier, elapsed_s and flags (a list) of each observation of one variant.
+    `observed`: I/O mode, cache, state, replicate, table_tier, index_tier, elapsed_s and flags (a list) of each observation of one variant.
     """
-    return _times(run, pair, observed.filter(arm=main_arm(run, pair)))
+    return _times(run, pair, observed.filter(io_mode=main_io_mode(run, pair)))
 
 
 def other_times(run: Run, pair: str, observed: pl.DataFrame) -> Figure | Sentence:
-    """Return the same of the other arm, where it was measured."""
-    others = [arm for arm in io_arms(run, pair) if arm != main_arm(run, pair)]
-    return _times(run, pair, observed.filter(arm=others[0])) if others else Sentence("")
+    """Return the same of the other I/O mode, where it was measured."""
+    others = [io_mode for io_mode in io_modes(run, pair) if io_mode != main_io_mode(run, pair)]
+    return _times(run, pair, observed.filter(io_mode=others[0])) if others else Sentence("")
 
 
 def nothing(run: Run, pair: str) -> Sentence:
@@ -123,10 +125,10 @@ def nothing(run: Run, pair: str) -> Sentence:
 def _times(run: Run, pair: str, rows: pl.DataFrame) -> Figure | Sentence:
     if rows.is_empty():
         return nothing(run, pair)
-    arm = rows["arm"][0]
+    io_mode = rows["io_mode"][0]
     placement = {f"{table}/{index}": name for (table, index), name in PLACEMENTS.items()}
     shown = named(rows).select(
-        *("arm", "cache", "row", "block"),
+        *("io_mode", "cache", "row", "replicate"),
         (1e3 * pl.col("elapsed_s")).alias("time_ms"),
         pl.when(pl.col("flags").list.len() > 0).then(pl.col("flags").list.join(", ")).otherwise(pl.lit("none")).alias("flags"),
         pl.concat_str("table_tier", "index_tier", separator="/").replace_strict(placement).alias("placement"),
@@ -138,9 +140,9 @@ def _times(run: Run, pair: str, rows: pl.DataFrame) -> Figure | Sentence:
     chart = parts.stacked(
         panels, "Every observed time of the count, by what the caches held, state queried and placement of table and index."
     )
-    tick = parts.where_medians(shown, ["arm", "cache", "row", "placement"], pl.col("flags") == "none", "; the tick is the median")
+    tick = parts.where_medians(shown, ["io_mode", "cache", "row", "placement"], pl.col("flags") == "none", "; the tick is the median")
     caption = (
-        f"Time of every count with {ARMS[arm]}, by what the caches held, state queried and placement of table and index{tick}"
+        f"Time of every count with {IO_MODES[io_mode]}, by what the caches held, state queried and placement of table and index{tick}"
         f"{parts.ringed(shown['flags'], 'a rejected observation')}. Each panel has its own log axis. "
         f"{run.note(pair, len(shown), 'observations', QUERY)}"
     )
@@ -154,12 +156,12 @@ def ratios(run: Run, pair: str, repeats: pl.DataFrame) -> Figure | Sentence:
     """Draw the time with the index on ssd over that with it on hdd, the table on hdd: published band, every repeat, mean and interval, on a
     log axis.
 
-    `repeats`: arm, variant, cache, state, block and ratio of each clean repeat of one variant.
+    `repeats`: I/O mode, variant, cache, state, replicate and ratio of each clean repeat of one variant.
     """
-    rows = named(estimable(repeats, ["arm", "cache", "state"])).with_columns(placement=pl.lit(PLACEMENTS["hdd", "ssd"]))
+    rows = named(estimable(repeats, ["io_mode", "cache", "state"])).with_columns(placement=pl.lit(PLACEMENTS["hdd", "ssd"]))
     if rows.is_empty():
         return nothing(run, pair)
-    low, high = min(0.02, *rows["ratio"]), parts.top_of(rows["ratio"], least=1.0, room=1.6)
+    low, high = min(0.02, *rows["ratio"]), parts.top_of(rows["ratio"], least=1.0, headroom=1.6)
     width_px = parts.label_px(rows["row"])
     panels = [
         parts.ratio_panel(
@@ -187,10 +189,10 @@ def named(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _panels(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
-    several = rows["arm"].n_unique() > 1
+    several = rows["io_mode"].n_unique() > 1
     cut = (
-        (f"{name}, {told}" if several else name, rows.filter(arm=arm, cache=cache))
-        for arm, told in ARMS.items()
+        (f"{name}, {told}" if several else name, rows.filter(io_mode=io_mode, cache=cache))
+        for io_mode, told in IO_MODES.items()
         for cache, name in CACHES.items()
     )
     return [(title, part) for title, part in cut if not part.is_empty()]
@@ -226,7 +228,7 @@ def _times_panel(rows: pl.DataFrame, title: str, picked: alt.Parameter, width_px
     dots = base.mark_point(size=32, filled=True).encode(
         x=x,
         shape=alt.Shape("placement:N", scale=alt.Scale(domain=order, range=SHAPES), legend=legend),
-        tooltip=[alt.Tooltip("row:N", title="case"), *(alt.Tooltip(f"{name}:N") for name in ("placement", "block", "time", "flags"))],
+        tooltip=[alt.Tooltip("row:N", title="case"), *(alt.Tooltip(f"{name}:N") for name in ("placement", "replicate", "time", "flags"))],
     )
     medians = parts.medians(rows, ["row", "placement"], "time_ms", pl.col("flags") == "none")
     middle = [base.properties(data=medians).mark_tick(thickness=2, size=LANE_PX).encode(x=x)] if medians.height else []

@@ -9,14 +9,14 @@ import altair as alt
 import polars as pl
 
 from tierwise.report import theme
-from tierwise.report.arms import arms
 from tierwise.report.display import Figure, Sentence
 from tierwise.report.figures import parts
 from tierwise.report.formats import count, seconds
 from tierwise.report.run import Run
-from tierwise.report.words import ARMS, CASES, arm_label, case_name
+from tierwise.report.variants import variants
+from tierwise.report.words import CASES, IO_MODES, case_name, variant_label
 from tierwise.studies.index_placement.reading.figures import QUERY, nothing
-from tierwise.timings.traces import TraceKey, read_trace
+from tierwise.timings.traces import TrialKey, read_trace
 
 STUDY: Final = "index_placement"
 PARTS: Final = {"table": theme.BLUE, "index": theme.ORANGE, "primary key": theme.GREEN, "server": "#a9b2bd"}
@@ -32,7 +32,7 @@ BAR_PX: Final = 12
 DOT_PX: Final = 20
 GAP_PX: Final = 10
 PART_COLOUR: Final = alt.Color("part:N", scale=alt.Scale(domain=list(PARTS), range=list(PARTS.values())), legend=alt.Legend(title=None))
-ROOM: Final = 1.45
+HEADROOM: Final = 1.45
 """Right of the longest bar, for what it adds up to."""
 
 
@@ -41,22 +41,22 @@ def shown_state(run: Run, pair: str) -> str:
     found = run.query(
         "select state, count(distinct variant) from index_placement_through where pair = ? and cache = 'cold' group by state", [pair]
     )
-    arms_of = dict(found.iter_rows())
-    return max(CASES, key=lambda state: (arms_of.get(state, 0), -list(CASES).index(state)))
+    io_modes_of = dict(found.iter_rows())
+    return max(CASES, key=lambda state: (io_modes_of.get(state, 0), -list(CASES).index(state)))
 
 
-def reads_by_arm(run: Run, pair: str, found: pl.DataFrame) -> Figure | Sentence:
+def reads_by_variant(run: Run, pair: str, found: pl.DataFrame) -> Figure | Sentence:
     """Draw why: pages read of table and index, the time that they take, and how far apart they lie, in each variant.
 
     `found`: the rows of the view ``index_placement_through`` of one state, from a cold cache and with one way of I/O.
     """
     if found.is_empty():
         return nothing(run, pair)
-    io, state = found["arm"][0], found["state"][0]
+    io, state = found["io_mode"][0], found["state"][0]
     (claim,) = (claim for claim in run.verdicts if claim.id == "M1")
-    order = [arm_label(one.variant) for one in arms(claim) if one.io_mode == io]
+    order = [variant_label(one.variant) for one in variants(claim) if one.io_mode == io]
     rows = found.with_columns(
-        pl.col("variant").map_elements(arm_label, return_dtype=pl.String).alias("label"),
+        pl.col("variant").map_elements(variant_label, return_dtype=pl.String).alias("label"),
         ("index on " + pl.col("placement").str.split("/").list.last().str.to_uppercase()).alias("place"),
     )
     width_px = parts.label_px(order)
@@ -73,7 +73,7 @@ def reads_by_arm(run: Run, pair: str, found: pl.DataFrame) -> Figure | Sentence:
         panels.append(_distance_panel(apart, order, width_px))
     chart = parts.stacked(panels, "Pages that a cold count reads of table and index, their time, and how far apart they lie, by variant.")
     caption = (
-        f"Why, for {case_name(state)}: a cold count in each variant, the table on HDD ({ARMS[io]}; medians; upper bar: "
+        f"Why, for {case_name(state)}: a cold count in each variant, the table on HDD ({IO_MODES[io]}; medians; upper bar: "
         "index on HDD, lower bar: index on SSD)."
         f"{TIMES_TOLD if not timed.is_empty() else ''}{DISTANCES_TOLD if not apart.is_empty() else ''}"
         f" {run.note(pair, len(rows), 'medians', QUERY)}"
@@ -117,7 +117,7 @@ def _as_shares(bars: pl.DataFrame) -> pl.DataFrame:
 
 def _bar_panel(bars: pl.DataFrame, title: str, unit: str, order: Sequence[str], width_px: int) -> alt.LayerChart:
     full = max(bars["total"])
-    scale = alt.Scale(domain=[0, full * ROOM], nice=False)
+    scale = alt.Scale(domain=[0, full * HEADROOM], nice=False)
     axis = alt.Axis(values=[tick for tick in _ticks(full) if tick <= full], labelExpr=unit)
     y = alt.Y("label:N", sort=list(order), title=None, axis=parts.labels(width_px), scale=alt.Scale(paddingInner=0.25))
     lane = alt.YOffset("place:N", sort=list(PLACES))
@@ -147,7 +147,7 @@ def _distances(run: Run, pair: str, rows: pl.DataFrame) -> pl.DataFrame:
         [
             {"label": row["label"], "part": names[relation], "pages": distance}
             for row in rows.rows(named=True)
-            for relation, distance in mean_distances(folder, TraceKey(STUDY, pair, row["trial"]), row["step"]).items()
+            for relation, distance in mean_distances(folder, TrialKey(STUDY, pair, row["trial"]), row["step"]).items()
             if relation in names and distance > 0
         ],
         schema={"label": pl.String, "part": pl.String, "pages": pl.Float64},
@@ -179,7 +179,7 @@ def _distance_panel(apart: pl.DataFrame, order: Sequence[str], width_px: int) ->
     return alt.LayerChart(layer=[dots], width=parts.PLOT_PX, height=height, title="Pages from one read to the next")
 
 
-def mean_distances(run_folder: Path, key: TraceKey, step: int) -> dict[str, float]:
+def mean_distances(run_folder: Path, key: TrialKey, step: int) -> dict[str, float]:
     """Return relation -> mean distance, in its pages, from one read to the next in query `step` of a trial; 1: each reads the next page.
 
     A relation with a single read has no distance. Empty where nothing was recorded.

@@ -1,5 +1,5 @@
 -- The census study's question: what does the place of the index, and of the table, do to a count by pob?
--- Reads the view `timings`. The first two are tables, because every claim and arm asks them again.
+-- Reads the view `timings`. The first two are tables, because every claim and I/O mode asks them again.
 
 -- One row an observation: its time beside the pages asked of the storage (reads) or found in shared
 -- buffers (hits), of the heap `census`, of the index `pob`, and (other) of the primary key, of which planning reads one page.
@@ -11,14 +11,14 @@ create temp table index_placement_observations as
 select
     run_id,
     pair,
-    arm,
+    io_mode,
     cell ->> 'variant' as variant,
     cache,
     if(cache = 'cross', (cell ->> 'start') || '->' || (cell ->> 'state'), cell ->> 'state') as state,
-    block,
+    replicate,
     cell ->> 'table' as table_tier,
     cell ->> 'index' as index_tier,
-    substrate,
+    evidence,
     elapsed_s,
     result_rows,
     [io for io in relation_io if io.relation = 'census'] as heap_io,
@@ -41,10 +41,10 @@ select
 from timings
 where study = 'index_placement';
 
--- The same rows by the arms that are compared, which adds `asymmetric`: measured nowhere by itself, but what comes out when
+-- The same rows by the I/O modes that are compared, which adds `asymmetric`: measured nowhere by itself, but what comes out when
 -- the eviction works for the index on hdd alone. Its index on ssd is the one of `heap-cached`, its index on hdd the truly
 -- cold one with the same memory (`memory-1.2`, where that was not measured the published one).
-create temp table index_placement_arms as
+create temp table index_placement_io_modes as
 with
 kept as (
     from index_placement_observations
@@ -56,8 +56,8 @@ evicted as (
 ),
 same_memory as (
     from evicted
-    semi join kept using (run_id, pair, arm, cache, state, block)
-    qualify variant = min(variant) over (partition by run_id, pair, arm, cache, state)
+    semi join kept using (run_id, pair, io_mode, cache, state, replicate)
+    qualify variant = min(variant) over (partition by run_id, pair, io_mode, cache, state)
 )
 from index_placement_observations
 union all by name
@@ -65,31 +65,31 @@ select * replace ('asymmetric' as variant) from kept
 union all by name
 select * replace ('asymmetric' as variant) from same_memory;
 
--- One row for each pair of tiers, way of I/O, variant, cache, state and block: the times of the four placements (table, then index),
--- and the claims' ratio: index on ssd over index on hdd, the table on hdd both times, within one block.
--- `substrate`, `flagged`, `note` (why they are flagged) and `outstanding` (a mean) speak of the two observations behind the ratio.
+-- One row for each pair of tiers, way of I/O, variant, cache, state and replicate: the times of the four placements (table, then index),
+-- and the claims' ratio: index on ssd over index on hdd, the table on hdd both times, within one replicate.
+-- `evidence`, `flagged`, `note` (why they are flagged) and `outstanding` (a mean) speak of the two observations behind the ratio.
 create temp view index_placement as
 select
     run_id,
     pair,
-    arm,
+    io_mode,
     variant,
     cache,
     state,
-    block,
+    replicate,
     max(elapsed_s) filter (table_tier = 'hdd' and index_tier = 'hdd') as hdd_hdd_s,
     max(elapsed_s) filter (table_tier = 'hdd' and index_tier = 'ssd') as hdd_ssd_s,
     max(elapsed_s) filter (table_tier = 'ssd' and index_tier = 'hdd') as ssd_hdd_s,
     max(elapsed_s) filter (table_tier = 'ssd' and index_tier = 'ssd') as ssd_ssd_s,
     case
-        when count(*) > 4 then error('index_placement: a placement was timed twice in one block')
+        when count(*) > 4 then error('index_placement: a placement was timed twice in one replicate')
         else hdd_ssd_s / hdd_hdd_s
     end as ratio,
     if(
-        count(distinct substrate) filter (table_tier = 'hdd') = 1,
-        min(substrate) filter (table_tier = 'hdd'),
+        count(distinct evidence) filter (table_tier = 'hdd') = 1,
+        min(evidence) filter (table_tier = 'hdd'),
         'mixed'
-    ) as substrate,
+    ) as evidence,
     coalesce(bool_or(len(flags) > 0) filter (table_tier = 'hdd'), false) as flagged,
     replace(
         array_to_string(list_sort(list_distinct(flatten(list(flags) filter (table_tier = 'hdd')))), ', '),
@@ -97,16 +97,16 @@ select
         'the scatter of the processors'
     ) as note,
     avg(outstanding) filter (table_tier = 'hdd') as outstanding
-from index_placement_arms
-group by run_id, pair, arm, variant, cache, state, block;
+from index_placement_io_modes
+group by run_id, pair, io_mode, variant, cache, state, replicate;
 
 -- Through which reads: one row for each pair of tiers, way of I/O, variant, cache, state and placement with the table on hdd, as
--- medians over the blocks. A flag speaks of a time and leaves the counts as they are; times are of unflagged rows, where enough are left.
+-- medians over the replicates. A flag speaks of a time and leaves the counts as they are; times are of unflagged rows, where enough are left.
 create temp view index_placement_through as
 select
     run_id,
     pair,
-    arm,
+    io_mode,
     variant,
     cache,
     state,
@@ -121,20 +121,20 @@ select
     if(enough(if(len(flags) = 0, elapsed_s, null)), median(elapsed_s) filter (len(flags) = 0), null) as elapsed_s,
     any_value(trial) as trial,
     any_value(step) as step
-from index_placement_arms
+from index_placement_io_modes
 where table_tier = 'hdd'
-group by run_id, pair, arm, variant, cache, state, table_tier, index_tier;
+group by run_id, pair, io_mode, variant, cache, state, table_tier, index_tier;
 
 -- What two runs are compared by: one row an observation, its value by cell of the grid.
 create temp view index_placement_cells as
 select
     run_id,
     pair,
-    arm,
+    io_mode,
     format('{}: {}, {}, table on {}, index on {}', variant, cache, replace(state, '->', ' then '), table_tier, index_tier) as cell,
     's' as unit,
-    block,
-    substrate,
+    replicate,
+    evidence,
     elapsed_s as value,
     len(flags) > 0 as flagged
 from index_placement_observations;

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from tierwise.bench.study import Cell as AnyCell
-from tierwise.core.words import IoArm, Layout
+from tierwise.core.vocabulary import IoMode, Layout
 from tierwise.postgres import pgbench
 
 Size = Literal["small", "large"]
@@ -18,7 +18,7 @@ class Cell(AnyCell):
     """Tiers of tables and indexes (`hot`: of the first partition), the load, the slowdown of the tiers, and the memory.
 
     `memory` is a multiple of the source's share of the data. The script `MIX` has `writes`, `skew` and `layout`. None: the accounts are
-    in one piece, or a counted clock assumes the usual processors.
+    in one piece, or a virtual clock assumes the usual processors.
     """
 
     size: Size
@@ -29,7 +29,7 @@ class Cell(AnyCell):
     writes: float | None = None
     skew: float | None = None
     layout: Layout | None = None
-    arm: IoArm
+    io_mode: IoMode
     slowdown: float
     memory: float
     processors: int | None = None

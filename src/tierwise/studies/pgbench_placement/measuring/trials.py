@@ -13,9 +13,9 @@ from typing import Annotated, Any, Final, Literal, Self
 import polars as pl
 from pydantic import Field, model_validator
 
-from tierwise.bench.lab import PROCESSORS, Lab
 from tierwise.bench.recording import Observed, Recorder
-from tierwise.bench.study import Study, Trial, no_memo
+from tierwise.bench.study import Study, Trial, no_study_state
+from tierwise.bench.testbed import PROCESSORS, Testbed
 from tierwise.bench.window import CPU_BOUND, Window, io_by_relation
 from tierwise.core import memory_group
 from tierwise.core.errors import EvidenceError
@@ -24,7 +24,7 @@ from tierwise.core.profiles import Profile
 from tierwise.core.progress import say
 from tierwise.core.toml import Strict
 from tierwise.core.units import MIB, PAGE_BYTES
-from tierwise.core.words import IoArm, Layout, Substrate
+from tierwise.core.vocabulary import Evidence, IoMode, Layout
 from tierwise.datasets.pgbench import Bank
 from tierwise.postgres import pgbench
 from tierwise.postgres.cluster import Cluster
@@ -32,9 +32,9 @@ from tierwise.postgres.settings import Connection, measuring_settings
 from tierwise.simulate.placements import Warming
 from tierwise.simulate.transactions import Rows
 from tierwise.studies.pgbench_placement.measuring.cells import MIX, Cell, Script, Size, Tier
-from tierwise.studies.pgbench_placement.measuring.flip_map import FlipMap, OpenAxes, flip_map, open_map
-from tierwise.studies.pgbench_placement.measuring.prepared import database_facts, prepare_database, restore_database
+from tierwise.studies.pgbench_placement.measuring.prepared_databases import database_facts, prepare_database, restore_database
 from tierwise.studies.pgbench_placement.measuring.scales import Scales, by_scale
+from tierwise.studies.pgbench_placement.measuring.simulated_maps import FlipMap, OpenAxes, flip_map, open_map
 
 TIERS: Final = ("hdd", "ssd")
 WAL_TIER: Final = "wal"
@@ -81,11 +81,11 @@ class Cells(Strict):
     clients: tuple[int, ...] = (8,)
     scripts: tuple[Script, ...] = ("tpcb-like",)
     mixes: tuple[MixSpec, ...] = Field(default=(), description="in place of the scripts")
-    arms: tuple[IoArm, ...] = (IoArm.DIRECT,)
+    io_modes: tuple[IoMode, ...] = (IoMode.DIRECT,)
     slowdowns: tuple[float, ...] = Field(default=(1.0,), description="factor on the times of every tier, the WAL's included")
     memories: tuple[float, ...] = Field(default=(1.0,), description="memory over the source's share of the data")
     partitions: int = Field(default=0, ge=0, description="of the accounts, by ranges of their keys; 0: none")
-    processors: int = Field(default=PROCESSORS, ge=1, description="that a counted clock assumes")
+    processors: int = Field(default=PROCESSORS, ge=1, description="that a virtual clock assumes")
 
     @model_validator(mode="after")
     def _has_a_first_partition(self) -> Self:
@@ -95,7 +95,7 @@ class Cells(Strict):
 
 
 class Grid(Strict):
-    blocks: int = Field(default=5, ge=1)
+    replicates: int = Field(default=5, ge=1)
     scale: int = Field(ge=1, description="pgbench's scale of the large set; the small one is a tenth, as in the source")
     window_s: dict[Tier, Annotated[float, Field(gt=0)]] = Field(
         min_length=2, description="of a window at least, by where the tables lie; it ends when its checkpoint has, and a while more"
@@ -141,27 +141,29 @@ def banks(profile: Profile) -> list[Bank]:
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
     """Return every cell of the grid that the pair's tiers allow; none is slowed beside a real disk, a simulated disk has none."""
     pair.require(TIERS, "pgbench_placement")
-    substrates = {tier.substrate for tier in pair.tiers.values()}
-    if Substrate.SIMULATED in substrates:
+    evidence_kinds = {tier.evidence for tier in pair.tiers.values()}
+    if Evidence.SIMULATED in evidence_kinds:
         say("pgbench_placement: a load of many sessions cannot be replayed from one recording, so nothing is measured without FUSE")
         return ()
     unlimited = memory_group.obstacle()
-    at_own_speed = {} if substrates == {Substrate.EMULATED} else {"slowdowns": (1.0,)}
+    at_own_speed = {} if evidence_kinds == {Evidence.EMULATED} else {"slowdowns": (1.0,)}
     wanted = [
         trial
         for cells in grid_on(profile, pair).cells
         for trial in _trials(cells.model_copy(update=at_own_speed), profile, WAL_TIER in pair.tiers)
     ]
-    if unlimited and any(trial.arm.cached for trial in wanted):
+    if unlimited and any(trial.io_mode.cached for trial in wanted):
         say(f"pgbench_placement: buffered I/O is left out, since its page cache would be the whole machine's ({unlimited})")
-    return tuple({trial.key: trial for trial in wanted if not (trial.arm.cached and unlimited)}.values())
+    return tuple({trial.key: trial for trial in wanted if not (trial.io_mode.cached and unlimited)}.values())
 
 
 def _trials(cells: Cells, profile: Profile, own_wal: bool) -> Iterator[Trial[Cell]]:
-    arms = [arm for arm in cells.arms if arm in profile.arms] or list(profile.arms)  # a server without direct I/O has one arm
+    io_modes = [io_mode for io_mode in cells.io_modes if io_mode in profile.io_modes] or list(
+        profile.io_modes
+    )  # a server without direct I/O has one I/O mode
     scripts = [{"script": MIX, **mix.model_dump()} for mix in cells.mixes] or [{"script": script} for script in cells.scripts]
-    for arm, size, name, clients, script, slowdown, memory in product(
-        arms, cells.sizes, cells.placements, cells.clients, scripts, cells.slowdowns, cells.memories
+    for io_mode, size, name, clients, script, slowdown, memory in product(
+        io_modes, cells.sizes, cells.placements, cells.clients, scripts, cells.slowdowns, cells.memories
     ):
         table, index = PLACEMENTS[name]
         cell = Cell(
@@ -170,7 +172,7 @@ def _trials(cells: Cells, profile: Profile, own_wal: bool) -> Iterator[Trial[Cel
             index=index,
             clients=clients,
             **script,
-            arm=arm,
+            io_mode=io_mode,
             slowdown=slowdown,
             memory=memory,
             processors=None if cells.processors == PROCESSORS else cells.processors,
@@ -178,17 +180,17 @@ def _trials(cells: Cells, profile: Profile, own_wal: bool) -> Iterator[Trial[Cel
             hot=("ssd" if name == HOT else table) if cells.partitions else None,
         )
         tiers = frozenset({table, index, *([WAL_TIER] if own_wal else [])})
-        yield Trial(cell, arm, tiers, preparation=cell.key, placed=name)  # each is put back first
+        yield Trial(cell, io_mode, tiers, preparation=cell.key, placed=name)  # each is put back first
 
 
-def published_share(lab: Lab, memo: None) -> float:  # noqa: ARG001 - nothing was found out
-    for bank in banks(lab.profile):
-        lab.note_dataset(bank)
-    return grid(lab.profile).scale / PUBLISHED_SCALES["large"]
+def published_share(testbed: Testbed, study_state: None) -> float:  # noqa: ARG001 - nothing was found out
+    for bank in banks(testbed.profile):
+        testbed.note_dataset(bank)
+    return grid(testbed.profile).scale / PUBLISHED_SCALES["large"]
 
 
-def prepare(trial: Trial[Cell], lab: Lab, memo: None) -> None:  # noqa: ARG001 - facts lie beside the databases
-    cell, config = trial.cell, grid(lab.profile)
+def prepare(trial: Trial[Cell], testbed: Testbed, study_state: None) -> None:  # noqa: ARG001 - facts lie beside the databases
+    cell, config = trial.cell, grid(testbed.profile)
     size, scattered, partitions = cell.size, cell.scattered, cell.partitions or 0
 
     def fill(cluster: Cluster, connection: Connection) -> dict[str, int]:
@@ -202,83 +204,87 @@ def prepare(trial: Trial[Cell], lab: Lab, memo: None) -> None:  # noqa: ARG001 -
         rows = connection.execute("SELECT name, pg_table_size(name::regclass) FROM unnest(%s::text[]) AS name", [names])
         return dict(rows.fetchall())
 
-    prepare_database(lab, cell.database, tuple(cell.places), fill)
-    restore_database(lab, cell.database, cell.places, wal=WAL_TIER)
+    prepare_database(testbed, cell.database, tuple(cell.places), fill)
+    restore_database(testbed, cell.database, cell.places, wal=WAL_TIER)
 
 
 def warm_transactions(config: Grid, skew: float) -> int:
     return round(WARM_TPS * config.warming_s(skew))
 
 
-def memory_bytes(cell: Cell, lab: Lab) -> int:
+def memory_bytes(cell: Cell, testbed: Testbed) -> int:
     """Return the memory of a window: the source's share of the large set, whichever set is measured, times the cell's factor."""
-    scales = grid(lab.profile)
-    large_bytes: float = sum((database_facts(lab, cell.database) or {}).values()) * scales.scale_of("large") / scales.scale_of(cell.size)
+    scales = grid(testbed.profile)
+    large_bytes: float = (
+        sum((database_facts(testbed, cell.database) or {}).values()) * scales.scale_of("large") / scales.scale_of(cell.size)
+    )
     return round(cell.memory * PUBLISHED_MEMORY * large_bytes)
 
 
-def measure(trial: Trial[Cell], lab: Lab, memo: None, recorder: Recorder) -> Observed:  # noqa: ARG001 - many sessions: no query is watched
-    cell, config, clients, scale = trial.cell, grid(lab.profile), trial.cell.clients, grid(lab.profile).scale_of(trial.cell.size)
-    memory = memory_bytes(cell, lab)
-    lab.processors = cell.processors or PROCESSORS
-    buffered = trial.arm is IoArm.BUFFERED
+def measure(trial: Trial[Cell], testbed: Testbed, study_state: None, recorder: Recorder) -> Observed:  # noqa: ARG001 - many sessions: no query is watched
+    cell, config, clients, scale = trial.cell, grid(testbed.profile), trial.cell.clients, grid(testbed.profile).scale_of(trial.cell.size)
+    memory = memory_bytes(cell, testbed)
+    testbed.processors = cell.processors or PROCESSORS
+    buffered = trial.io_mode is IoMode.BUFFERED
     shared_buffers = round(BUFFERED_SHARE * memory) if buffered else memory
     window_s = config.window_s[cell.table]
     limit = memory + SESSION_BYTES * (clients + OTHER_PROCESSES) if buffered else None
-    settings = measuring_settings(lab.cluster.binaries, arm=trial.arm, shared_buffers_bytes=shared_buffers)
+    settings = measuring_settings(testbed.cluster.binaries, io_mode=trial.io_mode, shared_buffers_bytes=shared_buffers)
     settings |= {"min_wal_size": "1GB"}  # log files are kept for reuse, as in a database that has run for long
     relations = pgbench.relations(cell.partitions or 0)
-    lab.down("immediate")  # what a server holds is not written down
-    for tier in lab.tiers.values():
+    testbed.down("immediate")  # what a server holds is not written down
+    for tier in testbed.tiers.values():
         tier.empty_cache(cached=buffered)
-    clock = lab.clock(alone=False)
-    with lab.serving(settings, clock, stop="immediate", memory_bytes=limit) as connection:
-        pgbench.fill_caches(lab.cluster, FILL * memory // PAGE_BYTES, scale=scale)
+    clock = testbed.clock(alone=False)
+    with testbed.serving(settings, clock, stop="immediate", memory_bytes=limit) as connection:
+        pgbench.fill_caches(testbed.cluster, FILL * memory // PAGE_BYTES, scale=scale)
         warming = pgbench.Load(
-            lab.cluster,
-            cell.load(lab.seed),
+            testbed.cluster,
+            cell.load(testbed.seed),
             clients=clients,
-            seed=lab.seed,
+            seed=testbed.seed,
             scale=scale,
             logged=False,
             transactions=warm_transactions(config, cell.skew or 0.0),
         )
         with warming:
             pass
-        lab.go_by(clock)
-        for tier in lab.tiers.values():
+        testbed.go_by(clock)
+        for tier in testbed.tiers.values():
             tier.delays(True, slowdown=cell.slowdown)
-        window = Window(lab, connection, relations, cell.places)
-        load = pgbench.Load(lab.cluster, cell.load(lab.seed), clients=clients, seed=lab.seed + 1, scale=scale, within=lab.started_by(clock))
+        window = Window(testbed, connection, relations, cell.places)
+        load = pgbench.Load(
+            testbed.cluster, cell.load(testbed.seed), clients=clients, seed=testbed.seed + 1, scale=scale, within=testbed.started_by(clock)
+        )
         with load, window:
-            lab.hold(True)  # not before pgbench is ready: it reads the catalogues first
-            lab.sleep(config.settle_s, hold=True)
+            testbed.hold(True)  # not before pgbench is ready: it reads the catalogues first
+            testbed.sleep(config.settle_s, hold=True)
             with window.phase("before"):
-                lab.sleep(window_s / 4, hold=True)
+                testbed.sleep(window_s / 4, hold=True)
             with window.phase("checkpoint"):
                 connection.execute("CHECKPOINT")
             spent_s = sum(phase.elapsed_s for phase in window.phases)
             with window.phase("after"):
-                lab.sleep(max(window_s / 4, window_s - spent_s), hold=True)
+                testbed.sleep(max(window_s / 4, window_s - spent_s), hold=True)
         transactions = window.by_clock(load.transactions)
         timings = window.timings(transactions, script=cell.script, clients=clients, cell=trial.coordinates)
         return Observed(tuple(timings), transactions=transactions)
 
 
-def describe(lab: Lab, memo: None) -> dict[str, Any]:  # noqa: ARG001 - facts lie beside the databases
-    config = grid_on(lab.profile, lab.pair)
-    sizes = {size: facts for size in PUBLISHED_SCALES if (facts := database_facts(lab, size))}
+def describe(testbed: Testbed, study_state: None) -> dict[str, Any]:  # noqa: ARG001 - facts lie beside the databases
+    config = grid_on(testbed.profile, testbed.pair)
+    sizes = {size: facts for size in PUBLISHED_SCALES if (facts := database_facts(testbed, size))}
     return {
         "scales": {size: config.scale_of(size) for size in sizes},
         "size_bytes": sizes,
         "memory_share": PUBLISHED_MEMORY,
         "window_s": config.window_s,
         "cpu_bound": CPU_BOUND,
-        **(_maps(lab, config, sizes["large"]) if "large" in sizes else {}),
+        **(_maps(testbed, config, sizes["large"]) if "large" in sizes else {}),
     }
 
 
-def _maps(lab: Lab, config: Grid, sizes: dict[str, int]) -> dict[str, list[dict[str, Any]]]:
+def _maps(testbed: Testbed, config: Grid, sizes: dict[str, int]) -> dict[str, list[dict[str, Any]]]:
     rows, memory = Rows(config.rows_of("large"), sizes["pgbench_accounts_pkey"] // PAGE_BYTES), PUBLISHED_MEMORY * sum(sizes.values())
 
     def warming(skew: float) -> Warming:
@@ -286,12 +292,12 @@ def _maps(lab: Lab, config: Grid, sizes: dict[str, int]) -> dict[str, list[dict[
 
     found = {}
     if config.flip_map:
-        found["flip_map"] = flip_map(lab, config.flip_map, rows, memory_bytes=memory, clients=JUDGED["clients"], warming=warming)
+        found["flip_map"] = flip_map(testbed, config.flip_map, rows, memory_bytes=memory, clients=JUDGED["clients"], warming=warming)
     if config.left_open:
-        found["left_open"] = open_map(lab, config.left_open, rows, memory_bytes=memory, warming=warming(0.0))
+        found["left_open"] = open_map(testbed, config.left_open, rows, memory_bytes=memory, warming=warming(0.0))
     if config.scales:
         found["by_scale"] = by_scale(
-            lab,
+            testbed,
             config.scales,
             rows,
             scale=config.scale,
@@ -313,7 +319,7 @@ def summarise(rows: pl.DataFrame) -> dict[str, Any]:
 
 
 def check(rows: pl.DataFrame) -> None:
-    for keys, window in rows.group_by("pair", "trial", "block"):
+    for keys, window in rows.group_by("pair", "trial", "replicate"):
         if window["result_rows"].sum() == 0:
             raise EvidenceError(f"{keys}: no transaction ended in the window")
         if window.filter(pl.col("cell").str.json_path_match("$.phase") == "checkpoint").height != 1:
@@ -324,7 +330,7 @@ STUDY: Final = Study(
     name="pgbench_placement",
     source="V",
     question="Which placement of tables and indexes on disks and flash gives the most transactions a second?",
-    begin=no_memo,
+    begin=no_study_state,
     published_share=published_share,
     trials=trials,
     prepare=prepare,

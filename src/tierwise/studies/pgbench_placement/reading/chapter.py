@@ -7,9 +7,9 @@ from typing import Any, Final
 from tierwise.analysis.statistics import MINIMUM_REPEATS, geometric_estimate
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, count, listed, number, percent
-from tierwise.report.instead import answered
+from tierwise.report.no_answer import answered
 from tierwise.report.run import Run
-from tierwise.report.words import ARMS, claim_sentence, estimated, marked
+from tierwise.report.words import IO_MODES, claim_sentence, estimated, marked
 from tierwise.studies.pgbench_placement.reading.figures import PLACEMENTS, QUERY, SIZES, TPCB, nothing
 
 STUDY: Final = "pgbench_placement"
@@ -36,7 +36,7 @@ def answer(run: Run, pair: str) -> Sentence:
 def _answer(run: Run, pair: str) -> str:
     rows = run.query(
         f"select placement, median(tps), median(cpu_share), any_value(slowdown) from pgbench_placement where pair = ? and {TPCB} "
-        "and size = 'large' and arm = 'direct' and judged = 'yes' and not flagged group by placement having enough(tps)",
+        "and size = 'large' and io_mode = 'direct' and judged = 'yes' and not flagged group by placement having enough(tps)",
         [pair],
     ).rows()
     if len(rows) < 2:  # one rate alone compares nothing
@@ -47,8 +47,8 @@ def _answer(run: Run, pair: str) -> str:
     slowed = "" if slowdown == 1 else f" All tiers are slowed {slowdown:g}-fold, so that the processors follow: compare ratios, not rates."
     busy = max(share for *_, share, _ in rows)
     return (
-        f"On pgbench's large set, eight clients get {told} (medians of clean windows, {run.substrate(pair)}, "
-        f"{ARMS['direct']}).{slowed} "
+        f"On pgbench's large set, eight clients get {told} (medians of clean windows, {run.evidence(pair)}, "
+        f"{IO_MODES['direct']}).{slowed} "
         f"The processors were at most {percent(busy)} busy, in the median window."
     )
 
@@ -56,13 +56,13 @@ def _answer(run: Run, pair: str) -> str:
 def finding(run: Run, pair: str) -> str:
     """Return how many times the transactions tables and indexes on SSD give, as a chapter's title; empty without enough clean repeats."""
     rows = run.query(
-        f"select placement, list(ratio) as ratios from pgbench_placement where pair = ? and {TPCB} and size = 'large' and arm = 'direct' "
+        f"select placement, list(ratio) as ratios from pgbench_placement where pair = ? and {TPCB} and size = 'large' and io_mode = 'direct' "
         "and judged = 'yes' and not flagged and ratio is not null group by placement having enough(ratio)",
         [pair],
     ).rows()
     gains = {placement: geometric_estimate(ratios).value for placement, ratios in rows}
     told = [f"{words} give {number(gain)} times" for place, words in PLACEMENTS.items() if place in MOVED and (gain := gains.get(place))]
-    return f"{listed(told)} the disks' transactions ({run.substrate(pair)})" if len(told) == len(MOVED) else ""
+    return f"{listed(told)} the disks' transactions ({run.evidence(pair)})" if len(told) == len(MOVED) else ""
 
 
 def verdicts(run: Run, pair: str) -> Sentence:
@@ -76,8 +76,8 @@ def io_by_relation(run: Run, pair: str) -> Table | Sentence:
     rows = run.query(
         f"""
         with judged as (
-            select pair, trial, block, size, placement from pgbench_placement
-            where {TPCB} and judged = 'yes' and arm = 'direct' and not flagged
+            select pair, trial, replicate, size, placement from pgbench_placement
+            where {TPCB} and judged = 'yes' and io_mode = 'direct' and not flagged
             qualify count(*) over (partition by pair, trial) >= {MINIMUM_REPEATS}
         )
         select size, placement, relation, phase,
@@ -86,8 +86,8 @@ def io_by_relation(run: Run, pair: str) -> Table | Sentence:
                sum(requests_written)::double as requests_written, sum(io_s)::double as io_s,
                sum(phases.transactions)::double as transactions
         from pgbench_placement_relations as io
-        join pgbench_placement_phases as phases using (run_id, pair, trial, block, step)
-        semi join judged using (pair, trial, block)
+        join pgbench_placement_phases as phases using (run_id, pair, trial, replicate, step)
+        semi join judged using (pair, trial, replicate)
         where pair = ? and placement in ('all_hdd', 'table_ssd') group by all
         """,
         [pair],
@@ -109,7 +109,7 @@ def io_by_relation(run: Run, pair: str) -> Table | Sentence:
         "Where the I/O of pgbench goes: pages found in shared buffers, of those asked for, as far as the server had told it (@sec-counted; "
         "a dash: not yet); then, for each hundred transactions and by the tiers' log, pages read, requests written, and milliseconds that "
         "the device models took for them; of the reads that reached the tier, those in sequence. The sums of all "
-        f"clean blocks of the interleaving, {ARMS['direct']}. {run.note(pair, len(rows), 'groups', QUERY)}",
+        f"clean replicates of the interleaving, {IO_MODES['direct']}. {run.note(pair, len(rows), 'groups', QUERY)}",
         align="llllrrrrr",
     )
 
@@ -133,7 +133,7 @@ def _io_cells(row: dict[str, Any]) -> list[str]:
 def background(run: Run, pair: str) -> Table | Sentence:
     rows = run.query(
         f"""
-        select size, placement, block, sum(transactions)::double as transactions,
+        select size, placement, replicate, sum(transactions)::double as transactions,
                coalesce(sum((server -> 'wal' ->> 'wal_records')::double), 0) as wal_records,
                sum((server -> 'wal' ->> 'wal_bytes')::double) as wal_bytes, sum((server -> 'wal' ->> 'wal_fpi')::double) as full_pages,
                sum((server -> 'checkpointer' ->> 'buffers_written')::double) as checkpointed,
@@ -141,8 +141,8 @@ def background(run: Run, pair: str) -> Table | Sentence:
                sum((server -> 'io/client backend/relation/normal' ->> 'evictions')::double) as evictions,
                sum((server -> 'io/client backend/relation/normal' ->> 'writes')::double) as own_writes
         from pgbench_placement_phases
-        semi join (from pgbench_placement where {TPCB} and judged = 'yes' and not flagged) using (pair, trial, block)
-        where pair = ? and arm = 'direct' group by size, placement, block
+        semi join (from pgbench_placement where {TPCB} and judged = 'yes' and not flagged) using (pair, trial, replicate)
+        where pair = ? and io_mode = 'direct' group by size, placement, replicate
         qualify count(*) over (partition by size, placement) >= {MINIMUM_REPEATS}
         """,
         [pair],
@@ -167,7 +167,7 @@ def background(run: Run, pair: str) -> Table | Sentence:
             "Written by clients",
         ],
         cells,
-        f"What else a clean window did: medians over the blocks of the interleaving, {ARMS['direct']}. A dash: when a window closed the "
+        f"What else a clean window did: medians over the replicates of the interleaving, {IO_MODES['direct']}. A dash: when a window closed the "
         f"server had told fewer than {RECORDS} records of WAL for each transaction (three updates, an insert, a commit), because a busy "
         "session tells its counts late (@sec-counted). "
         f"{run.note(pair, len(rows), 'windows', QUERY)}",
@@ -201,4 +201,4 @@ def here(run: Run) -> Sentence:
         for claim in run.verdicts
         if claim.source == "V" and claim.here
     ]
-    return Sentence("\n".join([f"The pair `{pair}` ({run.substrate(pair) or 'nothing measured'}):", "", *lines]))
+    return Sentence("\n".join([f"The pair `{pair}` ({run.evidence(pair) or 'nothing measured'}):", "", *lines]))

@@ -1,12 +1,12 @@
 """Chapter on the pgbench study: what a transaction and a request cost with each placement."""
 
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.costs.bill import remarks
 from tierwise.costs.book import load_book
 from tierwise.costs.sensitivity import ratio_over_band
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, count, interval, number
-from tierwise.report.instead import in_place
+from tierwise.report.no_answer import in_place
 from tierwise.report.prices import devices_note, run_note
 from tierwise.report.run import Run
 from tierwise.studies.pgbench_placement.reading.figures import PLACEMENTS
@@ -40,7 +40,7 @@ def placements(run: Run, pair: str) -> Table | Sentence:
         "makes of "
         "a million transactions of the large set and of each request a second that the tiers served; rates at the tiers' own speed, "
         "geometric means. Beside it the cost of a transaction over that with everything on HDD, over the price band. "
-        f"{run_note(run, Substrate.of({one.substrate for one in found}), sum(one.windows for one in found), 'windows')} {devices_note()} "
+        f"{run_note(run, Evidence.of({one.evidence for one in found}), sum(one.windows for one in found), 'windows')} {devices_note()} "
         "Computed in `studies/pgbench_placement/reading/money.py`.",
         align="lrrrrrr",
     )

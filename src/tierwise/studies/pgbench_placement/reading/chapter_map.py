@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from tierwise.core import studies
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, count, difference, listed, number, percent
 from tierwise.report.prices import run_note
@@ -53,7 +53,7 @@ def who_wins(run: Run, pair: str) -> Sentence:
     every = len(by["tables"]) + len(by["indexes"])
     if not every:
         return NONE
-    told = f"Tables first is right at {count(len(by['tables']))} of {count(every)} points of the {Substrate.SIMULATED} map"
+    told = f"Tables first is right at {count(len(by['tables']))} of {count(every)} points of the {Evidence.SIMULATED} map"
     if not by["indexes"]:
         return Sentence(f"{told}, and indexes first at none: whatever an index misses, its table misses more.")
     layouts = listed(sorted({LAYOUTS[point["layout"]] for point in by["indexes"]}))
@@ -82,7 +82,7 @@ def spot_checks(run: Run, pair: str) -> Table | Sentence:
         [*WHERE, "Placement", "Simulated", "Emulated", "Error"],
         rows,
         f"Points of the map that real pgbench ran at as well, all tiers slowed by the same factor: gains over everything on HDD, "
-        f"**{Substrate.SIMULATED}** and **{Substrate.EMULATED}**, and how far the simulated one is off; the largest error is "
+        f"**{Evidence.SIMULATED}** and **{Evidence.EMULATED}**, and how far the simulated one is off; the largest error is "
         f"{percent(max(map(abs, errors)))}. {run.note(pair, windows, 'paired ratios', QUERY)}",
         align="rrlrlrrr",
     )
@@ -111,8 +111,8 @@ def other_uses(run: Run, pair: str) -> Table | Sentence:
 
 def _from(run: Run, pair: str, rows: list[list[str]]) -> str:
     return (
-        f"{run_note(run, Substrate.SIMULATED, len(rows), 'points')} Pair `{pair}`; from the run's manifest, by "
-        "`studies/pgbench_placement/measuring/flip_map.py`."
+        f"{run_note(run, Evidence.SIMULATED, len(rows), 'points')} Pair `{pair}`; from the run's manifest, by "
+        "`studies/pgbench_placement/measuring/simulated_maps.py`."
     )
 
 

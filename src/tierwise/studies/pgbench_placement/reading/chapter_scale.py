@@ -2,12 +2,12 @@
 
 from typing import Any, Final
 
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import count
 from tierwise.report.prices import run_note
 from tierwise.report.run import Run
-from tierwise.report.sizes import FORM, Sizes, entries_of, ratios, sentence, table
+from tierwise.report.scaling_table import FORM, Sizes, entries_of, ratios, sentence, table
 from tierwise.studies.pgbench_placement.reading.figures import PLACEMENTS
 from tierwise.studies.pgbench_placement.reading.figures_map import STUDY
 
@@ -20,7 +20,7 @@ def carried(run: Run, pair: str) -> Sentence:
     entries = entries_of(run, STUDY, pair, VALUES)
     if not entries:
         return Sentence("This run simulated the data at one size; `make report PROFILE=full` does at three.")
-    return Sentence(f"At the published size the gains would be, **{Substrate.SIMULATED}**: {sentence(_sizes(entries))}")
+    return Sentence(f"At the published size the gains would be, **{Evidence.SIMULATED}**: {sentence(_sizes(entries))}")
 
 
 def sizes(run: Run, pair: str) -> Table | Sentence:
@@ -32,7 +32,7 @@ def sizes(run: Run, pair: str) -> Table | Sentence:
         _sizes(entries),
         "Placement",
         "Gains over everything on HDD by pgbench's scale, with memory and stretch to match, and at the published scale. "
-        f"{FORM.format(repeat='seed')} {run_note(run, Substrate.SIMULATED, len(MOVED) * len(entries), 'gains')} "
+        f"{FORM.format(repeat='seed')} {run_note(run, Evidence.SIMULATED, len(MOVED) * len(entries), 'gains')} "
         f"Pair `{pair}`; from the run's manifest.",
     )
 

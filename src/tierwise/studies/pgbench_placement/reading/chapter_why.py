@@ -5,7 +5,7 @@ from typing import Any, Final
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, count, listed, number, percent, percents
 from tierwise.report.run import Run
-from tierwise.report.words import ARMS
+from tierwise.report.words import IO_MODES
 from tierwise.studies.pgbench_placement.reading.figures import QUERY, SIZES, TPCB
 from tierwise.studies.pgbench_placement.reading.figures_map import gain_of, points
 
@@ -31,7 +31,7 @@ def mechanism(run: Run, pair: str) -> Sentence:
         "of the data: they are asked for several times as often as pages of the table, so they stay cached. What moves to the SSD costs "
         "next to nothing there, so that the other relation's misses remain: were these all, indexes on SSD would gain "
         f"{number(1 / (1 - share))} and tables {number(1 / share) if share else 'without limit'}; found are {found or 'none'}. What is "
-        "missing to that are the writes: commits, checkpoints, and pages that are written to make room."
+        "missing to that are the writes: commits, checkpoints, and pages that are written to free space."
     )
 
 
@@ -70,7 +70,7 @@ def conditions(run: Run, pair: str) -> Table | Sentence:
         return Sentence(f"No window of this run is about the large set on the pair `{pair}`.")
     cells = [
         [
-            ARMS[row["arm"]],
+            IO_MODES[row["io_mode"]],
             row["script"],
             count(int(row["clients"])),
             DASH if row["index_to_memory"] is None else number(row["index_to_memory"]),
@@ -95,7 +95,7 @@ def processors(run: Run, pair: str) -> Table | Sentence:
     """Return how busy the processors were at each factor by which the tiers were slowed, and the rate."""
     rows = run.query(
         f"""
-        select size, arm, slowdown, max(cpu_share) as cpu_share,
+        select size, io_mode, slowdown, max(cpu_share) as cpu_share,
                min(tps) filter (len(flags) = 0) as least, max(tps) filter (len(flags) = 0) as most,
                enough(if(len(flags) = 0, tps, null)) as told,
                count(*) filter (list_contains(flags, 'cpu')) as flagged, count(*) as n
@@ -105,13 +105,13 @@ def processors(run: Run, pair: str) -> Table | Sentence:
     ).rows(named=True)
     if not rows:
         return Sentence("")
-    rows.sort(key=lambda row: (list(SIZES).index(row["size"]), row["arm"] != "direct", row["slowdown"]))
+    rows.sort(key=lambda row: (list(SIZES).index(row["size"]), row["io_mode"] != "direct", row["slowdown"]))
     return Table(
         ["Set", "I/O", "Tiers slowed", "Transactions/s", "Processors busy, at most", "Flagged windows", "n"],
         [
             [
                 row["size"],
-                ARMS[row["arm"]],
+                IO_MODES[row["io_mode"]],
                 f"{row['slowdown']:g}-fold" if row["slowdown"] != 1 else "no",
                 f"{number(row['least'])} to {number(row['most'])}" if row["told"] else DASH,
                 percent(row["cpu_share"]),
@@ -141,10 +141,10 @@ def _gain(placement: str) -> str:
 
 
 def _conditions(run: Run, pair: str) -> list[dict[str, Any]]:
-    """Share of the misses and geometric mean gains by arm, script, clients and memory of the large set; the judged condition first."""
+    """Share of the misses and geometric mean gains by I/O mode, script, clients and memory of the large set; the judged condition first."""
     rows = run.query(
         f"""
-        select arm, script, clients, memory, {TPCB} and arm = 'direct' as judged_here,
+        select io_mode, script, clients, memory, {TPCB} and io_mode = 'direct' as judged_here,
                sum(index_reads) filter (placement = 'all_hdd') / nullif(sum(index_reads + table_reads) filter (placement = 'all_hdd'), 0)
                    as share,
                {_gain("index_ssd")} as index_ssd, {_gain("table_ssd")} as table_ssd,
@@ -160,5 +160,6 @@ def _conditions(run: Run, pair: str) -> list[dict[str, Any]]:
     for row in rows:
         row["index_to_memory"] = unit / float(row["memory"]) if unit else None
     return sorted(
-        rows, key=lambda row: (not row["judged_here"], row["arm"] != "direct", -float(row["memory"]), row["script"], int(row["clients"]))
+        rows,
+        key=lambda row: (not row["judged_here"], row["io_mode"] != "direct", -float(row["memory"]), row["script"], int(row["clients"])),
     )

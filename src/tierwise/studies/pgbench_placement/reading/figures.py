@@ -12,10 +12,10 @@ from tierwise.report import theme
 from tierwise.report.display import Figure, Sentence
 from tierwise.report.figures import parts
 from tierwise.report.formats import count, number
-from tierwise.report.instead import in_place
+from tierwise.report.no_answer import in_place
 from tierwise.report.run import Run
-from tierwise.report.words import ARMS
-from tierwise.timings.traces import TraceKey
+from tierwise.report.words import IO_MODES
+from tierwise.timings.traces import TrialKey
 from tierwise.timings.transactions import read_transactions
 
 STUDY: Final = "pgbench_placement"
@@ -37,22 +37,22 @@ def nothing(run: Run, pair: str) -> Sentence:
 
 
 def panels(rows: pl.DataFrame) -> list[tuple[str, str, float]]:
-    """Return (size, arm, slowdown) of every panel that `rows` need: the large set first, direct I/O first."""
-    order = list(product(SIZES, ARMS))
-    return sorted(rows.select("size", "arm", "slowdown").unique().rows(), key=lambda row: (order.index(row[:2]), row[2]))
+    """Return (size, I/O mode, slowdown) of every panel that `rows` need: the large set first, direct I/O first."""
+    order = list(product(SIZES, IO_MODES))
+    return sorted(rows.select("size", "io_mode", "slowdown").unique().rows(), key=lambda row: (order.index(row[:2]), row[2]))
 
 
-def panel_title(size: str, arm: str, slowdown: float) -> str:
+def panel_title(size: str, io_mode: str, slowdown: float) -> str:
     """Return ``Fits in memory, direct I/O, tiers slowed 8-fold``"""
     slowed = "" if slowdown == 1 else f", tiers slowed {slowdown:g}-fold"
-    return f"{SIZES[size]}, {ARMS[arm]}{slowed}"
+    return f"{SIZES[size]}, {IO_MODES[io_mode]}{slowed}"
 
 
 def rates(run: Run, pair: str, windows: pl.DataFrame) -> Figure | Sentence:
-    """Return transactions a second of every window, by placement; one panel for each size, arm and slowdown.
+    """Return transactions a second of every window, by placement; one panel for each size, I/O mode and slowdown.
 
-    `windows`: size, arm, slowdown, placement, block, tps, cpu_share and flag of each, of one number of clients, script and memory, which
-    stand beside them in columns of these names.
+    `windows`: size, I/O mode, slowdown, placement, replicate, tps, cpu_share and flag of each, of one number of clients, script and memory,
+    which stand beside them in columns of these names.
     """
     if windows.is_empty():
         return nothing(run, pair)
@@ -60,10 +60,10 @@ def rates(run: Run, pair: str, windows: pl.DataFrame) -> Figure | Sentence:
     rows = windows.drop("clients", "script", "memory").with_columns(row=pl.col("placement").replace_strict(PLACEMENTS))
     width_px = parts.label_px(PLACEMENTS.values())
     charts = [
-        _rates_panel(rows.filter(size=size, arm=arm, slowdown=slowdown), panel_title(size, arm, slowdown), width_px)
-        for size, arm, slowdown in panels(rows)
+        _rates_panel(rows.filter(size=size, io_mode=io_mode, slowdown=slowdown), panel_title(size, io_mode, slowdown), width_px)
+        for size, io_mode, slowdown in panels(rows)
     ]
-    tick = parts.where_medians(rows, ["size", "arm", "slowdown", "row"], pl.col("flag") == "none", "; the tick is the median")
+    tick = parts.where_medians(rows, ["size", "io_mode", "slowdown", "row"], pl.col("flag") == "none", "; the tick is the median")
     caption = (
         f"Transactions a second of every window, {load}{tick}"
         f"{parts.ringed(rows['flag'], 'a window that gives no verdict (processors above 85 % busy, or the emulation late)')}. "
@@ -76,29 +76,29 @@ def rates(run: Run, pair: str, windows: pl.DataFrame) -> Figure | Sentence:
 def gains(run: Run, pair: str, repeats: pl.DataFrame) -> Figure | Sentence:
     """Return transactions a second over those of everything on hdd, with the bounds published for the large set.
 
-    `repeats`: size, arm, slowdown, placement, block, tps and ratio of each clean repeat.
+    `repeats`: size, I/O mode, slowdown, placement, replicate, tps and ratio of each clean repeat.
     """
     named = repeats.with_columns(row=pl.col("placement").replace_strict(PLACEMENTS))
-    rows = estimable(named, ["size", "arm", "slowdown", "placement"])
+    rows = estimable(named, ["size", "io_mode", "slowdown", "placement"])
     if rows.is_empty():
         return nothing(run, pair)
     width_px = parts.label_px(PLACEMENTS.values())
-    low, high = parts.ratio_range(rows, ["size", "arm", "slowdown", "placement"], low=0.8, high=1.6, room=1.2)
+    low, high = parts.ratio_range(rows, ["size", "io_mode", "slowdown", "placement"], low=0.8, high=1.6, headroom=1.2)
     charts = [
         parts.ratio_panel(
             part,
-            title=panel_title(size, arm, slowdown),
+            title=panel_title(size, io_mode, slowdown),
             order=list(PLACEMENTS.values()),
             scale=alt.Scale(type="log", domain=[low, high], nice=False),
             ticks=parts.log_ticks(low, high),
             bounds=_bounds(size),
             width_px=width_px,
         )
-        for size, arm, slowdown in panels(rows)
-        if not (part := rows.filter(size=size, arm=arm, slowdown=slowdown)).is_empty()
+        for size, io_mode, slowdown in panels(rows)
+        if not (part := rows.filter(size=size, io_mode=io_mode, slowdown=slowdown)).is_empty()
     ]
     caption = (
-        "Transactions a second over those with everything on HDD, in the same block of the interleaving. "
+        "Transactions a second over those with everything on HDD, in the same replicate of the interleaving. "
         "Diamond and line: geometric mean and "
         "its 95 % interval, above a dot for each repeat. Grey band: published by the pgbench study for the large set. "
         f"{run.note(pair, len(rows), 'paired ratios', QUERY)}"
@@ -109,8 +109,8 @@ def gains(run: Run, pair: str, repeats: pl.DataFrame) -> Figure | Sentence:
 def timeline(run: Run, pair: str, chosen: pl.DataFrame) -> Figure | Sentence:
     """Return transactions in each second of one window of each placement, the checkpoint shaded.
 
-    `chosen`: the phases of one window of each placement, in their order (placement, trial, block, phase, started_s, elapsed_s,
-    transactions); all of one block.
+    `chosen`: the phases of one window of each placement, in their order (placement, trial, replicate, phase, started_s, elapsed_s,
+    transactions); all of one replicate.
     """
     if chosen.is_empty():
         return nothing(run, pair)
@@ -143,7 +143,7 @@ def timeline(run: Run, pair: str, chosen: pl.DataFrame) -> Figure | Sentence:
     done = int(chosen["transactions"].sum())
     sampled = f" Of {count(done)} transactions the run keeps {count(kept)}; each stands for its share." if kept < 0.99 * done else ""
     caption = (
-        f"Transactions in each second of one window each (block {chosen['block'][0] + 1}, large set, direct I/O), from pgbench's "
+        f"Transactions in each second of one window each (replicate {chosen['replicate'][0] + 1}, large set, direct I/O), from pgbench's "
         "own log; the shaded stretch is the "
         f"checkpoint.{sampled} {run.note(pair, len(seconds), 'seconds', QUERY)}"
     )
@@ -152,8 +152,8 @@ def timeline(run: Run, pair: str, chosen: pl.DataFrame) -> Figure | Sentence:
 
 def _inside(run: Run, pair: str, phases: pl.DataFrame) -> pl.DataFrame:
     """The kept transactions of one window, each with how many it stands for: an exported run keeps a sample of them, the rows count all."""
-    key = TraceKey("pgbench_placement", pair, phases["trial"][0])
-    kept = read_transactions(run.folder, key, int(phases["block"][0]))
+    key = TrialKey("pgbench_placement", pair, phases["trial"][0])
+    kept = read_transactions(run.folder, key, int(phases["replicate"][0]))
     parts_of = []
     for started_s, elapsed_s, transactions in phases.select("started_s", "elapsed_s", "transactions").rows():
         part = kept.filter(pl.col("ended_s").is_between(started_s, started_s + elapsed_s, closed="left"))
@@ -185,7 +185,7 @@ def _rates_panel(rows: pl.DataFrame, title: str, width_px: int) -> alt.LayerChar
     y = alt.Y("row:N", sort=order, title=None, axis=parts.labels(width_px))
     tips = [
         alt.Tooltip("row:N", title="placement"),
-        alt.Tooltip("block:Q"),
+        alt.Tooltip("replicate:Q"),
         alt.Tooltip("tps:Q", format=",.0f", title="transactions/s"),
         alt.Tooltip("cpu_share:Q", format=".0%", title="processors busy"),
         alt.Tooltip("flag:N"),

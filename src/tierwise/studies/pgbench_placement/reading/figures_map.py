@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from tierwise.analysis.statistics import enough, geometric_estimate
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.report import theme
 from tierwise.report.display import Figure, Sentence
 from tierwise.report.figures import parts
@@ -14,7 +14,7 @@ from tierwise.report.formats import count, percent
 from tierwise.report.prices import run_note
 from tierwise.report.run import Run
 from tierwise.studies.pgbench_placement.reading.figures import PLACEMENTS, QUERY
-from tierwise.timings.replicates import seeds_of
+from tierwise.timings.replicates import replicates_of
 
 STUDY: Final = "pgbench_placement"
 LAYOUTS: Final = {"strewn": "anywhere", "recent": "side by side", "random-keys": "side by side, keys at random"}
@@ -38,7 +38,9 @@ def points(run: Run, pair: str) -> list[dict[str, Any]]:
 def gain_of(point: dict[str, Any], name: str) -> float:
     """Return transactions a second of `name` over those of everything on hdd: geometric mean over the seeds."""
     rates, bases = point["tps"][name], point["tps"]["all_hdd"]
-    value = geometric_estimate({seed: one / base for seed, one, base in zip(seeds_of(point, len(bases)), rates, bases, strict=True)}).value
+    value = geometric_estimate(
+        {seed: one / base for seed, one, base in zip(replicates_of(point, len(bases)), rates, bases, strict=True)}
+    ).value
     assert value is not None, "a point has enough seeds"
     return value
 
@@ -58,14 +60,14 @@ def map_gains(run: Run, pair: str, measured: pl.DataFrame) -> pl.DataFrame:
             **_where(point),
             "gain": gain_of(point, name),
             "placement": PLACEMENTS[name],
-            "how": str(Substrate.SIMULATED),
+            "how": str(Evidence.SIMULATED),
             "seeds": len(point["tps"]["all_hdd"]),
         }
         for point in every
         for name in SHOWN
     ]
     live = [
-        {**_where(point), "gain": found["gain"], "placement": PLACEMENTS[found["placement"]], "how": str(Substrate.EMULATED)}
+        {**_where(point), "gain": found["gain"], "placement": PLACEMENTS[found["placement"]], "how": str(Evidence.EMULATED)}
         for point in every
         for found in live_gains(measured, point)
         if found["placement"] in SHOWN
@@ -78,19 +80,19 @@ def flip(run: Run, pair: str, gains: pl.DataFrame) -> Figure | Sentence:
     if gains.is_empty():
         return Sentence("")
     table = gains.drop("seeds")
-    live, seeds = table.filter(how=str(Substrate.EMULATED)), max(gains["seeds"].drop_nulls())
-    top = parts.top_of(table["gain"], least=2.0, room=1.15)
+    live, seeds = table.filter(how=str(Evidence.EMULATED)), max(gains["seeds"].drop_nulls())
+    top = parts.top_of(table["gain"], least=2.0, headroom=1.15)
     charts = [_panel(table.filter(panel=panel), str(panel), top) for panel in table["panel"].unique(maintain_order=True)]
     measured, crosses = "", ""
     if len(live):
         measured, crosses = (
-            f", crosses **{Substrate.EMULATED}** with real pgbench",
-            f"; n = {count(len(live))} crosses, **{Substrate.EMULATED}**",
+            f", crosses **{Evidence.EMULATED}** with real pgbench",
+            f"; n = {count(len(live))} crosses, **{Evidence.EMULATED}**",
         )
     caption = (
         "Gain over everything on HDD of indexes and of tables on SSD, by the size of the indexes over the memory, on logarithmic axes: "
-        f"lines are **{Substrate.SIMULATED}** (geometric mean of {count(seeds)} seeds; dashed: fewer updates){measured}. Where two "
-        f"lines meet, the answer flips. {run_note(run, Substrate.SIMULATED, len(table) - len(live), 'points')} Pair `{pair}`{crosses}. "
+        f"lines are **{Evidence.SIMULATED}** (geometric mean of {count(seeds)} seeds; dashed: fewer updates){measured}. Where two "
+        f"lines meet, the answer flips. {run_note(run, Evidence.SIMULATED, len(table) - len(live), 'points')} Pair `{pair}`{crosses}. "
         f"Query: `{QUERY}`."
     )
     return Figure(
@@ -117,7 +119,7 @@ def _panel(rows: pl.DataFrame, title: str, top: float) -> alt.LayerChart:
     order = rows.sort("writes", descending=True)["updates"].unique(maintain_order=True).to_list()  # the first is drawn solid
     dash = alt.StrokeDash("updates:N", title="updates", sort=order)
     tips = ["placement:N", "updates:N", "how:N", alt.Tooltip("index_to_memory:Q", format=".2r"), alt.Tooltip("gain:Q", format=".3r")]
-    simulated, emulated = (rows.filter(how=str(how)) for how in (Substrate.SIMULATED, Substrate.EMULATED))
+    simulated, emulated = (rows.filter(how=str(how)) for how in (Evidence.SIMULATED, Evidence.EMULATED))
     layers = [alt.Chart(simulated).mark_line(point=True).encode(x=x, y=y, color=colour, strokeDash=dash, tooltip=tips)]
     if not emulated.is_empty():
         cross = alt.Chart(emulated).mark_point(shape="cross", size=110, filled=True, stroke=theme.MARK, strokeWidth=0.5)

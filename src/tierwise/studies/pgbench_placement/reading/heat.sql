@@ -27,8 +27,8 @@ requests as (
 select
     run_id,
     pair,
-    arm,
-    min(substrate) as substrate,
+    io_mode,
+    min(evidence) as evidence,
     (cell ->> 'size') || ' set'
         || if((cell ->> 'slowdown')::double = 1, '', format(', tiers slowed {:g}-fold', (cell ->> 'slowdown')::double)) as workload,
     (cell ->> 'slowdown')::double as slowdown,
@@ -38,7 +38,7 @@ select
     }[concat_ws(', ', cell ->> 'table', cell ->> 'index')] as placement,
     'ssd' as ssd,
     trial,
-    block,
+    replicate,
     min(step) as step,
     sum(result_rows)::double as jobs,
     8 as depth,

@@ -7,7 +7,7 @@ from typing import Final
 import duckdb
 
 from tierwise.core.units import GIB
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.costs.bill import Bill, total
 from tierwise.costs.book import Book
 from tierwise.costs.delivered import newest_server
@@ -28,11 +28,11 @@ DEVICES: Final = {
 """What must be bought for each placement; one drive more, like the study's SSD, has the WAL. The data of either set fit on any of them."""
 ROWS: Final = """
 select placement, exp(avg(ln(tps * slowdown))) as tps, exp(avg(ln(requests_per_s * slowdown))) as requests_per_s,
-       min(substrate) as substrate, count(*) as windows
+       min(evidence) as evidence, count(*) as windows
 from pgbench_placement
-where pair = ? and size = ? and arm = 'direct' and clients = '8' and script = 'tpcb-like' and memory = '1' and judged = 'yes'
+where pair = ? and size = ? and io_mode = 'direct' and clients = '8' and script = 'tpcb-like' and memory = '1' and judged = 'yes'
   and not flagged and requests_per_s > 0
-group by placement having count(distinct substrate) = 1 and enough(tps)
+group by placement having count(distinct evidence) = 1 and enough(tps)
 """
 
 
@@ -43,13 +43,13 @@ class Served:
     placement: str
     tps: float
     requests_per_s: float
-    substrate: Substrate
+    evidence: Evidence
     windows: int
 
 
 def served(connection: duckdb.DuckDBPyConnection, pair: str, size: str = "large") -> tuple[Served, ...]:
     rows = connection.execute(ROWS, [pair, size]).fetchall()
-    found = {row[0]: Served(row[0], row[1], row[2], Substrate(row[3]), row[4]) for row in rows}
+    found = {row[0]: Served(row[0], row[1], row[2], Evidence(row[3]), row[4]) for row in rows}
     return tuple(found[name] for name in DEVICES if name in found)
 
 

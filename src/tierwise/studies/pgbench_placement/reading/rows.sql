@@ -3,8 +3,8 @@
 
 -- Pages that the misses of a relation (`io`, of `relation_io`) read: past the page cache those of its requests in the log of a tier that counts
 -- them, since a busy session tells the server's statistics once a second of real time, often after the window; else those that were told.
-create temp macro pages_read(arm, tier_io, files, io) as if(
-    arm <> 'buffered' and files is not null and list_contains([one.tier for one in tier_io if one.reads is not null], io.tier),
+create temp macro pages_read(io_mode, tier_io, files, io) as if(
+    io_mode <> 'buffered' and files is not null and list_contains([one.tier for one in tier_io if one.reads is not null], io.tier),
     coalesce((files -> io.relation ->> 'read_bytes')::bigint, 0) // 8192,
     io.reads
 );
@@ -13,14 +13,14 @@ create temp macro pages_read(arm, tier_io, files, io) as if(
 create temp view pgbench_placement_phases as
 with
 read as (
-    select * replace ([struct_insert(io, pages_read := pages_read(arm, tier_io, proof -> 'files', io)) for io in relation_io] as relation_io)
+    select * replace ([struct_insert(io, pages_read := pages_read(io_mode, tier_io, proof -> 'files', io)) for io in relation_io] as relation_io)
     from timings
     where study = 'pgbench_placement'
 )
 select
     run_id,
     pair,
-    arm,
+    io_mode,
     cell ->> 'size' as size,
     case
         when cell ->> 'hot' <> cell ->> 'table' then 'hot_ssd'
@@ -40,10 +40,10 @@ select
     coalesce(cell ->> 'layout', 'strewn') as layout,
     (cell ->> 'slowdown')::double as slowdown,
     (cell ->> 'memory')::double as memory,
-    block,
+    replicate,
     cell ->> 'phase' as phase,
     step,
-    substrate,
+    evidence,
     started_at,
     elapsed_s,
     result_rows as transactions,
@@ -62,8 +62,8 @@ from read;
 -- One row a window.
 create temp view pgbench_placement_windows as
 select
-    run_id, pair, arm, size, placement, clients, script, partitions, writes, skew, layout, slowdown, memory, block, trial,
-    any_value(substrate) as substrate,
+    run_id, pair, io_mode, size, placement, clients, script, partitions, writes, skew, layout, slowdown, memory, replicate, trial,
+    any_value(evidence) as evidence,
     sum(transactions)::bigint as transactions,
     sum(elapsed_s) as elapsed_s,
     sum(transactions) / sum(elapsed_s) as tps,
@@ -76,20 +76,20 @@ select
 from pgbench_placement_phases
 group by all;
 
--- Transactions a second of each window, over those of everything on hdd in the same block. The words of a claim's selection are text.
+-- Transactions a second of each window, over those of everything on hdd in the same replicate. The words of a claim's selection are text.
 -- `judged` is yes for the one slowdown of a size that claims on ratios are judged at: the least at which no window was flagged, or
--- where there is none, the largest. `substrate` and `flagged` speak of both windows behind the ratio, `note` of why a window is
+-- where there is none, the largest. `evidence` and `flagged` speak of both windows behind the ratio, `note` of why a window is
 -- flagged, or of what its value was found under.
 create temp view pgbench_placement as
 with
 calm as (
-    select run_id, pair, arm, size, clients, script, memory, slowdown, bool_and(len(flags) = 0) as calm
+    select run_id, pair, io_mode, size, clients, script, memory, slowdown, bool_and(len(flags) = 0) as calm
     from pgbench_placement_windows
     group by all
 ),
 chosen as (
     select
-        run_id, pair, arm, size, clients, script, memory,
+        run_id, pair, io_mode, size, clients, script, memory,
         coalesce(min(slowdown) filter (calm), max(slowdown)) as slowdown
     from calm
     group by all
@@ -97,7 +97,7 @@ chosen as (
 select
     one.run_id,
     one.pair,
-    one.arm,
+    one.io_mode,
     one.trial,
     one.size,
     one.placement,
@@ -111,7 +111,7 @@ select
     format('{:g}', one.slowdown) as factor,
     format('{:g}', one.memory) as memory,
     if(one.slowdown = chosen.slowdown, 'yes', 'no') as judged,
-    one.block,
+    one.replicate,
     one.tps,
     one.tps / base.tps as ratio,
     one.requests_per_s,
@@ -120,7 +120,7 @@ select
     one.transactions,
     one.cpu_share,
     one.checkpoint_s,
-    if(one.substrate = coalesce(base.substrate, one.substrate), one.substrate, 'mixed') as substrate,
+    if(one.evidence = coalesce(base.evidence, one.evidence), one.evidence, 'mixed') as evidence,
     len(one.flags) > 0 or coalesce(len(base.flags) > 0, false) as flagged,
     case
         when list_contains(one.flags || coalesce(base.flags, []), 'cpu') then 'CPU'
@@ -130,11 +130,11 @@ select
         else ''
     end as note
 from pgbench_placement_windows as one
-join chosen using (run_id, pair, arm, size, clients, script, memory)
+join chosen using (run_id, pair, io_mode, size, clients, script, memory)
 left join pgbench_placement_windows as base
     on base.placement = 'all_hdd'
-    and (base.run_id, base.pair, base.arm, base.size, base.clients, base.script, base.slowdown, base.memory, base.block)
-      = (one.run_id, one.pair, one.arm, one.size, one.clients, one.script, one.slowdown, one.memory, one.block);
+    and (base.run_id, base.pair, base.io_mode, base.size, base.clients, base.script, base.slowdown, base.memory, base.replicate)
+      = (one.run_id, one.pair, one.io_mode, one.size, one.clients, one.script, one.slowdown, one.memory, one.replicate);
 
 -- One row for each relation, `wal` and `other` in each phase: pages that the server asked for and found (shared buffers), and the requests
 -- that reached the emulated tiers, of which `sequential_reads` began where the one before ended.
@@ -146,7 +146,7 @@ asked as (
 ),
 reached as (
     select
-        run_id, pair, trial, block, step,
+        run_id, pair, trial, replicate, step,
         unnest(json_keys(files)) as relation,
         files
     from pgbench_placement_phases
@@ -155,7 +155,7 @@ select
     coalesce(asked.run_id, reached.run_id) as run_id,
     coalesce(asked.pair, reached.pair) as pair,
     coalesce(asked.trial, reached.trial) as trial,
-    coalesce(asked.block, reached.block) as block,
+    coalesce(asked.replicate, reached.replicate) as replicate,
     coalesce(asked.step, reached.step) as step,
     coalesce(asked.relation, reached.relation) as relation,
     asked.relation_class,
@@ -171,14 +171,14 @@ select
     (reached.files -> coalesce(asked.relation, reached.relation) ->> 'intended_s')::double as io_s
 from asked
 full join reached
-    on (asked.run_id, asked.pair, asked.trial, asked.block, asked.step, asked.relation)
-     = (reached.run_id, reached.pair, reached.trial, reached.block, reached.step, reached.relation);
+    on (asked.run_id, asked.pair, asked.trial, asked.replicate, asked.step, asked.relation)
+     = (reached.run_id, reached.pair, reached.trial, reached.replicate, reached.step, reached.relation);
 
 -- What two runs are compared by: one row a window, its value by cell of the grid.
 create temp view pgbench_placement_cells as
 select
-    run_id, pair, arm,
+    run_id, pair, io_mode,
     format('{}, {} clients, {}, memory {:g}, slowed {:g}-fold: {}', size, clients, script, memory, slowdown, placement) as cell,
     'transactions/s' as unit,
-    block, substrate, tps as value, len(flags) > 0 as flagged
+    replicate, evidence, tps as value, len(flags) > 0 as flagged
 from pgbench_placement_windows;

@@ -7,17 +7,17 @@ from typing import Final
 
 import duckdb
 
+from tierwise.analysis.claim_rows import Rows
 from tierwise.analysis.claims import Case, Claim
-from tierwise.analysis.evidence import Rows
 from tierwise.analysis.heat import Record, record_of
 from tierwise.analysis.rules import Series, order_series
 from tierwise.analysis.statistics import MINIMUM_REPEATS, geometric_estimate
 from tierwise.analysis.today import Shown
 from tierwise.core.units import PAGE_BYTES
-from tierwise.core.words import IoArm, Substrate
+from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.devices.model import build
 from tierwise.devices.protocol import DeviceModel
-from tierwise.devices.slowed import Slowed
+from tierwise.devices.slowed_device import SlowedDevice
 from tierwise.devices.spec import load_device
 from tierwise.simulate.placements import Case as Point
 from tierwise.simulate.placements import Warming, rates_by_type, recorded_case
@@ -52,7 +52,7 @@ def cases(claim: Claim, rows: Rows, pair: str) -> list[Shown]:
     }
     known = {case.name: _series(case, rates[case.select["size"]]) for case in claim.cases}
     ratios = [order_series(known[order.greater], known[order.than]) for order in claim.orders]
-    return [Shown(one.case, geometric_estimate(list(one.values.values())), Substrate.SIMULATED) for one in ratios]
+    return [Shown(one.case, geometric_estimate(list(one.values.values())), Evidence.SIMULATED) for one in ratios]
 
 
 def _slowdown(connection: duckdb.DuckDBPyConnection, pair: str) -> float | None:
@@ -88,7 +88,7 @@ def _rates(devices: tuple[tuple[str, str], ...], accounts: Accounts, memory_byte
 
 def _maker(devices: tuple[tuple[str, str], ...], stretch: float, slowdown: float) -> Callable[[int], dict[str, DeviceModel]]:
     def new(seed: int) -> dict[str, DeviceModel]:
-        models = {tier: Slowed(build(load_device(device), seed=seed, stretch=stretch)) for tier, device in devices}
+        models = {tier: SlowedDevice(build(load_device(device), seed=seed, stretch=stretch)) for tier, device in devices}
         for model in models.values():
             model.slow(0.0, slowdown)
         return dict(models)
@@ -99,7 +99,7 @@ def _maker(devices: tuple[tuple[str, str], ...], stretch: float, slowdown: float
 def _series(case: Case, rates: Rates) -> Series:
     chosen, base = rates[case.select["placement"]], rates["all_hdd"]
     values = chosen if case.value == "tps" else [tps / least for tps, least in zip(chosen, base, strict=True)]
-    return Series(case.name, IoArm.DIRECT, frozenset({Substrate.SIMULATED}), dict(enumerate(values)))
+    return Series(case.name, IoMode.DIRECT, frozenset({Evidence.SIMULATED}), dict(enumerate(values)))
 
 
 TODAY: Final = MappingProxyType({"V3": cases, "V4": cases, "V7": cases})

@@ -31,7 +31,7 @@ from tierwise.core.pairs import DirectoryTier, Pair, SimulatedTier
 from tierwise.core.profiles import Profile
 from tierwise.core.toml import Strict
 from tierwise.core.units import GIB
-from tierwise.core.words import Cache, IoArm, Substrate
+from tierwise.core.vocabulary import Cache, Evidence, IoMode
 from tierwise.devices.calibrated import calibrated_flash
 from tierwise.devices.spec import DeviceSpec, load_device
 from tierwise.simulate import che
@@ -40,7 +40,7 @@ from tierwise.simulate.machine import load_machine
 from tierwise.simulate.popularity import merged_zipfian
 from tierwise.simulate.zipf import INTERVAL_S, ITEM_BYTES, ITEMS_PER_PAGE, PAGE_BYTES, WARM_UP_S, WINDOW_PAGES, Benchmark, is_rotational
 from tierwise.simulate.zipfian import THETA
-from tierwise.studies.ram_or_ssd.measuring.live import LiveLab, open_live
+from tierwise.studies.ram_or_ssd.measuring.live_reads import LiveTestbed, open_live
 from tierwise.studies.ram_or_ssd.measuring.mapped_reads import Reading
 from tierwise.timings.schema import RelationIo, TierIo, Timing
 
@@ -86,7 +86,7 @@ class LiveGrid(Strict):
 
 
 class Grid(Strict):
-    blocks: int = Field(default=5, ge=1)
+    replicates: int = Field(default=5, ge=1)
     dataset_gib: tuple[int, ...] = Field(default=(2, 4, 8, 12, 16, 24, 32, 48, 64), min_length=1)
     scale: int = Field(default=64, ge=1, description="64 simulates 1/64 of sizes and time")
     disk_scale: int = Field(
@@ -102,7 +102,7 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
     return tuple(
         Trial(
             cell=Cell(tier, size_gib, _scale(pair, tier, grid)),
-            arm=IoArm.BUFFERED,
+            io_mode=IoMode.BUFFERED,
             tiers=frozenset({tier}),
             preparation="none",
         )
@@ -130,7 +130,7 @@ def _rows(trial: Trial[Cell], benchmark: Benchmark, seed: int, device: str | Non
             elapsed_s=series.interval_s,
             result_rows=int(operations),
             relation_io=(RelationIo(FILE, "table", tier, hits=int(operations - misses), reads=int(misses)),),
-            tier_io=(TierIo(tier, Substrate.SIMULATED, device, reads=int(reads)),),
+            tier_io=(TierIo(tier, Evidence.SIMULATED, device, reads=int(reads)),),
             proof={"resident_pages_at_first": 0},
         )
 
@@ -167,19 +167,19 @@ def _live_trials(grid: LiveGrid, pair: Pair) -> Iterator[Trial[LiveCell]]:
                 live_cell = LiveCell(tier, size_gib, grid.scale, grid.cache_gib, advice, HOW_LIVE)
                 windows = (WINDOW_PAGES, 1) if advice == "normal" else (1,)
                 cells = (live_cell, *(replace(live_cell, how=HOW_MODEL, window_pages=window) for window in windows))
-                yield from (Trial(cell, IoArm.BUFFERED, frozenset({tier}), LIVE, replicated=False) for cell in cells)
+                yield from (Trial(cell, IoMode.BUFFERED, frozenset({tier}), LIVE, replicated=False) for cell in cells)
 
 
-def live(trial: Trial[Cell], lab: LiveLab, seed: int) -> Iterator[Timing]:
+def live(trial: Trial[Cell], testbed: LiveTestbed, seed: int) -> Iterator[Timing]:
     cell = trial.cell
     assert isinstance(cell, LiveCell), "those of a pair with a real disk"
     tier, scale = cell.tier, cell.scale
     size_bytes = cell.dataset_gib * GIB
     if cell.window_pages is not None:
-        costs = Costs(lab.hit_s, lab.calibrations[f"{lab.pair.name}/{tier}"]["fault_s"])
-        drive, cache_bytes = _drive(lab, tier), cell.cache_gib * GIB
+        costs = Costs(testbed.hit_s, testbed.calibrations[f"{testbed.pair.name}/{tier}"]["fault_s"])
+        drive, cache_bytes = _drive(testbed, tier), cell.cache_gib * GIB
         benchmark = Benchmark(drive, size_bytes, cache_bytes, costs, scale=scale, window_pages=cell.window_pages, strewn=True)
-        yield from _rows(trial, benchmark, seed, lab.tiers[tier].device)
+        yield from _rows(trial, benchmark, seed, testbed.tiers[tier].device)
         return
     phase_s = WARM_UP_S / scale
     reading = Reading(
@@ -192,7 +192,7 @@ def live(trial: Trial[Cell], lab: LiveLab, seed: int) -> Iterator[Timing]:
         interval_s=phase_s / LIVE_INTERVALS,
         seed=seed,
     )
-    found = lab.observe(tier, reading, cell.cache_gib * GIB // scale)
+    found = testbed.observe(tier, reading, cell.cache_gib * GIB // scale)
     for number, (begin, end) in enumerate(pairwise(found.samples), 1):
         requests = found.requests_between(begin, end)
         overshoot = (requests.actual_s or 0.0) > (1 + OVERSHOOT_BOUND) * (requests.intended_s or math.inf)
@@ -212,9 +212,13 @@ def live(trial: Trial[Cell], lab: LiveLab, seed: int) -> Iterator[Timing]:
         )
 
 
-def _drive(lab: LiveLab, tier: str) -> DeviceSpec:
-    spec = lab.pair.tiers[tier]
-    return calibrated_flash(lab.calibrations[f"{lab.pair.name}/{tier}"]) if isinstance(spec, DirectoryTier) else load_device(spec.device)
+def _drive(testbed: LiveTestbed, tier: str) -> DeviceSpec:
+    spec = testbed.pair.tiers[tier]
+    return (
+        calibrated_flash(testbed.calibrations[f"{testbed.pair.name}/{tier}"])
+        if isinstance(spec, DirectoryTier)
+        else load_device(spec.device)
+    )
 
 
 def describe(profile: Profile, pair: Pair) -> dict[str, Any]:
@@ -261,7 +265,7 @@ def _popularity(size_gib: int, scale: int) -> NDArray[np.float64]:
 
 
 def check(rows: pl.DataFrame) -> None:
-    lengths = rows.filter(substrate=Substrate.SIMULATED).group_by("pair", "trial", "block").len()
+    lengths = rows.filter(evidence=Evidence.SIMULATED).group_by("pair", "trial", "replicate").len()
     if lengths["len"].n_unique() != 1:
         raise EvidenceError(f"{NAME}: series of different lengths, {sorted(lengths['len'].unique())}")
 

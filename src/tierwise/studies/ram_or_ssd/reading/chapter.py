@@ -53,7 +53,7 @@ def fall(run: Run) -> Sentence:
     logs = {(tier, size): reads for tier, size, reads in published_series(LOGGED_FALL).iter_rows()}
     told = listed(f"{number(logs[tier, 16] / logs[tier, 24])}-fold on the {words}" for tier, words in sorted(TIERS.items(), reverse=True))
     claim = run.verdict("R6")
-    here = f"here it is {estimated(claim)}, {claim.substrate}" if claim and claim.estimate is not None else "here it was not measured"
+    here = f"here it is {estimated(claim)}, {claim.evidence}" if claim and claim.estimate is not None else "here it was not measured"
     return Sentence(
         f"From 16 to 24 GiB the author's text says threefold for the SSD. His own logs (**published**) fall {told}: from "
         f"{number(logs['ssd', 16])} to {number(logs['ssd', 24])} reads a second on the SSD. "
@@ -96,7 +96,7 @@ def scaled(run: Run, pair: str) -> Sentence:
 def finding(run: Run, pair: str) -> str:
     """Say how many times fewer reads either drive gives once the data outgrow the RAM, as a chapter's title; empty without enough seeds."""
     told = [f"{number(most / least)} times fewer with {words}" for words, (most, least) in _outgrown(run, pair).items()]
-    return f"over data larger than the RAM, reads are {listed(told)} ({run.substrate(pair)})" if told else ""
+    return f"over data larger than the RAM, reads are {listed(told)} ({run.evidence(pair)})" if told else ""
 
 
 def _outgrown(run: Run, pair: str) -> dict[str, tuple[float, float]]:
@@ -112,7 +112,7 @@ def outgrown(run: Run, pair: str) -> Sentence:
     ]
     if not told:
         return nothing(pair)
-    return Sentence(f"From the smallest data to the largest, {'; '.join(told)} ({run.substrate(pair)}).")
+    return Sentence(f"From the smallest data to the largest, {'; '.join(told)} ({run.evidence(pair)}).")
 
 
 def verdicts(run: Run) -> Sentence:

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from math import inf
 
 from tierwise.core.units import GIB
-from tierwise.core.words import Substrate
-from tierwise.costs.band import Band
+from tierwise.core.vocabulary import Evidence
 from tierwise.costs.bill import Bill, remarks
 from tierwise.costs.book import Book, load_book
 from tierwise.costs.delivered import Plan, WithoutFlash
 from tierwise.costs.hardware import RAM, device_bill
 from tierwise.costs.iops import RATED, device_iops, simulated_rate
+from tierwise.costs.price_band import Band
 from tierwise.costs.sensitivity import crossing, limits, ratio_over_band
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, count, interval, listed, number
@@ -79,7 +79,7 @@ def devices(run: Run) -> Table:
         f"Costs in {found.currency}; per GB (1e9 bytes) and per IOPS over {found.life_years:g} years with power; volumes are rented for as "
         f"long. The first {sum(row.today for row in found.devices)} devices have a price of the last year. "
         f"IOPS: {RATED}, simulated. Left out for want of a price: {gone or 'none'}. "
-        f"{run_note(run, Substrate.SIMULATED, len(rows), 'devices')} {devices_note()}",
+        f"{run_note(run, Evidence.SIMULATED, len(rows), 'devices')} {devices_note()}",
         align="llrrrr",
     )
 
@@ -103,7 +103,7 @@ def same_reads(run: Run) -> Table:
         rows,
         f"USD a year for the reads that the SSD machine of the Zipfian reads delivers, with RAM, machines and power, and the ratios over "
         f"the price band. {THEN:%Y-%m}: the drives of the Zipfian reads; today: `{FLASH_NOW}` and `{DISK_NOW}`. "
-        f"{run_note(run, _substrate(run), len(rows), 'comparisons')} Prices: `data/prices`.",
+        f"{run_note(run, _evidence(run), len(rows), 'comparisons')} Prices: `data/prices`.",
         align="llrrrrr",
     )
 
@@ -131,7 +131,7 @@ def over_servers(run: Run) -> Table:
         f"disks over RAM is also over {RAM_GIB_A_SERVER[0]} to {RAM_GIB_A_SERVER[-1]} GiB a server, its other figures are with the "
         f"most. The last column: USD a GiB, all else being equal; RAM was read at {number(book.quote(RAM).each * GIB)}; "
         f"a dash: at no price. "
-        f"{run_note(run, _substrate(run), len(rows), 'comparisons')} Prices: `data/prices`.",
+        f"{run_note(run, _evidence(run), len(rows), 'comparisons')} Prices: `data/prices`.",
         align="lllllrr",
     )
 
@@ -148,7 +148,7 @@ def without_flash(run: Run) -> Sentence:
     return Sentence(
         f"With data {case.data_to_ram:g} times the RAM, **not buying the SSD** costs {now.told} at the prices of {now.book.on:%B %Y}, and "
         f"cost {then.told} at those of {THEN:%B %Y}. More disks alone: {number(now.disks)} and {number(then.disks)} times as much "
-        f"as the SSD ({_substrate(run)} reads, published prices)."
+        f"as the SSD ({_evidence(run)} reads, published prices)."
     )
 
 
@@ -188,7 +188,7 @@ def sensitivity(run: Run) -> Table:
         ["Prices of", "Item", "Price", "Another way below", "Another way above"],
         rows,
         f"Prices at which another way to serve the Zipfian reads becomes the cheapest, with data {case.data_to_ram:g} times the RAM: "
-        f"exact, as costs are linear in prices; a dash: at no price. {run_note(run, _substrate(run), len(rows), 'prices')}",
+        f"exact, as costs are linear in prices; a dash: at no price. {run_note(run, _evidence(run), len(rows), 'prices')}",
         align="llrll",
     )
 
@@ -208,15 +208,15 @@ def today(run: Run) -> str:
 
 def finding(run: Run) -> str:
     _, now = _then_and_now(run, _beyond_memory(run)[0])
-    return f"without SSD, reads cost {number(now.least)} times as much today ({_substrate(run)})"
+    return f"without SSD, reads cost {number(now.least)} times as much today ({_evidence(run)})"
 
 
 def _beyond_memory(run: Run) -> Sequence[Case]:
     return [case for case in cases(run.connection) if case.data_to_ram > 1]
 
 
-def _substrate(run: Run) -> Substrate:
-    return Substrate.of({case.substrate for case in _beyond_memory(run)})
+def _evidence(run: Run) -> Evidence:
+    return Evidence.of({case.evidence for case in _beyond_memory(run)})
 
 
 def _then_and_now(run: Run, case: Case) -> tuple[_Day, _Day]:

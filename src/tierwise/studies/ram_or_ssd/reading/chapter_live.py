@@ -20,7 +20,7 @@ CELL: Final = ("tier", "dataset_gib", "cache_gib", "scale", "advice")
 
 def beside_its_model(run: Run) -> Table | Sentence:
     """Tabulate live reads a second with their interval, by tier, size and advice, and those of each model with its error; of unflagged
-    blocks.
+    replicates.
     """
     rows = _rows(run)
     if rows.is_empty():
@@ -34,11 +34,11 @@ def beside_its_model(run: Run) -> Table | Sentence:
     return Table(
         ["Tier", "Stamp", "Data, GiB", "Advice", "Read around, pages", "Reads/s", "95 % interval", "Missed", "Device reads/s", "Apart"],
         cells,
-        f"Eight threads read a file of 1/{scale} of the size through mmap, with room for 1/{scale} of {cache_gib} GiB: measured phase, "
+        f"Eight threads read a file of 1/{scale} of the size through mmap, with space for 1/{scale} of {cache_gib} GiB: measured phase, "
         "from dropped caches. Below each live row its model: same file, page cache, drive, threads and duration; `Apart` is model over "
-        "live, by block. Nothing was fitted on the live rows; what a hit and a fault cost one thread, and what this machine's disk does "
+        "live, by replicate. Nothing was fitted on the live rows; what a hit and a fault cost one thread, and what this machine's disk does "
         f"with direct reads, were calibrated apart. {run.stamp}, pair `{PAIR}`, **measured**, **emulated** and **simulated** as "
-        f"stamped, n = {count(live['block'].n_unique())} blocks. "
+        f"stamped, n = {count(live['replicate'].n_unique())} replicates. "
         + (f"Of {count(len(live))} live runs {count(flagged)} are flagged and left out of the means. " if flagged else "")
         + f"Query: `{QUERY}`.",
         align="llrlrrrrrr",
@@ -49,7 +49,7 @@ def _lines(tier: str, size_gib: int, advice: str, cell: pl.DataFrame) -> list[li
     """The live row and those of its models."""
     parts = cell.partition_by("how", "window_pages", maintain_order=True)
     kept = [part.filter(~pl.col("flagged")) for part in parts]
-    reads = [dict(part.select("block", "reads_per_s").iter_rows()) for part in kept]
+    reads = [dict(part.select("replicate", "reads_per_s").iter_rows()) for part in kept]
     lines = []
     for part, means, found in zip(parts, map(_means, kept), reads, strict=True):
         live = part["how"][0] == "live"
@@ -57,7 +57,7 @@ def _lines(tier: str, size_gib: int, advice: str, cell: pl.DataFrame) -> list[li
         lines.append(
             [
                 TIERS[tier].removeprefix("the "),
-                part["substrate"][0],
+                part["evidence"][0],
                 count(size_gib),
                 advice,
                 number(means["pages_a_request"]) if live and means["pages_a_request"] else _window(part),
@@ -101,7 +101,7 @@ def proved(run: Run) -> Sentence:
     late = listed(f"{percent(mean)} on {TIERS[tier]}" for tier, mean in overshoot.iter_rows())
     return Sentence(
         f"Before each of the {count(len(live))} live runs `mincore` found {span(live['resident_pages_at_first'])} pages of the file in "
-        f"memory. Half-way and at the end it found {told}, where the memory cgroup leaves room for {span(limits.values())}. "
+        f"memory. Half-way and at the end it found {told}, where the memory cgroup leaves space for {span(limits.values())}. "
         + (f"Emulated requests took longer than the model asked by {late}." if late else "")
     )
 
@@ -114,6 +114,6 @@ def nothing(run: Run) -> Sentence:
 
 def _rows(run: Run) -> pl.DataFrame:
     return run.query(
-        f"select * from ram_or_ssd_live where pair = ? order by {', '.join(CELL)}, how, window_pages desc, block",
+        f"select * from ram_or_ssd_live where pair = ? order by {', '.join(CELL)}, how, window_pages desc, replicate",
         [PAIR],
     )

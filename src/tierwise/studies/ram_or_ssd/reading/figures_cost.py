@@ -8,7 +8,7 @@ from typing import Any, Final
 import altair as alt
 import polars as pl
 
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.costs.bill import Bill
 from tierwise.costs.book import Book, load_book
 from tierwise.costs.break_even import BreakEven, device_over, memory_over, published
@@ -118,7 +118,7 @@ def devices(run: Run, rows: pl.DataFrame) -> Figure:
         f"Cost of a gigabyte (1e9 bytes) and of an I/O a second ({RATED}), both over five years with power; log axis. Above, filled: "
         "devices with a price of the last year; below, hollow: with the newest price that was read of them. "
         f"Without a price, and not drawn: {gone or 'none'}. "
-        f"{run_note(run, Substrate.SIMULATED, len(rows), 'devices')} {devices_note()}"
+        f"{run_note(run, Evidence.SIMULATED, len(rows), 'devices')} {devices_note()}"
     )
     return Figure(chart, caption, width_px + parts.BESIDE_PX, rows)
 
@@ -146,14 +146,14 @@ def delivered(run: Run, served: pl.DataFrame) -> Figure:
         spacing=14,
         description="Dollars for a million delivered reads against data over RAM: one SSD, more RAM, more disks, the disk machine.",
     ).add_params(*sliders)
-    substrate = Substrate.of({case.substrate for case in found})
-    simulated = substrate is Substrate.SIMULATED
+    evidence = Evidence.of({case.evidence for case in found})
+    simulated = evidence is Evidence.SIMULATED
     source = "Query: `studies/ram_or_ssd/reading/rows.sql`." if simulated else "Input: statements R1 to R4."
     caption = (
         f"What a million reads cost at the prices of {book.on:%B %Y} with drives of today (`{FLASH_NOW}`, `{DISK_NOW}`), RAM, machine and "
         "power; log axes. One SSD, more RAM and more disks deliver what the SSD machine of the Zipfian reads delivers, the disk machine "
         "what theirs does. Sliders start at the prices that were read: another one moves lines and answers. "
-        f"{run_note(run, substrate, len(rows), 'points')} {source} Prices: `data/prices`."
+        f"{run_note(run, evidence, len(rows), 'points')} {source} Prices: `data/prices`."
     )
     return Figure(chart, caption, 100, rows)
 
@@ -209,7 +209,7 @@ def break_evens(run: Run, rows: pl.DataFrame) -> Figure:
     caption = (
         "Break-even interval: a page that is read more often than once in this time belongs on the upper store; 4 KiB pages (1997: 8 KiB), "
         f"log axis. Circles: published. Diamonds: prices of {THEN.year} and {now.on.year} with simulated IOPS ({RATED}); as in the "
-        f"papers only purchases count. {run_note(run, Substrate.MIXED, len(rows), 'intervals')} Input: "
+        f"papers only purchases count. {run_note(run, Evidence.MIXED, len(rows), 'intervals')} Input: "
         f"`data/published/break_evens.csv`, `data/prices`."
     )
     return Figure(chart, caption, 80, rows)
@@ -319,7 +319,7 @@ def _intervals(book: Book, flash: str, disk: str) -> list[dict[str, Any]]:
             "pair": pair,
             "year": book.on.year,
             "interval_s": each.by_purchase_s,
-            "how": str(each.iops_substrate),
+            "how": str(each.iops_evidence),
             "page": "4 KiB",
             "what": f"{each.upper} over {each.lower}, prices of {book.on}",
         }

@@ -5,7 +5,7 @@ from typing import Final
 import altair as alt
 import polars as pl
 
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.costs.delivered import published_load
 from tierwise.costs.hardware import load_hardware, medium, rented
 from tierwise.report import theme
@@ -22,13 +22,13 @@ KINDS: Final = {
     "own disks": ("triangle-up", theme.VERMILLION),
 }
 """Kind of a placement -> shape and colour."""
-COUNTED: Final = {"storage_usd": "storage alone", "usd": "with RAM, machine and power"}
+COUNTS: Final = {"storage_usd": "storage alone", "usd": "with RAM, machine and power"}
 ROW_PX: Final = 17
 
 
 def placements(run: Run) -> pl.DataFrame:
     """List each way to serve the Zipfian reads at the prices of the run's day, the cheapest first: placement, kind, storage_usd and usd (a
-    year, for a delivered read a second), ram_gib, devices, machines, substrate. Of ways that cost the same the first is kept.
+    year, for a delivered read a second), ram_gib, devices, machines, evidence. Of ways that cost the same the first is kept.
     """
     found = answer_of(run)
     bought = _storage()
@@ -41,7 +41,7 @@ def placements(run: Run) -> pl.DataFrame:
             "ram_gib": each.ram_gib,
             "devices": each.devices,
             "machines": each.machines,
-            "substrate": str(each.substrate),
+            "evidence": str(each.evidence),
         }
         for each in found.delivered
     ]
@@ -66,7 +66,7 @@ def per_read(run: Run, rows: pl.DataFrame) -> Figure:
     kinds = {kind: look for kind, look in KINDS.items() if kind in set(rows["kind"])}
     tips = [alt.Tooltip(name) for name in ("placement:N", "kind:N", "devices:Q", "machines:Q")]
     tips += [alt.Tooltip("ram_gib:Q", title="RAM, GiB", format=".3~g")]
-    tips += [alt.Tooltip(f"{name}:Q", title=f"USD, {words}", format=".3r") for name, words in COUNTED.items()]
+    tips += [alt.Tooltip(f"{name}:Q", title=f"USD, {words}", format=".3r") for name, words in COUNTS.items()]
     base = alt.Chart(rows).encode(y=alt.Y("placement:N", title=None, sort=rows["placement"].to_list(), axis=parts.labels(width_px)))
     look = base.encode(
         shape=alt.Shape("kind:N", title=None, scale=alt.Scale(domain=list(kinds), range=[shape for shape, _ in kinds.values()])),
@@ -87,9 +87,9 @@ def per_read(run: Run, rows: pl.DataFrame) -> Figure:
     load = published_load()
     caption = (
         f"What a delivered read a second costs a year at the prices of the run's day, by placement, for the load of {load.stamp} "
-        f"({number(load.load.reads_per_s)} reads a second over {load.data_gib:g} GiB, **{Substrate.PUBLISHED}**); log axis. Hollow: the "
+        f"({number(load.load.reads_per_s)} reads a second over {load.data_gib:g} GiB, **{Evidence.PUBLISHED}**); log axis. Hollow: the "
         "drives or volumes alone. Filled: with RAM, machines and power. "
-        f"{run_note(run, Substrate.of({Substrate(word) for word in rows['substrate']}), len(rows), 'placements')} {devices_note()}"
+        f"{run_note(run, Evidence.of({Evidence(word) for word in rows['evidence']}), len(rows), 'placements')} {devices_note()}"
     )
     return Figure(chart, caption, width_px + parts.BESIDE_PX, rows)
 

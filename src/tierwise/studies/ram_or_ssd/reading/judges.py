@@ -5,10 +5,10 @@ from typing import Final
 
 from tierwise.analysis.claims import Claim
 from tierwise.analysis.judging import ClaimVerdict, Grounds, Judge
-from tierwise.core.words import IoArm, Substrate
-from tierwise.costs.band import Compared, Counted, judge_band
+from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.costs.book import load_book
 from tierwise.costs.iops import simulated_iops, simulated_rate
+from tierwise.costs.price_band import Compared, Counted, judge_band
 from tierwise.costs.sensitivity import read_once
 from tierwise.studies.ram_or_ssd.reading.money import DISK, FLASH, THEN, cases, over_servers, ways
 
@@ -20,14 +20,14 @@ def replaces_memory(claim: Claim, on: Grounds) -> ClaimVerdict:
     """
     book, found = load_book(THEN), cases(on.rows.connection if on.rows else None)
     bills = [bill for case in found for bill in ways(case, book).bills.values()]
-    return judge_band(claim, on.pair, Counted(over_servers(found, book), read_once(bills, book)), arm=IoArm.BUFFERED)
+    return judge_band(claim, on.pair, Counted(over_servers(found, book), read_once(bills, book)), io_mode=IoMode.BUFFERED)
 
 
 def sequential(claim: Claim, on: Grounds) -> ClaimVerdict:
     """Judge R11: by how much flash is ahead of the disk in random reads, over how much in sequential ones; prices cancel."""
     ratio = simulated_iops(FLASH) / simulated_iops(DISK) / (simulated_rate(FLASH) / simulated_rate(DISK))
-    lead = Compared.alone(Substrate.SIMULATED, (ratio, ratio))
-    return judge_band(claim, on.pair, Counted({"lead in random over lead in sequential reads": lead}), arm=IoArm.BUFFERED)
+    lead = Compared.alone(Evidence.SIMULATED, (ratio, ratio))
+    return judge_band(claim, on.pair, Counted({"lead in random over lead in sequential reads": lead}), io_mode=IoMode.BUFFERED)
 
 
 MONEY: Final[Mapping[str, Judge]] = {"R10": replaces_memory, "R11": sequential}

@@ -10,13 +10,13 @@ import polars as pl
 
 from tierwise.core import studies
 from tierwise.core.units import GIB
-from tierwise.core.words import Substrate
-from tierwise.costs.band import Band, Compared, widest
+from tierwise.core.vocabulary import Evidence
 from tierwise.costs.bill import Bill
 from tierwise.costs.book import Book
 from tierwise.costs.delivered import Load, Plan, WithoutFlash, in_servers, newest_server, plan_on
 from tierwise.costs.hardware import Medium
 from tierwise.costs.iops import Iops, simulated_iops
+from tierwise.costs.price_band import Band, Compared, widest
 from tierwise.costs.sensitivity import ratio_over_band
 
 THEN: Final = dt.date(2014, 7, 11)
@@ -44,7 +44,7 @@ class Served:
     medium: Medium
     reads_per_s: float
     device_iops: float
-    substrate: Substrate
+    evidence: Evidence
 
     @property
     def load(self) -> Load:
@@ -63,14 +63,14 @@ class Case:
         return self.flash.data_gib * GIB / RAM_BYTES
 
     @property
-    def substrate(self) -> Substrate:
-        return Substrate.of({self.flash.substrate, self.disk.substrate})
+    def evidence(self) -> Evidence:
+        return Evidence.of({self.flash.evidence, self.disk.evidence})
 
 
 def _published(data_gib: float, flash: float, disk: float) -> Case:
     """R1 to R4: reads for each of the 33,000 and 250 a second that the text gives the devices."""
     return Case(
-        Served(data_gib, "ssd", flash * 33_000, 33_000, Substrate.PUBLISHED), Served(data_gib, "hdd", disk * 250, 250, Substrate.PUBLISHED)
+        Served(data_gib, "ssd", flash * 33_000, 33_000, Evidence.PUBLISHED), Served(data_gib, "hdd", disk * 250, 250, Evidence.PUBLISHED)
     )
 
 
@@ -88,7 +88,7 @@ def cases(connection: duckdb.DuckDBPyConnection | None = None) -> tuple[Case, ..
 def cases_of(rows: pl.DataFrame) -> tuple[Case, ...]:
     served = {
         (row["data_gib"], row["medium"]): Served(
-            row["data_gib"], row["medium"], row["reads_per_s"], row["device_iops"], Substrate(row["substrate"])
+            row["data_gib"], row["medium"], row["reads_per_s"], row["device_iops"], Evidence(row["evidence"])
         )
         for row in rows.rows(named=True)
     }
@@ -104,7 +104,7 @@ def ways(case: Case, book: Book, *, flash: str = FLASH, disk: str = DISK) -> Wit
     """
     server = newest_server(book)
     rate = {
-        name: Iops(served.device_iops if name in {FLASH, DISK} else simulated_iops(name), served.substrate)
+        name: Iops(served.device_iops if name in {FLASH, DISK} else simulated_iops(name), served.evidence)
         for name, served in ((flash, case.flash), (disk, case.disk))
     }
     missing = Load(case.flash.load.data_bytes, RAM_BYTES, case.flash.reads_per_s, case.disk.load.misses_per_read)
@@ -151,14 +151,14 @@ def over_servers(found: Iterable[Case], book: Book) -> dict[str, Compared]:
     for case in found:
         if case.data_to_ram > 1:
             over, at = swept(ways(case, book), book), f"data {case.data_to_ram:g} x RAM"
-            compared[f"more RAM over an SSD, {at}"] = Compared(case.substrate, over.memory_over_flash(book), "GiB a server")
-            compared[f"more disks over more RAM, {at}"] = Compared(case.substrate, over.disks_over_memory(book), "bays a server")
+            compared[f"more RAM over an SSD, {at}"] = Compared(case.evidence, over.memory_over_flash(book), "GiB a server")
+            compared[f"more disks over more RAM, {at}"] = Compared(case.evidence, over.disks_over_memory(book), "bays a server")
     return compared
 
 
 def machine(case: Case, book: Book, *, disk: str = DISK) -> Plan:
     """Return the disk machine: one `disk`, and the reads that the published one delivers."""
-    return plan_on(disk, case.disk.load, book, Iops(case.disk.device_iops, case.disk.substrate), server=newest_server(book))
+    return plan_on(disk, case.disk.load, book, Iops(case.disk.device_iops, case.disk.evidence), server=newest_server(book))
 
 
 def per_million(bill: Bill, reads_per_s: float) -> Bill:

@@ -9,9 +9,9 @@ create temp view ram_or_ssd_series as
 select
     run_id,
     pair,
-    arm,
-    substrate,
-    block,
+    io_mode,
+    evidence,
+    replicate,
     cell ->> 'how' as how,
     cell ->> 'tier' as tier,
     cell ->> 'dataset_gib' as dataset_gib,
@@ -36,15 +36,15 @@ select
 from timings
 where study = 'ram_or_ssd';
 
--- One row for each pair of tiers, tier, size of the data and block (a seed): means over the measured phase.
+-- One row for each pair of tiers, tier, size of the data and replicate (a seed): means over the measured phase.
 -- `multiple` is the source's own figure, reads per second over the IOPS that it gives the drive; `times_24_gib` compares with 24 GiB.
 create temp view ram_or_ssd as
 select
     run_id,
     pair,
-    arm,
-    substrate,
-    block,
+    io_mode,
+    evidence,
+    replicate,
     tier,
     dataset_gib,
     sum(reads) / sum(elapsed_s) as reads_per_s,
@@ -52,19 +52,19 @@ select
     sum(device_reads) / sum(elapsed_s) as device_iops,
     sum(reads) / sum(elapsed_s) / case tier when 'ssd' then 33000 when 'hdd' then 250 end as multiple,
     sum(reads) / sum(elapsed_s) / max(sum(reads) / sum(elapsed_s)) filter (dataset_gib = '24')
-        over (partition by run_id, pair, arm, tier, block) as times_24_gib,
+        over (partition by run_id, pair, io_mode, tier, replicate) as times_24_gib,
     bool_or(len(flags) > 0) as flagged
 from ram_or_ssd_series
 where phase = 'measured' and how is null
-group by run_id, pair, arm, substrate, block, tier, dataset_gib;
+group by run_id, pair, io_mode, evidence, replicate, tier, dataset_gib;
 
--- The same benchmark read live on a scaled file, and its models: one row for each of them and block, means over the measured phase.
+-- The same benchmark read live on a scaled file, and its models: one row for each of them and replicate, means over the measured phase.
 create temp view ram_or_ssd_live as
 select
     run_id,
     pair,
-    substrate,
-    block,
+    evidence,
+    replicate,
     how,
     tier,
     dataset_gib::int as dataset_gib,
@@ -84,18 +84,18 @@ select
     bool_or(len(flags) > 0) as flagged
 from ram_or_ssd_series
 where phase = 'measured' and how is not null
-group by run_id, pair, substrate, block, how, tier, dataset_gib, cache_gib, scale, advice, window_pages;
+group by run_id, pair, evidence, replicate, how, tier, dataset_gib, cache_gib, scale, advice, window_pages;
 
--- What two runs are compared by: one row for each seed or block, its value by cell of the grid.
+-- What two runs are compared by: one row for each seed or replicate, its value by cell of the grid.
 create temp view ram_or_ssd_cells as
 select
     run_id,
     pair,
-    arm,
+    io_mode,
     format('{}, {} GiB', tier, dataset_gib) as cell,
     'reads/s' as unit,
-    block,
-    substrate,
+    replicate,
+    evidence,
     reads_per_s as value,
     flagged
 from ram_or_ssd
@@ -103,11 +103,11 @@ union all
 select
     run_id,
     pair,
-    'buffered' as arm,
+    'buffered' as io_mode,
     format('{} read live, {} GiB at 1/{}, {}', tier, dataset_gib, scale, advice) as cell,
     'reads/s' as unit,
-    block,
-    substrate,
+    replicate,
+    evidence,
     reads_per_s as value,
     flagged
 from ram_or_ssd_live

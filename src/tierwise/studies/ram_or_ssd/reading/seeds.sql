@@ -3,4 +3,4 @@
 select tier, dataset_gib::bigint as dataset_gib, reads_per_s, device_iops, miss_ratio
 from ram_or_ssd
 where pair = ? and not flagged
-order by tier, dataset_gib, block
+order by tier, dataset_gib, replicate

@@ -14,9 +14,9 @@ from multiprocessing.connection import Connection as Pipe
 from pathlib import Path
 from typing import Final
 
-from tierwise.bench.lab import Lab
+from tierwise.bench.testbed import Testbed
 from tierwise.core.errors import EvidenceError
-from tierwise.core.words import ClockKind
+from tierwise.core.vocabulary import ClockKind
 from tierwise.postgres.cluster import Cluster
 from tierwise.tiers.daemon import Sleeper
 
@@ -42,13 +42,13 @@ class Clients:
     def __init__(self, pipe: Pipe):
         self._pipe = pipe
 
-    def run(self, lab: Lab, seconds: float) -> None:
+    def run(self, testbed: Testbed, seconds: float) -> None:
         """Run all clients at once for `seconds` on the clock of the tiers; raise `EvidenceError` if one failed."""
-        lab.hold(True)
+        testbed.hold(True)
         self._pipe.send("go")
-        lab.sleep(seconds, hold=True)
+        testbed.sleep(seconds, hold=True)
         self._pipe.send("stop")
-        lab.hold(False)
+        testbed.hold(False)
         self.answered(DONE_S)
 
     def answered(self, within_s: float) -> None:
@@ -61,13 +61,13 @@ class Clients:
 
 
 @contextmanager
-def connected(lab: Lab, clients: Sequence[Client]) -> Iterator[Clients]:
-    clock = lab.clock(alone=False)
+def connected(testbed: Testbed, clients: Sequence[Client]) -> Iterator[Clients]:
+    clock = testbed.clock(alone=False)
     ours, theirs = get_context("spawn").Pipe()
-    folder = lab.daemon.folder if lab.daemon and clock is not ClockKind.WAITED else None
-    process = get_context("spawn").Process(target=_serve, args=(theirs, lab.cluster, tuple(clients), folder), daemon=True)
+    folder = testbed.daemon.folder if testbed.daemon and clock is not ClockKind.REAL else None
+    process = get_context("spawn").Process(target=_serve, args=(theirs, testbed.cluster, tuple(clients), folder), daemon=True)
     resource_tracker.ensure_running()  # else it is started with the process, in the group of the server, which it would outlive
-    with lab.started_by(clock):
+    with testbed.started_by(clock):
         process.start()
     theirs.close()
     try:

@@ -12,22 +12,22 @@ import polars as pl
 from psycopg import sql
 from pydantic import Field
 
-from tierwise.bench.lab import Lab
 from tierwise.bench.recording import Observed, Recorder
 from tierwise.bench.study import Cell as AnyCell
 from tierwise.bench.study import Study, Trial
+from tierwise.bench.testbed import Testbed
 from tierwise.core.errors import EvidenceError
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.toml import Strict
 from tierwise.core.units import GIB, KIB, MIB, PAGE_BYTES
-from tierwise.core.words import IoArm, Substrate
+from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.postgres.cluster_files import place_wal
 from tierwise.postgres.settings import Connection, measuring_settings
-from tierwise.studies.read_latency.measuring.arms import RECORD_BYTES, RECORD_READ, replay_variants
 from tierwise.studies.read_latency.measuring.clients import Client, connected
-from tierwise.studies.read_latency.measuring.elsewhere import lone_reads, on_other_tiers
-from tierwise.studies.read_latency.measuring.reads import Obstacles, ReadWindow, choose_recorder, empty_caches, mount_for
+from tierwise.studies.read_latency.measuring.other_tiers import lone_reads, on_other_tiers
+from tierwise.studies.read_latency.measuring.read_window import Obstacles, ReadWindow, choose_recorder, empty_caches, mount_for
+from tierwise.studies.read_latency.measuring.replay_variants import RECORD_BYTES, RECORD_READ, replay_variants
 
 NAME: Final = "read_latency"
 TIERS: Final = ("hdd", "ssd")
@@ -64,14 +64,14 @@ class Grid(Strict):
 
 @dataclass(frozen=True, slots=True)
 class Cell(AnyCell):
-    arm: IoArm
+    io_mode: IoMode
     load: str
     window_s: float
     table_mib: int
 
 
 @dataclass
-class Memo:
+class StudyState:
     """Why recorders cannot record here, and the last reads with known sessions."""
 
     obstacles: Obstacles = field(default_factory=dict)
@@ -85,33 +85,33 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
     """
     pair.require(TIERS, NAME)
     grid = profile.study(NAME, Grid)
-    if any(tier.substrate is Substrate.SIMULATED for tier in pair.tiers.values()):
+    if any(tier.evidence is Evidence.SIMULATED for tier in pair.tiers.values()):
         return ()
-    cell = Cell(IoArm.BUFFERED, "mixed", grid.window_s, grid.table_mib)
-    trial = Trial(cell=cell, arm=IoArm.BUFFERED, tiers=frozenset(pair.tiers), preparation="loaded")
-    return (trial, trial.also_waited())
+    cell = Cell(IoMode.BUFFERED, "mixed", grid.window_s, grid.table_mib)
+    trial = Trial(cell=cell, io_mode=IoMode.BUFFERED, tiers=frozenset(pair.tiers), preparation="loaded")
+    return (trial, trial.in_real_time())
 
 
-def tablespaces(lab: Lab) -> dict[str, str]:
-    return {**{name: name for name in lab.tiers}, CACHED: AUX if AUX in lab.tiers else "hdd"}
+def tablespaces(testbed: Testbed) -> dict[str, str]:
+    return {**{name: name for name in testbed.tiers}, CACHED: AUX if AUX in testbed.tiers else "hdd"}
 
 
-def pages_of(lab: Lab, tablespace: str) -> int:
-    table_mib = lab.profile.study(NAME, Grid).table_mib
+def pages_of(testbed: Testbed, tablespace: str) -> int:
+    table_mib = testbed.profile.study(NAME, Grid).table_mib
     return {CACHED: CACHED_MIB, "hdd": table_mib}.get(tablespace, table_mib // 4) * MIB // PAGE_BYTES
 
 
-def published_share(lab: Lab, memo: Memo) -> float:  # noqa: ARG001 - the grid says it
-    return pages_of(lab, "hdd") * PAGE_BYTES / SPAN_BYTES
+def published_share(testbed: Testbed, study_state: StudyState) -> float:  # noqa: ARG001 - the grid says it
+    return pages_of(testbed, "hdd") * PAGE_BYTES / SPAN_BYTES
 
 
-def prepare(trial: Trial[Cell], lab: Lab, memo: Memo) -> None:  # noqa: ARG001 - nothing of it is needed later
-    mount_for(lab, trial.arm)
-    place_wal(lab.cluster, lab.tiers[LOG_ON].directory)
-    with lab.loading({CACHED: lab.tiers[tablespaces(lab)[CACHED]].directory / CACHED}) as connection:
-        for tablespace in tablespaces(lab):
+def prepare(trial: Trial[Cell], testbed: Testbed, study_state: StudyState) -> None:  # noqa: ARG001 - nothing of it is needed later
+    mount_for(testbed, trial.io_mode)
+    place_wal(testbed.cluster, testbed.tiers[LOG_ON].directory)
+    with testbed.loading({CACHED: testbed.tiers[tablespaces(testbed)[CACHED]].directory / CACHED}) as connection:
+        for tablespace in tablespaces(testbed):
             if connection.execute("SELECT to_regclass(%s)", [index_of(tablespace)]).fetchone() == (None,):
-                _load(connection, tablespace, pages_of(lab, tablespace))
+                _load(connection, tablespace, pages_of(testbed, tablespace))
 
 
 def table_of(tablespace: str) -> str:
@@ -141,51 +141,53 @@ def _load(connection: Connection, tablespace: str, pages: int) -> None:
         connection.execute(sql.SQL(command).format(**names))
 
 
-def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Observed:  # noqa: ARG001 - single reads are recorded
-    spaces, window_s = tablespaces(lab), trial.cell.window_s
+def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recorder: Recorder) -> Observed:  # noqa: ARG001 - single reads are recorded
+    spaces, window_s = tablespaces(testbed), trial.cell.window_s
     relations = [name for space in spaces for name in (table_of(space), index_of(space))]
-    settings = measuring_settings(lab.cluster.binaries, arm=trial.arm, shared_buffers_bytes=SHARED_BUFFERS_BYTES)
-    settings |= SINGLE_PAGES if lab.cluster.binaries.version >= (17, 0) else {}
-    empty_caches(lab)
-    with lab.serving(settings, lab.clock(alone=False)) as connection:
+    settings = measuring_settings(testbed.cluster.binaries, io_mode=trial.io_mode, shared_buffers_bytes=SHARED_BUFFERS_BYTES)
+    settings |= SINGLE_PAGES if testbed.cluster.binaries.version >= (17, 0) else {}
+    empty_caches(testbed)
+    with testbed.serving(settings, testbed.clock(alone=False)) as connection:
         connection.execute(sql.SQL("SELECT sum(length(note)) FROM {}").format(sql.Identifier(table_of(CACHED))))
         load = []
         for space in spaces:
             sessions, pause_s, changing = SESSIONS.get(space, SESSIONS[AUX])
-            rows = pages_of(lab, space) * ROWS_A_PAGE
-            seeds = (f"{space}/{lab.seed}/{number}" for number in range(sessions))
+            rows = pages_of(testbed, space) * ROWS_A_PAGE
+            seeds = (f"{space}/{testbed.seed}/{number}" for number in range(sessions))
             load += [Client(table_of(space), rows, pause_s, changing, seed) for seed in seeds]
-        chosen = choose_recorder(lab, lab.profile.study(NAME, Grid).recorders, memo.obstacles)
-        with connected(lab, load) as clients:
+        chosen = choose_recorder(testbed, testbed.profile.study(NAME, Grid).recorders, study_state.obstacles)
+        with connected(testbed, load) as clients:
             for space in spaces:
                 count = sql.SQL("SELECT count(id) FROM {} WHERE id > 0").format(sql.Identifier(table_of(space)))
                 connection.execute("SET enable_seqscan = off")
                 connection.execute(count)  # by the index alone, which is then in memory
-            window = ReadWindow(lab, connection, relations, spaces, window_s, chosen)
+            window = ReadWindow(testbed, connection, relations, spaces, window_s, chosen)
             with window.open():
-                clients.run(lab, window_s)
+                clients.run(testbed, window_s)
         if not window.reads["pid"].is_null().all():  # by session, so that each one's reads can be replayed
-            memo.reads = window.reads
+            study_state.reads = window.reads
         timing = window.timing(OPERATION, trial.coordinates)
         if window.logs:
-            timing = replace(timing, proof={**timing.proof, "variants": replay_variants(lab, window.logs)})
+            timing = replace(timing, proof={**timing.proof, "variants": replay_variants(testbed, window.logs)})
         return Observed((timing,), reads=window.reads)
 
 
-def describe(lab: Lab, memo: Memo) -> dict[str, Any]:
+def describe(testbed: Testbed, study_state: StudyState) -> dict[str, Any]:
     return {
         "assumed": {
             "span_gib": SPAN_BYTES / GIB,
             "shared_buffers_mib": SHARED_BUFFERS_BYTES / MIB,
-            "table_mib": {space: pages_of(lab, space) * PAGE_BYTES / MIB for space in tablespaces(lab)},
+            "table_mib": {space: pages_of(testbed, space) * PAGE_BYTES / MIB for space in tablespaces(testbed)},
             "sessions": {space: sessions for space, (sessions, _, _) in SESSIONS.items()},
             "changing": {space: changing for space, (_, _, changing) in SESSIONS.items()},
         },
         "log_on": LOG_ON,
         "record": {"kib": RECORD_BYTES / KIB, **RECORD_READ},
-        "lone_reads": lone_reads(lab, "ssd", LONE_SIZES),
-        "elsewhere": [] if memo.reads is None else on_other_tiers(lab, memo.reads, {name: pages_of(lab, name) for name in lab.tiers}),
-        "recorders": memo.obstacles,
+        "lone_reads": lone_reads(testbed, "ssd", LONE_SIZES),
+        "elsewhere": []
+        if study_state.reads is None
+        else on_other_tiers(testbed, study_state.reads, {name: pages_of(testbed, name) for name in testbed.tiers}),
+        "recorders": study_state.obstacles,
     }
 
 
@@ -198,7 +200,7 @@ STUDY: Final = Study(
     name=NAME,
     source="L",
     question="How long does a read of 8 KiB take, by tablespace, while a mixed load runs?",
-    begin=lambda lab: Memo(),  # noqa: ARG005 - nothing is recorded yet
+    begin=lambda testbed: StudyState(),  # noqa: ARG005 - nothing is recorded yet
     published_share=published_share,
     trials=trials,
     prepare=prepare,

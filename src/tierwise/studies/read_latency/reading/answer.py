@@ -15,7 +15,7 @@ def finding(run: Run) -> str:
     found = run.verdict(LEAD)
     if found is None or found.estimate is None or found.low is None:
         return ""
-    return f"a random read is {number(found.estimate)} times as quick from SSD ({found.substrate})"
+    return f"a random read is {number(found.estimate)} times as quick from SSD ({found.evidence})"
 
 
 def answer(run: Run) -> str:

@@ -61,7 +61,7 @@ def _both(found: pl.DataFrame) -> dict[str, pl.DataFrame]:
 def _modes(run: Run, histograms: pl.DataFrame) -> dict[str, str]:
     """Tablespace -> its modes in words."""
     named = histograms.with_columns(
-        bucket=pl.col("bucket").cast(pl.Int32), **dict.fromkeys(("run_id", "pair", "arm", "variant"), pl.lit("")), block=pl.lit(0)
+        bucket=pl.col("bucket").cast(pl.Int32), **dict.fromkeys(("run_id", "pair", "io_mode", "variant"), pl.lit("")), replicate=pl.lit(0)
     )
     run.connection.register("shown_histograms", named.to_arrow())
     rows = run.query("from read_latency_modes_in('shown_histograms', 'shown_histograms') order by tablespace, bucket").to_dicts()
@@ -78,7 +78,7 @@ def quantiles(run: Run, pair: str) -> Table | Sentence:
     rows = run.query(
         "select tablespace, count(*)::bigint as reads, avg(latency_s) as mean_s, "
         + ", ".join(f"quantile_cont(latency_s, {share})" for share in QUANTILES)
-        + f" from read_latency_reads semi join ({CLEAN}) using (tablespace, block) where pair = $1 group by all",
+        + f" from read_latency_reads semi join ({CLEAN}) using (tablespace, replicate) where pair = $1 group by all",
         [pair],
     )
     if rows.is_empty():
@@ -166,23 +166,23 @@ def elsewhere(run: Run, pair: str) -> Table | Sentence:
 
 def conserved(run: Run, pair: str) -> Table | Sentence:
     rows = run.query(
-        "select block, proof ->> 'recorder' as recorder, elapsed_s, (proof ->> 'recorded')::bigint as recorded, "
-        "(proof -> 'server' ->> 'reads')::bigint as reads, (proof -> 'server' ->> 'waited_s')::double as waited_s, "
+        "select replicate, proof ->> 'recorder' as recorder, elapsed_s, (proof ->> 'recorded')::bigint as recorded, "
+        "(proof -> 'server' ->> 'reads')::bigint as reads, (proof -> 'server' ->> 'latency_sum_s')::double as latency_sum_s, "
         "list_sum([io.io_s for io in relation_io]) as io_s, flags from raw_timings "
-        "where study = ? and pair = ? and clock = 'waited' order by block",
+        "where study = ? and pair = ? and clock = 'real' order by replicate",
         [STUDY, pair],
     )
     if rows.is_empty():
         return nothing(run, pair)
     lines = [
         [
-            count(row["block"] + 1),
+            count(row["replicate"] + 1),
             row["recorder"],
             seconds(row["elapsed_s"]),
             count(row["recorded"]),
             count(row["reads"]),
             difference(row["recorded"] / row["reads"]) if row["reads"] else DASH,
-            seconds(row["waited_s"]),
+            seconds(row["latency_sum_s"]),
             listed(row["flags"]) or DASH,
         ]
         for row in rows.iter_rows(named=True)

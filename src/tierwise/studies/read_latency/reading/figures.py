@@ -12,7 +12,7 @@ from tierwise.report import theme
 from tierwise.report.display import Figure, Sentence
 from tierwise.report.figures import parts
 from tierwise.report.formats import count, seconds
-from tierwise.report.instead import in_place
+from tierwise.report.no_answer import in_place
 from tierwise.report.run import Run
 
 STUDY: Final = "read_latency"
@@ -55,7 +55,7 @@ def histograms(run: Run, pair: str, found: pl.DataFrame) -> Figure | Sentence:
     chart = parts.stacked(panels, "Histograms of read latencies by tablespace, as recorded here and as published.")
     caption = (
         "How long reads of 8 KiB took, by tablespace, in buckets that end at twice their beginning: share of the tablespace's reads, all "
-        f"{count(recorded(found))} reads of the clean windows together (bars, {run.substrate(pair)}), and as the source printed them "
+        f"{count(recorded(found))} reads of the clean windows together (bars, {run.evidence(pair)}), and as the source printed them "
         f"(line, published, `{READ_HISTOGRAMS}`). {run.note(pair, len(both), 'counts', QUERY)}"
     )
     return Figure(chart, caption, AXIS_PX, both)

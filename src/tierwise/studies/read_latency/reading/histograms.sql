@@ -3,7 +3,7 @@
 -- what memory served is counted (buckets below 16: no device of the pairs answers in less than 65 us).
 select tablespace, bucket, sum(reads)::bigint as reads
 from read_latency_buckets
-semi join (from read_latency_clean where pair = $1) using (tablespace, block)
+semi join (from read_latency_clean where pair = $1) using (tablespace, replicate)
 where pair = $1 and variant = 'published' and (bucket >= 16 or $2)
 group by all
 order by all

@@ -3,33 +3,33 @@
 -- single reads lie beside it (view `reads`).
 
 -- One row for each window, tablespace and what was told of its reads there. Where windows were counted as well as waited for, what reaches
--- a device is told by the counted one of the block (the service times of the mounts' log), what memory served by the waited one, which
--- alone has every read; so the two are never in one histogram. `variant`: published, or an arm, whose requests are those of the counted
--- window, replayed through models that are asked for more, or answer otherwise (`measuring/arms.py`).
+-- a device is told by the virtual-time one of the replicate (the service times of the mounts' log), what memory served by the real-time one, which
+-- alone has every read; so the two are never in one histogram. `variant`: published, or an I/O mode, whose requests are those of the counted
+-- window, replayed through models that are asked for more, or answer otherwise (`measuring/variants.py`).
 create temp table read_latency_told as
 with spaces as (
     select
-        run_id, pair, arm, substrate, trial, block, clock, flags,
+        run_id, pair, io_mode, evidence, trial, replicate, clock, flags,
         unnest(json_keys(proof -> 'tablespaces')) as tablespace,
         proof -> 'tablespaces' -> unnest(json_keys(proof -> 'tablespaces')) as told
     from raw_timings
     where study = 'read_latency'
 )
-select *, clock = 'waited' as whole, 'published' as variant
+select *, clock = 'real' as whole, 'published' as variant
 from spaces
 where
-    clock <> 'waited'
-    or (run_id, pair, arm, block, tablespace) not in (select (run_id, pair, arm, block, tablespace) from spaces where clock <> 'waited')
+    clock <> 'real'
+    or (run_id, pair, io_mode, replicate, tablespace) not in (select (run_id, pair, io_mode, replicate, tablespace) from spaces where clock <> 'real')
 union all by name
 select
-    * exclude (variants, substrate),
-    'simulated' as substrate,
+    * exclude (variants, evidence),
+    'simulated' as evidence,
     unnest(json_keys(variants)) as tablespace,
     variants -> unnest(json_keys(variants)) as told,
     false as whole
 from (
     select
-        run_id, pair, arm, substrate, trial, block, clock, flags,
+        run_id, pair, io_mode, evidence, trial, replicate, clock, flags,
         unnest(json_keys(proof -> 'variants')) as variant,
         proof -> 'variants' -> unnest(json_keys(proof -> 'variants')) as variants
     from raw_timings
@@ -39,18 +39,18 @@ from (
 -- The single reads of those windows.
 create temp view read_latency_reads as
 from reads
-semi join (from read_latency_told where variant = 'published') using (run_id, pair, trial, block, tablespace)
+semi join (from read_latency_told where variant = 'published') using (run_id, pair, trial, replicate, tablespace)
 where study = 'read_latency';
 
--- The same for all tablespaces of a window at once: of waited windows alone, whose recorder saw what memory served.
+-- The same for all tablespaces of a window at once: of real-time windows alone, whose recorder saw what memory served.
 create temp table read_latency_whole as
 with spaces as (
     select
-        run_id, pair, arm, substrate, trial, block, flags,
+        run_id, pair, io_mode, evidence, trial, replicate, flags,
         unnest(json_keys(proof -> 'tablespaces')) as tablespace,
         proof -> 'tablespaces' -> unnest(json_keys(proof -> 'tablespaces')) as told
     from raw_timings
-    where study = 'read_latency' and clock = 'waited'
+    where study = 'read_latency' and clock = 'real'
 )
 from spaces;
 
@@ -58,19 +58,19 @@ from spaces;
 -- quantize() of the source counts.
 create temp table read_latency_whole_buckets as
 select
-    run_id, pair, arm, 'published' as variant, substrate, block, flags, tablespace,
+    run_id, pair, io_mode, 'published' as variant, evidence, replicate, flags, tablespace,
     unnest(json_keys(told -> 'buckets'))::int as bucket,
     (told -> 'buckets' ->> unnest(json_keys(told -> 'buckets')))::bigint as reads
 from read_latency_whole;
 
 create temp table read_latency_buckets as
 select
-    run_id, pair, arm, variant, substrate, block, flags, tablespace,
+    run_id, pair, io_mode, variant, evidence, replicate, flags, tablespace,
     unnest(json_keys(told -> 'buckets'))::int as bucket,
     (told -> 'buckets' ->> unnest(json_keys(told -> 'buckets')))::bigint as reads
 from read_latency_told
 union all by name
-select run_id, pair, arm, variant, substrate, block, flags, 'all' as tablespace, bucket, sum(reads)::bigint as reads
+select run_id, pair, io_mode, variant, evidence, replicate, flags, 'all' as tablespace, bucket, sum(reads)::bigint as reads
 from read_latency_whole_buckets
 group by all;
 
@@ -86,21 +86,21 @@ with beside as (
         if(lead(bucket) over in_order = bucket + 1, lead(reads) over in_order, 0) as above
     from query_table(histograms)
     window
-        histogram as (partition by run_id, pair, arm, variant, block, tablespace),
-        in_order as (partition by run_id, pair, arm, variant, block, tablespace order by bucket)
+        histogram as (partition by run_id, pair, io_mode, variant, replicate, tablespace),
+        in_order as (partition by run_id, pair, io_mode, variant, replicate, tablespace order by bucket)
 ),
 most as (
-    select run_id, pair, arm, variant, block, bucket, arg_max(tablespace, reads) as most_of
+    select run_id, pair, io_mode, variant, replicate, bucket, arg_max(tablespace, reads) as most_of
     from query_table(parts)
     where tablespace <> 'all'
     group by all
 )
 select
-    run_id, pair, arm, variant, block, tablespace, bucket, reads, total,
+    run_id, pair, io_mode, variant, replicate, tablespace, bucket, reads, total,
     reads / total as share,
     if(bucket < 16, 'memory', coalesce(most_of, tablespace)) as zone
 from beside
-left join most using (run_id, pair, arm, variant, block, bucket)
+left join most using (run_id, pair, io_mode, variant, replicate, bucket)
 where reads >= 0.01 * total and reads > below and reads >= above;
 
 create temp view read_latency_modes as
@@ -115,98 +115,98 @@ from read_latency_modes_in('read_latency_buckets', 'read_latency_whole_buckets')
 create temp view read_latency as
 with each as (
     select
-        run_id, pair, arm, variant, substrate, block, flags, tablespace,
+        run_id, pair, io_mode, variant, evidence, replicate, flags, tablespace,
         (told ->> 'reads')::bigint as reads,
-        (told ->> 'waited_s')::double as waited_s
+        (told ->> 'latency_sum_s')::double as latency_sum_s
     from read_latency_told
     union all by name
     select
-        run_id, pair, arm, 'published' as variant, substrate, block, flags,
+        run_id, pair, io_mode, 'published' as variant, evidence, replicate, flags,
         'all' as tablespace,
         sum((told ->> 'reads')::bigint)::bigint as reads,
-        sum((told ->> 'waited_s')::double) as waited_s
+        sum((told ->> 'latency_sum_s')::double) as latency_sum_s
     from read_latency_whole
     group by all
 ),
 full_bucket as (
     select
-        run_id, pair, arm, variant, block, tablespace,
+        run_id, pair, io_mode, variant, replicate, tablespace,
         arg_max(bucket, reads) as bucket,
         max(reads) as held,
         coalesce(max(reads) filter (bucket = fullest - 1), 0) as below,
         coalesce(max(reads) filter (bucket = fullest + 1), 0) as above,
         coalesce(max(reads) filter (bucket = 18), 0) as at_250_us
     from (
-        select *, arg_max(bucket, reads) over (partition by run_id, pair, arm, variant, block, tablespace) as fullest
+        select *, arg_max(bucket, reads) over (partition by run_id, pair, io_mode, variant, replicate, tablespace) as fullest
         from read_latency_buckets
     )
     group by all
 ),
 ssd as (
-    select run_id, pair, arm, variant, block, arg_max(bucket, reads) as fullest
+    select run_id, pair, io_mode, variant, replicate, arg_max(bucket, reads) as fullest
     from read_latency_whole_buckets
     where tablespace = 'ssd' and bucket >= 16
     group by all
 ),
 zones as (
     select
-        run_id, pair, arm, variant, block,
+        run_id, pair, io_mode, variant, replicate,
         min(bucket) filter (zone = 'memory') as memory,
         min(bucket) filter (zone <> 'memory' and bucket between fullest and fullest + 1) as ssd,
         max(bucket) filter (zone in ('hdd', 'aux') and bucket between 20 and 24) as disk
     from read_latency_modes
-    join ssd using (run_id, pair, arm, variant, block)
+    join ssd using (run_id, pair, io_mode, variant, replicate)
     where tablespace = 'all'
     group by all
 )
 select
     each.run_id,
     each.pair,
-    each.arm,
+    each.io_mode,
     each.variant,
-    each.substrate,
-    each.block,
+    each.evidence,
+    each.replicate,
     each.tablespace,
     each.reads,
-    1e6 * each.waited_s / each.reads as mean_us,
+    1e6 * each.latency_sum_s / each.reads as mean_us,
     2 ** (bucket + coalesce((held - below) / nullif(2 * held - below - above, 0), 0.5)) / 1000 as mode_us,
     (at_250_us + 0.5) / (each.reads + 1) as share_250_us,
     2 ** (full_bucket.bucket + 0.5) / 1000 as mode_middle_us,
     full_bucket.bucket as mode_bucket,
     full_bucket.held / each.reads as mode_share,
-    (each.waited_s / each.reads) / max(each.waited_s / each.reads) filter (each.tablespace = 'ssd')
-        over (partition by each.run_id, each.pair, each.arm, each.variant, each.block) as times_ssd,
+    (each.latency_sum_s / each.reads) / max(each.latency_sum_s / each.reads) filter (each.tablespace = 'ssd')
+        over (partition by each.run_id, each.pair, each.io_mode, each.variant, each.replicate) as times_ssd,
     coalesce(zones.memory < zones.ssd and zones.ssd < zones.disk, false)::int as three_zones,
     exists (
         from read_latency_modes as mode
-        where (mode.run_id, mode.pair, mode.arm, mode.variant, mode.block, mode.tablespace)
-            = (each.run_id, each.pair, each.arm, each.variant, each.block, each.tablespace)
+        where (mode.run_id, mode.pair, mode.io_mode, mode.variant, mode.replicate, mode.tablespace)
+            = (each.run_id, each.pair, each.io_mode, each.variant, each.replicate, each.tablespace)
             and mode.bucket in (19, 20) and mode.bucket > full_bucket.bucket
     )::int as sub_spike,
     len(list_filter(each.flags, lambda flag: flag <> 'unseen')) > 0
         or (each.tablespace = 'all' and list_contains(each.flags, 'unseen')) as flagged
 from each
-join full_bucket using (run_id, pair, arm, variant, block, tablespace)
-left join zones using (run_id, pair, arm, variant, block);
+join full_bucket using (run_id, pair, io_mode, variant, replicate, tablespace)
+left join zones using (run_id, pair, io_mode, variant, replicate);
 
 -- By tablespace the windows whose reads are told, if there are enough; each is one repeat, however many reads it has.
 create temp view read_latency_clean as
-select run_id, pair, tablespace, block
+select run_id, pair, tablespace, replicate
 from read_latency
 where not flagged and variant = 'published'
 and (run_id, pair, tablespace) in (
     select (run_id, pair, tablespace) from read_latency
     where not flagged and variant = 'published'
-    group by run_id, pair, tablespace having enough(block)
+    group by run_id, pair, tablespace having enough(replicate)
 );
 
 -- What two runs are compared by: one row for each window and tablespace, its value by cell of the grid.
 create temp view read_latency_cells as
 select
-    run_id, pair, arm,
+    run_id, pair, io_mode,
     format('mean read of 8 KiB, {}', tablespace) as cell,
     's' as unit,
-    block, substrate,
+    replicate, evidence,
     mean_us / 1e6 as value,
     flagged
 from read_latency

@@ -12,25 +12,25 @@ from typing import Any, Final
 
 from pydantic import Field
 
-from tierwise.bench.lab import Lab
-from tierwise.bench.moved import ColdPages, Rows, cold_pages, load_once, planned_before, relations_of, sizes_bytes, take_statistics
+from tierwise.bench.loaded_tables import ColdPages, Rows, cold_pages, load_once, planned_before, relations_of, sizes_bytes, take_statistics
 from tierwise.bench.recording import Observed, Recorder
 from tierwise.bench.study import Cell as AnyCell
 from tierwise.bench.study import Study, Trial, same_answers
+from tierwise.bench.testbed import Testbed
 from tierwise.core import paths
 from tierwise.core.errors import EvidenceError
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.toml import Strict
 from tierwise.core.units import GIB, PAGE_BYTES
-from tierwise.core.words import Cache, IoArm
+from tierwise.core.vocabulary import Cache, IoMode
 from tierwise.datasets import sky
 from tierwise.datasets.dataset import Dataset
 from tierwise.datasets.sky.queries import Form
-from tierwise.postgres.cold import relation_files
+from tierwise.postgres.cold_proof import relation_files
 from tierwise.postgres.plans import assert_plan, planned
 from tierwise.postgres.settings import PINNED_BYTES
-from tierwise.studies.survey_arrays.measuring.hunt import Hunt, Query, published_size
+from tierwise.studies.survey_arrays.measuring.reading_methods import Hunt, Query, published_size
 
 NAME: Final = "survey_arrays"
 SUBSYSTEMS: Final = ("hdd", "hdd_raid0", "ssd", "ssd_raid5")
@@ -40,7 +40,7 @@ FIRST: Final = "hdd"
 TABLE: Final = sky.PSC.name
 RELATIONS: Final = tuple(relations_of([sky.PSC]))
 PUBLISHED_MEMORY_BYTES: Final = 16 * GIB
-ROOM_BYTES: Final = PINNED_BYTES
+SPARE_BYTES: Final = PINNED_BYTES
 """Memory beside the share of the data, for read-ahead, which does not shrink with the data, so that requests have one size at every
 scale; catalogues take little of it, and no page of the data is read twice.
 """
@@ -54,8 +54,10 @@ ROOTS: Final = {
 
 
 class Grid(Strict):
-    blocks: int = Field(default=5, ge=1)
-    arms: tuple[IoArm, ...] = Field(default=(IoArm.DIRECT,), description="of the profile's; a server without direct I/O has the other")
+    replicates: int = Field(default=5, ge=1)
+    io_modes: tuple[IoMode, ...] = Field(
+        default=(IoMode.DIRECT,), description="of the profile's; a server without direct I/O has the other"
+    )
     share: float = Field(default=1.0, gt=0, le=1, description="of the rows that the profile's fraction would give")
     forms: tuple[Form, ...] = ("printed", "meant")
     hunt: Hunt = Hunt()
@@ -66,11 +68,11 @@ class Cell(AnyCell):
     tier: str
     query: str
     form: Form
-    arm: IoArm
+    io_mode: IoMode
 
 
 @dataclass
-class Memo:
+class StudyState:
     data: Dataset
     files: dict[str, list[Path]] = field(default_factory=dict)
     cold_pages: dict[tuple[str, Form], ColdPages] = field(default_factory=dict)
@@ -80,8 +82,8 @@ def grid(profile: Profile) -> Grid:
     return profile.study(NAME, Grid)
 
 
-def arms(profile: Profile) -> list[IoArm]:
-    return [arm for arm in grid(profile).arms if arm in profile.arms] or list(profile.arms)
+def io_modes(profile: Profile) -> list[IoMode]:
+    return [io_mode for io_mode in grid(profile).io_modes if io_mode in profile.io_modes] or list(profile.io_modes)
 
 
 def acquire(source: str, *, profile: Profile, seed: int) -> Dataset:
@@ -96,17 +98,17 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
     """
     subsystems = [name for name in SUBSYSTEMS if name in pair.tiers]
     pair.require([FIRST], NAME)
-    ways = arms(profile)
+    ways = io_modes(profile)
     return tuple(
         Trial(
-            cell=Cell(tier, query, form, arm),
-            arm=arm,
+            cell=Cell(tier, query, form, io_mode),
+            io_mode=io_mode,
             tiers=frozenset({tier}),
             preparation=f"tier={tier}",
         )
-        for arm, tier in product(ways, subsystems)
+        for io_mode, tier in product(ways, subsystems)
         for query, form in queries(profile)
-        if arm is ways[0] or form == PRINTED
+        if io_mode is ways[0] or form == PRINTED
     )
 
 
@@ -123,28 +125,28 @@ def statement(query: str, form: Form) -> str:
     return sky.load_queries().queries[query].form(form).statement
 
 
-def begin(lab: Lab) -> Memo:
+def begin(testbed: Testbed) -> StudyState:
     """Look up the catalog once: verifying it reads all of it."""
-    data = acquire(lab.source_of("sky"), profile=lab.profile, seed=lab.seed)
-    lab.note_dataset(data)
-    return Memo(data)
+    data = acquire(testbed.source_of("sky"), profile=testbed.profile, seed=testbed.seed)
+    testbed.note_dataset(data)
+    return StudyState(data)
 
 
-def published_share(lab: Lab, memo: Memo) -> float:  # noqa: ARG001 - the same on every pair
-    return memo.data.rows / sky.ROWS
+def published_share(testbed: Testbed, study_state: StudyState) -> float:  # noqa: ARG001 - the same on every pair
+    return study_state.data.rows / sky.ROWS
 
 
-def prepare(trial: Trial[Cell], lab: Lab, memo: Memo) -> None:
+def prepare(trial: Trial[Cell], testbed: Testbed, study_state: StudyState) -> None:
     """Make the copy on the trial's tier where it does not exist yet, and find out once what each query must read."""
     tier = trial.cell.tier
-    if tier not in memo.files:
-        with lab.loading() as connection:
+    if tier not in study_state.files:
+        with testbed.loading() as connection:
             for copy in dict.fromkeys((FIRST, tier)):
-                load_once(connection, schema_of(copy), copy, [Rows(sky.PSC, memo.data.parquet, memo.data.rows)])
+                load_once(connection, schema_of(copy), copy, [Rows(sky.PSC, study_state.data.parquet, study_state.data.rows)])
             if tier != FIRST:
                 take_statistics(connection, [sky.PSC], schema_of(tier), of=schema_of(FIRST))
-            memo.files[tier] = relation_files(connection, RELATIONS)
-    _find_cold_pages(lab, memo, tier)
+            study_state.files[tier] = relation_files(connection, RELATIONS)
+    _find_cold_pages(testbed, study_state, tier)
 
 
 def schema_of(tier: str) -> str:
@@ -155,43 +157,45 @@ def setup(tier: str) -> tuple[str, ...]:
     return (f"SET search_path = {schema_of(tier)}", *SWITCHES)
 
 
-def _find_cold_pages(lab: Lab, memo: Memo, tier: str) -> None:
-    if not memo.cold_pages:
-        statements = {(query, form): statement(query, form) for query, form in queries(lab.profile)}
-        memo.cold_pages = {key: cold_pages(lab, RELATIONS, text, planned_before(setup(tier), text)) for key, text in statements.items()}
+def _find_cold_pages(testbed: Testbed, study_state: StudyState, tier: str) -> None:
+    if not study_state.cold_pages:
+        statements = {(query, form): statement(query, form) for query, form in queries(testbed.profile)}
+        study_state.cold_pages = {
+            key: cold_pages(testbed, RELATIONS, text, planned_before(setup(tier), text)) for key, text in statements.items()
+        }
 
 
-def memory_bytes(lab: Lab, memo: Memo) -> int:
+def memory_bytes(testbed: Testbed, study_state: StudyState) -> int:
     """Return the source's RAM, reduced as the data are, and the space that does not shrink."""
-    return round(PUBLISHED_MEMORY_BYTES * published_share(lab, memo)) + ROOM_BYTES
+    return round(PUBLISHED_MEMORY_BYTES * published_share(testbed, study_state)) + SPARE_BYTES
 
 
-def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Observed:
+def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recorder: Recorder) -> Observed:
     query, form, tier = trial.cell.query, trial.cell.form, trial.cell.tier
-    known = memo.cold_pages[query, form]
+    known = study_state.cold_pages[query, form]
     if known.nodes[0] != ROOTS[query]:
         raise EvidenceError(f"{NAME}: the plan of {query} is another one: expected {ROOTS[query]}; found {' > '.join(known.nodes)}")
     text = statement(query, form)
-    with lab.cold(
+    with testbed.cold(
         RELATIONS,
-        memo.files[tier],
+        study_state.files[tier],
         text,
-        arm=trial.arm,
-        shared_buffers_bytes=memory_bytes(lab, memo),
+        io_mode=trial.io_mode,
+        shared_buffers_bytes=memory_bytes(testbed, study_state),
         setup=planned_before(setup(tier), text),
         recorder=recorder,
     ) as session:
-        cold = lab.timed(session, text, cache=Cache.COLD, cell=trial.coordinates, expected=known.pages, listing=True)
+        cold = testbed.timed(session, text, cache=Cache.COLD, cell=trial.coordinates, expected=known.pages, listing=True)
         assert_plan(planned(session.connection, text), known.nodes)
     return recorder.observed(cold)
 
 
-def describe(lab: Lab, memo: Memo) -> dict[str, Any]:
-    with lab.loading() as connection:
-        load_once(connection, schema_of(FIRST), FIRST, [Rows(sky.PSC, memo.data.parquet, memo.data.rows)])
+def describe(testbed: Testbed, study_state: StudyState) -> dict[str, Any]:
+    with testbed.loading() as connection:
+        load_once(connection, schema_of(FIRST), FIRST, [Rows(sky.PSC, study_state.data.parquet, study_state.data.rows)])
         size_bytes = sizes_bytes(connection, RELATIONS)
-    _find_cold_pages(lab, memo, FIRST)
-    share = published_share(lab, memo)
+    _find_cold_pages(testbed, study_state, FIRST)
+    share = published_share(testbed, study_state)
     clauses = sky.load_queries().queries
     at_published_size = [
         Query(
@@ -202,18 +206,18 @@ def describe(lab: Lab, memo: Memo) -> dict[str, Any]:
             index_pages=sum(count for name, count in found.pages.items() if name != TABLE) / share,
             rows=clauses[query].form(form).published_rows,
         )
-        for (query, form), found in memo.cold_pages.items()
+        for (query, form), found in study_state.cold_pages.items()
     ]
     table_bytes = size_bytes[TABLE] / share
-    simulated = published_size(lab, at_published_size, grid(lab.profile).hunt, table_bytes=table_bytes)
+    simulated = published_size(testbed, at_published_size, grid(testbed.profile).hunt, table_bytes=table_bytes)
     return {
         "size_bytes": size_bytes,
         "published_bytes": table_bytes,
-        "memory_bytes": memory_bytes(lab, memo),
+        "memory_bytes": memory_bytes(testbed, study_state),
         "touched": {
-            f"{query}, {form}": {"pages": found.pages, "plan": list(found.nodes)} for (query, form), found in memo.cold_pages.items()
+            f"{query}, {form}": {"pages": found.pages, "plan": list(found.nodes)} for (query, form), found in study_state.cold_pages.items()
         },
-        "row_bytes": size_bytes[TABLE] / memo.data.rows,
+        "row_bytes": size_bytes[TABLE] / study_state.data.rows,
         "pages": size_bytes[TABLE] // PAGE_BYTES,
         **{name: [one for one in simulated if one["query"] == name] for name in sky.NAMES},
     }

@@ -8,11 +8,11 @@ from statistics import fmean
 from typing import Any, Final
 
 from tierwise.report.display import Sentence, Table
-from tierwise.report.figures.places import arm_of, medians, nothing
+from tierwise.report.figures.places import io_mode_of, medians, nothing
 from tierwise.report.formats import DASH, NBSP, count, listed, number, percent
-from tierwise.report.instead import answered
+from tierwise.report.no_answer import answered
 from tierwise.report.run import Run
-from tierwise.report.words import ARMS, claim_sentence
+from tierwise.report.words import IO_MODES, claim_sentence
 from tierwise.studies.survey_arrays.reading.figures import NOT_HUNTED, hunted
 from tierwise.studies.survey_arrays.reading.shown import ARRAYS, SCAN
 
@@ -42,7 +42,7 @@ def _answer(run: Run, pair: str) -> str:
         return f"The pair `{pair}` has no SSD whose clean queries could be held against its disks."
     return (
         f"Against {ARRAYS.places['hdd']}, the query is {'; '.join(told)} "
-        f"(medians over the blocks, {run.substrate(pair)}, {ARMS[arm_of(run, pair, ARRAYS)]}, from empty caches)."
+        f"(medians over the replicates, {run.evidence(pair)}, {IO_MODES[io_mode_of(run, pair, ARRAYS)]}, from empty caches)."
     )
 
 
@@ -53,7 +53,7 @@ def finding(run: Run, pair: str) -> str:
     if not found:
         return ""
     ends = dict.fromkeys(map(number, (min(found), max(found))))
-    return f"queries are {' to '.join(ends)} times as fast on an array of SSDs as on one of disks ({run.substrate(pair)})"
+    return f"queries are {' to '.join(ends)} times as fast on an array of SSDs as on one of disks ({run.evidence(pair)})"
 
 
 def _gains(gains: Mapping[tuple[str, str], float], query: str) -> list[str]:
@@ -78,7 +78,7 @@ def one_or_six(run: Run, pair: str) -> Sentence:
     most = (
         "in no query as many times as there are drives" if max(found.values()) < SSDS else "in some query as many times as there are drives"
     )
-    return Sentence(f"Compared with one SSD, six in RAID5 are {told}: {most} (medians over the blocks).")
+    return Sentence(f"Compared with one SSD, six in RAID5 are {told}: {most} (medians over the replicates).")
 
 
 def verdicts(run: Run) -> Sentence:
@@ -94,9 +94,9 @@ def reads(run: Run, pair: str) -> Table | Sentence:
                median(requests) as requests, enough(if(flags = 'none', elapsed_s, null)) as told,
                if(told, median(read_bytes / elapsed_s) filter (flags = 'none'), null) as rate,
                if(told, median(elapsed_s) filter (flags = 'none'), null) as elapsed_s
-        from survey_arrays where pair = ? and arm = ? group by query, form, tier
+        from survey_arrays where pair = ? and io_mode = ? group by query, form, tier
         """,
-        [pair, arm_of(run, pair, ARRAYS)],
+        [pair, io_mode_of(run, pair, ARRAYS)],
     ).rows(named=True)
     known = {(row["query"], row["form"], row["tier"]): row for row in rows}
     keys = [
@@ -120,7 +120,7 @@ def reads(run: Run, pair: str) -> Table | Sentence:
             ]
             for query, form, tier in keys
         ],
-        "What each query reads, from empty caches: medians over the blocks of the interleaving, times of clean ones "
+        "What each query reads, from empty caches: medians over the replicates of the interleaving, times of clean ones "
         "alone, where there are enough. A query on "
         "indexed columns finds its pages by bitmaps of the indexes and reads them in their order; the one on non-indexed columns reads "
         "the table from end to end. "
@@ -171,7 +171,7 @@ def hunt(run: Run, pair: str, query: str = SCAN) -> Table | Sentence:
         ["Way of reading", *(ARRAYS.places[tier] for tier in tiers), "RAID5 / RAID0", "Furthest off"],
         [
             [
-                way["arm"],
+                way["io_mode"],
                 *(f"{number(ratio)}" for ratio in (fmean(way["seconds"][tier]) / bars[tier] for tier in tiers)),
                 _raid(way) or DASH,
                 f"{number(furthest(way, bars))}-fold",
@@ -192,12 +192,12 @@ def hunt_found(run: Run, pair: str) -> Sentence:
     if not ways:
         return Sentence("")
     near = min(ways, key=lambda way: furthest(way, bars))
-    within = [way["arm"] for way in ways if furthest(way, bars) <= ALIKE]
+    within = [way["io_mode"] for way in ways if furthest(way, bars) <= ALIKE]
     rates = listed(f"{number(_published_bytes(run, pair) / seconds / MB)}" for seconds in bars.values())
     told = (
         f"Within {percent(ALIKE - 1)} of all four bars: {listed(f'*{name}*' for name in within)}."
         if within
-        else f"No way of reading comes within {percent(ALIKE - 1)} of all four bars. The closest is *{near['arm']}*, "
+        else f"No way of reading comes within {percent(ALIKE - 1)} of all four bars. The closest is *{near['io_mode']}*, "
         f"{number(furthest(near, bars))}-fold off at "
         f"the worst of them."
     )
@@ -217,7 +217,7 @@ def _bar_by_bar(ways: Sequence[dict[str, Any]], bars: Mapping[str, float]) -> st
     """Which ways come near each subsystem's time, whatever they give for the others."""
     told = []
     for tier, place in ARRAYS.places.items():
-        ratios = {way["arm"]: fmean(way["seconds"][tier]) / bars[tier] for way in ways if tier in way["seconds"] and tier in bars}
+        ratios = {way["io_mode"]: fmean(way["seconds"][tier]) / bars[tier] for way in ways if tier in way["seconds"] and tier in bars}
         if not ratios:
             continue
         within = [f"*{name}*" for name, ratio in ratios.items() if 1 / ALIKE <= ratio <= ALIKE]

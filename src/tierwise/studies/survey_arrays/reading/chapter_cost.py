@@ -5,7 +5,7 @@ from math import inf
 from statistics import fmean
 from typing import Final
 
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.costs.bill import remarks
 from tierwise.costs.book import Book, load_book
 from tierwise.costs.hardware import TB, members
@@ -14,7 +14,7 @@ from tierwise.costs.sensitivity import crossing, ratio_over_band
 from tierwise.report.display import Sentence, Table
 from tierwise.report.figures.places import medians
 from tierwise.report.formats import DASH, NBSP, count, interval, listed, number
-from tierwise.report.instead import in_place
+from tierwise.report.no_answer import in_place
 from tierwise.report.prices import book_of, devices_note, run_note
 from tierwise.report.run import Run
 from tierwise.report.shown import Shown
@@ -71,7 +71,7 @@ def money(run: Run) -> Table:
         rows,
         f"USD a year of each subsystem, of each usable terabyte and of an I/O a second that it serves ({RATED}, simulated). Prices "
         f"of about {THEN.year}: the source's; of {now}: {TODAY}. {DRIVES}. The last row is what a part of the files on SSDs needs. "
-        f"{run_note(run, Substrate.SIMULATED, len(rows), 'subsystems')} {devices_note()} "
+        f"{run_note(run, Evidence.SIMULATED, len(rows), 'subsystems')} {devices_note()} "
         "Computed in `studies/survey_arrays/reading/money.py`.",
         align="llrrrrrrrr",
     )
@@ -91,7 +91,7 @@ def held(run: Run) -> Table:
         rows,
         f"The fewest drives in RAID5 that hold a database, in arrays as the source has them, what they cost a year, and the ratio over the "
         f"price band (half to twice of what was read only once). {DRIVES}. "
-        f"{run_note(run, Substrate.PUBLISHED, len(rows), 'comparisons')} {devices_note()} "
+        f"{run_note(run, Evidence.PUBLISHED, len(rows), 'comparisons')} {devices_note()} "
         "Computed in `studies/survey_arrays/reading/money.py`.",
         align="llrrrrr",
     )
@@ -117,7 +117,7 @@ def over_servers(run: Run) -> Table:
         f"H13 with the servers that hold the drives, all at one price (assumed: larger ones are dearer): SSDs over disks a year, with "
         f"{RAM_GIB_A_SERVER[0]} to {RAM_GIB_A_SERVER[-1]} GiB of memory a server. The last column: USD, with "
         f"{RAM_GIB_A_SERVER[0]} GiB a server, all else being equal; a TB of SSD was read at {number(book.quote(SSD_PRICE).each * TB)}; "
-        f"a dash: at no price. {run_note(run, Substrate.PUBLISHED, len(rows), 'comparisons')} "
+        f"a dash: at no price. {run_note(run, Evidence.PUBLISHED, len(rows), 'comparisons')} "
         "Computed in `studies/survey_arrays/reading/money.py`. Input: `data/prices/`, `data/costs/`.",
         align="lrlrrr",
     )
@@ -148,7 +148,7 @@ def queries(run: Run, pair: str, shown: Shown = ARRAYS, compared: tuple[str, str
         ["Query", "Seconds", "Prices of", *shown.places.values(), f"{fast} over {slow}"],
         rows,
         "USD a year for the means to run a query once an hour: a year of the place times the query's hours. Seconds: "
-        f"**{Substrate.EMULATED}** on scaled data (medians){_other_seconds(shown)}; **{Substrate.PUBLISHED}** from the source's bars, as "
+        f"**{Evidence.EMULATED}** on scaled data (medians){_other_seconds(shown)}; **{Evidence.PUBLISHED}** from the source's bars, as "
         f"they are inferred (`{SURVEY}`). Places may be compared within a row, rows may not. The last column is over the price band; "
         f"{DRIVES[0].lower()}{DRIVES[1:]}. "
         f"{run.stamp}, pair `{pair}`, n = {count(seen)} times. {devices_note()} Query: `{shown.query}`.",
@@ -157,19 +157,19 @@ def queries(run: Run, pair: str, shown: Shown = ARRAYS, compared: tuple[str, str
 
 
 def _other_seconds(shown: Shown) -> str:
-    return f"; **{Substrate.SIMULATED}** at the published size, the devices alone" if shown == ARRAYS else ""
+    return f"; **{Evidence.SIMULATED}** at the published size, the devices alone" if shown == ARRAYS else ""
 
 
 def _seconds(run: Run, pair: str, shown: Shown, query: str) -> Iterator[tuple[str, dict[str, float]]]:
-    """(substrate, place -> seconds) of `query`, of each kind that has any."""
+    """(evidence, place -> seconds) of `query`, of each kind that has any."""
     middle = medians(run, pair, shown, "elapsed_s")
-    kinds = {str(run.substrate(pair)): {place: middle[query, place] for place in shown.places if (query, place) in middle}}
+    kinds = {str(run.evidence(pair)): {place: middle[query, place] for place in shown.places if (query, place) in middle}}
     if shown == ARRAYS:
         ways = hunted(run, pair, query)
-        kinds[f"{Substrate.SIMULATED}, published size"] = {tier: fmean(of) for tier, of in ways[0]["seconds"].items()} if ways else {}
+        kinds[f"{Evidence.SIMULATED}, published size"] = {tier: fmean(of) for tier, of in ways[0]["seconds"].items()} if ways else {}
     bars = shown.published_seconds()
     if any(kinds.values()):
-        kinds[str(Substrate.PUBLISHED)] = {place: bars[query, place] for place in shown.places if (query, place) in bars}
+        kinds[str(Evidence.PUBLISHED)] = {place: bars[query, place] for place in shown.places if (query, place) in bars}
     yield from ((how, seconds) for how, seconds in kinds.items() if seconds)
 
 

@@ -8,9 +8,9 @@ from statistics import fmean
 from typing import Any, Final
 
 from tierwise.core.units import KIB, PAGE_BYTES
-from tierwise.core.words import Substrate
-from tierwise.devices.band import at_end
+from tierwise.core.vocabulary import Evidence
 from tierwise.devices.model import build
+from tierwise.devices.parameter_bands import at_end
 from tierwise.devices.spec import load_device
 from tierwise.report.chapters.today import Now, now
 from tierwise.report.display import Sentence, Table
@@ -29,32 +29,34 @@ SEEDS: Final = 5
 TABLE: Final = "twomass_psc"
 DISKS: Final = "hdd"
 FLASH: Final = "ssd_raid5"
-"""The subsystems of then: those with a redundancy and room for the catalog."""
+"""The subsystems of then: those with a redundancy and space for the catalog."""
 ENDS: Final = (True, False)
 """The quick and the slow end of a band."""
 
 
 @dataclass(frozen=True)
-class Asked:
+class ScaledQuery:
     """What one query reads of a catalog of `table_bytes`, one reading after the other."""
 
     table_bytes: float
     readings: tuple[Reading, ...]
 
 
-def asked(facts: Mapping[str, Any], query: str) -> Asked:
+def asked(facts: Mapping[str, Any], query: str) -> ScaledQuery:
     """Return `query`, as printed, at the published size, from the study's facts: the pages that its plan reads, in proportion."""
     touched, table_bytes = facts["touched"][f"{query}, printed"], float(facts["published_bytes"])
     if touched["plan"][0].startswith("Seq Scan"):
-        return Asked(table_bytes, (whole(table_bytes, request_bytes=REQUEST_BYTES),))
+        return ScaledQuery(table_bytes, (whole(table_bytes, request_bytes=REQUEST_BYTES),))
     larger = table_bytes / facts["size_bytes"][TABLE] * PAGE_BYTES
     heap = touched["pages"][TABLE] * larger
     index = (sum(touched["pages"].values()) - touched["pages"][TABLE]) * larger
-    return Asked(table_bytes, (whole(index, request_bytes=PAGE_BYTES), parts_in_order(heap, table_bytes, request_bytes=REQUEST_BYTES)))
+    return ScaledQuery(
+        table_bytes, (whole(index, request_bytes=PAGE_BYTES), parts_in_order(heap, table_bytes, request_bytes=REQUEST_BYTES))
+    )
 
 
 @cache
-def seconds(device: str, one: Asked, quick: bool | None = None) -> float | None:
+def seconds(device: str, one: ScaledQuery, quick: bool | None = None) -> float | None:
     """Return the mean seconds of `one` on `device`, in the middle of its band (over `SEEDS`) or at an end (of one seed); `None` where the
     catalog does not fit on it.
     """
@@ -85,12 +87,12 @@ def table(run: Run, pair: str) -> Table | Sentence:
         f"{ARRAYS.places[DISKS]} and {ARRAYS.places[FLASH]}, today on `{slow}` and `{fast}` of "
         f"`{found.pair}`. The devices' time alone for the "
         "pages that the live plan reads, one request at a time. *Over the band*: the gain while each parameter that no page states is at "
-        f"either end. {run_note(run, Substrate.SIMULATED, len(rows) * SEEDS, 'seeds of queries')}",
+        f"either end. {run_note(run, Evidence.SIMULATED, len(rows) * SEEDS, 'seeds of queries')}",
         align="l" + "r" * 7,
     )
 
 
-def _row(run: Run, pair: str, found: Now, query: str, one: Asked) -> list[str] | None:
+def _row(run: Run, pair: str, found: Now, query: str, one: ScaledQuery) -> list[str] | None:
     then = hunted(run, pair, query)[0]["seconds"]
     if len(found.devices) < 2 or not {DISKS, FLASH} <= then.keys():
         return None

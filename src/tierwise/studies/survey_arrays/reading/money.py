@@ -13,13 +13,13 @@ import duckdb
 
 from tierwise.analysis.statistics import Estimate, geometric_estimate
 from tierwise.core.units import GIB
-from tierwise.core.words import IoArm, Substrate
-from tierwise.costs.band import Band, Compared, Counted, widest
+from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.costs.bill import Bill, total
 from tierwise.costs.book import Book, load_book
 from tierwise.costs.delivered import newest_server
 from tierwise.costs.hardware import TB, Server, capacity_bytes, device_bill, ram_bill, server_bill
 from tierwise.costs.iops import simulated_iops
+from tierwise.costs.price_band import Band, Compared, Counted, widest
 from tierwise.costs.sensitivity import ratio_over_band, read_once
 
 HOUR_S: Final = 3600.0
@@ -43,11 +43,11 @@ BAYS_A_SERVER: Final = (4, 8, 12, 24, 36, 60)
 RAM_GIB_A_SERVER: Final = (16, 64, 256)
 """What a server that holds the drives may have, at the same price: assumed, from the survey's 16 GB on."""
 JUDGED: Final = ("hdd", "ssd_raid5")
-"""The subsystems that are judged: only these have a redundancy and room for more than 1 TB."""
+"""The subsystems that are judged: only these have a redundancy and space for more than 1 TB."""
 PAIRED: Final = """
-select query, arm, block, substrate, 1 / gain as ratio
+select query, io_mode, replicate, evidence, 1 / gain as ratio
 from survey_arrays where pair = ? and form = 'printed' and tier = ? and not flagged and gain is not null
-order by query, block
+order by query, replicate
 """
 
 
@@ -103,7 +103,7 @@ def holding(member: str, size_bytes: float, book: Book, *, now: bool = False) ->
 def counted(book: Book, *, now: bool = False) -> Counted:
     """Return the cases of H13: holding the data on SSDs over on disks, drives alone."""
     return Counted(
-        {f"SSDs over disks, {size_tb} TB": Compared.alone(Substrate.PUBLISHED, band) for size_tb, band in by_size(book, now=now).items()},
+        {f"SSDs over disks, {size_tb} TB": Compared.alone(Evidence.PUBLISHED, band) for size_tb, band in by_size(book, now=now).items()},
         read_once([bill for size_tb in SIZES_TB for bill in _held(size_tb, book, now=now)], book),
     )
 
@@ -147,7 +147,7 @@ def in_servers(book: Book) -> Counted:
     for size_tb in SIZES_TB:
         pairs = {bays: housed(size_tb, bays, book) for bays in BAYS_A_SERVER}
         bands = {bays: over_memory(*pair, book) for bays, pair in pairs.items()}
-        cases[f"SSDs over disks, {size_tb} TB"] = Compared(Substrate.PUBLISHED, bands, "bays a server")
+        cases[f"SSDs over disks, {size_tb} TB"] = Compared(Evidence.PUBLISHED, bands, "bays a server")
         bills += [side.bill(RAM_GIB_A_SERVER[0]) for pair in pairs.values() for side in pair]
     return Counted(cases, read_once(bills, book))
 
@@ -169,31 +169,31 @@ def other_measures(connection: duckdb.DuckDBPyConnection | None, pair: str, toda
     for book, now, when in ((load_book(THEN), False, ""), (today, True, ", today's prices")):
         disk, flash = (priced(SUBSYSTEMS[tier], book, now=now) for tier in JUDGED)
         money, once = ratio_over_band(flash.bill, disk.bill, book), read_once([flash.bill, disk.bill], book)
-        per_iops = Compared.alone(Substrate.SIMULATED, ratio_over_band(flash.per_iops, disk.per_iops, book))
+        per_iops = Compared.alone(Evidence.SIMULATED, ratio_over_band(flash.per_iops, disk.per_iops, book))
         found[f"an IOPS{when}"] = Counted({"SSDs over disks": per_iops}, once)
         queries = {
-            f"SSDs over disks, {query}": Compared.alone(substrate, (money[0] * ratio.low, money[1] * ratio.high))
-            for query, (substrate, ratio) in ratios.items()
+            f"SSDs over disks, {query}": Compared.alone(evidence, (money[0] * ratio.low, money[1] * ratio.high))
+            for query, (evidence, ratio) in ratios.items()
             if ratio.low is not None and ratio.high is not None
         }
         found |= {f"a query an hour{when}": Counted(queries, once)} if queries else {}
     return found
 
 
-def time_ratios(connection: duckdb.DuckDBPyConnection, pair: str, tier: str = JUDGED[1]) -> dict[str, tuple[Substrate, Estimate]]:
-    """Return query as printed -> time on `tier` over that on the disks, of one block each; direct I/O where there is any."""
+def time_ratios(connection: duckdb.DuckDBPyConnection, pair: str, tier: str = JUDGED[1]) -> dict[str, tuple[Evidence, Estimate]]:
+    """Return query as printed -> time on `tier` over that on the disks, of one replicate each; direct I/O where there is any."""
     if not connection.execute("from information_schema.tables where table_name = 'survey_arrays'").fetchall():
         return {}
     rows = connection.execute(PAIRED, [pair, tier]).fetchall()
-    arm = max((row[1] for row in rows), default=str(IoArm.DIRECT))
-    by_query: dict[str, dict[int, tuple[Substrate, float]]] = {}
-    for query, own, block, substrate, ratio in rows:
-        if own == arm:
-            by_query.setdefault(query, {})[block] = Substrate(substrate), ratio
+    io_mode = max((row[1] for row in rows), default=str(IoMode.DIRECT))
+    by_query: dict[str, dict[int, tuple[Evidence, float]]] = {}
+    for query, own, replicate, evidence, ratio in rows:
+        if own == io_mode:
+            by_query.setdefault(query, {})[replicate] = Evidence(evidence), ratio
     return {
         query: (
-            Substrate.of({substrate for substrate, _ in found.values()}),
-            geometric_estimate({block: ratio for block, (_, ratio) in found.items()}),
+            Evidence.of({evidence for evidence, _ in found.values()}),
+            geometric_estimate({replicate: ratio for replicate, (_, ratio) in found.items()}),
         )
         for query, found in by_query.items()
     }

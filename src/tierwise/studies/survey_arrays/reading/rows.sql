@@ -1,9 +1,9 @@
 -- The survey's first question: what do arrays of disks and of SSDs do to three queries on a catalog of the sky?
 -- Reads the view `timings`. Every row is a query from empty caches, with the whole database on one subsystem (`tier`).
 
--- One row an observation: its time, and that of everything on the array of disks (`hdd`) in the same block over it (`gain`).
+-- One row an observation: its time, and that of everything on the array of disks (`hdd`) in the same replicate over it (`gain`).
 -- `form` is printed (as the source has it) or meant; what is meant as it is printed was measured once. The words of a claim's selection are
--- text. `substrate` and `flagged` speak of both observations behind the gain. `outstanding` is the mean number of requests that the device
+-- text. `evidence` and `flagged` speak of both observations behind the gain. `outstanding` is the mean number of requests that the device
 -- had at once, of the tier that had most.
 create temp view survey_arrays as
 with
@@ -11,12 +11,12 @@ observed as (
     select
         run_id,
         pair,
-        arm,
+        io_mode,
         cell ->> 'query' as query,
         cell ->> 'form' as form,
         cell ->> 'tier' as tier,
-        block,
-        substrate,
+        replicate,
+        evidence,
         elapsed_s,
         result_rows,
         list_sum([io.reads for io in relation_io if io.relation_class = 'table'])::bigint as heap_reads,
@@ -32,22 +32,22 @@ observed as (
     where study = 'survey_arrays'
 )
 select
-    one.* exclude (substrate, flags),
+    one.* exclude (evidence, flags),
     if(len(one.flags) > 0, array_to_string(one.flags, ', '), 'none') as flags,
     base.elapsed_s / one.elapsed_s as gain,
-    if(one.substrate = coalesce(base.substrate, one.substrate), one.substrate, 'mixed') as substrate,
+    if(one.evidence = coalesce(base.evidence, one.evidence), one.evidence, 'mixed') as evidence,
     len(one.flags) > 0 or coalesce(len(base.flags) > 0, false) as flagged
 from observed as one
 left join observed as base
     on base.tier = 'hdd'
-    and (base.run_id, base.pair, base.arm, base.query, base.form, base.block)
-      = (one.run_id, one.pair, one.arm, one.query, one.form, one.block);
+    and (base.run_id, base.pair, base.io_mode, base.query, base.form, base.replicate)
+      = (one.run_id, one.pair, one.io_mode, one.query, one.form, one.replicate);
 
 -- What two runs are compared by: one row an observation.
 create temp view survey_arrays_cells as
 select
-    run_id, pair, arm,
+    run_id, pair, io_mode,
     format('{}, {}, on {}', query, form, tier) as cell,
     's' as unit,
-    block, substrate, elapsed_s as value, flagged
+    replicate, evidence, elapsed_s as value, flagged
 from survey_arrays;

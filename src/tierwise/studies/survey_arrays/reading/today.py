@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Final
 
-from tierwise.advisor.holding import TIB
+from tierwise.advisor.savings import TIB
 from tierwise.advisor.workload import FAST, SLOW
+from tierwise.analysis.claim_rows import Rows
 from tierwise.analysis.claims import Claim
-from tierwise.analysis.evidence import Rows
 from tierwise.analysis.statistics import Estimate
 from tierwise.analysis.today import Shown
 from tierwise.core.errors import MissingError
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.costs.book import load_book
-from tierwise.costs.hardware import room_bill
+from tierwise.costs.hardware import share_bill
 from tierwise.costs.sensitivity import ratio_over_band
 
 
@@ -27,7 +27,7 @@ def cases(claim: Claim, rows: Rows, pair: str) -> Sequence[Shown]:  # noqa: ARG0
     if len(devices) < 2:
         return []
     try:
-        on_fast, on_slow = (room_bill(device, TIB, book) for device in devices)
+        on_fast, on_slow = (share_bill(device, TIB, book) for device in devices)
         ratio = on_fast.cost(book) / on_slow.cost(book)
     except MissingError:
         return []
@@ -35,7 +35,7 @@ def cases(claim: Claim, rows: Rows, pair: str) -> Sequence[Shown]:  # noqa: ARG0
         Shown(
             "a TiB on the fast tier over one on the slow",
             Estimate(ratio, *ratio_over_band(on_fast, on_slow, book), repeats=1),
-            Substrate.PUBLISHED,
+            Evidence.PUBLISHED,
         )
     ]
 

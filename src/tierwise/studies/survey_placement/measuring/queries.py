@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Final, Literal
 
-from tierwise.bench.moved import relations_of
+from tierwise.bench.loaded_tables import relations_of
 from tierwise.datasets import survey
 from tierwise.postgres.settings import Connection
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from tierwise.bench.lab import Lab
-from tierwise.bench.moved import Rows, cold_pages, load_once, planned_before, sizes_bytes
-from tierwise.bench.sizes import Asked, Scales, Size, can_be_recorded, simulated
+from tierwise.bench.loaded_tables import Rows, cold_pages, load_once, planned_before, sizes_bytes
+from tierwise.bench.query_scaling import ScaledQuery, Scales, Size, can_be_recorded, simulated
+from tierwise.bench.testbed import Testbed
 from tierwise.datasets import survey
-from tierwise.postgres.cold import relation_files
+from tierwise.postgres.cold_proof import relation_files
 from tierwise.studies.survey_placement.measuring.queries import BY_INDEX, QUERIES, RELATIONS, QueryName, find_facts
 from tierwise.timings.replicates import Facts
 
@@ -25,7 +25,7 @@ class Common:
     `memory_bytes`: of the server, for relations of these sizes; `folder`: where generated rows are kept.
     """
 
-    lab: Lab
+    testbed: Testbed
     held_on: str
     fraction: float
     published_rows: float
@@ -33,19 +33,23 @@ class Common:
     folder: Path
 
 
-def by_scale(common: Common, scales: Scales, whole: Asked, placements: Mapping[str, Mapping[str, str]], *, detections: int) -> list[Facts]:
+def by_scale(
+    common: Common, scales: Scales, whole: ScaledQuery, placements: Mapping[str, Mapping[str, str]], *, detections: int
+) -> list[Facts]:
     """Return what the join takes on each of `placements` (relation -> tier), a fact for each size: the shares of `scales`, and `whole`.
 
     Empty where the pair is not emulated.
     """
-    if not can_be_recorded(common.lab):
+    if not can_be_recorded(common.testbed):
         return []
     sizes = [*_smaller(common, scales), Size(1.0, detections, common.published_rows, whole)]
-    return simulated(common.lab, sizes, placements, requests=scales.requests)
+    return simulated(common.testbed, sizes, placements, requests=scales.requests)
 
 
-def join_query(statement: str, schema: str, files: list[Path], memory_bytes: int, expected: Mapping[str, int]) -> Asked:
-    return Asked(RELATIONS, files, statement, planned_before(_within(schema), statement), memory_bytes, expected, QUERIES[QUERY].nodes)
+def join_query(statement: str, schema: str, files: list[Path], memory_bytes: int, expected: Mapping[str, int]) -> ScaledQuery:
+    return ScaledQuery(
+        RELATIONS, files, statement, planned_before(_within(schema), statement), memory_bytes, expected, QUERIES[QUERY].nodes
+    )
 
 
 def _within(schema: str) -> tuple[str, ...]:
@@ -53,10 +57,10 @@ def _within(schema: str) -> tuple[str, ...]:
 
 
 def _smaller(common: Common, scales: Scales) -> list[Size]:
-    lab, tables, sizes = common.lab, survey.load_tables(), []
-    with lab.loading() as connection:
+    testbed, tables, sizes = common.testbed, survey.load_tables(), []
+    with testbed.loading() as connection:
         for number, share in enumerate(sorted(scales.shares)):
-            data = survey.acquire(fraction=common.fraction * share, seed=lab.seed, folder=common.folder)
+            data = survey.acquire(fraction=common.fraction * share, seed=testbed.seed, folder=common.folder)
             schema = f"size_{number}"
             load_once(
                 connection, schema, common.held_on, [Rows(tables[name], data[name].parquet, data[name].rows) for name in survey.NAMES]
@@ -66,9 +70,9 @@ def _smaller(common: Common, scales: Scales) -> list[Size]:
             files = relation_files(connection, RELATIONS)
             uncounted = join_query(statement, schema, files, memory_bytes, {})
             sizes.append(Size(share, data["Detection"].rows, common.published_rows, uncounted))
-    return [replace(size, asked=_counted(lab, size.asked)) for size in sizes]
+    return [replace(size, scaled_query=_counted(testbed, size.scaled_query)) for size in sizes]
 
 
-def _counted(lab: Lab, query: Asked) -> Asked:
+def _counted(testbed: Testbed, query: ScaledQuery) -> ScaledQuery:
     """Return `query` with the pages that it must miss, counted on a server with memory for all that it reads."""
-    return replace(query, expected=cold_pages(lab, RELATIONS, query.statement, query.setup).pages)
+    return replace(query, expected=cold_pages(testbed, RELATIONS, query.statement, query.setup).pages)

@@ -15,21 +15,21 @@ from typing import Any, Final
 import polars as pl
 from pydantic import Field
 
-from tierwise.bench.lab import Lab
-from tierwise.bench.moved import ColdPages, Rows, cold_pages, load_once, place, planned_before, sizes_bytes
+from tierwise.bench.loaded_tables import ColdPages, Rows, cold_pages, load_once, place, planned_before, sizes_bytes
+from tierwise.bench.query_scaling import PROOF, Scales, by_size
 from tierwise.bench.recording import Observed, Recorder
-from tierwise.bench.sizes import PROOF, Scales, by_size
 from tierwise.bench.study import Cell as AnyCell
 from tierwise.bench.study import Study, Trial, same_answers
+from tierwise.bench.testbed import Testbed
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.toml import Strict
-from tierwise.core.words import Cache, IoArm, RelationClass, Substrate
+from tierwise.core.vocabulary import Cache, Evidence, IoMode, RelationClass
 from tierwise.datasets import survey
 from tierwise.datasets.dataset import Dataset
-from tierwise.postgres.cold import relation_files
+from tierwise.postgres.cold_proof import relation_files
 from tierwise.postgres.plans import assert_plan, planned
 from tierwise.postgres.relations import move_statements
 from tierwise.postgres.settings import PINNED_BYTES, Connection
@@ -54,7 +54,7 @@ PUBLISHED_DETECTIONS: Final = 1e8
 """Assumed, since the source does not state it: 130 s for a join that reads Detection on the SSDs, at the 554 MB/s of the other battery's
 scan, are some 70 GB, in rows like ours. It decides only how far seeks are stretched.
 """
-ROOM_BYTES: Final = PINNED_BYTES
+SPARE_BYTES: Final = PINNED_BYTES
 """Memory beside the share of the data, for read-ahead, which does not shrink with the data, so that requests have one size at every
 scale; catalogues take little of it, and no page of the data is read twice.
 """
@@ -67,12 +67,12 @@ class Cell(AnyCell):
     placement: str
     query: str
     ssd: str  # the tier of that side
-    arm: IoArm
-    execution: int = 0  # of those that a block has of the query there
+    io_mode: IoMode
+    execution: int = 0  # of those that a replicate has of the query there
 
 
 @dataclass
-class Memo:
+class StudyState:
     datasets: dict[str, Dataset]
     files: list[Path] = field(default_factory=list)
     size_bytes: dict[str, int] = field(default_factory=dict)
@@ -85,13 +85,13 @@ class Memo:
 
 
 class Beside(Strict):
-    arms: tuple[IoArm, ...]
+    io_modes: tuple[IoMode, ...]
     query: QueryName
     placements: tuple[str, ...]
 
 
 class Again(Strict):
-    """A query with so few pages that one execution says little: its executions a block in the first I/O mode, and where."""
+    """A query with so few pages that one execution says little: its executions a replicate in the first I/O mode, and where."""
 
     query: QueryName
     placements: tuple[str, ...]
@@ -99,8 +99,10 @@ class Again(Strict):
 
 
 class Grid(Strict):
-    blocks: int = Field(default=5, ge=1)
-    arms: tuple[IoArm, ...] = Field(default=(IoArm.DIRECT,), description="of the profile's; a server without direct I/O has the other")
+    replicates: int = Field(default=5, ge=1)
+    io_modes: tuple[IoMode, ...] = Field(
+        default=(IoMode.DIRECT,), description="of the profile's; a server without direct I/O has the other"
+    )
     share: float = Field(default=1.0, gt=0, le=1, description="of the sources that the profile's fraction would give")
     queries: tuple[QueryName, ...] = ("light_curves", "variable_light_curves", "join_single", "join_several")
     today: tuple[QueryName, ...] = Field(default=("light_curves", "join_single"), description="of the queries, on the pair of today")
@@ -120,8 +122,8 @@ def operations(profile: Profile, pair: Pair) -> tuple[str, ...]:
     return tuple(name for name in config.queries if name in config.today) if pair.name == profile.today else (*config.queries, MOVE)
 
 
-def arms(profile: Profile) -> list[IoArm]:
-    return [arm for arm in grid(profile).arms if arm in profile.arms] or list(profile.arms)
+def io_modes(profile: Profile) -> list[IoMode]:
+    return [io_mode for io_mode in grid(profile).io_modes if io_mode in profile.io_modes] or list(profile.io_modes)
 
 
 def acquire(*, profile: Profile, seed: int) -> dict[str, Dataset]:
@@ -145,23 +147,23 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
     if ssd is None or "hdd" not in pair.tiers:
         where = f"data/tiers/{pair.name}.toml"
         raise InputError(where, field="tiers", value=sorted(pair.tiers), rule=f"{NAME} needs a tier named 'hdd', and one of {SSDS}")
-    is_today, ways, beside, again = pair.name == profile.today, arms(profile), grid(profile).beside, grid(profile).again
+    is_today, ways, beside, again = pair.name == profile.today, io_modes(profile), grid(profile).beside, grid(profile).again
     combinations = [
-        (arm, placement, query)
-        for arm, placement, query in product(ways[:1] if is_today else ways, PLACEMENTS, operations(profile, pair))
-        if query != MOVE or (PLACEMENTS[placement] and arm is ways[0] and pair.substrate is not Substrate.SIMULATED)
+        (io_mode, placement, query)
+        for io_mode, placement, query in product(ways[:1] if is_today else ways, PLACEMENTS, operations(profile, pair))
+        if query != MOVE or (PLACEMENTS[placement] and io_mode is ways[0] and pair.evidence is not Evidence.SIMULATED)
     ]
     if beside is not None and not is_today:
-        others = [arm for arm in beside.arms if arm in profile.arms and arm not in ways]
+        others = [io_mode for io_mode in beside.io_modes if io_mode in profile.io_modes and io_mode not in ways]
         combinations += product(others, beside.placements, [beside.query])
-    cells = [Cell(placement, query, ssd, arm) for arm, placement, query in combinations]
+    cells = [Cell(placement, query, ssd, io_mode) for io_mode, placement, query in combinations]
     if again is not None and not is_today:
         often = product(again.placements, range(1, again.executions))
         cells += [Cell(placement, again.query, ssd, ways[0], execution) for placement, execution in often]
     return tuple(
         Trial(
             cell=cell,
-            arm=cell.arm,
+            io_mode=cell.io_mode,
             tiers=frozenset({"hdd", ssd} if PLACEMENTS[cell.placement] else {"hdd"}),
             preparation=f"placement={'all_hdd' if cell.query == MOVE else cell.placement}",
         )
@@ -169,103 +171,111 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
     )
 
 
-def begin(lab: Lab) -> Memo:
+def begin(testbed: Testbed) -> StudyState:
     """Look up the data sets once: verifying them reads all of them."""
-    data = acquire(profile=lab.profile, seed=lab.seed)
+    data = acquire(profile=testbed.profile, seed=testbed.seed)
     for one in data.values():
-        lab.note_dataset(one)
-    return Memo(data)
+        testbed.note_dataset(one)
+    return StudyState(data)
 
 
-def published_share(lab: Lab, memo: Memo) -> float:  # noqa: ARG001 - the same on every pair
+def published_share(testbed: Testbed, study_state: StudyState) -> float:  # noqa: ARG001 - the same on every pair
     """Return the detections of this run over those that the source's database is assumed to have."""
-    return memo.datasets["Detection"].rows / PUBLISHED_DETECTIONS
+    return study_state.datasets["Detection"].rows / PUBLISHED_DETECTIONS
 
 
-def prepare(trial: Trial[Cell], lab: Lab, memo: Memo) -> None:
+def prepare(trial: Trial[Cell], testbed: Testbed, study_state: StudyState) -> None:
     on_ssd = () if trial.cell.query == MOVE else PLACEMENTS[trial.cell.placement]
-    with lab.loading() as connection:
-        _load(connection, lab, memo)
+    with testbed.loading() as connection:
+        _load(connection, testbed, study_state)
         place(connection, {name: trial.cell.ssd if name in on_ssd else "hdd" for name in RELATIONS})
-        memo.files = relation_files(connection, RELATIONS)
-    _find_cold_pages(lab, memo)
+        study_state.files = relation_files(connection, RELATIONS)
+    _find_cold_pages(testbed, study_state)
 
 
-def _load(connection: Connection, lab: Lab, memo: Memo) -> None:
-    tables, data = survey.load_tables(), memo.datasets
+def _load(connection: Connection, testbed: Testbed, study_state: StudyState) -> None:
+    tables, data = survey.load_tables(), study_state.datasets
     load_once(connection, SCHEMA, "hdd", [Rows(tables[name], data[name].parquet, data[name].rows) for name in survey.NAMES])
-    memo.size_bytes = sizes_bytes(connection, RELATIONS)
-    config = grid(lab.profile)
-    memo.facts = memo.facts or find_facts(connection, light_curves=config.light_curves, joined=config.joined)
+    study_state.size_bytes = sizes_bytes(connection, RELATIONS)
+    config = grid(testbed.profile)
+    study_state.facts = study_state.facts or find_facts(connection, light_curves=config.light_curves, joined=config.joined)
 
 
-def _find_cold_pages(lab: Lab, memo: Memo) -> None:
-    if not memo.cold_pages:
-        statements = {name: memo.statement(name) for name in grid(lab.profile).queries}
-        memo.cold_pages = {name: cold_pages(lab, RELATIONS, text, planned_before(BY_INDEX, text)) for name, text in statements.items()}
+def _find_cold_pages(testbed: Testbed, study_state: StudyState) -> None:
+    if not study_state.cold_pages:
+        statements = {name: study_state.statement(name) for name in grid(testbed.profile).queries}
+        study_state.cold_pages = {
+            name: cold_pages(testbed, RELATIONS, text, planned_before(BY_INDEX, text)) for name, text in statements.items()
+        }
 
 
 def memory_bytes(profile: Profile, size_bytes: Mapping[str, int]) -> int:
-    return round(profile.memory_fraction * sum(size_bytes.values())) + ROOM_BYTES
+    return round(profile.memory_fraction * sum(size_bytes.values())) + SPARE_BYTES
 
 
-def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Observed:
+def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recorder: Recorder) -> Observed:
     name = trial.cell.query
     if name == MOVE:
-        return _moved(trial, lab, memo, recorder)
-    text = memo.statement(name)
-    sizes = _by_scale(trial, lab, memo)  # before the server is started whose settings are recorded
-    setup, memory = planned_before(BY_INDEX, text), memory_bytes(lab.profile, memo.size_bytes)
-    with lab.cold(RELATIONS, memo.files, text, arm=trial.arm, shared_buffers_bytes=memory, setup=setup, recorder=recorder) as session:
-        expected = memo.cold_pages[name].pages
-        cold = lab.timed(session, text, cache=Cache.COLD, cell=trial.coordinates, expected=expected, listing=True)
+        return _moved(trial, testbed, study_state, recorder)
+    text = study_state.statement(name)
+    sizes = _by_scale(trial, testbed, study_state)  # before the server is started whose settings are recorded
+    setup, memory = planned_before(BY_INDEX, text), memory_bytes(testbed.profile, study_state.size_bytes)
+    with testbed.cold(
+        RELATIONS, study_state.files, text, io_mode=trial.io_mode, shared_buffers_bytes=memory, setup=setup, recorder=recorder
+    ) as session:
+        expected = study_state.cold_pages[name].pages
+        cold = testbed.timed(session, text, cache=Cache.COLD, cell=trial.coordinates, expected=expected, listing=True)
         assert_plan(planned(session.connection, text), QUERIES[name].nodes)
     return recorder.observed(replace(cold, proof={**cold.proof, **sizes}))
 
 
-def _by_scale(trial: Trial[Cell], lab: Lab, memo: Memo) -> dict[str, Any]:
-    """Return what one join takes at each size in the profile, once a block, beside the cold one of the same cell."""
-    axes, ssd = grid(lab.profile).scales, trial.cell.ssd
-    if axes is None or trial.cell != Cell("all_hdd", scales.QUERY, ssd, IoArm.DIRECT) or lab.pair.name == lab.profile.today:
+def _by_scale(trial: Trial[Cell], testbed: Testbed, study_state: StudyState) -> dict[str, Any]:
+    """Return what one join takes at each size in the profile, once a replicate, beside the cold one of the same cell."""
+    axes, ssd = grid(testbed.profile).scales, trial.cell.ssd
+    if axes is None or trial.cell != Cell("all_hdd", scales.QUERY, ssd, IoMode.DIRECT) or testbed.pair.name == testbed.profile.today:
         return {}
-    expected = memo.cold_pages[scales.QUERY].pages
-    whole = scales.join_query(memo.statement(scales.QUERY), SCHEMA, memo.files, memory_bytes(lab.profile, memo.size_bytes), expected)
+    expected = study_state.cold_pages[scales.QUERY].pages
+    whole = scales.join_query(
+        study_state.statement(scales.QUERY), SCHEMA, study_state.files, memory_bytes(testbed.profile, study_state.size_bytes), expected
+    )
     placements = {name: {relation: ssd if relation in PLACEMENTS[name] else "hdd" for relation in RELATIONS} for name in scales.PLACEMENTS}
-    common = scales.Common(lab, ssd, fraction(lab.profile), PUBLISHED_DETECTIONS, partial(memory_bytes, lab.profile), folder())
-    found = scales.by_scale(common, axes, whole, placements, detections=memo.datasets["Detection"].rows)
+    common = scales.Common(testbed, ssd, fraction(testbed.profile), PUBLISHED_DETECTIONS, partial(memory_bytes, testbed.profile), folder())
+    found = scales.by_scale(common, axes, whole, placements, detections=study_state.datasets["Detection"].rows)
     return {PROOF: found} if found else {}
 
 
-def _moved(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Observed:
+def _moved(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recorder: Recorder) -> Observed:
     """Move the placement's SSD relations there and back, by a server that holds none of them."""
     kinds = {name: RelationClass.TABLE if name in TABLES else RelationClass.INDEX for name in PLACEMENTS[trial.cell.placement]}
-    with lab.cold(
+    with testbed.cold(
         RELATIONS,
-        memo.files,
+        study_state.files,
         "SELECT 1",
-        arm=trial.arm,
-        shared_buffers_bytes=memory_bytes(lab.profile, memo.size_bytes),
+        io_mode=trial.io_mode,
+        shared_buffers_bytes=memory_bytes(testbed.profile, study_state.size_bytes),
         setup=FLUSHED,
         recorder=recorder,
     ) as session:
         ways = [
-            lab.timed(session, move_statements(kinds, tier), cache=Cache.NONE, cell={**trial.coordinates, "way": way})
+            testbed.timed(session, move_statements(kinds, tier), cache=Cache.NONE, cell={**trial.coordinates, "way": way})
             for way, tier in (("there", trial.cell.ssd), ("back", "hdd"))
         ]
-        memo.files = relation_files(session.connection, RELATIONS)
+        study_state.files = relation_files(session.connection, RELATIONS)
     return recorder.observed(*ways)
 
 
-def describe(lab: Lab, memo: Memo) -> dict[str, Any]:
-    with lab.loading() as connection:
-        _load(connection, lab, memo)
-    _find_cold_pages(lab, memo)
+def describe(testbed: Testbed, study_state: StudyState) -> dict[str, Any]:
+    with testbed.loading() as connection:
+        _load(connection, testbed, study_state)
+    _find_cold_pages(testbed, study_state)
     return {
-        "size_bytes": memo.size_bytes,
-        "memory_bytes": memory_bytes(lab.profile, memo.size_bytes),
+        "size_bytes": study_state.size_bytes,
+        "memory_bytes": memory_bytes(testbed.profile, study_state.size_bytes),
         "on_ssd": {name: list(relations) for name, relations in PLACEMENTS.items()},
-        "touched": {name: {relation: count for relation, count in found.pages.items() if count} for name, found in memo.cold_pages.items()},
-        "statements": {name: memo.statement(name) for name in memo.cold_pages},
+        "touched": {
+            name: {relation: count for relation, count in found.pages.items() if count} for name, found in study_state.cold_pages.items()
+        },
+        "statements": {name: study_state.statement(name) for name in study_state.cold_pages},
     }
 
 

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from tierwise.analysis.statistics import geometric_estimate
 from tierwise.report.display import Sentence, Table
-from tierwise.report.figures.places import arm_of, medians, nothing, simulated_ways
+from tierwise.report.figures.places import io_mode_of, medians, nothing, simulated_ways
 from tierwise.report.formats import DASH, NBSP, count, interval, listed, number, percent, percents
-from tierwise.report.instead import answered
+from tierwise.report.no_answer import answered
 from tierwise.report.run import Run
-from tierwise.report.words import ARMS, claim_sentence
+from tierwise.report.words import IO_MODES, claim_sentence
 from tierwise.studies.survey_placement.reading.shown import PLACEMENT, SURVEY
 
 CLAIMS: Final = ("H4", "H5", "H6", "H7", "H9", "H10", "H14")
@@ -41,7 +41,7 @@ def _answer(run: Run, pair: str) -> str:
     ]
     return (
         f"Compared with everything on the disks, the queries take {listed(told)} "
-        f"(medians over the blocks, {run.substrate(pair)}, {ARMS[arm_of(run, pair, PLACEMENT)]}, from empty caches)."
+        f"(medians over the replicates, {run.evidence(pair)}, {IO_MODES[io_mode_of(run, pair, PLACEMENT)]}, from empty caches)."
     )
 
 
@@ -56,7 +56,7 @@ def finding(run: Run, pair: str) -> str:
         return ""
     best = min(moved, key=lambda place: sum(moved[place]) / len(moved[place]))
     told = [f"{percents(moved[place])} with {PLACEMENT.places[place]}" for place in dict.fromkeys((best, INDEXES))]
-    return f"queries take {listed(told)} of their time on disks ({run.substrate(pair)})"
+    return f"queries take {listed(told)} of their time on disks ({run.evidence(pair)})"
 
 
 def verdicts(run: Run) -> Sentence:
@@ -69,8 +69,8 @@ def seconds(run: Run, pair: str) -> Table | Sentence:
     if not elapsed:
         return nothing(run, PLACEMENT, pair)
     bars = PLACEMENT.published_seconds()
-    where = "pair = ? and arm = ? and not flagged"
-    n = run.query(f"select count(*) as n from survey_placement where {where}", [pair, arm_of(run, pair, PLACEMENT)])["n"][0]
+    where = "pair = ? and io_mode = ? and not flagged"
+    n = run.query(f"select count(*) as n from survey_placement where {where}", [pair, io_mode_of(run, pair, PLACEMENT)])["n"][0]
     keys = [(query, place) for query in PLACEMENT.queries for place in PLACEMENT.places if (query, place) in elapsed]
     return Table(
         ["Query", "Placement", "Median, s", "Left of the time", "Published, s", "Left of the published"],
@@ -102,9 +102,9 @@ def whose_reads(run: Run, pair: str) -> Table | Sentence:
                enough(if(flagged, null, all_io_s)) as timed, median(index_io_s / all_io_s) filter (not flagged) as index_share,
                median(source_io_s / all_io_s) filter (not flagged) as source_share,
                median(detection_io_s / all_io_s) filter (not flagged) as detection_share
-        from survey_placement where pair = ? and arm = ? and placement = 'all_hdd' group by query
+        from survey_placement where pair = ? and io_mode = ? and placement = 'all_hdd' group by query
         """,
-        [pair, arm_of(run, pair, PLACEMENT)],
+        [pair, io_mode_of(run, pair, PLACEMENT)],
     ).rows(named=True)
     known = {row["query"]: row for row in rows}
     if not known:
@@ -132,21 +132,21 @@ def whose_reads(run: Run, pair: str) -> Table | Sentence:
 
 
 def _orders(run: Run, pair: str) -> dict[str, dict[str, Any]]:
-    """Pairs of the same block by query, indexes on the SSDs over all on the disks: as measured (`cold`), and over the disks' time less
+    """Pairs of the same replicate by query, indexes on the SSDs over all on the disks: as measured (`cold`), and over the disks' time less
     what the reads of its indexes took (`cached`); the share of those (`index_share`), and the counts of pages.
     """
     rows = run.query(
         """
-        select query, list(one.ratio order by block) as cold,
-               list(one.elapsed_s / (base.elapsed_s - base.index_io_s) order by block) as cached,
+        select query, list(one.ratio order by replicate) as cold,
+               list(one.elapsed_s / (base.elapsed_s - base.index_io_s) order by replicate) as cached,
                median(base.index_io_s / base.elapsed_s) as index_share,
                bool_and(one.index_reads = base.index_reads and one.all_reads = base.all_reads) as same_pages,
                max(base.index_reads) as index_reads, max(base.all_reads) as all_reads
-        from survey_placement as one join survey_placement as base using (run_id, pair, arm, query, block)
-        where pair = ? and arm = ? and one.placement = 'index_ssd' and base.placement = 'all_hdd' and not one.flagged
+        from survey_placement as one join survey_placement as base using (run_id, pair, io_mode, query, replicate)
+        where pair = ? and io_mode = ? and one.placement = 'index_ssd' and base.placement = 'all_hdd' and not one.flagged
         group by query having enough(one.ratio)
         """,
-        [pair, arm_of(run, pair, PLACEMENT)],
+        [pair, io_mode_of(run, pair, PLACEMENT)],
     ).rows(named=True)
     known = {row["query"]: row for row in rows}
     return {query: known[query] for query in PLACEMENT.queries if query in known}
@@ -178,9 +178,9 @@ def index_orders(run: Run, pair: str) -> Table | Sentence:
             for query, row in found.items()
         ],
         "Time with the indexes on the SSDs over that with everything on the disks; above 1 the SSDs are slower. *Cold on both*: as timed. "
-        "*Cached on the disks alone*: reckoned, the disks' time being less what the reads of its indexes took in the same block. *To be "
+        "*Cached on the disks alone*: reckoned, the disks' time being less what the reads of its indexes took in the same replicate. *To be "
         "spared for that*: the part of the disks' cold time that a cache must have saved for the published order (inferred from a chart). "
-        f"Geometric means of ratios of one block each, with 95{NBSP}% intervals. "
+        f"Geometric means of ratios of one replicate each, with 95{NBSP}% intervals. "
         f"{run.note(pair, sum(len(row['cold']) for row in found.values()), 'repeats', PLACEMENT.query)}",
         align="lrrrrr",
     )
@@ -247,7 +247,7 @@ def _in_sequence(run: Run, pair: str) -> str:
         return "*Reading in sequence*, the author's own guess, was not simulated."
     ahead = dict[str, str]()
     for place in ("ssd_raid5", "ssd"):
-        ratios = {way["arm"]: fmean(way["seconds"][place]) / fmean(way["seconds"]["hdd"]) for way in ways if place in way["seconds"]}
+        ratios = {way["io_mode"]: fmean(way["seconds"][place]) / fmean(way["seconds"]["hdd"]) for way in ways if place in way["seconds"]}
         quicker = [f"*{name}* ({number(ratio)})" for name, ratio in ratios.items() if ratio > 1]
         ahead[place] = listed(quicker) if len(quicker) <= FEW else f"{count(len(quicker))} of them (up to {number(max(ratios.values()))})"
     meaning = (

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from typing import Final
 
 from tierwise.advisor.moving import MovePlan
-from tierwise.core.words import Substrate, Way
+from tierwise.core.vocabulary import Evidence, Way
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, MINUS, count, difference, interval, number, seconds, size
-from tierwise.report.instead import in_place
+from tierwise.report.no_answer import in_place
 from tierwise.report.run import Run
 from tierwise.report.words import marked
 from tierwise.studies.survey_placement.reading.moves import MOVED, STUDY, Moved, moves_of, plans_of, predicted_s, published_plans
@@ -29,7 +29,7 @@ def answer(run: Run, pair: str) -> Sentence:
         ends = " and ".join(f"{number(paying[key].break_even_jobs or 0.0)} ({_case(*key)})" for key in dict.fromkeys((least, most)))
         never = len(plans) - len(paying)
         told = (
-            f" Timed by the server on {_substrate(paying.values())} tiers, the moves that save time in every repeat pay after "
+            f" Timed by the server on {_evidence(paying.values())} tiers, the moves that save time in every repeat pay after "
             f"{'between ' if least != most else ''}{ends} jobs."
             + (f" {count(never)} of {count(len(plans))} save nothing in some repeat." if never else "")
         )
@@ -65,10 +65,10 @@ def moves(run: Run, pair: str) -> Table | Sentence:
         ["Moved", "Size", "There", "Back", "Devices' part", "Simulated", "Error, devices", "Error, whole"],
         rows,
         "Files moved from the disks to the SSDs by `ALTER TABLE ... SET TABLESPACE` and back, one after the other, in a server that held "
-        f"none of them: **{_moved_substrate(found)}**, geometric means, with what the devices took of both ways; and the same moves "
-        f"**{Substrate.SIMULATED}** from the devices' models, page by page, with nothing of this run in them but the sizes. The host's "
+        f"none of them: **{_moved_evidence(found)}**, geometric means, with what the devices took of both ways; and the same moves "
+        f"**{Evidence.SIMULATED}** from the devices' models, page by page, with nothing of this run in them but the sizes. The host's "
         "time and the free space maps are not simulated: what is missing from the whole is theirs. "
-        f"{run.note(pair, sum(len(moved.there.by_block) for moved in found), 'moves there and back', PLACEMENT.query)}",
+        f"{run.note(pair, sum(len(moved.there.by_replicate) for moved in found), 'moves there and back', PLACEMENT.query)}",
         align="lrrrrrrr",
     )
 
@@ -90,7 +90,7 @@ def break_evens(run: Run, pair: str) -> Table | Sentence:
             ]
             for (placement, query), plan in plans.items()
         ],
-        "The time of the move there and back over what a job saves, both as the server took them, of the same block. A dash: a "
+        "The time of the move there and back over what a job saves, both as the server took them, of the same replicate. A dash: a "
         "job saves nothing in some repeat. The data are scaled down: moves shrink with them, and so does the join by a single index, but "
         "not the light curves, so that at the published size those moves pay later. "
         f"{run.note(pair, _repeats(plans.values()), 'repeats', PLACEMENT.query)}",
@@ -117,9 +117,9 @@ def published_size(run: Run, pair: str) -> Table | Sentence:
             ]
             for (placement, query, way), plan in plans.items()
         ],
-        f"At the published size: copies **{Substrate.SIMULATED}** (beyond the first requests at the pace of those, which the arrays' write "
-        f"caches may still hold: assumed, and so the least), against what a job saves by the **{Substrate.PUBLISHED}** bars, which are "
-        f"inferred (`{SURVEY}`). How large the tables were is assumed too. Substrates are mixed: no verdict. "
+        f"At the published size: copies **{Evidence.SIMULATED}** (beyond the first requests at the pace of those, which the arrays' write "
+        f"caches may still hold: assumed, and so the least), against what a job saves by the **{Evidence.PUBLISHED}** bars, which are "
+        f"inferred (`{SURVEY}`). How large the tables were is assumed too. Kinds of evidence are mixed: no verdict. "
         f"{run.stamp}, pair `{pair}`, n = {count(len(plans))} cases; sizes from the manifest's facts.",
         align="lrllrrr",
     )
@@ -143,9 +143,9 @@ def _repeats(plans: Iterable[MovePlan]) -> int:
     return sum(plan.pairs for plan in plans)
 
 
-def _substrate(plans: Iterable[MovePlan]) -> Substrate:
-    return Substrate.of({of for plan in plans for of in (plan.move_substrate, plan.job_substrate)})
+def _evidence(plans: Iterable[MovePlan]) -> Evidence:
+    return Evidence.of({of for plan in plans for of in (plan.move_evidence, plan.job_evidence)})
 
 
-def _moved_substrate(found: Iterable[Moved]) -> Substrate:
-    return Substrate.of({moved.there.substrate for moved in found})
+def _moved_evidence(found: Iterable[Moved]) -> Evidence:
+    return Evidence.of({moved.there.evidence for moved in found})

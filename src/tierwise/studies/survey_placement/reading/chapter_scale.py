@@ -3,11 +3,11 @@
 from typing import Any, Final
 
 from tierwise.analysis.statistics import Estimate, geometric_estimate
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import count
 from tierwise.report.run import Run
-from tierwise.report.sizes import FORM, Sizes, entries_of, observations, ratios, sentence, table
+from tierwise.report.scaling_table import FORM, Sizes, entries_of, observations, ratios, sentence, table
 from tierwise.studies.survey_placement.reading.shown import PLACEMENT
 
 ASKED: Final = "join_single"
@@ -25,7 +25,7 @@ def carried(run: Run, pair: str) -> Sentence:
     shown = _sizes(entries, _emulated(run, pair))
     return Sentence(
         "At the published size, which is assumed, this would be left of the time of the join by a single index, "
-        f"**{Substrate.SIMULATED}**: {sentence(shown)}"
+        f"**{Evidence.SIMULATED}**: {sentence(shown)}"
     )
 
 
@@ -40,9 +40,9 @@ def sizes(run: Run, pair: str) -> Table | Sentence:
         _sizes(entries, emulated),
         "Left of the time",
         "Source and Detection joined by a single index, with Detection on the SSDs over everything on the disks, by detections: each size "
-        "is generated, loaded and asked anew in every block, by direct I/O, and the requests of the server are replayed on the devices, "
-        f"stretched for that size (**{Substrate.SIMULATED}**, n = {count(observations(entries))}, from the run's manifest); the published "
-        f"number is assumed. {FORM.format(repeat='block')} Emulated: at the largest size. {note}",
+        "is generated, loaded and asked anew in every replicate, by direct I/O, and the requests of the server are replayed on the devices, "
+        f"stretched for that size (**{Evidence.SIMULATED}**, n = {count(observations(entries))}, from the run's manifest); the published "
+        f"number is assumed. {FORM.format(repeat='replicate')} Emulated: at the largest size. {note}",
     )
 
 
@@ -53,7 +53,7 @@ def _sizes(entries: list[dict[str, Any]], emulated: dict[str, Estimate]) -> Size
 
 def _emulated(run: Run, pair: str) -> dict[str, Estimate]:
     rows = run.query(
-        "select block, ratio from survey_placement where pair = ? and arm = 'direct' and query = ? and placement = ? and not flagged",
+        "select replicate, ratio from survey_placement where pair = ? and io_mode = 'direct' and query = ? and placement = ? and not flagged",
         [pair, ASKED, MOVED],
     ).rows()
     found = geometric_estimate(dict(rows))

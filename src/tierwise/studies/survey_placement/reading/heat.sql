@@ -1,5 +1,5 @@
 -- The heat of the survey's relations, in two workloads: light curves, and joins of Source and Detection. A job is one of each query that was
--- asked, the first of a block where there are more. One row for each query from empty caches and relation that the workload reads; what it
+-- asked, the first of a replicate where there are more. One row for each query from empty caches and relation that the workload reads; what it
 -- never reads is left where it lies. The rows count pages; which of them were asked for together, and follow each other, stands in the trace
 -- of the trial, if one was recorded. The source's hybrid has its SSDs as an array: the tier that the cell names stands for ssd.
 create temp view survey_placement_heat as
@@ -18,8 +18,8 @@ queries as (
 select
     run_id,
     pair,
-    arm,
-    substrate,
+    io_mode,
+    evidence,
     workload,
     1.0::double as slowdown,
     replace(query, '_', ' ') as query,
@@ -28,7 +28,7 @@ select
     }[cell ->> 'placement'] as placement,
     fast as ssd,
     trial,
-    block,
+    replicate,
     step,
     1.0::double as jobs,
     1 as depth,
@@ -46,4 +46,4 @@ select
     0.0::double as write_bytes,
     io.io_s as io_s
 from queries
-qualify sum(io.reads) over (partition by run_id, pair, arm, workload, io.relation) > 0;
+qualify sum(io.reads) over (partition by run_id, pair, io_mode, workload, io.relation) > 0;

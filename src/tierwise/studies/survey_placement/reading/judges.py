@@ -5,13 +5,13 @@ from dataclasses import replace
 from typing import Final
 
 from tierwise.advisor.moving import MovePlan
+from tierwise.analysis.causes import Cause
 from tierwise.analysis.claims import Bounds, Claim
 from tierwise.analysis.judging import ClaimVerdict, Grounds, Judge, ruled
 from tierwise.analysis.left_open import OpenMap, points_of
-from tierwise.analysis.open_claims import Cause
 from tierwise.analysis.rules import CaseVerdict, Verdict, after_holm, within
 from tierwise.analysis.statistics import MINIMUM_REPEATS
-from tierwise.core.words import IoArm, Substrate
+from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.studies.survey_placement.reading.moves import MOVED, STUDY, moves_of, plans_of, timed_of
 
 JOB_SIZES: Final = (1, 10, 100, 1000)
@@ -24,13 +24,13 @@ def moves(claim: Claim, on: Grounds) -> ClaimVerdict:
     if on.rows is None or timed is None:
         return on.absent()
     assert claim.bounds is not None, f"{claim.id} has bounds"
-    connection, manifest, (arm, flagged) = on.rows.connection, on.rows.manifest, timed
+    connection, manifest, (io_mode, flagged) = on.rows.connection, on.rows.manifest, timed
     plans = plans_of(connection, on.pair, moves_of(connection, on.pair))
     if not plans:
-        reason = f"fewer than {MINIMUM_REPEATS} blocks with a job and a move that are both clean; {flagged} moves are rejected"
-        few = Verdict.UNDECIDED, Cause.REJECTED if flagged else Cause.FEW_BLOCKS, reason
+        reason = f"fewer than {MINIMUM_REPEATS} replicates with a job and a move that are both clean; {flagged} moves are rejected"
+        few = Verdict.UNDECIDED, Cause.REJECTED if flagged else Cause.FEW_REPLICATES, reason
         return ClaimVerdict(**ruled(few, manifest, STUDY), pair=on.pair, flagged=flagged)
-    at_one, cases = outcome_of(plans, arm, claim.bounds)
+    at_one, cases = outcome_of(plans, io_mode, claim.bounds)
     mapped = by_job_size(plans, claim.bounds, at_one[0])
     outcome = mapped.outcome(at_one) if mapped else at_one
     decider = max(cases, key=lambda case: case.low or 0.0, default=None)
@@ -39,10 +39,10 @@ def moves(claim: Claim, on: Grounds) -> ClaimVerdict:
         **ruled(outcome, manifest, STUDY),
         pair=on.pair,
         flagged=flagged,
-        substrate=Substrate.of({plan.job_substrate for plan in plans.values()} | {plan.move_substrate for plan in plans.values()}),
+        evidence=Evidence.of({plan.job_evidence for plan in plans.values()} | {plan.move_evidence for plan in plans.values()}),
         cases=cases,
         open_map=mapped,
-        **({"deciding_case": decider.case, "io_mode": arm, **{name: getattr(decider, name) for name in own}} if decider else {}),
+        **({"deciding_case": decider.case, "io_mode": io_mode, **{name: getattr(decider, name) for name in own}} if decider else {}),
     )
 
 
@@ -61,18 +61,18 @@ def by_job_size(plans: Mapping[tuple[str, str], MovePlan], bounds: Bounds, at_on
         if (value := plan.break_even_jobs) is not None and plan.low is not None and plan.high is not None
     ]
     points = points_of(shrunk, bounds)
-    substrate = Substrate.of({of for plan in plans.values() for of in (plan.job_substrate, plan.move_substrate)})
-    return OpenMap(axes=("move", "query", "queries a job"), substrate=substrate, at_one=at_one, points=points) if points else None
+    evidence = Evidence.of({of for plan in plans.values() for of in (plan.job_evidence, plan.move_evidence)})
+    return OpenMap(axes=("move", "query", "queries a job"), evidence=evidence, at_one=at_one, points=points) if points else None
 
 
 def outcome_of(
-    plans: Mapping[tuple[str, str], MovePlan], arm: IoArm, bounds: Bounds
+    plans: Mapping[tuple[str, str], MovePlan], io_mode: IoMode, bounds: Bounds
 ) -> tuple[tuple[Verdict, Cause | None, str], tuple[CaseVerdict, ...]]:
     """Return verdict, cause and reason, and the plans with an interval.
 
     Confirmed by one plan that needs more than one job; contradicted where each has paid within one job or saves nothing in any repeat.
     """
-    cases = _cases({key: plan for key, plan in plans.items() if plan.low is not None and plan.high is not None}, arm, bounds)
+    cases = _cases({key: plan for key, plan in plans.items() if plan.low is not None and plan.high is not None}, io_mode, bounds)
     if any(case.verdict is Verdict.CONFIRMED for case in cases):
         return (Verdict.CONFIRMED, None, ""), cases
     if all(plan.pays in {Verdict.CONFIRMED, Verdict.CONTRADICTED} for plan in plans.values()):
@@ -81,7 +81,7 @@ def outcome_of(
     return (Verdict.UNDECIDED, Cause.STRADDLES, reason), cases
 
 
-def _cases(plans: Mapping[tuple[str, str], MovePlan], arm: IoArm, bounds: Bounds) -> tuple[CaseVerdict, ...]:
+def _cases(plans: Mapping[tuple[str, str], MovePlan], io_mode: IoMode, bounds: Bounds) -> tuple[CaseVerdict, ...]:
     """The `plans`, held against the least number of jobs; one that confirms is enough, so that it must after Holm's correction."""
     assert bounds.lower is not None, "a number of jobs is held against the least"
     alone = [(plan.estimate.p_value(bounds.lower), within(bounds, plan.estimate)) for plan in plans.values()]
@@ -89,8 +89,8 @@ def _cases(plans: Mapping[tuple[str, str], MovePlan], arm: IoArm, bounds: Bounds
     return tuple(
         CaseVerdict(
             case=f"jobs until {MOVED[placement]} moved for {query.replace('_', ' ')} have paid",
-            arm=arm,
-            substrate=Substrate.of({plan.job_substrate, plan.move_substrate}),
+            io_mode=io_mode,
+            evidence=Evidence.of({plan.job_evidence, plan.move_evidence}),
             estimate=plan.estimate.value,
             low=plan.low,
             high=plan.high,

@@ -13,7 +13,7 @@ from tierwise.advisor.workload import SLOW
 from tierwise.analysis import heat
 from tierwise.analysis.heat import Record
 from tierwise.analysis.statistics import enough
-from tierwise.core.words import IoArm, Substrate, Way
+from tierwise.core.vocabulary import Evidence, IoMode, Way
 from tierwise.devices.spec import load_device
 from tierwise.studies.survey_placement.reading.shown import PLACEMENT
 
@@ -22,14 +22,14 @@ BASE: Final = "all_hdd"
 MOVED: Final = {"index_ssd": "the indexes", "source_ssd": "Source", "detection_ssd": "Detection"}
 """Placement -> what it has on the SSDs."""
 MOVES: Final = """
-select placement, ssd, block, substrate, there_s, back_s, device_s from survey_moves
+select placement, ssd, replicate, evidence, there_s, back_s, device_s from survey_moves
 where pair = ? and not flagged and there_s is not null and back_s is not null and device_s is not null
-and arm = (select max(arm) from survey_moves where pair = $1) order by placement, block
+and io_mode = (select max(io_mode) from survey_moves where pair = $1) order by placement, replicate
 """
 """The timed moves as SQL: by direct I/O where the run has both ways, on tiers that count what their devices take."""
 JOBS: Final = """
-select query, placement, block, substrate, elapsed_s from survey_placement
-where pair = ? and not flagged and arm = (select max(arm) from survey_placement where pair = $1) order by query, placement, block
+select query, placement, replicate, evidence, elapsed_s from survey_placement
+where pair = ? and not flagged and io_mode = (select max(io_mode) from survey_placement where pair = $1) order by query, placement, replicate
 """
 
 
@@ -38,7 +38,7 @@ class Moved:
     """One placement's files, copied to the tier `ssd` and back by the server.
 
     `device_s` is the devices' part of both ways; the rest is the host's. `modelled`: nothing was timed, the devices' models copied, and
-    each of the three times is one for all blocks.
+    each of the three times is one for all replicates.
     """
 
     placement: str
@@ -71,17 +71,17 @@ def moves_of(connection: duckdb.DuckDBPyConnection, pair: str) -> list[Moved]:
         own = [row for row in rows if row[0] == placement]
         if not enough(len(own)):
             continue
-        substrate = Substrate.of({Substrate(row[3]) for row in own})
-        there, back, device_s = (Times({row[2]: row[column] for row in own}, substrate) for column in (4, 5, 6))
+        evidence = Evidence.of({Evidence(row[3]) for row in own})
+        there, back, device_s = (Times({row[2]: row[column] for row in own}, evidence) for column in (4, 5, 6))
         sizes = {name: record.facts["size_bytes"][name] for name in record.facts["on_ssd"][placement]}
         found.append(Moved(placement, own[0][1], sizes, there, back, device_s))
     return found
 
 
-def timed_of(connection: duckdb.DuckDBPyConnection, pair: str) -> tuple[IoArm, int] | None:
+def timed_of(connection: duckdb.DuckDBPyConnection, pair: str) -> tuple[IoMode, int] | None:
     """Return (how the server of `moves_of` did I/O, how many of its moves are flagged); `None` where no move was timed."""
-    ask = "select arm, count(*) filter (flagged) from survey_moves where pair = ? group by arm order by arm desc limit 1"
-    return next(((IoArm(arm), flagged) for arm, flagged in connection.execute(ask, [pair]).fetchall()), None)
+    ask = "select io_mode, count(*) filter (flagged) from survey_moves where pair = ? group by io_mode order by io_mode desc limit 1"
+    return next(((IoMode(io_mode), flagged) for io_mode, flagged in connection.execute(ask, [pair]).fetchall()), None)
 
 
 def predicted_s(connection: duckdb.DuckDBPyConnection, pair: str, moved: Moved) -> float | None:
@@ -95,12 +95,12 @@ def predicted_s(connection: duckdb.DuckDBPyConnection, pair: str, moved: Moved) 
 
 
 def plans_of(connection: duckdb.DuckDBPyConnection, pair: str, moves: Sequence[Moved]) -> dict[tuple[str, str], MovePlan]:
-    """Return (placement, query) -> after how many such queries the move has paid; all times as the run took them, of the same block
+    """Return (placement, query) -> after how many such queries the move has paid; all times as the run took them, of the same replicate
     each.
     """
     rows = connection.execute(JOBS, [pair]).fetchall()
     jobs = {
-        key: Times({row[2]: row[4] for row in rows if row[:2] == key}, Substrate.of({Substrate(row[3]) for row in rows if row[:2] == key}))
+        key: Times({row[2]: row[4] for row in rows if row[:2] == key}, Evidence.of({Evidence(row[3]) for row in rows if row[:2] == key}))
         for key in dict.fromkeys(row[:2] for row in rows)
     }
     found = {}
@@ -109,7 +109,7 @@ def plans_of(connection: duckdb.DuckDBPyConnection, pair: str, moves: Sequence[M
             if {(query, BASE), (query, moved.placement)} <= jobs.keys():
                 ends = (jobs[query, BASE], jobs[query, moved.placement])
                 ways = (moved.there, moved.back)
-                shared = set.intersection(*(set(one.by_block) for one in (ends if moved.modelled else (*ways, *ends))))
+                shared = set.intersection(*(set(one.by_replicate) for one in (ends if moved.modelled else (*ways, *ends))))
                 if enough(len(shared)):
                     there, back = ways if moved.modelled else (_of(one, shared) for one in ways)
                     slow, fast = (_of(one, shared) for one in ends)
@@ -119,8 +119,8 @@ def plans_of(connection: duckdb.DuckDBPyConnection, pair: str, moves: Sequence[M
     return found
 
 
-def _of(times: Times, blocks: Collection[int]) -> Times:
-    return Times({block: times.by_block[block] for block in blocks}, times.substrate)
+def _of(times: Times, replicates: Collection[int]) -> Times:
+    return Times({replicate: times.by_replicate[replicate] for replicate in replicates}, times.evidence)
 
 
 def published_plans(connection: duckdb.DuckDBPyConnection, pair: str, moves: Sequence[Moved]) -> dict[tuple[str, str, Way], MovePlan]:
@@ -137,7 +137,7 @@ def published_plans(connection: duckdb.DuckDBPyConnection, pair: str, moves: Seq
             for query in dict.fromkeys(query for query, _ in bars):
                 ends = (bars.get((query, BASE)), bars.get((query, moved.placement)))
                 if copies and ends[0] is not None and ends[1] is not None:
-                    slow, fast = (Times({0: time_s}, Substrate.PUBLISHED) for time_s in (ends[0], ends[1]))
+                    slow, fast = (Times({0: time_s}, Evidence.PUBLISHED) for time_s in (ends[0], ends[1]))
                     found[moved.placement, query, way] = plan_move(
                         sizes, devices=(SLOW, moved.ssd), there=copies[0], back=copies[1], slow_job=slow, fast_job=fast, way=way
                     )
@@ -153,7 +153,7 @@ def modelled(record: Record, ssd: str) -> list[Moved]:
         sizes = {name: record.facts["size_bytes"][name] for name in record.facts["on_ssd"][placement]}
         if copies := _copies(record, sizes, ssd):
             there, back = (times.as_one() for times in copies)
-            both = Times({0: there.mean_s + back.mean_s}, Substrate.SIMULATED)
+            both = Times({0: there.mean_s + back.mean_s}, Evidence.SIMULATED)
             found.append(Moved(placement, ssd, sizes, there, back, both, modelled=True))
     return found
 

@@ -1,8 +1,8 @@
 -- The survey's second question: which files of a survey's database gain most on SSDs?
 -- Reads the view `timings`. Every row is a query from empty caches on one placement.
 
--- One row a block, the mean of all executions of a query there: its time, and over that of everything on the disks in the same block
--- (`ratio`). Pages and the storage's time by what a placement moves. `substrate` and `flagged` speak of all observations behind the ratio;
+-- One row a replicate, the mean of all executions of a query there: its time, and over that of everything on the disks in the same replicate
+-- (`ratio`). Pages and the storage's time by what a placement moves. `evidence` and `flagged` speak of all observations behind the ratio;
 -- `outstanding` is the mean number of requests that the device had at once, of the tier that had most.
 create temp view survey_placement as
 with
@@ -10,11 +10,11 @@ observed as (
     select
         run_id,
         pair,
-        arm,
+        io_mode,
         cell ->> 'query' as query,
         cell ->> 'placement' as placement,
-        block,
-        if(min(substrate) = max(substrate), min(substrate), 'mixed') as substrate,
+        replicate,
+        if(min(evidence) = max(evidence), min(evidence), 'mixed') as evidence,
         avg(elapsed_s) as elapsed_s,
         max(result_rows) as result_rows,
         max(list_sum([io.reads for io in relation_io if io.relation_class = 'index']))::bigint as index_reads,
@@ -31,27 +31,27 @@ observed as (
         min(sequence) as sequence
     from timings
     where study = 'survey_placement' and cell ->> 'query' <> 'move'
-    group by run_id, pair, arm, query, placement, block
+    group by run_id, pair, io_mode, query, placement, replicate
 )
 select
-    one.* exclude (substrate, flags),
+    one.* exclude (evidence, flags),
     if(len(one.flags) > 0, array_to_string(one.flags, ', '), 'none') as flags,
     one.elapsed_s / base.elapsed_s as ratio,
-    if(one.substrate = coalesce(base.substrate, one.substrate), one.substrate, 'mixed') as substrate,
+    if(one.evidence = coalesce(base.evidence, one.evidence), one.evidence, 'mixed') as evidence,
     len(one.flags) > 0 or coalesce(len(base.flags) > 0, false) as flagged
 from observed as one
 left join observed as base
     on base.placement = 'all_hdd'
-    and (base.run_id, base.pair, base.arm, base.query, base.block) = (one.run_id, one.pair, one.arm, one.query, one.block);
+    and (base.run_id, base.pair, base.io_mode, base.query, base.replicate) = (one.run_id, one.pair, one.io_mode, one.query, one.replicate);
 
--- One row a block of what each placement has on the SSDs: copied there from the disks (`there_s`), then back, and the devices' part of both.
+-- One row a replicate of what each placement has on the SSDs: copied there from the disks (`there_s`), then back, and the devices' part of both.
 create temp view survey_moves as
 select
-    run_id, pair, arm,
+    run_id, pair, io_mode,
     cell ->> 'placement' as placement,
     cell ->> 'ssd' as ssd,
-    block,
-    if(min(substrate) = max(substrate), min(substrate), 'mixed') as substrate,
+    replicate,
+    if(min(evidence) = max(evidence), min(evidence), 'mixed') as evidence,
     sum(elapsed_s) filter (cell ->> 'way' = 'there') as there_s,
     sum(elapsed_s) filter (cell ->> 'way' = 'back') as back_s,
     sum(list_sum([io.intended_s for io in tier_io])) as device_s,
@@ -60,11 +60,11 @@ from timings
 where study = 'survey_placement' and cell ->> 'query' = 'move'
 group by all;
 
--- What two runs are compared by: one row a block.
+-- What two runs are compared by: one row a replicate.
 create temp view survey_placement_cells as
 select
-    run_id, pair, arm,
+    run_id, pair, io_mode,
     format('{}: {}', query, placement) as cell,
     's' as unit,
-    block, substrate, elapsed_s as value, flagged
+    replicate, evidence, elapsed_s as value, flagged
 from survey_placement;

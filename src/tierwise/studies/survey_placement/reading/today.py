@@ -4,11 +4,11 @@ from types import MappingProxyType
 from typing import Final
 
 from tierwise.advisor.workload import FAST
+from tierwise.analysis.claim_rows import Rows
 from tierwise.analysis.claims import Claim
-from tierwise.analysis.evidence import Rows
 from tierwise.analysis.statistics import Estimate
 from tierwise.analysis.today import Shown
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.studies.survey_placement.reading.moves import MOVED, modelled, moves_of, plans_of, record_of
 
 PLACED: Final = "detection_ssd"
@@ -28,7 +28,7 @@ def cases(claim: Claim, rows: Rows, pair: str) -> list[Shown]:  # noqa: ARG001 -
         Shown(
             f"jobs until {MOVED[placement]} moved for {query.replace('_', ' ')} has paid",
             Estimate(plan.break_even_jobs, plan.low, plan.high, plan.pairs),
-            Substrate.of({plan.job_substrate, plan.move_substrate}),
+            Evidence.of({plan.job_evidence, plan.move_evidence}),
         )
         for (placement, query), plan in plans_of(rows.connection, pair, own).items()
     ]

@@ -13,10 +13,10 @@ from typing import Any, Final, Literal
 import polars as pl
 from pydantic import Field
 
-from tierwise.bench.lab import Lab
 from tierwise.bench.recording import Observed, Recorder
 from tierwise.bench.study import Cell as AnyCell
 from tierwise.bench.study import Study, Trial
+from tierwise.bench.testbed import Testbed
 from tierwise.bench.window import CPU_BOUND, Window
 from tierwise.core.errors import EvidenceError
 from tierwise.core.pairs import Pair
@@ -24,7 +24,7 @@ from tierwise.core.profiles import Profile
 from tierwise.core.progress import say
 from tierwise.core.toml import Strict
 from tierwise.core.units import MIB
-from tierwise.core.words import IoArm, Substrate
+from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.postgres import pgbench
 from tierwise.postgres.cluster_files import place_wal
 from tierwise.postgres.settings import measuring_settings
@@ -48,7 +48,7 @@ SCALE: Final = 1
 ACCOUNTS: Final = 10_000
 """So few that a server soon changes every page of them, and so many that clients seldom want the same one."""
 PROCESSORS: Final = 8
-"""Processors that a counted clock assumes: with fewer, flash would show how fast they are (assumed)."""
+"""Processors that a virtual clock assumes: with fewer, flash would show how fast they are (assumed)."""
 SHARED_BUFFERS_BYTES: Final = 256 * MIB
 PHASE: Final = "commits"
 TOUCH: Final = f"UPDATE pgbench_accounts SET abalance = abalance WHERE aid % {pgbench.ROWS_PER_PAGE} = 0"
@@ -62,7 +62,7 @@ class Cells(Strict):
 
 
 class Grid(Strict):
-    blocks: int = Field(default=5, ge=1)
+    replicates: int = Field(default=5, ge=1)
     window_s: dict[Place, float] = Field(description="by where the log lies")
     warm_s: float = Field(gt=0, description="of writing with the delays off, before")
     settle_s: float = Field(gt=0, description="of running with the delays on, before")
@@ -77,11 +77,11 @@ class Cell(AnyCell):
     clients: int
     commit_delay_us: int
     slowdown: float
-    arm: IoArm
+    io_mode: IoMode
 
 
 @dataclass
-class Memo:
+class StudyState:
     loaded: bool = False
 
 
@@ -92,15 +92,15 @@ def grid(profile: Profile) -> Grid:
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
     """Return every cell of the grid that the pair's tiers allow; a pair without a tier ``cached`` has none of its cells."""
     pair.require(NEEDED, NAME)
-    if any(tier.substrate is Substrate.SIMULATED for tier in pair.tiers.values()):
+    if any(tier.evidence is Evidence.SIMULATED for tier in pair.tiers.values()):
         say(f"{NAME}: a load of many sessions cannot be replayed from one recording, so nothing is measured without FUSE")
         return ()
-    unheard = sleeps.obstacle() if pair.substrate is Substrate.EMULATED else None
-    config, slowdown = grid(profile), grid(profile).slowdown if pair.substrate is Substrate.EMULATED else 1.0
+    unheard = sleeps.obstacle() if pair.evidence is Evidence.EMULATED else None
+    config, slowdown = grid(profile), grid(profile).slowdown if pair.evidence is Evidence.EMULATED else 1.0
     every = (
         trial
         for cells in (config.today if pair.name == profile.today else config.cells)
-        for trial in _trials(cells, slowdown, profile.arms[0])
+        for trial in _trials(cells, slowdown, profile.io_modes[0])
     )
     found = {trial.key: trial for trial in every if trial.cell.wal in pair.tiers}
     if unheard and any(trial.cell.commit_delay_us for trial in found.values()):
@@ -108,60 +108,66 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
     return tuple(trial for trial in found.values() if not (unheard and trial.cell.commit_delay_us))
 
 
-def _trials(cells: Cells, slowdown: float, arm: IoArm) -> Iterator[Trial[Cell]]:
+def _trials(cells: Cells, slowdown: float, io_mode: IoMode) -> Iterator[Trial[Cell]]:
     for wal, clients, grouped in product(cells.wals, cells.clients, cells.group_commit):
-        cell = Cell(wal, clients, COMMIT_DELAYS_US[wal] if grouped else 0, slowdown, arm)
-        yield Trial(cell, arm, frozenset({wal, DATA_ON}), preparation=f"wal={wal}", placed=wal)
+        cell = Cell(wal, clients, COMMIT_DELAYS_US[wal] if grouped else 0, slowdown, io_mode)
+        yield Trial(cell, io_mode, frozenset({wal, DATA_ON}), preparation=f"wal={wal}", placed=wal)
 
 
-def prepare(trial: Trial[Cell], lab: Lab, memo: Memo) -> None:
-    if not memo.loaded:
-        with lab.loading() as connection:
+def prepare(trial: Trial[Cell], testbed: Testbed, study_state: StudyState) -> None:
+    if not study_state.loaded:
+        with testbed.loading() as connection:
             if connection.execute("SELECT to_regclass(%s)", [pgbench.INDEXES[0]]).fetchone() == (None,):
-                pgbench.initialise(lab.cluster, SCALE, tables=DATA_ON, indexes=DATA_ON)
+                pgbench.initialise(testbed.cluster, SCALE, tables=DATA_ON, indexes=DATA_ON)
                 pgbench.keep_accounts(connection, ACCOUNTS)
                 pgbench.age(connection)
-        memo.loaded = True
-    lab.down()
-    place_wal(lab.cluster, lab.tiers[trial.cell.wal].directory)
+        study_state.loaded = True
+    testbed.down()
+    place_wal(testbed.cluster, testbed.tiers[trial.cell.wal].directory)
 
 
-def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Observed:  # noqa: ARG001 - many sessions: no query is watched
-    cell, config = trial.cell, grid(lab.profile)
-    settings = measuring_settings(lab.cluster.binaries, arm=trial.arm, shared_buffers_bytes=SHARED_BUFFERS_BYTES)
+def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recorder: Recorder) -> Observed:  # noqa: ARG001 - many sessions: no query is watched
+    cell, config = trial.cell, grid(testbed.profile)
+    settings = measuring_settings(testbed.cluster.binaries, io_mode=trial.io_mode, shared_buffers_bytes=SHARED_BUFFERS_BYTES)
     settings |= {"commit_delay": str(round(cell.commit_delay_us * cell.slowdown)), "commit_siblings": str(SIBLINGS)}
     settings |= {"min_wal_size": "32MB"}  # the least: the log is moved from tier to tier
-    lab.processors = PROCESSORS
-    lab.down()
-    for tier in lab.tiers.values():
-        tier.empty_cache(cached=trial.arm is IoArm.BUFFERED)
-    clock = lab.clock(alone=False)
-    with lab.serving(settings, clock) as connection:
+    testbed.processors = PROCESSORS
+    testbed.down()
+    for tier in testbed.tiers.values():
+        tier.empty_cache(cached=trial.io_mode is IoMode.BUFFERED)
+    clock = testbed.clock(alone=False)
+    with testbed.serving(settings, clock) as connection:
         connection.execute(TOUCH)
         connection.execute("SET enable_seqscan = off")
         connection.execute("SELECT count(aid) FROM pgbench_accounts WHERE aid > 0")  # has the index in memory
         connection.execute("SELECT pg_switch_wal()")  # no segment is filled, and so none made, in a window
-        with pgbench.Load(lab.cluster, LOAD, clients=cell.clients, seed=lab.seed, scale=SCALE, accounts=ACCOUNTS, logged=False):
+        with pgbench.Load(testbed.cluster, LOAD, clients=cell.clients, seed=testbed.seed, scale=SCALE, accounts=ACCOUNTS, logged=False):
             time.sleep(config.warm_s)
-        lab.go_by(clock)
-        for tier in lab.tiers.values():
+        testbed.go_by(clock)
+        for tier in testbed.tiers.values():
             tier.delays(True, slowdown=cell.slowdown)
-        window = Window(lab, connection, pgbench.relations(), {name: name for name in lab.tiers})
+        window = Window(testbed, connection, pgbench.relations(), {name: name for name in testbed.tiers})
         load = pgbench.Load(
-            lab.cluster, LOAD, clients=cell.clients, seed=lab.seed + 1, scale=SCALE, accounts=ACCOUNTS, within=lab.started_by(clock)
+            testbed.cluster,
+            LOAD,
+            clients=cell.clients,
+            seed=testbed.seed + 1,
+            scale=SCALE,
+            accounts=ACCOUNTS,
+            within=testbed.started_by(clock),
         )
         with load, window:
-            lab.hold(True)  # not before pgbench is ready: it reads the catalogues first
-            lab.sleep(config.settle_s, hold=True)
+            testbed.hold(True)  # not before pgbench is ready: it reads the catalogues first
+            testbed.sleep(config.settle_s, hold=True)
             with window.phase(PHASE):
-                lab.sleep(config.window_s[cell.wal], hold=True)
+                testbed.sleep(config.window_s[cell.wal], hold=True)
         transactions = window.by_clock(load.transactions)
         timings = window.timings(transactions, script=OPERATION, clients=cell.clients, cell=trial.coordinates)
         return Observed(tuple(timings), transactions=transactions)
 
 
-def describe(lab: Lab, memo: Memo) -> dict[str, Any]:  # noqa: ARG001 - the grid says it
-    config = grid(lab.profile)
+def describe(testbed: Testbed, study_state: StudyState) -> dict[str, Any]:  # noqa: ARG001 - the grid says it
+    config = grid(testbed.profile)
     return {
         "accounts": ACCOUNTS,
         "data_on": DATA_ON,
@@ -174,7 +180,7 @@ def describe(lab: Lab, memo: Memo) -> dict[str, Any]:  # noqa: ARG001 - the grid
 
 
 def check(rows: pl.DataFrame) -> None:
-    for keys, window in rows.group_by("pair", "trial", "block"):
+    for keys, window in rows.group_by("pair", "trial", "replicate"):
         if window["result_rows"].sum() == 0:
             raise EvidenceError(f"{keys}: no transaction ended in the window")
 
@@ -183,8 +189,8 @@ STUDY: Final = Study(
     name=NAME,
     source=NAME,
     question="Does it pay to put the WAL on the SSD, by clients, with group commit, and beside a cache with a battery?",
-    begin=lambda lab: Memo(),  # noqa: ARG005 - nothing is known yet
-    published_share=lambda lab, memo: 1.0,  # noqa: ARG005 - the log is as long as any, so seeks are not stretched
+    begin=lambda testbed: StudyState(),  # noqa: ARG005 - nothing is known yet
+    published_share=lambda testbed, study_state: 1.0,  # noqa: ARG005 - the log is as long as any, so seeks are not stretched
     trials=trials,
     prepare=prepare,
     measure=measure,

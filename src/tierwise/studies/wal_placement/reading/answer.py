@@ -19,7 +19,7 @@ def finding(run: Run) -> str:
     """
     gained = {place: _told(run, place) for place in OVER}
     told = [gained[place] for place in OVER if gained[place]]
-    return f"the SSD gives {' and '.join(told)} ({run.substrate(PAIR)})" if told else ""
+    return f"the SSD gives {' and '.join(told)} ({run.evidence(PAIR)})" if told else ""
 
 
 def answer(run: Run) -> str:

@@ -4,14 +4,14 @@ from functools import partial
 from typing import Any, Final
 
 from tierwise.core.errors import MissingError
-from tierwise.core.words import Substrate
+from tierwise.core.vocabulary import Evidence
 from tierwise.costs.bill import Bill, remarks
 from tierwise.costs.book import Book
 from tierwise.costs.hardware import device_bill
 from tierwise.costs.units import SECONDS_A_YEAR
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, count, listed, number, percent, seconds
-from tierwise.report.instead import answered, in_place
+from tierwise.report.no_answer import answered, in_place
 from tierwise.report.prices import book_of, devices_note, run_note
 from tierwise.report.run import Run
 from tierwise.studies.wal_placement.reading.figures import PLACES, QUERY, STUDY
@@ -23,7 +23,7 @@ COMPARED: Final = (("ssd", "hdd"), ("cached", "hdd"), ("ssd", "cached"))
 GROUPED: Final = {"off": "0", "on": "half a flush"}
 """The words of a table for how long a commit waits for others (commit_delay)."""
 MEDIANS: Final = """
-    select wal, clients, group_commit, count(*) as windows, min(substrate) as substrate, median(commits_per_s) as commits_per_s,
+    select wal, clients, group_commit, count(*) as windows, min(evidence) as evidence, median(commits_per_s) as commits_per_s,
            median(latency_s) as latency_s, median(flushes_per_commit) as flushes_per_commit, median(bytes_per_commit) as bytes_per_commit,
            median(cpu_share) as cpu_share
     from wal_placement_windows where pair = ? and not flagged
@@ -43,7 +43,7 @@ def _answer(run: Run, pair: str) -> str:
         plain = [f"{told(one)} with {clients_of(clients)}" for (clients, grouped), one in found.items() if grouped == "off"]
         if plain:
             lines.append(
-                f"Compared with {PLACES[over]}, the log on the SSD multiplies commits by {listed(plain)} ({run.substrate(pair)}). "
+                f"Compared with {PLACES[over]}, the log on the SSD multiplies commits by {listed(plain)} ({run.evidence(pair)}). "
                 f"{reading(found.values())}"
             )
     if not lines:
@@ -58,7 +58,7 @@ def _delay(run: Run, pair: str) -> str:
         if found:
             each = listed(f"{told(one)} with {clients_of(clients)}" for (clients, _), one in found.items())
             lines.append(f"with the log on {words} it multiplies commits by {each}. {reading(found.values())}")
-    head = f"Waiting for others before a flush (`commit_delay`, {run.substrate(pair)}) helps or not by place: "
+    head = f"Waiting for others before a flush (`commit_delay`, {run.evidence(pair)}) helps or not by place: "
     return head + " ".join([lines[0], *(f"{line[0].upper()}{line[1:]}" for line in lines[1:])]) if lines else ""
 
 
@@ -77,7 +77,7 @@ def ratios(run: Run, pair: str) -> Table | Sentence:
     return Table(
         ["Clients", "commit_delay", *(f"{PLACES[place][0].upper()}{PLACES[place][1:]} over {PLACES[over]}" for place, over in COMPARED)],
         [[count(case[0]), GROUPED[case[1]], *(told(every.get(case)) for every in found)] for case in cases],
-        "Commits a second with the log in one place over those with it in another, in the same block of the interleaving: geometric mean "
+        "Commits a second with the log in one place over those with it in another, in the same replicate of the interleaving: geometric mean "
         f"and 95 % interval of the clean repeats; a dash where there are fewer than five. {run.note(pair, pairs, 'paired ratios', QUERY)}",
         align="rlrrr",
     )
@@ -114,7 +114,7 @@ def groups(run: Run, pair: str) -> Table | Sentence:
             for row in rows
         ],
         "Medians of clean windows, at the tiers' own pace; flushes are those that reached the log's tier. In the last column, commits a "
-        "second where they wait for others over those where they do not, in the same block. "
+        "second where they wait for others over those where they do not, in the same replicate. "
         f"{run.note(pair, sum(row['windows'] for row in rows), 'windows', QUERY)}",
         align="rllrrrrr",
     )
@@ -141,7 +141,7 @@ def costs(run: Run, pair: str) -> Table | Sentence:
         ],
         "What the log's devices take in a year (drives, power, and their replacement where so many bytes wear them out) if so many commits "
         "come in every second of it, and that over the commits. Server and tables are not in it, nor a cache with a battery, whose price "
-        f"was not read. {run_note(run, Substrate.of({Substrate(row['substrate']) for row, _ in priced}), len(priced), 'medians')} "
+        f"was not read. {run_note(run, Evidence.of({Evidence(row['evidence']) for row, _ in priced}), len(priced), 'medians')} "
         f"{devices_note()} Computed in `studies/wal_placement/reading/chapter.py`.",
         align="rlrrrr",
     )
@@ -168,7 +168,7 @@ def log_bill(run: Run, pair: str, row: dict[str, Any], book: Book) -> Bill | Non
 def here(run: Run) -> Sentence:
     """Return the same on the pair of today and on the reader's own, or how to ask for it."""
     pairs = [pair for pair in dict.fromkeys((run.manifest.todays_pair, run.manifest.reader_pair)) if pair]
-    told = [f"The pair `{pair}` ({run.substrate(pair) or 'nothing measured'}): {answer(run, pair).text}" for pair in pairs]
+    told = [f"The pair `{pair}` ({run.evidence(pair) or 'nothing measured'}): {answer(run, pair).text}" for pair in pairs]
     if run.manifest.reader_pair is None:
         told.append("No pair of your own was named in this run. `make report TIERS=local` adds the disk that this checkout lies on.")
     return Sentence("\n\n".join(told))

@@ -11,7 +11,7 @@ from tierwise.core import studies
 from tierwise.report import theme
 from tierwise.report.display import Figure, Sentence
 from tierwise.report.figures import parts
-from tierwise.report.instead import in_place
+from tierwise.report.no_answer import in_place
 from tierwise.report.run import Run
 
 STUDY: Final = "wal_placement"
@@ -27,7 +27,7 @@ AXIS_PX: Final = 60
 def rates(run: Run, pair: str, windows: pl.DataFrame) -> Figure | Sentence:
     """Return commits a second of every window by clients, one panel without group commit and one with.
 
-    `windows`: group_commit, wal, clients, block, commits_per_s, latency_ms, flushes_per_commit, cpu_share and flag of each.
+    `windows`: group_commit, wal, clients, replicate, commits_per_s, latency_ms, flushes_per_commit, cpu_share and flag of each.
     """
     if windows.is_empty():
         return in_place(run, STUDY, pair)
@@ -58,7 +58,7 @@ def _panel(rows: pl.DataFrame, title: str, clients: list[int], places: list[str]
     shape = alt.Shape("place:N", title="log on", scale=alt.Scale(domain=order, range=[SHAPES[place] for place in places]))
     tips = [
         alt.Tooltip("place:N", title="log on"),
-        *(alt.Tooltip(f"{name}:Q", title=name) for name in ("clients", "block")),
+        *(alt.Tooltip(f"{name}:Q", title=name) for name in ("clients", "replicate")),
         alt.Tooltip("commits_per_s:Q", format=",.0f", title="commits/s"),
         alt.Tooltip("latency_ms:Q", format=".3r", title="ms a transaction"),
         alt.Tooltip("flushes_per_commit:Q", format=".2f", title="flushes a commit"),

@@ -26,13 +26,13 @@ def of_delay(run: Run, pair: str, place: str) -> dict[Case, Estimate]:
 
 def _estimates(run: Run, which: str, parameters: list[str]) -> dict[Case, Estimate]:
     rows = run.query(
-        "select clients, group_commit, block, ratio, flagged "
+        "select clients, group_commit, replicate, ratio, flagged "
         f"from wal_placement where pair = $1 and {which} order by group_commit, clients",
         parameters,
     ).rows()
     clean: dict[Case, dict[int, float]] = {}
-    for clients, grouped, block, ratio, flagged in rows:
-        clean.setdefault((clients, grouped), {}).update({} if flagged else {block: ratio})
+    for clients, grouped, replicate, ratio, flagged in rows:
+        clean.setdefault((clients, grouped), {}).update({} if flagged else {replicate: ratio})
     return {case: geometric_estimate(ratios) for case, ratios in clean.items()}
 
 

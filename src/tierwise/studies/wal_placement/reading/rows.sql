@@ -5,10 +5,10 @@ create temp view wal_placement_windows as
 select
     run_id,
     pair,
-    arm,
+    io_mode,
     trial,
-    block,
-    substrate,
+    replicate,
+    evidence,
     cell ->> 'wal' as wal,
     (cell ->> 'clients')::int as clients,
     if((cell ->> 'commit_delay_us')::int > 0, 'on', 'off') as group_commit,
@@ -24,35 +24,35 @@ select
 from timings
 where study = 'wal_placement';
 
--- One row a ratio of commits a second in one block: of a place of the log over another one, all else equal; or of a place with group
+-- One row a ratio of commits a second in one replicate: of a place of the log over another one, all else equal; or of a place with group
 -- commit over the same without.
 create temp view wal_placement as
 select
     one.run_id,
     one.pair,
-    one.arm,
+    one.io_mode,
     one.trial,
-    one.block,
+    one.replicate,
     one.wal,
     base.wal as over,
     one.clients,
     one.group_commit,
     base.group_commit as over_group_commit,
     one.commits_per_s / base.commits_per_s as ratio,
-    if(one.substrate = base.substrate, one.substrate, 'mixed') as substrate,
+    if(one.evidence = base.evidence, one.evidence, 'mixed') as evidence,
     one.flagged or base.flagged as flagged
 from wal_placement_windows as one
 join wal_placement_windows as base
-    on (base.run_id, base.pair, base.arm, base.clients, base.slowdown, base.block)
-    = (one.run_id, one.pair, one.arm, one.clients, one.slowdown, one.block)
+    on (base.run_id, base.pair, base.io_mode, base.clients, base.slowdown, base.replicate)
+    = (one.run_id, one.pair, one.io_mode, one.clients, one.slowdown, one.replicate)
     and ((base.wal <> one.wal and base.group_commit = one.group_commit)
         or (base.wal = one.wal and one.group_commit = 'on' and base.group_commit = 'off'));
 
 -- What two runs are compared by: one row a window.
 create temp view wal_placement_cells as
 select
-    run_id, pair, arm,
+    run_id, pair, io_mode,
     format('WAL on {}, {} clients, group commit {}', wal, clients, group_commit) as cell,
     'commits/s' as unit,
-    block, substrate, commits_per_s as value, flagged
+    replicate, evidence, commits_per_s as value, flagged
 from wal_placement_windows;

@@ -1,1 +1,1 @@
-"""The room of a toy: the smallest study that is whole. CONTRIBUTING.md names its files."""
+"""The package of a toy: the smallest study that is whole. CONTRIBUTING.md names its files."""

@@ -8,20 +8,20 @@ from typing import Any, Final
 
 from pydantic import Field
 
-from tierwise.bench.lab import Lab
-from tierwise.bench.moved import Rows, cold_pages, load_once, planned_before, relations_of, sizes_bytes, take_statistics
+from tierwise.bench.loaded_tables import Rows, cold_pages, load_once, planned_before, relations_of, sizes_bytes, take_statistics
 from tierwise.bench.recording import Observed, Recorder
-from tierwise.bench.study import Cell, Study, Trial, no_memo, same_answers
+from tierwise.bench.study import Cell, Study, Trial, no_study_state, same_answers
+from tierwise.bench.testbed import Testbed
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.toml import Strict
 from tierwise.core.units import MIB
-from tierwise.core.words import Cache, IoArm
+from tierwise.core.vocabulary import Cache, IoMode
 from tierwise.datasets import sky
 from tierwise.datasets.dataset import Dataset
-from tierwise.postgres.cold import relation_files
+from tierwise.postgres.cold_proof import relation_files
 
 NAME: Final = "toy_x"
 TIERS: Final = ("hdd", "ssd")
@@ -42,7 +42,7 @@ class Search(Cell):
     """One search: where the catalog lies, and how it is read."""
 
     tier: str
-    arm: IoArm
+    io_mode: IoMode
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Search], ...]:
@@ -50,26 +50,30 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Search], ...]:
     if absent := [tier for tier in TIERS if tier not in pair.tiers]:
         rule = f"{NAME} needs a tier named {absent[0]!r}"
         raise InputError(f"data/tiers/{pair.name}.toml", field="tiers", value=sorted(pair.tiers), rule=rule)
-    return tuple(Trial(Search(tier, arm), arm, frozenset({tier}), preparation=f"tier={tier}") for arm in profile.arms for tier in TIERS)
+    return tuple(
+        Trial(Search(tier, io_mode), io_mode, frozenset({tier}), preparation=f"tier={tier}")
+        for io_mode in profile.io_modes
+        for tier in TIERS
+    )
 
 
-def catalog(lab: Lab) -> Dataset:
+def catalog(testbed: Testbed) -> Dataset:
     """Return the catalog as this run has it; made where it is not there yet, and named in the manifest."""
-    fraction = lab.profile.fraction * sky.PROFILE_SHARE * lab.profile.study(NAME, Grid).share
-    data = sky.acquire(lab.source_of("sky"), fraction=fraction, seed=lab.seed, folder=paths.data() / "external" / "sky")
-    lab.note_dataset(data)
+    fraction = testbed.profile.fraction * sky.PROFILE_SHARE * testbed.profile.study(NAME, Grid).share
+    data = sky.acquire(testbed.source_of("sky"), fraction=fraction, seed=testbed.seed, folder=paths.data() / "external" / "sky")
+    testbed.note_dataset(data)
     return data
 
 
-def published_share(lab: Lab, memo: None) -> float:
+def published_share(testbed: Testbed, study_state: None) -> float:
     """Rows of this run over those of the whole catalog."""
-    return catalog(lab).rows / sky.ROWS
+    return catalog(testbed).rows / sky.ROWS
 
 
-def prepare(trial: Trial[Search], lab: Lab, memo: None) -> None:
+def prepare(trial: Trial[Search], testbed: Testbed, study_state: None) -> None:
     """Return a copy of the catalog on the trial's tier, with the planner's statistics of the first one."""
-    data, first = catalog(lab), TIERS[0]
-    with lab.loading() as connection:
+    data, first = catalog(testbed), TIERS[0]
+    with testbed.loading() as connection:
         for tier in dict.fromkeys((first, trial.cell.tier)):
             load_once(connection, schema_of(tier), tier, [Rows(sky.PSC, data.parquet, data.rows)])
             if tier != first:
@@ -81,22 +85,24 @@ def schema_of(tier: str) -> str:
     return f"on_{tier}"
 
 
-def measure(trial: Trial[Search], lab: Lab, memo: None, recorder: Recorder) -> Observed:
+def measure(trial: Trial[Search], testbed: Testbed, study_state: None, recorder: Recorder) -> Observed:
     """Return the search, cold: it must miss the very pages that it reads where memory holds them all."""
     path = f"SET search_path = {schema_of(trial.cell.tier)}"
-    with lab.loading() as connection:
+    with testbed.loading() as connection:
         connection.execute(path)
         files = relation_files(connection, RELATIONS)
     before = planned_before((path, *SWITCHES), STATEMENT)
-    expected = cold_pages(lab, RELATIONS, STATEMENT, before).pages
-    cold = lab.cold(RELATIONS, files, STATEMENT, arm=trial.arm, shared_buffers_bytes=MEMORY_BYTES, setup=before, recorder=recorder)
+    expected = cold_pages(testbed, RELATIONS, STATEMENT, before).pages
+    cold = testbed.cold(
+        RELATIONS, files, STATEMENT, io_mode=trial.io_mode, shared_buffers_bytes=MEMORY_BYTES, setup=before, recorder=recorder
+    )
     with cold as session:
-        return recorder.observed(lab.timed(session, STATEMENT, cache=Cache.COLD, cell=trial.coordinates, expected=expected))
+        return recorder.observed(testbed.timed(session, STATEMENT, cache=Cache.COLD, cell=trial.coordinates, expected=expected))
 
 
-def describe(lab: Lab, memo: None) -> dict[str, Any]:
+def describe(testbed: Testbed, study_state: None) -> dict[str, Any]:
     """Sizes of the relations."""
-    with lab.loading() as connection:
+    with testbed.loading() as connection:
         connection.execute(f"SET search_path = {schema_of(TIERS[0])}")
         return {"size_bytes": sizes_bytes(connection, RELATIONS)}
 
@@ -105,7 +111,7 @@ STUDY: Final = Study(
     name=NAME,
     source="X",
     question="What does a search by declination gain where the catalog lies on flash?",
-    begin=no_memo,
+    begin=no_study_state,
     published_share=published_share,
     trials=trials,
     prepare=prepare,

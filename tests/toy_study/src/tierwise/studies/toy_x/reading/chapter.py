@@ -12,7 +12,7 @@ from tierwise.report import theme
 from tierwise.report.display import Figure, Sentence, Table
 from tierwise.report.figures import parts
 from tierwise.report.formats import count, number, percent
-from tierwise.report.instead import answered, in_place
+from tierwise.report.no_answer import answered, in_place
 from tierwise.report.run import Run
 from tierwise.report.words import claim_sentence
 
@@ -38,7 +38,7 @@ def _answer(run: Run, pair: str) -> str:
 def times(run: Run, pair: str, searches: pl.DataFrame) -> Figure | Sentence:
     """Every observation, by tier.
 
-    `searches`: tier, block, elapsed_s and flagged of each.
+    `searches`: tier, replicate, elapsed_s and flagged of each.
     """
     if searches.is_empty():
         return in_place(run, STUDY, pair)
@@ -48,7 +48,7 @@ def times(run: Run, pair: str, searches: pl.DataFrame) -> Figure | Sentence:
         .encode(
             x=alt.X("elapsed_s:Q", title="seconds", scale=alt.Scale(type="log")),
             y=alt.Y("tier:N", title=None),
-            tooltip=["tier:N", "block:Q", "elapsed_s:Q"],
+            tooltip=["tier:N", "replicate:Q", "elapsed_s:Q"],
         )
     )
     return Figure(chart, f"Seconds of every search. {run.note(pair, len(searches), 'searches', _query())}", parts.BESIDE_PX, searches)

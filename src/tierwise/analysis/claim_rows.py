@@ -1,0 +1,151 @@
+"""What a run holds about a claim: series of values and reads from the studies' views, and facts from the manifest."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any, Final
+
+import duckdb
+
+from tierwise.analysis.claims import CLAIM_ID, Case, Claim, Facts
+from tierwise.analysis.rules import Series, order_series
+from tierwise.core.errors import EvidenceError
+from tierwise.core.vocabulary import Evidence, IoMode
+from tierwise.timings.manifest import Manifest
+
+VARIANT: Final = "variant"
+"""Column of a study's view that names what differs from the published protocol, in views that have variants."""
+PUBLISHED: Final = "published"
+"""The variant that a claim is judged on."""
+
+THROUGH: Final = "_through"
+"""What the name of a study's view of reads by placement ends with."""
+READS: Final = ("heap_reads", "index_reads", "other_reads", "heap_io_s", "index_io_s", "other_io_s", "io_basis")
+"""Columns of such a view."""
+
+_CLAIM_ID: Final = re.compile(rf"\b{CLAIM_ID}\b")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of one run."""
+
+    connection: duckdb.DuckDBPyConnection
+    manifest: Manifest
+
+
+def series_of(connection: duckdb.DuckDBPyConnection, claim: Claim, pair: str, variant: str | None = None) -> list[Series]:
+    """Return every series that `claim` needs and the run of `connection` has on `pair`: one for each case, or order, and I/O mode.
+
+    With `variant` the cases are looked up in its rows; a case of a study that has none stays as it is.
+    """
+    cases = {case.name: _case_series(connection, case, pair, variant) for case in claim.cases}
+    if not claim.orders:
+        return [series for by_io_mode in cases.values() for series in by_io_mode.values()]
+    return [
+        order_series(greater, cases[order.than][io_mode])
+        for order in claim.orders
+        for io_mode, greater in cases[order.greater].items()
+        if io_mode in cases[order.than]
+    ]
+
+
+def variants_of(connection: duckdb.DuckDBPyConnection, claim: Claim, pair: str) -> list[str]:
+    """Return every variant but the published one that the run measured on `pair` in a study of `claim`."""
+    studies = sorted({case.study for case in claim.cases if VARIANT in case.select})
+    found = {
+        name
+        for study in studies
+        for (name,) in connection.execute(f"select distinct {VARIANT} from {study} where pair = ?", [pair]).fetchall()
+    }
+    return sorted(found - {PUBLISHED})
+
+
+def reads_of(
+    connection: duckdb.DuckDBPyConnection, claim: Claim, pair: str, io_mode: IoMode, variant: str | None = None
+) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return case -> placement -> what the column holds, of `READS`, from the view of each study that has one (`THROUGH`)."""
+    there = relations(connection)
+    return {case.name: _case_reads(connection, case, pair, io_mode, variant) for case in claim.cases if f"{case.study}{THROUGH}" in there}
+
+
+def relations(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    return {name for (name,) in connection.execute("select table_name from information_schema.tables").fetchall()}
+
+
+def pair_evidence(connection: duckdb.DuckDBPyConnection, pair: str) -> Evidence | None:
+    """Return the one evidence of all rows on `pair`, else ``mixed``; `None` where it has no row."""
+    found = connection.execute("select distinct evidence from timings where pair = ?", [pair]).fetchall()
+    return Evidence.of({Evidence(word) for (word,) in found}) if found else None
+
+
+def facts_of(manifest: Manifest, facts: Facts, pair: str) -> Any | None:
+    records = (record for record in manifest.studies if (record.name, record.pair) == (facts.study, pair))
+    return next((record.facts.get(facts.key) for record in records), None)
+
+
+def fitted_claims(record: object) -> set[str]:
+    """Return the ids of the claims whose values went into a parameter (``fitted_on``) of a pair's devices, at any depth."""
+    if isinstance(record, dict):
+        named = set(_CLAIM_ID.findall(str(record.get("fitted_on") or "")))
+        return named.union(*map(fitted_claims, record.values()))
+    if isinstance(record, list | tuple):
+        return set().union(*map(fitted_claims, record))
+    return set()
+
+
+def _case_reads(
+    connection: duckdb.DuckDBPyConnection, case: Case, pair: str, io_mode: IoMode, variant: str | None
+) -> dict[str, dict[str, Any]]:
+    columns, select = ", ".join(READS), selected(case, variant)
+    rows = connection.execute(
+        f"select placement, {columns} from {case.study}{THROUGH} where pair = ? and io_mode = ? and {_chosen(select)} order by placement",
+        [pair, io_mode, *select.values()],
+    ).fetchall()
+    return {placement: dict(zip(READS, figures, strict=True)) for placement, *figures in rows}
+
+
+def selected(case: Case, variant: str | None) -> dict[str, str]:
+    """Return column -> word, by which the rows of `case` are chosen, those of `variant` where one is given and the study has variants."""
+    return {**case.select, VARIANT: variant} if variant is not None and VARIANT in case.select else case.select
+
+
+def _chosen(select: Mapping[str, str]) -> str:
+    return " and ".join(f"{column} = ?" for column in select)
+
+
+def _case_series(connection: duckdb.DuckDBPyConnection, case: Case, pair: str, variant: str | None) -> dict[IoMode, Series]:
+    select = selected(case, variant)
+    outstanding = "outstanding" if "outstanding" in connection.table(case.study).columns else "null"
+    rows = connection.execute(
+        f"""
+        select io_mode, replicate, evidence, coalesce(flagged, false), {case.value}::double, {case.note or "''"}, {outstanding}::double
+        from {case.study}
+        where pair = ? and {_chosen(select)} and ({case.value} is not null or flagged)
+        order by io_mode, replicate
+        """,
+        [pair, *select.values()],
+    ).fetchall()
+    return {
+        IoMode(io_mode): _one_series(case, select, IoMode(io_mode), [row[1:] for row in rows if row[0] == io_mode])
+        for io_mode in dict.fromkeys(row[0] for row in rows)
+    }
+
+
+def _one_series(
+    case: Case, select: Mapping[str, str], io_mode: IoMode, rows: list[tuple[int, str, bool, float, str, float | None]]
+) -> Series:
+    replicates = [replicate for replicate, *_ in rows]
+    if len(set(replicates)) != len(replicates):
+        raise EvidenceError(f"{case.study}: {select} selects several values of one replicate, so they cannot be paired")
+    return Series(
+        case=case.name,
+        io_mode=io_mode,
+        evidence_kinds=frozenset(Evidence(evidence) for _, evidence, *_ in rows),
+        values={replicate: value for replicate, _, flagged, value, *_ in rows if not flagged},
+        flagged=frozenset(replicate for replicate, _, flagged, *_ in rows if flagged),
+        conditions=frozenset(note for _, _, flagged, _, note, _ in rows if note and not flagged),
+        obstacles=frozenset(note for _, _, flagged, _, note, _ in rows if note and flagged),
+        outstanding=fmean(known) if (known := [depth for *_, depth in rows if depth is not None]) else None,
+    )

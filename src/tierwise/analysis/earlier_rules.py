@@ -1,0 +1,49 @@
+"""The verdict under the rules that held before: each interval alone, whatever its width, against the bounds, on the value and at the one
+setting of then; direct and buffered I/O, where both were measured, had to agree.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import duckdb
+
+from tierwise.analysis import rules
+from tierwise.analysis.claim_rows import PUBLISHED, series_of
+from tierwise.analysis.claims import Claim, Kind
+from tierwise.analysis.judging import ClaimVerdict
+from tierwise.analysis.rules import CaseVerdict, Verdict
+from tierwise.core.vocabulary import IoMode
+
+IO_MODES: Final = (IoMode.DIRECT, IoMode.BUFFERED)
+"""The ways of I/O that there were."""
+
+
+def verdict_before(connection: duckdb.DuckDBPyConnection, claim: Claim, found: ClaimVerdict) -> Verdict | None:
+    """Return what the rules of before say of the rows on which `found` rests; `None` where these have no interval to be judged by."""
+    if found.open_map is not None:
+        return found.open_map.at_one
+    before = claim.before
+    bounds = (before and before.bounds) or rules.needed_bounds(claim, rules.ABOVE_ONE)
+    if bounds is None or claim.kind is Kind.PRESENCE or (claim.kind is Kind.COST and before is None):
+        return None
+    cases: Sequence[CaseVerdict] = _published(found)
+    if before and before.value:
+        then = claim.model_copy(update={"cases": tuple(case.model_copy(update={"value": before.value}) for case in claim.cases)})
+        absolute = then.model_copy(update={"kind": Kind.ABSOLUTE if claim.kind is Kind.SHARE else claim.kind, "bounds": bounds})
+        measured = [series for series in series_of(connection, then, found.pair) if series.io_mode in IO_MODES]
+        cases = [case for series in measured for case in rules.judge_series(absolute, [series])]
+    if not cases or any(case.low is None for case in cases):
+        return None
+    held = [case.model_copy(update={"verdict": rules.by_interval(bounds, case.as_estimate)}) for case in cases]
+    outcomes = {_combined([case for case in held if case.io_mode is io_mode], claim) for io_mode in {case.io_mode for case in held}}
+    return outcomes.pop() if len(outcomes) == 1 else Verdict.UNDECIDED
+
+
+def _published(found: ClaimVerdict) -> Sequence[CaseVerdict]:
+    """The cases of the published protocol by both I/O modes, whichever decides now."""
+    every = {one.io_mode: one for one in (*found.others, found) if one.variant == PUBLISHED}
+    return [case for mode in IO_MODES if mode in every for case in every[mode].cases]
+
+
+def _combined(cases: Sequence[CaseVerdict], claim: Claim) -> Verdict:
+    return rules.combine(cases, len(claim.orders or claim.cases) or len(cases))[0]

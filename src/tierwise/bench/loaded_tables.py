@@ -1,0 +1,130 @@
+"""Tables of a data set, loaded once with their indexes and then moved about: every placement has the very same pages and statistics."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from psycopg import sql
+
+from tierwise.bench.testbed import Testbed
+from tierwise.core.errors import EvidenceError
+from tierwise.core.progress import Progress
+from tierwise.core.units import PAGE_BYTES
+from tierwise.postgres.loading import copy_parquet
+from tierwise.postgres.page_counts import PageCounter
+from tierwise.postgres.plans import planned
+from tierwise.postgres.relations import move
+from tierwise.postgres.settings import Connection
+from tierwise.postgres.table_copies import create_copy
+
+
+class TableLike(Protocol):
+    """What is asked of a table of `tierwise.datasets`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def columns(self) -> list[str]: ...
+    def ddl(self) -> str: ...
+    def indexes(self) -> dict[str, str]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A table and the Parquet file of its rows."""
+
+    table: TableLike
+    parquet: Path
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ColdPages:
+    """What a statement did from empty caches, with memory for all that it read: pages by relation, and the nodes of its plan."""
+
+    pages: dict[str, int]
+    nodes: tuple[str, ...]
+
+
+def relations_of(tables: Sequence[TableLike]) -> list[str]:
+    """Return every table, its primary key and its indexes, named as the server stores them."""
+    return [name for table in tables for name in (table.name.lower(), f"{table.name.lower()}_pkey", *table.indexes())]
+
+
+def load_once(connection: Connection, schema: str, tier: str, tables: Sequence[Rows]) -> bool:
+    """Set the search path to `schema`, with `tables` loaded on `tier` where it is not whole yet; True: they were loaded now."""
+
+    def fill(empty: Connection) -> None:
+        for rows in tables:
+            _load(empty, rows, tier)
+
+    return create_copy(connection, schema, tier, [rows.table.name.lower() for rows in tables], fill)
+
+
+def _load(connection: Connection, rows: Rows, tier: str) -> None:
+    name = rows.table.name.lower()
+    connection.execute(sql.SQL(rows.table.ddl()))
+    copy_parquet(connection, rows.parquet, name, rows.table.columns, Progress(f"loading {name} onto {tier}", rows.count))
+    for command in rows.table.indexes().values():
+        connection.execute(sql.SQL(command))
+    connection.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(name)))
+
+
+def take_statistics(connection: Connection, tables: Sequence[TableLike], schema: str, *, of: str) -> None:
+    """Give `tables` in `schema` the planner's statistics that they have in the schema `of`, where they hold the same rows.
+
+    ANALYZE looks at a random sample, so that of two copies the planner may think differently.
+    """
+    columns = "SELECT attname FROM pg_attribute WHERE attrelid = 'pg_statistic'::regclass AND attnum > 0 AND attname <> 'starelid'"
+    named = sql.SQL(", ").join(sql.Identifier(name) for (name,) in connection.execute(columns).fetchall())
+    copied = sql.SQL("INSERT INTO pg_statistic (starelid, {0}) SELECT %s::regclass, {0} FROM pg_statistic WHERE starelid = %s::regclass")
+    with connection.transaction():
+        connection.execute("SET LOCAL allow_system_table_mods = on")
+        for table in tables:
+            here, there = (sql.Identifier(one, table.name.lower()).as_string(connection) for one in (schema, of))
+            connection.execute("DELETE FROM pg_statistic WHERE starelid = %s::regclass", [here])
+            connection.execute(copied.format(named), [here, there])
+
+
+def place(connection: Connection, tiers: Mapping[str, str]) -> None:
+    """Have each relation on its tier."""
+    for relation, tier in tiers.items():
+        move(connection, relation, tier)
+
+
+def sizes_bytes(connection: Connection, relations: Sequence[str]) -> dict[str, int]:
+    """Return bytes of the main fork of each relation."""
+    rows = connection.execute("SELECT name, pg_relation_size(name::regclass) FROM unnest(%s::text[]) AS name", [list(relations)])
+    return dict(rows.fetchall())
+
+
+def planned_before(setup: Sequence[str], statement: str) -> tuple[str, ...]:
+    """Return the statements of `setup` of a session, and one that plans `statement` once in it. Planning reads a page of every index of a
+    table, used or not; of a query that was scaled down to some hundred pages, these would be a part that they are not of the published
+    one.
+    """
+    return (*setup, f"EXPLAIN {statement}")
+
+
+def cold_pages(testbed: Testbed, relations: Sequence[str], statement: str, setup: Sequence[str]) -> ColdPages:
+    """Run `statement` once on a server that has just been started, delays off, and count what it reads.
+
+    Each distinct page is read once, because nothing leaves the memory meanwhile; a sequential scan, which goes through a small ring of
+    buffers, asks for no page twice. With the `setup` of a cold run, the pages are those that it must miss.
+
+    Raises:
+        EvidenceError: more pages were asked of a relation than it has: something was read twice.
+    """
+    with testbed.loading() as connection:
+        for command in setup:
+            connection.execute(sql.SQL(command))
+        with PageCounter(connection, relations) as counter:
+            connection.execute(sql.SQL(statement))
+        nodes = tuple(planned(connection, statement).labels)
+        pages = {name: size_bytes // PAGE_BYTES for name, size_bytes in sizes_bytes(connection, relations).items()}
+    read = {name: count.reads for name, count in counter.pages.items()}
+    beyond = {name: (count, pages[name]) for name, count in read.items() if count > pages[name]}
+    if beyond:
+        raise EvidenceError(f"more pages were read than there are, (read, there), by relation: {beyond}")
+    return ColdPages(read, nodes)

@@ -1,0 +1,184 @@
+"""One query at several sizes of its data: recorded from empty caches on a real server, and replayed on the pair's devices as they would be
+stretched for that size. Nobody waits for it: it is recorded with the delays off.
+"""
+
+import json
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Annotated, Final
+
+import polars as pl
+from pydantic import Field
+
+from tierwise.bench.recording import EmulatorLog
+from tierwise.bench.replaying import trace_of
+from tierwise.bench.testbed import Testbed
+from tierwise.core.progress import Progress
+from tierwise.core.toml import Strict
+from tierwise.core.units import PAGE_BYTES
+from tierwise.core.vocabulary import Cache, Evidence, IoMode
+from tierwise.postgres.plans import assert_plan, planned
+from tierwise.simulate.replay import EXTENT_BYTES, replay
+from tierwise.tiers.emulated import Emulated
+from tierwise.tiers.open import device_model
+from tierwise.timings.replicates import REPLICATES, Facts
+
+PROOF: Final = "by_scale"
+"""The key of a row's proof, and the fact of a study, that hold what was simulated at each size."""
+
+FIRST_ROW: Final = "SELECT 1 FROM {} WHERE ctid = '(0,1)'"
+"""A statement that reads the first page of a relation."""
+REPLAYS: Final = 2
+"""The least number of replays of a query."""
+
+
+class Scales(Strict):
+    """The sizes beside the replicate's own."""
+
+    shares: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = Field(min_length=2, description="of the rows that a replicate has")
+    requests: int = Field(ge=1, description="that are replayed of each at least, again and again from other places of the platters")
+
+
+@dataclass(frozen=True, slots=True)
+class ScaledQuery:
+    """A query of relations that lie in `files`, on any tier, as a cold server is asked it; `expected`: the pages of each that it must miss;
+    `nodes`: of its plan.
+    """
+
+    relations: Sequence[str]
+    files: Sequence[Path]
+    statement: str
+    setup: Sequence[str]
+    shared_buffers_bytes: int
+    expected: Mapping[str, int]
+    nodes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """The data of one size: `share` of the replicate's own, with so many of the `published_rows` of the table that decides the stretch."""
+
+    share: float
+    rows: int
+    published_rows: float
+    scaled_query: ScaledQuery
+
+
+def can_be_recorded(testbed: Testbed) -> bool:
+    """Return whether the testbed's tiers are all emulated, and the trial that is measured now is counted: then requests have no path."""
+    return not testbed.waiting and all(isinstance(tier, Emulated) for tier in testbed.tiers.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What a query asks of the storage from empty caches, in `timings.traces.TRACE`'s columns, and the addresses of the extents of each
+    relation that it reads, from the first of its data on (0 for an extent of which nothing is read).
+    """
+
+    query: pl.DataFrame
+    addresses: Mapping[str, Sequence[int]]
+
+
+def simulated(testbed: Testbed, sizes: Sequence[Size], placements: Mapping[str, Mapping[str, str]], *, requests: int) -> list[Facts]:
+    """Return a fact for each of `sizes`: the seconds of its query on each of `placements` (every relation -> tier, by name), and how many
+    requests it has. It is replayed twice at least, and until so many `requests` were replayed.
+    """
+    progress = Progress("simulating other sizes", len(sizes))
+    found = []
+    for size in sizes:
+        scaled_query, stretch = recorded(testbed, size.scaled_query), size.published_rows / size.rows
+        replays = replays_of(len(scaled_query.query) - 1, requests)
+        seconds = {name: replayed_s(testbed, scaled_query, tiers, stretch=stretch, replays=replays) for name, tiers in placements.items()}
+        told = {"share": size.share, "rows": size.rows, "published_rows": size.published_rows, "requests": len(scaled_query.query) - 1}
+        found.append({**told, "seconds": seconds})
+        progress.step()
+    return found
+
+
+def replays_of(query: int, requests: int) -> int:
+    """Return how often a query of so many requests is replayed where `requests` are asked for: few requests have the luck of few turns."""
+    return max(REPLAYS, math.ceil(requests / max(1, query)))
+
+
+def recorded(testbed: Testbed, scaled_query: ScaledQuery) -> Recorded:
+    """Record a query. The delays are off: by the clock of the session the requests take no time, so that what is between them (`think_s`)
+    is its processor time.
+
+    Raises:
+        EvidenceError: other pages were missed than `scaled_query` expects, or the plan is another.
+    """
+    recorder = EmulatorLog({name: tier for name, tier in testbed.tiers.items() if isinstance(tier, Emulated)})
+    with testbed.cold(
+        scaled_query.relations,
+        scaled_query.files,
+        scaled_query.statement,
+        io_mode=IoMode.DIRECT,
+        shared_buffers_bytes=scaled_query.shared_buffers_bytes,
+        setup=scaled_query.setup,
+        recorder=recorder,
+    ) as session:
+        for tier in testbed.tiers.values():
+            tier.delays(False)
+        testbed.timed(session, scaled_query.statement, cache=Cache.COLD, cell={}, expected=scaled_query.expected, listing=True)
+        assert_plan(planned(session.connection, scaled_query.statement), scaled_query.nodes)
+        testbed.timed(session, FIRST_ROW.format(scaled_query.relations[0]), cache=Cache.NONE, cell={})
+    query, first = recorder.queries
+    return Recorded(query, laid_from(pl.concat([query, first]), scaled_query.relations[0]))
+
+
+def laid_from(requests: pl.DataFrame, first: str) -> dict[str, list[int]]:
+    """Return the addresses of the extents that `requests` read of each relation, as they would be with nothing before the relation
+    `first`, of which they read the beginning.
+    """
+    placed = requests.filter(operation="read").select("relation", "page", "address_bytes").rows()
+    begins: dict[str, dict[int, int]] = {}
+    for relation, page, address in placed:
+        extent, rest = divmod(page * PAGE_BYTES, EXTENT_BYTES)
+        begins.setdefault(relation, {})[extent] = address - rest
+    origin = min(begins[first][0], *(begin for extents in begins.values() for begin in extents.values()))
+    return {relation: [extents.get(number, origin) - origin for number in range(max(extents) + 1)] for relation, extents in begins.items()}
+
+
+def replayed_s(testbed: Testbed, scaled_query: Recorded, placement: Mapping[str, str], *, stretch: float, replays: int) -> float:
+    """Return the seconds of a recorded query with each relation on its tier of `placement`, seeks stretched by `stretch`: the mean of so
+    many replays, each from another place of the platters.
+
+    Relations lie as far apart as where they were made, whatever the tier: devices without seeks know no places.
+    """
+    tiers, trace, platters = set(placement.values()), trace_of(scaled_query.query), random.Random(testbed.seed)
+
+    def once_s() -> float:
+        models = {tier: device_model(testbed.pair.tiers[tier], stretch=stretch, seed=testbed.seed) for tier in tiers}
+        devices = {tier: model for tier, model in models.items() if model is not None}
+        return replay(trace, placement, devices, scaled_query.addresses, started_s=platters.random()).elapsed_s
+
+    return fmean(once_s() for _ in range(replays))
+
+
+def by_size(rows: pl.DataFrame) -> Facts:
+    """Return the fact `PROOF` of complete `rows`: an entry a size, with the values of each replicate; no fact where no row has any."""
+    told = rows.filter(pl.col("proof").str.contains(f'"{PROOF}"', literal=True)).sort("replicate")
+    found: dict[float, list[tuple[int, Facts]]] = {}
+    for replicate, proof in told.select("replicate", "proof").rows():
+        for one in json.loads(proof).get(PROOF, ()):
+            found.setdefault(one["share"], []).append((replicate, one))
+    return {PROOF: [_together(found[share]) for share in sorted(found)]} if found else {}
+
+
+def _together(entries: Sequence[tuple[int, Facts]]) -> Facts:
+    """The replicates of one size: each figure of theirs becomes the list of all."""
+    first = entries[0][1]
+    replicates, sizes = zip(*entries, strict=True)
+    return {
+        "share": first["share"],
+        "published_rows": first["published_rows"],
+        "evidence": str(Evidence.SIMULATED),
+        REPLICATES: list(replicates),
+        "rows": [one["rows"] for one in sizes],
+        "requests": [one["requests"] for one in sizes],
+        "seconds": {name: [one["seconds"][name] for one in sizes] for name in first["seconds"]},
+    }

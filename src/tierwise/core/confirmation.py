@@ -1,0 +1,26 @@
+"""Ask before something slow or costly begins, where somebody can answer."""
+
+import sys
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from tierwise.core.errors import TierwiseError
+
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="go on without asking")]
+
+
+def confirming(*, yes: bool) -> Callable[[str], None]:
+    """Return what asks a question on a terminal and raises `TierwiseError` unless the answer is yes.
+
+    With `yes`, or where nobody sits at a terminal, it goes on without asking.
+    """
+
+    def agree(question: str) -> None:
+        if yes or not (sys.stdin.isatty() and sys.stderr.isatty()):
+            return
+        if not typer.confirm(f"tierwise: {question}", err=True):
+            raise TierwiseError("nothing was begun, as you answered (--yes goes on without asking)")
+
+    return agree

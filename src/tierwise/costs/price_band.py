@@ -1,0 +1,127 @@
+"""The verdict on a claim about money: over the band of the prices, which lies beyond what `analysis` may see."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from math import inf, log
+from typing import Final, Self
+
+from tierwise.analysis.causes import Cause
+from tierwise.analysis.claim_rows import PUBLISHED
+from tierwise.analysis.claims import Bounds, Claim
+from tierwise.analysis.judging import ClaimVerdict, ruled
+from tierwise.analysis.rules import CaseVerdict, Verdict
+from tierwise.core.vocabulary import Evidence, IoMode
+
+EXACT: Final = "one figure: no price is in it, and nothing that is repeated"
+"""The condition of a verdict on a band without a width."""
+CROSSES: Final = "the bound lies within the price band"
+
+Band = tuple[float, float]
+
+
+def widest(bands: Collection[Band]) -> Band:
+    return min(low for low, _ in bands), max(high for _, high in bands)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The ratio of two costs: its price band by what a server holds, in order, with the `unit` of that.
+
+    Where no server is counted there is one band.
+    """
+
+    evidence: Evidence
+    bands: Mapping[int, Band]
+    unit: str = ""
+
+    @classmethod
+    def alone(cls, evidence: Evidence, band: Band) -> Self:
+        return cls(evidence, {0: band})
+
+    @property
+    def whole(self) -> Band:
+        return widest(self.bands.values())
+
+    def break_even(self, bounds: Bounds) -> str:
+        """Say with what servers the band lies inside the bounds, and with what others it does not; empty where that is the same for all."""
+        runs = [(inside, [held for held, _ in run]) for inside, run in groupby(self.bands.items(), lambda one: bounds.contain(*one[1]))]
+        told = []
+        for inside, held in runs:
+            low, high = widest([self.bands[one] for one in held])
+            servers = f"{held[0]}" if len(held) == 1 else f"{held[0]} to {held[-1]}"
+            told.append(f"{low:.3g} to {high:.3g} with {servers} {self.unit}, {'inside' if inside else 'not wholly inside'} the bound")
+        return "; ".join(told) if len(runs) > 1 else ""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The ratios that a claim needs, by what is compared, and which of their prices were read only once (`sensitivity.read_once`)."""
+
+    cases: Mapping[str, Compared]
+    read_once: str = ""
+
+
+def judge_band(claim: Claim, pair: str, counted: Counted, *, io_mode: IoMode, others: Mapping[str, Counted] | None = None) -> ClaimVerdict:
+    """Judge `claim` on `pair` by what was `counted`, ratios which rest on reads by `io_mode`; beside it stands what `others` say, other
+    ways to count. Every verdict says what is assumed of its prices, and one that hangs on what a server holds where it changes.
+    """
+    beside = tuple(_found(claim, pair, name, other, io_mode) for name, other in (others or {}).items())
+    return _found(claim, pair, PUBLISHED, counted, io_mode).model_copy(update={"others": beside})
+
+
+def _found(claim: Claim, pair: str, variant: str, counted: Counted, io_mode: IoMode) -> ClaimVerdict:
+    assert claim.bounds is not None, "a claim of kind cost that is judged has bounds"
+    bounds = claim.bounds
+    cases = tuple(_case(name, io_mode, compared, bounds, counted.read_once) for name, compared in counted.cases.items())
+    decider = min(cases, key=lambda case: _margin(case, bounds))
+    return ClaimVerdict(
+        **ruled(_combined(cases, counted, bounds), cases=cases),
+        pair=pair,
+        variant=variant,
+        io_mode=io_mode,
+        cases=cases,
+        deciding_case=decider.case,
+        estimate=decider.estimate,
+        low=decider.low,
+        high=decider.high,
+        evidence=Evidence.of({case.evidence for case in cases}),
+    )
+
+
+def _case(name: str, io_mode: IoMode, compared: Compared, bounds: Bounds, read_once: str) -> CaseVerdict:
+    low, high = compared.whole
+    inside, outside = bounds.contain(low, high), bounds.exclude(low, high)
+    turns = compared.break_even(bounds)
+    return CaseVerdict(
+        case=name,
+        io_mode=io_mode,
+        evidence=compared.evidence,
+        estimate=(low * high) ** 0.5,
+        low=low,
+        high=high,
+        pairs=0,
+        flagged=0,
+        conditions=tuple(filter(None, (EXACT if low == high else "", f"{name}: {turns}" if turns else "", read_once))),
+        verdict=Verdict.CONFIRMED if inside else Verdict.CONTRADICTED if outside else Verdict.UNDECIDED,
+    )
+
+
+def _margin(case: CaseVerdict, bounds: Bounds) -> float:
+    """How far the band lies inside the bounds, on the log scale; below zero outside."""
+    assert case.low is not None, "a band has two ends"
+    assert case.high is not None, "a band has two ends"
+    lower = log(case.low / bounds.lower) if bounds.lower else inf
+    upper = log(bounds.upper / case.high) if bounds.upper else inf
+    return min(lower, upper)
+
+
+def _combined(cases: Sequence[CaseVerdict], counted: Counted, bounds: Bounds) -> tuple[Verdict, Cause | None, str]:
+    verdicts = {case.verdict for case in cases}
+    if Verdict.CONTRADICTED in verdicts:
+        return Verdict.CONTRADICTED, None, ""
+    if verdicts == {Verdict.CONFIRMED}:
+        return Verdict.CONFIRMED, None, ""
+    turning = {name: turns for name, compared in counted.cases.items() if (turns := compared.break_even(bounds))}
+    why = [f"{name}: {turns}" for name, turns in turning.items()] or [CROSSES]
+    return Verdict.UNDECIDED, Cause.SERVERS if turning else Cause.PRICES, "; ".join(filter(None, [*why, counted.read_once]))

@@ -1,0 +1,46 @@
+"""Any device, slowed by a factor: its clock runs slower than the driver's."""
+
+import math
+
+from tierwise.devices.protocol import DeviceModel, Operation
+
+
+class SlowedDevice:
+    """`below` with all its times, those of the background work included, multiplied by a factor, which may be changed at any time.
+
+    A host that is too slow for a device can so be given a device that it is quick enough for: two devices that are slowed by one factor
+    keep their ratio to each other.
+    """
+
+    def __init__(self, below: DeviceModel):
+        self.capacity_bytes = below.capacity_bytes
+        self._below = below
+        self._factor = 1.0
+        self._origin_s = 0.0  # when the device's clock was at zero; not slowed, both clocks are the same to the last bit
+
+    def slow(self, now_s: float, factor: float) -> None:
+        """Slow the device down, so that from `now_s` on it takes `factor` times as long."""
+        self._origin_s, self._factor = now_s - self._below_s(now_s) * factor, factor
+
+    def submit(self, now_s: float, tag: int, operation: Operation, address_bytes: int, size_bytes: int) -> None:
+        self._below.submit(self._below_s(now_s), tag, operation, address_bytes, size_bytes)
+
+    def next_event_s(self) -> float:
+        event_s = self._below.next_event_s()
+        return event_s if event_s == math.inf else self._drivers_s(event_s)
+
+    def advance(self, now_s: float) -> list[tuple[int, float]]:
+        below_s = self._below_s(now_s)
+        event_s = self._below.next_event_s()
+        if event_s < math.inf and self._drivers_s(event_s) <= now_s:
+            below_s = max(below_s, event_s)  # whatever rounding says, a reported event is reached
+        return [(tag, self._drivers_s(done_s)) for tag, done_s in self._below.advance(below_s)]
+
+    def reset(self) -> None:
+        self._below.reset()
+
+    def _below_s(self, now_s: float) -> float:
+        return (now_s - self._origin_s) / self._factor
+
+    def _drivers_s(self, below_s: float) -> float:
+        return self._origin_s + below_s * self._factor

@@ -1,0 +1,136 @@
+"""The proof that a query was cold: what must be shown, what a plan must miss, and how to warm the catalogues alone.
+
+The order of a cold measurement: stop the server, `evict`, remount, `residency` is zero; start, a fresh session, `warm_catalogues`,
+the timed statement inside a `PageCounter`; its misses equal `expected_pages`.
+"""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from psycopg import sql
+from pydantic import Field
+
+from tierwise.core.errors import EvidenceError
+from tierwise.core.toml import Strict
+from tierwise.core.units import PAGE_BYTES
+from tierwise.postgres.page_counts import PageCounter
+from tierwise.postgres.plans import assert_plan, planned
+from tierwise.postgres.relations import find_relation
+from tierwise.postgres.settings import Connection, applied
+
+METAPAGES: Final = 1
+MAPPED_PAGES: Final = (PAGE_BYTES - 24) * 4
+"""Heap pages to a page of the visibility map: two bits each behind the page's header (HEAPBLOCKS_PER_PAGE)."""
+ONLY_INDEX_SCANS: Final = {"enable_seqscan": "off", "enable_bitmapscan": "off", "enable_indexonlyscan": "off", "enable_tidscan": "off"}
+ONLY_INDEX_LOOKUPS: Final = {"enable_seqscan": "off", "enable_bitmapscan": "off"}
+FIRST_USER_OID: Final = 16384
+
+
+class ColdEvidence(Strict):
+    server_was_down: bool  # no process, no pid file
+    resident_pages: dict[str, int]  # by tier: pages of the relations' files in the page cache, while the server was down
+    direct_io: bool | None  # what the probe said; None with buffered I/O
+    misses: dict[str, int]  # by relation: pages that the query read from the storage
+    expected: dict[str, int]  # by relation: distinct pages that its plan touches
+    cached: dict[str, int] = Field(default_factory=dict)  # by relation: pages that had been read and were found again: misses none
+
+    @property
+    def faults(self) -> list[str]:
+        resident = [f"{pages} pages of tier {tier} were still in the page cache" for tier, pages in self.resident_pages.items() if pages]
+        names = sorted(self.misses.keys() | self.expected.keys())
+        pairs = [(name, self.misses.get(name), self.expected.get(name)) for name in names]
+        return [
+            *([] if self.server_was_down else ["the server was not down"]),
+            *resident,
+            *(["direct I/O leaves pages in the page cache"] if self.direct_io is False else []),
+            *(f"{name}: {missed} pages missed, {distinct} expected" for name, missed, distinct in pairs if missed != distinct),
+        ]
+
+    def require(self) -> None:
+        if self.faults:
+            raise EvidenceError(f"not cold: {'; '.join(self.faults)}")
+
+
+def relation_files(conn: Connection, relations: Sequence[str]) -> list[Path]:
+    """Return every file of `relations` and of their TOAST tables: all forks, all segments, through their tablespaces."""
+    oids = [find_relation(conn, name).oid for name in relations]
+    rows = conn.execute(
+        """
+        WITH named AS (SELECT oid, reltoastrelid FROM pg_class WHERE oid = ANY(%(oids)s::oid[])),
+             whole AS (SELECT oid FROM named
+                       UNION SELECT reltoastrelid FROM named WHERE reltoastrelid <> 0
+                       UNION SELECT i.indexrelid FROM pg_index AS i JOIN named ON i.indrelid = named.reltoastrelid)
+        SELECT current_setting('data_directory'), pg_relation_filepath(oid) FROM whole
+        """,
+        {"oids": oids},
+    ).fetchall()
+    mains = [Path(data) / path for data, path in rows]
+    return sorted(
+        path.resolve()
+        for main in mains
+        for path in main.parent.iterdir()
+        if re.fullmatch(rf"{main.name}(_(fsm|vm|init))?(\.\d+)?", path.name)
+    )
+
+
+def main_files(conn: Connection, relations: Sequence[str]) -> dict[str, Path]:
+    """Return the first file of the main fork of each of `relations`; reads catalogues, but no relation."""
+    rows = conn.execute(
+        "SELECT name, current_setting('data_directory'), pg_relation_filepath(oid) FROM unnest(%s::text[], %s::oid[]) AS named (name, oid)",
+        [list(relations), [find_relation(conn, name).oid for name in relations]],
+    )
+    return {name: Path(data, path).resolve() for name, data, path in rows}
+
+
+def warm_catalogues(conn: Connection, statement: str) -> None:
+    """Read into the session and shared_buffers every catalogue page that `statement` needs, and no page of any relation.
+
+    A throw-away PREPARE parses and analyses, which reads no index and does not plan. EXPLAIN EXECUTE would plan, and planning
+    reads the metapage of every B-tree of the table into the session's relation cache: on a slow tier one of the few reads that make
+    the difference. So the rest is fetched without planning: a relation's size opens it without reading it, and the columns'
+    statistics are read through the same index as the planner does.
+    """
+    conn.execute(sql.SQL("PREPARE tierwise_warm AS {}").format(sql.SQL(statement)))
+    conn.execute("DEALLOCATE tierwise_warm")
+    with applied(conn, ONLY_INDEX_LOOKUPS):
+        ours = "SELECT oid FROM pg_class WHERE oid >= %s AND relkind IN ('r', 'i')"
+        conn.execute(f"SELECT sum(pg_relation_size(oid)) FROM ({ours}) AS ours", [FIRST_USER_OID])
+        conn.execute(f"SELECT sum(length(s::text)) FROM pg_statistic AS s WHERE starelid = ANY(ARRAY({ours}))", [FIRST_USER_OID])
+
+
+def distinct_heap_pages(conn: Connection, table: str, predicate: str) -> int:
+    """Return how many heap pages hold a row for which `predicate` (SQL) is true, counted from the rows' addresses."""
+    query = sql.SQL("SELECT count(DISTINCT (ctid::text::point)[0]) FROM {} WHERE {}")
+    row = conn.execute(query.format(sql.Identifier(table), sql.SQL(predicate))).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def visibility_pages(conn: Connection, table: str, predicate: str) -> int:
+    """Return how many pages of `table`'s visibility map an index-only scan for `predicate` (SQL) reads."""
+    query = sql.SQL("SELECT count(DISTINCT (ctid::text::point)[0]::bigint / {}) FROM {} WHERE {}")
+    row = conn.execute(query.format(MAPPED_PAGES, sql.Identifier(table), sql.SQL(predicate))).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def index_pages(conn: Connection, table: str, index: str, predicate: str) -> int:
+    """Return how many pages of B-tree `index` planning and one index scan for `predicate` (``column = value``) touch.
+
+    The scan descends from the root once and follows the leaves once, so accesses are distinct pages. The counted scan is the
+    session's second, whose relation cache holds the metapage already; a fresh session reads that too when it plans, so one is added.
+    """
+    name = sql.Identifier(table).as_string(conn)
+    statement = f"SELECT count(*) FROM {name} WHERE {predicate}"
+    with applied(conn, ONLY_INDEX_SCANS):
+        assert_plan(planned(conn, statement), ["Aggregate", f"Index Scan using {index} on {table}"])
+        conn.execute(sql.SQL(statement))
+        with PageCounter(conn, [index]) as counter:
+            conn.execute(sql.SQL(statement))
+    return counter.pages[index].accesses + METAPAGES
+
+
+def expected_pages(conn: Connection, table: str, index: str, predicate: str) -> dict[str, int]:
+    return {table: distinct_heap_pages(conn, table, predicate), index: index_pages(conn, table, index, predicate)}

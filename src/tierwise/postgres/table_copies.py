@@ -1,0 +1,111 @@
+"""Tables in a schema of their own, made once, and made anew where a kill left them half made; copies of one table with one index."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from psycopg import sql
+
+from tierwise.postgres.settings import Connection
+
+WHOLE: Final = "whole"
+"""Comment on a schema in which everything is made."""
+SORT_MEMORY: Final = "256MB"
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """How a copy's rows and index are made; by default the rows as loaded, then an index with an entry for each row."""
+
+    deduplicated: bool = False  # equal keys share an entry of the index: the default since PostgreSQL 13
+    grown: bool = False  # the index is there before the rows, and grows as they are inserted
+    shuffled: bool = False  # the rows in a random order
+    vacuumed: bool = False  # every page marked as visible to all
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedTable:
+    """What all copies share. `row_id` is an integer column that the server fills in, in the order of loading."""
+
+    name: str
+    ddl: str
+    columns: Sequence[str]  # all but `row_id`
+    row_id: str
+    index: str
+    key: str
+    statistics_target: int
+    load: Callable[[Connection], None]  # into the empty table of the search path, in a transaction
+
+    def use(self, conn: Connection, tier: str, name: str, build: Build, *, seed: int) -> None:
+        """Set the search path to the copy `name` on `tier`, made where it does not exist yet.
+
+        A copy of the plain build is loaded, and named by the tier alone (`schema_of`); any other takes its rows from that one.
+        """
+        schema = schema_of(tier, name, build)
+        if build != Build() and not is_complete(conn, schema):
+            self.use(conn, tier, name, Build(), seed=seed)
+        create_copy(conn, schema, tier, [self.name], lambda empty: self._fill(empty, tier, build, seed), vacuumed=build.vacuumed)
+
+    def _fill(self, conn: Connection, tier: str, build: Build, seed: int) -> None:
+        conn.execute(sql.SQL(self.ddl))
+        if build.grown:
+            self._create_index(conn, build)
+        if build == Build():
+            self.load(conn)
+        else:
+            self._copy(conn, schema_of(tier, "", Build()), seed if build.shuffled else None)
+        if not build.grown:
+            self._create_index(conn, build)
+        conn.execute(f"SET LOCAL default_statistics_target = {self.statistics_target}")
+        conn.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(self.name)))
+
+    def _create_index(self, conn: Connection, build: Build) -> None:
+        names = map(sql.Identifier, (self.index, self.name, self.key))
+        storage = sql.SQL("on" if build.deduplicated else "off")
+        conn.execute(sql.SQL("CREATE INDEX {} ON {} ({}) WITH (deduplicate_items = {})").format(*names, storage))
+
+    def _copy(self, conn: Connection, schema: str, seed: int | None) -> None:
+        columns = sql.SQL(", ").join(sql.Identifier(column.lower()) for column in self.columns)
+        row_id = sql.Identifier(self.row_id)
+        order = row_id if seed is None else sql.SQL("hashint4extended({}, {}), {}").format(row_id, sql.Literal(seed), row_id)
+        conn.execute(f"SET LOCAL work_mem = '{SORT_MEMORY}'")
+        conn.execute(
+            sql.SQL("INSERT INTO {} ({}) SELECT {} FROM {} ORDER BY {}").format(
+                sql.Identifier(self.name), columns, columns, sql.Identifier(schema, self.name), order
+            )
+        )
+
+
+def create_copy(
+    conn: Connection, schema: str, tier: str, tables: Sequence[str], fill: Callable[[Connection], None], *, vacuumed: bool = False
+) -> bool:
+    """Set the search path to `schema`, made on `tier` by `fill` unless it is complete; return whether it was made now.
+
+    `fill` makes and fills `tables` in one transaction. One full scan of each then sets the hint bits, so that no read writes later.
+    """
+    named = sql.Identifier(schema)
+    there = is_complete(conn, schema)
+    if not there:
+        with conn.transaction():
+            conn.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(named))
+            conn.execute(sql.SQL("CREATE SCHEMA {}").format(named))
+            conn.execute(sql.SQL("SET LOCAL search_path = {}").format(named))
+            conn.execute(sql.SQL("SET LOCAL default_tablespace = {}").format(sql.Identifier(tier)))
+            fill(conn)
+    conn.execute(sql.SQL("SET search_path = {}").format(named))
+    if not there:
+        for table in map(sql.Identifier, tables):
+            conn.execute(sql.SQL("SELECT count(*) FROM {} AS t WHERE t IS NULL").format(table))
+            if vacuumed:
+                conn.execute(sql.SQL("VACUUM {}").format(table))
+        conn.execute(sql.SQL("COMMENT ON SCHEMA {} IS {}").format(named, sql.Literal(WHOLE)))
+    return not there
+
+
+def schema_of(tier: str, name: str, build: Build) -> str:
+    return f"on_{tier}" if build == Build() else f"on_{tier}_{name}"
+
+
+def is_complete(conn: Connection, schema: str) -> bool:
+    (comment,) = conn.execute("SELECT obj_description(to_regnamespace(%s), 'pg_namespace')", [schema]).fetchall()[0]
+    return bool(comment == WHOLE)

@@ -1,0 +1,91 @@
+"""``tierwise trace``: for a while, every read of a running server, by tablespace. It reads, and changes nothing."""
+
+import signal
+import time
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from tierwise.core.errors import InputError
+from tierwise.core.files import replacing
+from tierwise.core.progress import say
+from tierwise.recorders.reads import MOST_READS, Recording, Server, find_server, locations
+from tierwise.recorders.selection import RECORDERS, Recorded, choose
+
+LONGEST_S: Final = 3600.0
+BAR: Final = 40
+LOOK_S: Final = 0.1
+SHARES: Final = (0.5, 0.95, 0.99)
+
+
+def trace(*, cluster: Path | None, pid: int | None, seconds: float, out: Path | None, recorder: str = "auto") -> str:
+    """Record the reads of the server for `seconds` and return their times by tablespace; `out` is a Parquet file for single reads.
+
+    Ends by itself, or on Ctrl-C or SIGTERM with what was recorded until then, and keeps `MOST_READS` single reads at most; without
+    `out` the kernel only counts. If killed, it leaves nothing: the kernel ends the tracing program with it.
+    """
+    if not 0 < seconds <= LONGEST_S:
+        raise InputError("--seconds", value=seconds, rule=f"must be more than 0 and at most {LONGEST_S:.0f}")
+    if out is not None and not out.parent.is_dir():
+        raise InputError("--out", value=str(out), rule="its folder does not exist", remedy=f"mkdir -p {out.parent}")
+    server = find_server(cluster=cluster, pid=pid)
+    chosen = choose(recorder)
+    known = RECORDERS[chosen]
+    record = known.recorded if out is not None or known.counting is None else known.counting
+    kept = f"at most {MOST_READS:,} single reads" if record is known.recorded else "counted in the kernel (--out keeps single reads)"
+    say(f"to record: {_named(server)} with {chosen} for {seconds:g} s, {kept}: {known.overhead}")
+    recording = _recorded(server, record, seconds)
+    places = pl.col("tablespace").replace(locations(server.data))
+    if out is not None:
+        with replacing(out) as part:
+            recording.reads.with_columns(places).write_parquet(part)
+        say(f"{recording.reads.height:,} reads: {out}")
+    text = as_text(recording.counts.with_columns(places))
+    if recording.most_for_one > 1:
+        text += f"\nso many that some were looked at, by chance: each counts for up to {recording.most_for_one}"
+    return text + ("\nthere were more: only the first ones were kept" if recording.full else "")
+
+
+def _recorded(server: Server, record: Recorded, seconds: float) -> Recording:
+    signals: list[int] = []
+    before = {number: signal.signal(number, lambda got, _: signals.append(got)) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with record(server, seconds=seconds) as recording:
+            say("recording")
+            begun_s = time.monotonic()
+            while time.monotonic() < begun_s + seconds and not signals and not recording.ended():
+                time.sleep(min(LOOK_S, seconds))
+            say(f"recorded for {time.monotonic() - begun_s:.1f} s")
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return recording
+
+
+def _named(server: Server) -> str:
+    if server.only is None:
+        return f"the server in {server.data}"
+    return f"process {server.only} (what it hands to I/O workers, as PostgreSQL 18 does, they read)"
+
+
+def as_text(counts: pl.DataFrame) -> str:
+    if counts.is_empty():
+        return "no read was seen: the server asked nothing of the storage"
+    every = counts.group_by("bucket").agg(pl.col("reads").sum())
+    parts = [
+        ("all", every),
+        *((str(name), part) for (name,), part in counts.sort("tablespace").group_by("tablespace", maintain_order=True)),
+    ]
+    return "\n\n".join(_histogram(name, part.sort("bucket")) for name, part in parts)
+
+
+def _histogram(name: str, part: pl.DataFrame) -> str:
+    total, counted = int(part["reads"].sum()), dict(part.select("bucket", "reads").iter_rows())
+    within = [part.filter(pl.col("reads").cum_sum() >= share * total)["bucket"][0] + 1 for share in SHARES]
+    shares = ", ".join(f"{100 * share:g} % below {2**edge / 1000:,.0f} us" for share, edge in zip(SHARES, within, strict=True))
+    lines = [f"{name}: {total:,} reads, {shares}", f"{'us from':>12}  {'':{BAR}} reads"]
+    for bucket in range(min(counted), max(counted) + 1):
+        held = counted.get(bucket, 0)
+        lines.append(f"{2**bucket / 1000:12,.0f}  {'@' * round(BAR * held / total):{BAR}} {held:,}")
+    return "\n".join(lines)

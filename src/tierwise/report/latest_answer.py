@@ -1,0 +1,105 @@
+"""What ``tierwise`` alone says: the newest answer in five lines, by the rules of the first screen, and what to type next.
+
+The lines are kept beside the judged verdicts, and those of the reference run ship with it, so that they are told before anything heavy is
+imported.
+"""
+
+import re
+from pathlib import Path
+from typing import Final
+
+from tierwise.analysis.runs import REFERENCE, find_run, newest_run
+from tierwise.core import paths
+from tierwise.core.files import write_whole
+from tierwise.core.progress import say
+from tierwise.core.toml import Strict
+from tierwise.report import staleness
+from tierwise.timings.manifest import load_manifest
+
+SECTION: Final = re.compile(r"@sec-([\w-]+)")
+ASIDE: Final = re.compile(r" \(@(?:sec|fig)-[\w-]+\)")
+NEXT: Final = {
+    "": ("make report PROFILE=smoke", "measure here, a fiftieth of the rows: does everything work?"),
+    "smoke": ("make report", "a first answer, from a twentieth of the rows"),
+    "quick": ("make report PROFILE=full", "the answer to cite, from all rows"),
+}
+"""Profile of the newest run (empty: there is none) -> the command that answers better, and what it does."""
+
+
+SHIPPED: Final = "answer.json"
+"""File of the reference run with its lines (`ship_answer`); a test holds them against what the code makes of the run."""
+
+
+class Kept(Strict):
+    """The lines, and the digest of all that they were made from."""
+
+    inputs: str
+    lines: tuple[str, ...]
+
+
+def newest_answer() -> str:
+    """Return the five lines of the newest complete run, or where there is none of the reference run, and below them what to type next."""
+    newest = newest_run(paths.raw())
+    folder = find_run(newest or REFERENCE)
+    profile = str(load_manifest(folder).profile.get("name")) if newest else ""
+    run = f" --run {REFERENCE}" if not newest else ""
+    in_checkout = [
+        ("make plan", "how long a report would take here, before it begins"),
+        *([NEXT[profile]] if profile in NEXT else []),
+        (f"make report RUN={'latest' if newest else REFERENCE}", "the report of this run, without measuring"),
+    ]
+    commands = [
+        *([] if paths.installed() else in_checkout),
+        (f"tierwise claims{run}", "each published statement with its verdict"),
+        ("tierwise --help", "every command"),
+    ]
+    width = max(len(command) for command, _ in commands)
+    return "\n".join([*answer_lines(folder), "", "next:", *(f"  {command:<{width}}  {does}" for command, does in commands)])
+
+
+def answer_lines(folder: Path) -> tuple[str, ...]:
+    """Return five lines on the run in `folder`: those of before where rows, manifest, code and inputs are what they were, or those that
+    ship with it where manifest and inputs are.
+    """
+    if lines := _kept(folder / SHIPPED, staleness.given(folder)):
+        return lines
+    if paths.installed():
+        return _lines(folder)  # nothing is written into the package
+    place = paths.site().with_name("_build") / "answers" / f"{folder.name}.json"
+    inputs = staleness.inputs(folder)
+    if lines := _kept(place, inputs):
+        return lines
+    lines = _lines(folder)
+    _keep(place, inputs, lines)
+    return lines
+
+
+def ship_answer(folder: Path) -> None:
+    _keep(folder / SHIPPED, staleness.given(folder), _lines(folder))
+
+
+def _kept(place: Path, inputs: str) -> tuple[str, ...]:
+    """The lines that `place` keeps, if they were made of `inputs`; else none."""
+    if place.is_file() and (kept := Kept.model_validate_json(place.read_bytes())).inputs == inputs:
+        return kept.lines
+    return ()
+
+
+def _keep(place: Path, inputs: str, lines: tuple[str, ...]) -> None:
+    write_whole(place, Kept(inputs=inputs, lines=lines).model_dump_json(indent=1) + "\n")
+
+
+def _lines(folder: Path) -> tuple[str, ...]:
+    """What was found first, what else, what to do, what it costs, and how far to trust it, of which run."""
+    say(f"reading run {folder.name}")
+    from tierwise.report.chapters.answer import told  # noqa: PLC0415  the heavy libraries load only where they are needed
+    from tierwise.report.run import open_run  # noqa: PLC0415
+
+    run = open_run(folder.name, folder.parent)
+    found, do, cost, trust = told(run).values()
+    whose = f"{run.stamp}, as no complete run of yours is here" if run.is_reference else run.stamp
+    paragraphs = [found[:1], found[1:], ["What to do.", *do], ["What it costs.", *cost], [f"{whose}:", *trust]]
+    return tuple(
+        SECTION.sub(r"the chapter '\1' of the report", ASIDE.sub("", " ".join(filter(None, lines)))).replace("`", "")
+        for lines in paragraphs
+    )

@@ -1,0 +1,49 @@
+"""What each variant and I/O mode says of a claim, as the report shows it: the published protocol among the others, in one order."""
+
+from enum import StrEnum
+from statistics import geometric_mean
+
+from tierwise.analysis.claim_rows import PUBLISHED
+from tierwise.analysis.judging import ClaimVerdict, named
+from tierwise.report.formats import DASH
+from tierwise.report.words import VARIANTS, variant_label
+
+__all__ = ["PUBLISHED", "Truth", "differs", "label", "saves", "variants"]
+
+
+class Truth(StrEnum):
+    """Whether a saving is there."""
+
+    TRUE = "it is true"
+    FALSE = "it is not true"
+    UNKNOWN = "this run cannot tell"
+
+
+def variants(claim: ClaimVerdict) -> list[ClaimVerdict]:
+    """Return the verdict that decides and every other one with at least one case, from the one with the smallest values on."""
+    every = [claim, *claim.others] if claim.cases else claim.others
+    return sorted(every, key=lambda one: (_middle(one), named(one)))
+
+
+def label(one: ClaimVerdict) -> str:
+    """Return ``Table cached, buffered``; direct I/O is left out."""
+    return variant_label(one.variant, one.io_mode)
+
+
+def differs(one: ClaimVerdict) -> str:
+    return VARIANTS[one.variant][1] if one.variant in VARIANTS else DASH
+
+
+def saves(one: ClaimVerdict, limit: float) -> Truth:
+    """Return whether what is left of the time is at most `limit`: the whole interval, in every case that was measured; no, by one
+    case.
+    """
+    if any(case.low is not None and case.low > limit for case in one.cases):
+        return Truth.FALSE
+    return Truth.TRUE if all(case.high is not None and case.high <= limit for case in one.cases) else Truth.UNKNOWN
+
+
+def _middle(one: ClaimVerdict) -> float:
+    """The geometric mean over the cases' estimates; infinite where nothing was estimated, or something was not seen."""
+    values = [case.estimate for case in one.cases if case.estimate]
+    return geometric_mean(values) if values else float("inf")

@@ -1,0 +1,133 @@
+"""Which placement of a table and its index wins, simulated: over memory, skew, layout and write share; and over memory and clients,
+which the source leaves open.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from itertools import product
+from typing import Any, Final
+
+from pydantic import Field
+
+from tierwise.bench.order import replicate_seed
+from tierwise.bench.replaying import models
+from tierwise.bench.testbed import Testbed
+from tierwise.core.progress import Progress
+from tierwise.core.toml import Strict
+from tierwise.core.units import PAGE_BYTES
+from tierwise.core.vocabulary import Evidence, Layout
+from tierwise.simulate.placements import BY_TYPE, Case, Warming, rate_by_heat, rate_cached, rate_hot, rates_by_type, recorded_case
+from tierwise.simulate.replay import DeviceModel
+from tierwise.simulate.ssd_cache import DM_CACHE, L2ARC
+from tierwise.simulate.transactions import Rows, rate
+from tierwise.timings.replicates import REPLICATES
+
+HOST_S: Final = 0.0005
+"""A simulated transaction's time outside the storage (assumed)."""
+COMPARED: Final = ("all_hdd", "index_ssd")
+PARTITIONS: Final = 16
+"""Partitions of the simulated table where it is placed by heat."""
+TIERS: Final = {"hdd", "ssd", "wal"}
+CACHES: Final = {"dm_cache": DM_CACHE, "l2arc": L2ARC}
+
+
+class Axes(Strict):
+    """What every simulated map has; each of its points is simulated with every seed."""
+
+    seeds: int = Field(ge=1)
+    transactions: int = Field(ge=100)
+    slowdown: float = Field(default=1.0, gt=0, description="as in the windows that points are held against, or claims are judged on")
+
+
+class FlipMap(Axes):
+    memories: tuple[float, ...] = Field(description="memory over the source's")
+    skews: tuple[float, ...]
+    layouts: tuple[Layout, ...] = Field(default=(Layout.STREWN,), description="of the popular rows, where keys are skewed")
+    writes: tuple[float, ...]
+    caches: bool = Field(default=False, description="whether the SSD is tried as a cache before the disks as well")
+
+    @property
+    def points(self) -> list[tuple[float, float, Layout, float]]:
+        """Return (memory, skew, layout, writes) of each point; without skew there is but one layout."""
+        loads = [(skew, layout) for skew in self.skews for layout in (self.layouts if skew else (Layout.STREWN,))]
+        return [(memory, skew, layout, writes) for memory, (skew, layout), writes in product(self.memories, loads, self.writes)]
+
+
+class OpenAxes(Axes):
+    """Axes of what the source leaves open; every row is equally popular and updated each time."""
+
+    memories: tuple[float, ...] = Field(description="memory over the source's")
+    clients: tuple[int, ...]
+
+    @property
+    def points(self) -> list[tuple[float, int]]:
+        return list(product(self.memories, self.clients))
+
+
+def flip_map(
+    testbed: Testbed, axes: FlipMap, rows: Rows, *, memory_bytes: float, clients: int, warming: Callable[[float], Warming]
+) -> list[dict[str, Any]]:
+    """Return transactions a second of each placement at each point, by seed; empty on a pair with a real disk or without tier for the log.
+
+    `memory_bytes`: what the axis calls 1. `warming`: what comes before, by skew. Beside the placements by type, an SSD of the index's
+    size can hold the hottest of index and partitions (``heat``), or the first partition where popular rows lie in it (``hot_ssd``), or
+    be a cache (`CACHES`).
+    """
+    if not models(testbed, seed=testbed.seed).keys() >= TIERS:
+        return []
+    found = []
+    progress = Progress("simulating placements", len(axes.points))
+    for memory, skew, layout, writes in axes.points:
+        case = Case(rows.index_pages * PAGE_BYTES / (memory * memory_bytes), skew, writes, layout)
+        rates = partial(_rates, testbed, rows, case, axes, clients=clients, warming=warming(skew))
+        coordinates = {"index_to_memory": case.index_to_memory, "skew": skew, "layout": str(layout), "writes": writes}
+        found.append(simulated_point(testbed, axes, {"memory": memory, **coordinates}, rates))
+        progress.step()
+    return found
+
+
+def open_map(testbed: Testbed, axes: OpenAxes, rows: Rows, *, memory_bytes: float, warming: Warming) -> list[dict[str, Any]]:
+    """Return transactions a second of everything on hdd and of indexes on ssd at each point, by seed; empty where `flip_map` is."""
+    if not models(testbed, seed=testbed.seed).keys() >= TIERS:
+        return []
+    found = []
+    progress = Progress("simulating what the source leaves open", len(axes.points))
+    for memory, clients in axes.points:
+        case = Case(rows.index_pages * PAGE_BYTES / (memory * memory_bytes), skew=0.0, writes=1.0)
+
+        def rates(seed: int, case: Case = case, clients: int = clients) -> dict[str, float]:
+            load = recorded_case(rows, case, clients=clients, host_s=HOST_S, transactions=axes.transactions, warming=warming, seed=seed)
+            return {name: rate(load, BY_TYPE[name], models(testbed, seed=seed, slowdown=axes.slowdown)) for name in COMPARED}
+
+        found.append(simulated_point(testbed, axes, {"memory": memory, "clients": clients}, rates))
+        progress.step()
+    return found
+
+
+def simulated_point(
+    testbed: Testbed, axes: Axes, coordinates: Mapping[str, Any], rates: Callable[[int], dict[str, float]]
+) -> dict[str, Any]:
+    """Return a point of a map with its transactions a second by placement (`rates` of a seed), a value for each seed.
+
+    Seeds of two runs have none in common, so that they can be merged.
+    """
+    by_seed = [rates(replicate_seed(testbed.seed, number)) for number in range(axes.seeds)]
+    tps = {name: [found[name] for found in by_seed] for name in by_seed[0]}
+    kind = {"slowdown": axes.slowdown, "evidence": str(Evidence.SIMULATED)}
+    return {**coordinates, **kind, REPLICATES: list(range(axes.seeds)), "tps": tps}
+
+
+def _rates(testbed: Testbed, rows: Rows, case: Case, axes: FlipMap, seed: int, *, clients: int, warming: Warming) -> dict[str, float]:
+    def devices(seed: int) -> dict[str, DeviceModel]:
+        return models(testbed, seed=seed, slowdown=axes.slowdown)
+
+    load = recorded_case(rows, case, clients=clients, host_s=HOST_S, transactions=axes.transactions, warming=warming, seed=seed)
+    budget_bytes = rows.index_pages * PAGE_BYTES
+    rates = rates_by_type(load, devices, seed)
+    if case.skew:
+        rates["heat"] = rate_by_heat(load, devices, seed, budget_bytes=budget_bytes, parts=PARTITIONS)
+    if case.layout is Layout.RECENT:
+        rates["hot_ssd"] = rate_hot(load, devices, seed, parts=PARTITIONS)
+    if axes.caches:
+        rates |= {name: rate_cached(load, devices, seed, policy, budget_bytes=budget_bytes) for name, policy in CACHES.items()}
+    return rates

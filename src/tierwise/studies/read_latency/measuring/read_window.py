@@ -1,0 +1,216 @@
+"""A window in which every read of the server is recorded, one by one, while others load it."""
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import polars as pl
+
+from tierwise.bench.accounting import tier_io
+from tierwise.bench.recording import FILE, SEGMENT_PAGES
+from tierwise.bench.stopwatch import OVERSHOOT_BOUND, Stopwatch
+from tierwise.bench.testbed import Testbed
+from tierwise.core.errors import EvidenceError
+from tierwise.core.units import PAGE_BYTES
+from tierwise.core.vocabulary import Cache, ClockKind, IoMode
+from tierwise.postgres.cluster_files import WAL
+from tierwise.postgres.page_counts import PageCount, PageCounter
+from tierwise.postgres.processes import server_processes
+from tierwise.postgres.residency import evict, residency
+from tierwise.postgres.settings import Connection
+from tierwise.recorders.reads import find_server
+from tierwise.recorders.selection import RECORDERS
+from tierwise.tiers.emulated import Emulated
+from tierwise.timings.reads import READS, buckets
+from tierwise.timings.schema import RelationIo, Timing
+
+Obstacles = dict[str, str | None]
+EMULATOR: Final = "emulator"
+CONSERVED: Final = 0.01
+"""Share of the server's reads by which the trace may differ before the row gives no verdict."""
+SPARE_S: Final = 60.0
+"""How much longer than the window a recorder may run, for a busy machine; it is ended with it."""
+SERVERS_READS: Final = (
+    "SELECT coalesce(sum(reads), 0)::bigint, coalesce(sum(read_time), 0)::float8 / 1000 FROM pg_stat_io WHERE object = 'relation'"
+)
+SERVERS_PAGES: Final = "SELECT sum(blks_read)::bigint, sum(blk_read_time)::float8 / 1000 FROM pg_stat_database"
+"""For a server before version 16, which counts only pages; a read is then one page."""
+
+
+def mount_for(testbed: Testbed, io_mode: IoMode) -> None:
+    testbed.cluster.stop()
+    for tier in testbed.tiers.values():
+        tier.empty_cache(cached=io_mode is IoMode.BUFFERED)
+
+
+def empty_caches(testbed: Testbed) -> None:
+    """Stop the server and evict the tiers' files, without mounting anew; raise `EvidenceError` if pages remain."""
+    testbed.down()
+    for tier in testbed.tiers.values():
+        files = [path for path in tier.directory.rglob("*") if path.is_file() and WAL not in path.parts]
+        evict(files)
+        if kept := residency(files):
+            raise EvidenceError(f"tier {tier.name}: {kept} pages were still in the page cache")
+
+
+def choose_recorder(testbed: Testbed, wanted: Sequence[str], obstacles: Obstacles) -> str:
+    """Return the first of `wanted` that can record here; else, and by a virtual clock, the emulator's log of device requests.
+
+    The obstacle of each is found once and noted in `obstacles`.
+    """
+    if testbed.clock(alone=False) is not ClockKind.REAL:
+        return EMULATOR
+    for name in wanted:
+        if name not in obstacles:
+            obstacles[name] = RECORDERS[name].obstacle()
+        if obstacles[name] is None:
+            return name
+    return EMULATOR
+
+
+@dataclass
+class ReadWindow:
+    testbed: Testbed
+    connection: Connection
+    relations: Sequence[str]
+    tablespaces: Mapping[str, str]
+    seconds: float
+    recorder: str
+    reads: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=READS))
+    logs: dict[str, pl.DataFrame] = field(default_factory=dict)
+    """Each tier's device requests (`Mount.requests`), where the emulator records."""
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        """Open the window that the load runs in; its sessions must have flushed their counts when it closes."""
+        self._server()  # reads the catalogues that this needs
+        watch = Stopwatch(self.testbed.daemon, lambda: [process.pid for process in server_processes(self.testbed.cluster.data)])
+        with self._recording(), PageCounter(self.connection, self.relations) as counter:
+            self.testbed.go_by(self.testbed.clock(alone=False))
+            for tier in self.testbed.tiers.values():
+                tier.delays(True)
+                tier.reset_io()
+            before = self._server()
+            self._started_at, begun = datetime.now(UTC), watch.read()
+            yield
+            after, ended = self._server(), watch.read()
+            self._elapsed_s = ended.clock.now_s - begun.clock.now_s
+            self._parts = watch.parts(begun, ended, devices_s=None, reference_s=None)
+            self._files = {name: tier.io() for name, tier in self.testbed.tiers.items()}
+            if self.recorder == EMULATOR:
+                epoch_s = self._started_at.timestamp() - begun.clock.now_s
+                self.logs = {name: tier.requests() for name, tier in self.testbed.tiers.items() if isinstance(tier, Emulated)}
+                self.reads = pl.concat([self.reads, *(_logged(name, log, epoch_s) for name, log in self.logs.items())])
+        self._counted = {"reads": after[0] - before[0], "latency_sum_s": after[1] - before[1]}
+        self._pages: Mapping[str, PageCount] = counter.pages
+        begun_s = self._started_at.timestamp()
+        self.reads = self._named(self.reads.filter(pl.col("time_s").is_between(begun_s, begun_s + self._elapsed_s)))
+
+    def timing(self, operation: str, cell: Mapping[str, str | int | float]) -> Timing:
+        """Return the window as a raw row: `result_rows` counts the recorded reads of relations, `proof` has them by tablespace and bucket.
+
+        Flags: `overshoot` as of any emulated tier, over the requests' own time; `conservation` where recorder and server disagree;
+        `unseen` where reads that the kernel's page cache serves were not recorded.
+        """
+        requests = tuple(tier_io(tier, self._files[name]) for name, tier in self.testbed.tiers.items())
+        overshoot_s = math.fsum((io.actual_s or 0.0) - (io.intended_s or 0.0) for io in requests)
+        asked_s = math.fsum(io.intended_s or 0.0 for io in requests)
+        ours = self.reads.filter(pl.col("tablespace").is_in(list(self.tablespaces)))
+        recorded = self.reads.filter(~pl.col("tablespace").str.starts_with("pg_")).height
+        differs = abs(recorded - self._counted["reads"]) > CONSERVED * max(1, self._counted["reads"])
+        flags = [
+            *(["overshoot"] if overshoot_s > OVERSHOOT_BOUND * asked_s else []),
+            *(["unseen"] if self.recorder == EMULATOR else ["conservation"] if differs else []),
+        ]
+        return Timing(
+            cell=cell,
+            cache=Cache.NONE,
+            operation=operation,
+            started_at=self._started_at,
+            elapsed_s=self._elapsed_s,
+            result_rows=recorded,
+            relation_io=tuple(self._relation_io(count) for count in self._pages.values()),
+            tier_io=requests,
+            proof={"recorder": self.recorder, "recorded": recorded, "server": self._counted, "tablespaces": histograms(ours)},
+            flags=tuple(flags),
+            parts=self._parts,
+        )
+
+    def _relation_io(self, count: PageCount) -> RelationIo:
+        latency_sum_s = math.fsum(self.reads.filter(relation=count.relation)["latency_s"])
+        basis = f"{self.recorder}: every read of this window"
+        return RelationIo(
+            count.relation, str(count.relation_class), self.tablespaces[count.tier], count.hits, count.reads, latency_sum_s, basis
+        )
+
+    @contextmanager
+    def _recording(self) -> Iterator[None]:
+        if self.recorder == EMULATOR:
+            yield
+            return
+        server = find_server(cluster=self.testbed.cluster.data)
+        with RECORDERS[self.recorder].recorded(server, seconds=self.seconds + SPARE_S) as recording:
+            yield
+        self.reads = recording.reads
+
+    def _server(self) -> tuple[int, float]:
+        """Return the reads of relations that the server counted, of all its processes, and how long it waited for them."""
+        self.connection.execute("SELECT pg_stat_force_next_flush()")
+        known = self.testbed.cluster.binaries.version >= (16, 0)
+        row = self.connection.execute(SERVERS_READS if known else SERVERS_PAGES).fetchone()
+        assert row is not None
+        return int(row[0]), float(row[1])
+
+    def _named(self, reads: pl.DataFrame) -> pl.DataFrame:
+        spaces = {str(oid): name for oid, name in self.connection.execute("SELECT oid, spcname FROM pg_tablespace")}
+        database, nodes = self._nodes()
+        node = pl.col("relation").str.strip_prefix(f"{database}/")
+        return reads.with_columns(tablespace=pl.col("tablespace").replace(spaces), relation=node.replace(nodes))
+
+    def _nodes(self) -> tuple[int, dict[str, str]]:
+        rows = self.connection.execute(
+            "SELECT d.oid, pg_relation_filenode(c.oid)::text, c.relname FROM pg_class AS c, pg_database AS d "
+            "WHERE d.datname = current_database() AND pg_relation_filenode(c.oid) IS NOT NULL"
+        ).fetchall()
+        return rows[0][0], {node: name for _, node, name in rows}
+
+
+def histograms(reads: pl.DataFrame) -> dict[str, Any]:
+    """Return number, total time and buckets (`timings.reads.buckets`) of reads by tablespace."""
+    counted = reads.group_by("tablespace", bucket=buckets(pl.col("latency_s"))).agg(n=pl.len(), s=pl.col("latency_s").sum())
+    found = {}
+    for (tablespace,), part in counted.sort("tablespace", "bucket").group_by(["tablespace"], maintain_order=True):
+        held = {str(bucket): n for bucket, n in part.select("bucket", "n").iter_rows()}
+        found[str(tablespace)] = {"reads": int(part["n"].sum()), "latency_sum_s": float(part["s"].sum()), "buckets": held}
+    return found
+
+
+def _logged(name: str, log: pl.DataFrame, epoch_s: float) -> pl.DataFrame:
+    """Return the reads in the log of tier `name`, in `READS`'s columns; `epoch_s` is when the tier's clock was at zero.
+
+    A tablespace whose folder appears in the log is named by it.
+    """
+    rows = []
+    for request in log.filter(operation="read").rows(named=True):
+        found = re.fullmatch(r"(?:(?P<space>[a-z]\w*)/)?PG_[^/]+/(?P<database>\d+)/(?P<file>[^/]+)", request["file"])
+        file = FILE.fullmatch(found["file"]) if found else None
+        if found is None or file is None:
+            continue
+        fork = f"_{file['fork']}" if file["fork"] else ""
+        rows.append(
+            {
+                "time_s": request["time_s"] + request["actual_s"] + epoch_s,
+                "pid": None,
+                "tablespace": found["space"] or name,
+                "relation": f"{found['database']}/{file['node']}{fork}",
+                "page": int(file["segment"] or 0) * SEGMENT_PAGES + request["offset_bytes"] // PAGE_BYTES,
+                "size_bytes": request["size_bytes"],
+                "latency_s": request["actual_s"],
+                "recorder": EMULATOR,
+            }
+        )
+    return pl.DataFrame(rows, schema=READS)

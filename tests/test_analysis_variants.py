@@ -1,0 +1,195 @@
+"""Every other I/O mode of a study is judged beside the published protocol, by the same rules, with the reads behind it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from rows import HEAP_READS, INDEX_READS, SERVICE_S, Ratios, make_rows, make_run, others, save_run
+from tierwise.analysis.claim_rows import selected
+from tierwise.analysis.claims import Claim
+from tierwise.analysis.judging import JUDGES, ClaimVerdict
+from tierwise.analysis.rules import Verdict
+from tierwise.analysis.verdicts import as_json, judge
+from tierwise.analysis.views import open_views
+from tierwise.core.vocabulary import Evidence, IoMode
+
+CACHES = {"cold": ("FL", "PR", "NV"), "cross": ("FL->PR", "PR->NV", "NV->FL"), "hot": ("FL", "PR", "NV")}
+
+
+def everywhere(ratio: float) -> Ratios:
+    return {(cache, state): ratio for cache, states in CACHES.items() for state in states}
+
+
+def judged(folder: Path) -> dict[str, ClaimVerdict]:
+    return {verdict.id: verdict for verdict in judge(folder, judges=JUDGES)}
+
+
+def saved(folder: Path, *parts: pl.DataFrame, **manifest: Any) -> dict[str, ClaimVerdict]:
+    save_run(folder, pl.concat(parts), **manifest)
+    return judged(folder)
+
+
+def estimate_of(io_mode: ClaimVerdict, state: str) -> float:
+    (found,) = [one.estimate for one in io_mode.cases if one.case == state]
+    assert found is not None
+    return found
+
+
+# which rows an I/O mode has
+
+
+def test_a_verdict_comes_from_the_published_protocol_alone(tmp_path: Path) -> None:
+    verdict = saved(tmp_path, make_rows(), make_rows(variant="grown", ratios=everywhere(0.05), seed=1))["M1"]
+    assert verdict.verdict is Verdict.CONTRADICTED
+    assert verdict.estimate == pytest.approx(0.99, rel=0.03)
+    assert {name: io_mode.verdict for name, io_mode in others(verdict).items()} == {"grown": Verdict.CONFIRMED}
+    assert estimate_of(others(verdict)["grown"], "PR") == pytest.approx(0.05, rel=0.03)
+
+
+def test_an_io_mode_is_named_by_its_variant_and_by_its_way_of_io(tmp_path: Path) -> None:
+    parts = [make_rows(io_mode=io_mode, variant=variant) for io_mode in IoMode for variant in ("published", "grown")]
+    verdict = saved(tmp_path, *parts)["M1"]
+    assert verdict.io_mode is IoMode.DIRECT
+    measured = {(one.variant, one.io_mode) for one in verdict.others}
+    assert measured == {(variant, io_mode) for variant in ("grown", "published") for io_mode in IoMode} - {("published", IoMode.DIRECT)}
+    assert all(case.io_mode is IoMode.BUFFERED for case in others(verdict)["grown (buffered)"].cases)
+
+
+def test_io_io_modes_of_the_published_protocol_that_disagree_have_each_a_verdict_of_its_own(tmp_path: Path) -> None:
+    as_published = make_rows(ratios=everywhere(0.05))
+    verdict = saved(tmp_path, as_published, make_rows(io_mode=IoMode.BUFFERED), make_rows(variant="grown", io_mode=IoMode.BUFFERED))["M1"]
+    assert verdict.verdict is Verdict.CONFIRMED
+    assert {name: io_mode.verdict for name, io_mode in others(verdict).items()} == dict.fromkeys(
+        ["grown (buffered)", "published (buffered)"], Verdict.CONTRADICTED
+    )
+
+
+# the rules, for each I/O mode
+
+
+def test_orders_and_hot_claims_are_judged_for_each_io_mode_and_shapes_for_none(tmp_path: Path) -> None:
+    ratios = {**everywhere(0.04), ("cold", "FL"): 0.09, ("hot", "FL"): 0.77, ("hot", "PR"): 0.78, ("hot", "NV"): 0.025}
+    found = saved(tmp_path, make_rows(), make_rows(variant="grown", ratios=ratios, seed=1))
+    assert [others(found[name])["grown"].verdict for name in ("M1", "M2", "M3", "M4", "M5")] == [Verdict.CONFIRMED] * 5
+    assert [case.case for case in others(found["M2"])["grown"].cases] == ["FL/PR", "FL/NV"]
+    assert (found["M6"].verdict, others(found["M6"])) == (Verdict.REPORTED, {})
+
+
+def test_a_claim_on_a_study_without_variants_is_requested_of_its_view_as_it_stands() -> None:
+    case = {"name": "x", "study": "another", "select": {"cache": "cold"}}
+    varied = {"name": "y", "study": "another", "select": {"cache": "cold", "variant": "published"}}
+    bounds = {"bounds": {"upper": 0.5}, "bounds_how": "stated"}
+    claim = Claim.model_validate(
+        {"id": "M9", "statement": "s", "kind": "ratio", "how": "stated", "where": "w", "quotation": "s", "cases": [case, varied], **bounds}
+    )
+    assert [selected(case, "grown") for case in claim.cases] == [{"cache": "cold"}, {"cache": "cold", "variant": "grown"}]
+
+
+# the I/O mode that is derived
+
+
+def cold(rows: pl.DataFrame, trial: str) -> dict[int, float]:
+    chosen = rows.filter((pl.col("cache") == "cold") & pl.col("trial").str.contains(trial, literal=True))
+    return dict(chosen.select("replicate", "elapsed_s").iter_rows())
+
+
+def asymmetric_ratios(folder: Path) -> dict[int, float]:
+    with open_views(folder) as connection:
+        found = connection.execute(
+            "select replicate, ratio from index_placement where variant = 'asymmetric' and cache = 'cold' and state = 'NV'"
+        )
+        return dict(found.fetchall())
+
+
+@pytest.mark.parametrize(("measured", "base"), [(("published",), "published"), (("published", "memory-1.2"), "memory-1.2")])
+def test_asymmetric_is_the_cached_ssd_time_over_the_cold_hdd_time_at_the_same_memory(
+    tmp_path: Path, measured: tuple[str, ...], base: str
+) -> None:
+    rows = {variant: make_rows(variant=variant, seed=seed, sigma=0.2) for seed, variant in enumerate((*measured, "heap-cached"))}
+    save_run(tmp_path, pl.concat(rows.values()))
+    on_ssd = cold(rows["heap-cached"], "index=ssd/start=NV/table=hdd")
+    on_hdd = cold(rows[base], "index=hdd/start=NV/table=hdd")
+    assert asymmetric_ratios(tmp_path) == {replicate: on_ssd[replicate] / on_hdd[replicate] for replicate in range(5)}
+
+
+def test_asymmetric_has_the_states_of_the_cached_io_mode_and_its_pace(tmp_path: Path) -> None:
+    cached = make_rows(variant="heap-cached", states=("NV",), pace=0.05, ratios=everywhere(0.8))
+    found = saved(tmp_path, make_rows(), cached)
+    io_mode = others(found["M1"])["asymmetric"]
+    assert [case.case for case in io_mode.cases] == ["NV"]
+    assert estimate_of(io_mode, "NV") == pytest.approx(0.05 * 0.8, rel=0.03)
+    assert others(found["M3"])["asymmetric"].deciding_case == "NV->FL"
+
+
+def test_there_is_no_asymmetric_io_mode_where_the_table_was_never_cached(tmp_path: Path) -> None:
+    assert "asymmetric" not in others(saved(tmp_path, make_rows(), make_rows(variant="memory-1.2"))["M1"])
+
+
+def test_a_flag_on_either_of_its_two_trials_leaves_an_asymmetric_pair_out(tmp_path: Path) -> None:
+    rows = pl.concat([make_rows(), make_rows(variant="heap-cached", states=("NV",))])
+    cached = pl.col("trial").str.contains("index=ssd/start=NV/table=hdd/variant=heap-cached") & (pl.col("replicate") == 0)
+    evicted = pl.col("trial").str.contains("index=hdd/start=NV/table=hdd/variant=published") & (pl.col("replicate") == 1)
+    beside = pl.col("trial").str.contains("index=hdd/start=NV/table=hdd/variant=heap-cached")
+    flags = pl.when((cached | evicted | beside) & (pl.col("cache") == "cold")).then(pl.lit(["overshoot"])).otherwise(pl.col("flags"))
+    save_run(tmp_path, rows.with_columns(flags=flags))
+    (case,) = others(judged(tmp_path)["M1"])["asymmetric"].cases
+    assert (case.pairs, case.flagged) == (3, 2)
+
+
+# through which reads
+
+
+def test_reads_and_times_stand_by_state_and_placement_with_every_verdict(tmp_path: Path) -> None:
+    verdict = saved(tmp_path, make_rows(), make_rows(variant="heap-cached", states=("NV",)))["M1"]
+    own, cached, asymmetric = verdict.through, others(verdict)["heap-cached"].through, others(verdict)["asymmetric"].through
+    assert own is not None
+    assert own.heap_reads == {state: {"hdd/hdd": reads, "hdd/ssd": reads} for state, reads in HEAP_READS.items()}
+    assert own.index_reads["NV"] == {"hdd/hdd": INDEX_READS["NV"], "hdd/ssd": INDEX_READS["NV"]}
+    assert own.index_io_s is not None
+    assert own.index_io_s["NV"] == {f"hdd/{tier}": pytest.approx(INDEX_READS["NV"] * SERVICE_S[tier]) for tier in SERVICE_S}
+    assert own.other_reads["NV"] == {"hdd/hdd": 1, "hdd/ssd": 1}
+    assert (own.io_basis, own.reason) == ("emulator's log", None)
+    assert cached is not None
+    assert cached.heap_reads == {"NV": {"hdd/hdd": 0, "hdd/ssd": 0}}
+    assert asymmetric is not None
+    assert asymmetric.heap_reads == {"NV": {"hdd/hdd": HEAP_READS["NV"], "hdd/ssd": 0}}
+
+
+def test_times_that_nothing_recorded_are_null_with_the_reason(tmp_path: Path) -> None:
+    save_run(tmp_path, make_rows(evidence=Evidence.MEASURED))
+    (reported,) = [one["through"] for one in as_json([*judged(tmp_path).values()])["claims"] if one["id"] == "M1"]
+    assert (reported["heap_io_s"], reported["index_io_s"], reported["reason"]) == (None, None, "nothing recorded it")
+    assert reported["heap_reads"]["FL"]["hdd/hdd"] == HEAP_READS["FL"]
+
+
+# how it is reported
+
+
+def test_json_has_an_object_for_each_io_mode(tmp_path: Path) -> None:
+    save_run(tmp_path, pl.concat([make_rows(), make_rows(variant="heap-cached")]))
+    claims = json.loads(json.dumps(as_json([*judged(tmp_path).values()]), allow_nan=False))["claims"]
+    for one in (claim for claim in claims if claim["source"] == "M"):
+        assert one["io_mode"] == (None if one["unjudged"] else "direct")
+        assert {other["variant"] for other in one["others"]} == (set() if one["unjudged"] else {"heap-cached", "asymmetric"})
+        for io_mode in one["others"]:
+            assert {"verdict", "verdict_text", "reason", "cause", "cure", "conditions"} <= io_mode.keys()
+            assert {"cases", "estimate", "low", "high", "pairs", "evidence", "through"} <= io_mode.keys()
+            assert io_mode.keys().isdisjoint({"id", "statement", "here"})
+            assert {"heap_reads", "index_reads", "heap_io_s", "index_io_s", "reason"} <= io_mode["through"].keys()
+
+
+def test_the_view_has_every_variant_and_only_measured_rows_beneath(tmp_path: Path) -> None:
+    make_run(tmp_path, run_id="a", replicates=1)
+    save_run(
+        tmp_path,
+        pl.concat([make_rows(run_id="b", replicates=1), make_rows(run_id="b", replicates=1, variant="heap-cached", states=("NV",))]),
+    )
+    with open_views(tmp_path) as connection:
+        counts = "select run_id, variant, count(*) from {} group by run_id, variant order by run_id, variant"
+        ratios = connection.execute(counts.format("index_placement")).fetchall()
+        observations = connection.execute(counts.format("index_placement_observations")).fetchall()
+    assert ratios == [("a", "published", 9), ("b", "asymmetric", 3), ("b", "heap-cached", 3), ("b", "published", 9)]
+    assert observations == [("a", "published", 36), ("b", "heap-cached", 6), ("b", "published", 36)]

@@ -1,0 +1,80 @@
+"""Every judged cell of full is measured by the I/O mode nearest to its source; quick has a little of the others beside the direct one."""
+
+from collections.abc import Mapping
+
+import pytest
+
+import kept_smoke
+from tierwise.analysis.claims import Case, load_claims
+from tierwise.bench.study import Study
+from tierwise.bench.study_registry import load_study
+from tierwise.core.pairs import load_pair
+from tierwise.core.profiles import load_profile
+from tierwise.core.vocabulary import IoMode
+from tierwise.report.study_registry import judge_all
+
+CLAIMS = load_claims()
+NEAREST = {
+    letter: source.nearest.io_mode for letter, source in CLAIMS.sources.items() if source.nearest and source.nearest.variant == "published"
+}
+"""The way of I/O of each source whose nearest I/O mode is one."""
+CASES = [(claim.source, case) for claim in CLAIMS.claims if claim.source in NEAREST for case in claim.cases]
+
+
+def cells(study: str, source: str, profile: str) -> list[dict[str, str]]:
+    """Every cell of a profile on the source's own pair, in the words of a claim's selection."""
+    found = load_study(study)
+    assert isinstance(found, Study)
+    trials = found.trials(load_profile(profile), load_pair(CLAIMS.sources[source].pair))
+    reported = (
+        {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in trial.coordinates.items()} for trial in trials
+    )
+    return [{**cell, "placement": trial.placed or cell.get("placement", "")} for cell, trial in zip(reported, trials, strict=True)]
+
+
+def selected(case: Case, cell: Mapping[str, str]) -> bool:
+    """Whether the claim is judged on it; what is counted with other processors has another script in the view."""
+    return "processors" not in cell and all(cell.get(name, word) == word for name, word in case.select.items())
+
+
+def without_io_mode(cell: Mapping[str, str]) -> frozenset[tuple[str, str]]:
+    return frozenset((name, value) for name, value in cell.items() if name != "io_mode")
+
+
+@pytest.mark.parametrize("study", sorted({case.study for _, case in CASES}))
+def test_every_judged_cell_of_full_is_measured_by_the_io_mode_nearest_to_its_source(study: str) -> None:
+    for source, case in CASES:
+        if case.study == study:
+            requested = [cell for cell in cells(study, source, "full") if selected(case, cell)]
+            nearest = {without_io_mode(cell) for cell in requested if cell["io_mode"] == NEAREST[source]}
+            assert nearest, f"{source} {case.name}"
+            assert {without_io_mode(cell) for cell in requested if cell["io_mode"] == IoMode.DIRECT} <= nearest, f"{source} {case.name}"
+
+
+def test_a_nearest_io_mode_that_is_no_way_of_io_is_one_that_a_run_has() -> None:
+    judged = judge_all(kept_smoke.RAW, kept_smoke.FOLDER.name)
+    for letter, source in CLAIMS.sources.items():
+        if source.nearest and letter not in NEAREST:
+            measured = {(one.variant, one.io_mode) for verdict in judged if verdict.source == letter for one in verdict.others}
+            assert (source.nearest.variant, source.nearest.io_mode) in measured
+
+
+def test_quick_has_one_cell_of_the_census_and_one_query_of_the_survey_on_the_other_io_modes() -> None:
+    beside = {
+        study: [cell for cell in cells(study, source, "quick") if cell["io_mode"] != IoMode.DIRECT]
+        for study, source in (
+            ("index_placement", "M"),
+            ("survey_placement", "H"),
+            ("survey_arrays", "H"),
+            ("pgbench_placement", "V"),
+        )
+    }
+    assert {(cell["io_mode"], cell["variant"], cell["table"], cell["start"]) for cell in beside.pop("index_placement")} == {
+        ("buffered", "published", "hdd", "NV"),
+        ("asynchronous", "bitmap", "hdd", "NV"),
+    }
+    assert {(cell["io_mode"], cell["query"]) for cell in beside.pop("survey_placement")} == {
+        ("buffered", "join_single"),
+        ("asynchronous", "join_single"),
+    }
+    assert not any(beside.values())

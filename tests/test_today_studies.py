@@ -1,0 +1,211 @@
+"""What packages tell of the pair of today beside their own rows there: by the models, by prices and by break-evens of moves."""
+
+import datetime as dt
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from pgbench_rows import pgbench_rows
+from rows import save_run
+from survey_rows import MOVE_S, ON_SSD, PLACEMENT_S, SIZES, array_rows, move_rows, placement_rows
+from tierwise.analysis.today import CaseToday, Still
+from tierwise.bench.inputs import pair_file
+from tierwise.core.pairs import load_pair
+from tierwise.core.vocabulary import Evidence
+from tierwise.postgres.pgbench import ROWS_PER_SCALE
+from tierwise.report.chapters import today
+from tierwise.report.display import Table
+from tierwise.report.run import Run, open_run
+from tierwise.studies.pgbench_placement.measuring import simulated_maps, trials
+from tierwise.studies.pgbench_placement.reading import today as pgbench_today
+from tierwise.studies.survey_arrays.measuring import reading_methods
+from tierwise.studies.survey_arrays.reading import chapter_today
+from tierwise.timings.manifest import StudyRecord, load_manifest
+
+SERVER, AWS = "today-server", "today-aws"
+PGBENCH = {
+    "scales": {"large": 1},
+    "memory_share": 16 / 45,
+    "size_bytes": {
+        "large": {"pgbench_accounts": 13_400_000, "pgbench_accounts_pkey": 2_260_000},
+        "small": {"pgbench_accounts": 1_340_000, "pgbench_accounts_pkey": 226_000},
+    },
+}
+SKY_BYTES = 144e9
+SKY = {
+    "published_bytes": SKY_BYTES,
+    "size_bytes": {"twomass_psc": 704 * 8192},
+    "touched": {
+        "indexed, printed": {"replicates": {"twomass_psc": 19, "twomass_psc_ra": 5}, "plan": ["Bitmap Heap Scan on twomass_psc"]},
+        "non_indexed, printed": {"replicates": {"twomass_psc": 704}, "plan": ["Seq Scan on twomass_psc"]},
+        "mixed, printed": {"replicates": {"twomass_psc": 42, "twomass_psc_ra": 8}, "plan": ["Bitmap Heap Scan on twomass_psc"]},
+    },
+    **{
+        query: [
+            {"query": query, "form": "printed", "io_mode": way, "hunted": False, "evidence": "simulated", "bytes": 1, "seconds": seconds}
+            for way in ("as PostgreSQL reads here", "ideal")
+        ]
+        for query, seconds in {
+            "indexed": {"hdd": [159.0] * 5, "ssd_raid5": [22.6] * 5},
+            "non_indexed": {"hdd": [215.0] * 5, "ssd_raid5": [283.0] * 5},
+            "mixed": {"hdd": [276.0] * 5, "ssd_raid5": [40.0] * 5},
+        }.items()
+    },
+}
+
+
+def todays(rows: pl.DataFrame, pair: str) -> pl.DataFrame:
+    """Rows of a source's pair as if they were of `pair`, whose fast tier is the SSD."""
+    cell = pl.col("cell").str.replace_all("ssd_raid5", "ssd", literal=True)
+    return rows.with_columns(pair=pl.lit(pair), cell=cell, trial=pl.col("trial").str.replace_all("ssd_raid5", "ssd", literal=True))
+
+
+def saved(raw: Path, pair: str, *rows: pl.DataFrame) -> Run:
+    """Return a run of `rows` whose pair of today is `pair`, opened."""
+    folder = save_run(raw, pl.concat(rows).with_columns(sequence=pl.int_range(pl.len(), dtype=pl.Int64).cast(rows[0]["sequence"].dtype)))
+    manifest = load_manifest(folder)
+    facts = {
+        **{("pgbench_placement", on): PGBENCH for on in dict.fromkeys((pair, *pl.concat(rows)["pair"].unique(maintain_order=True)))},
+        ("survey_placement", pair): {"size_bytes": SIZES, "on_ssd": ON_SSD, "seek_stretch": 10.0},
+        ("survey_arrays", "source-h"): SKY,
+    }
+    records = tuple(
+        StudyRecord(name=name, pair=on, trials=(), replicates=5, settings={"max_wal_size": "4GB"}, server_version="18.6", facts=found)
+        for (name, on), found in facts.items()
+    )
+    manifest.model_copy(
+        update={
+            "studies": records,
+            "started_at": dt.datetime(2026, 11, 23, 12, tzinfo=dt.UTC),
+            "profile": {**manifest.profile, "today": pair},
+            "pairs": {name: pair_file(load_pair(name)) for name in {*manifest.pairs, pair}},
+        }
+    ).save(folder)
+    return open_run(manifest.run_id)
+
+
+@pytest.mark.parametrize(("slowdown", "name", "left"), [(1.0, "small set", 100 / 1.1), (8.0, "small set, tiers slowed 8-fold", 25.0)])
+def test_then_is_the_same_workload_at_the_same_pace(
+    slowdown: float, name: str, left: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The source's small set was measured at two paces, and tables gain much at the slowed one alone."""
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
+    gained = {1.0: 110.0, 8.0: 400.0}
+    rows = [
+        pgbench_rows({"all_hdd": 100.0, "table_ssd": gained[pace]}, size="small", slowdown=pace, pair=pair, sigma=0.001)
+        for pair, pace in (("source-v", 8.0), ("source-v", 1.0), (AWS, slowdown))
+    ]
+    run = saved(tmp_path, AWS, *rows)
+    found = today.now(run)
+    assert found is not None
+    assert [(one.pair, one.name, one.slowdown) for one in found.then().values()] == [("source-v", name, slowdown)]
+    table = today.table(run)
+    assert isinstance(table, Table)
+    (row,) = table.rows
+    assert row[0] == f"The pgbench study's {name}"
+    assert float(row[2].split("\N{NO-BREAK SPACE}")[0]) == pytest.approx(left, rel=0.01), "percent of the time with everything on disks"
+    run.connection.close()
+
+
+@pytest.fixture(params=[SERVER, AWS], scope="module")
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    """Three windows of pgbench and one query of the survey on a pair of today; no move was timed there."""
+    raw = tmp_path_factory.mktemp("raw")
+    windows = pgbench_rows({"all_hdd": 400.0, "index_ssd": 440.0, "table_ssd": 1700.0}, slowdown=24.0, pair=request.param)
+    queries = placement_rows({"join_single": PLACEMENT_S["join_single"]})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TIERWISE_RAW", str(raw))
+        opened = saved(raw, request.param, windows, todays(queries, request.param), array_rows())
+        yield opened
+        opened.connection.close()
+
+
+def cases(run: Run, claim: str) -> dict[str, CaseToday]:
+    found = next(one for one in run.verdicts if one.id == claim).today
+    assert found is not None
+    return {case.case: case for case in found.cases}
+
+
+def test_each_statement_of_a_placement_is_reported_of_today(run: Run) -> None:
+    reported = {claim.id: bool(claim.today.cases) for claim in run.verdicts if claim.today is not None and claim.id[0] in "VH"}
+    assert {"V1", "V2", "V3", "V4", "V7", "V8", "H9", "H11", "H13"} <= reported.keys()
+    assert all(reported.values())
+
+
+def test_what_was_not_run_there_is_simulated_and_what_was_is_not(run: Run) -> None:
+    assert {case.evidence for case in cases(run, "V3").values()} == {Evidence.SIMULATED}, "nothing has all of it on flash"
+    both = cases(run, "V7")
+    assert len(both) == 2
+    assert both["tables, large/indexes, large"].evidence is Evidence.EMULATED
+    assert both["tables, small/indexes, small"].evidence is Evidence.SIMULATED
+    assert {case.pairs for case in (*cases(run, "V3").values(), *both.values())} == {5}
+    assert set(cases(run, "V4")) == {"tables, small/indexes, small", "tables, large/tables, small", "indexes, large/indexes, small"}
+
+
+def test_on_a_server_flash_for_everything_gains_beyond_tables_or_indexes_alone(run: Run) -> None:
+    found = cases(run, "V3")
+    low = {name: case.low or 0.0 for name, case in found.items()}
+    assert all(each > 0.9 for each in low.values()), "more on flash is never slower"
+    if run.manifest.todays_pair == SERVER:
+        assert found["both/indexes"].still is Still.MATTERS
+
+
+def test_a_move_that_nobody_timed_is_copied_by_the_models_for_a_job_that_was_run(run: Run) -> None:
+    (case,) = cases(run, "H11").values()
+    assert case.case == "jobs until Detection moved for join single has paid"
+    assert case.evidence is Evidence.MIXED
+    assert case.estimate is not None
+    assert 0 < case.estimate < 1, "60 MiB are copied in less than the 1,141 s that one job saves"
+    assert case.still is Still.REVERSED
+
+
+def test_a_move_that_was_timed_there_is_reported_by_its_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
+    queries = placement_rows({"join_single": PLACEMENT_S["join_single"]})
+    found = saved(tmp_path, SERVER, todays(queries, SERVER), todays(move_rows(), SERVER))
+    (case,) = cases(found, "H11").values()
+    assert case.evidence is Evidence.EMULATED
+    saved_s = PLACEMENT_S["join_single"]["all_hdd"] - PLACEMENT_S["join_single"]["detection_ssd"]
+    assert case.estimate == pytest.approx(sum(MOVE_S["detection_ssd"]) / saved_s, rel=0.03)
+    found.connection.close()
+
+
+def test_holding_large_databases_on_flash_is_reported_in_money(run: Run) -> None:
+    """A TiB of gp3 is, by hand, 81.92 USD a month, one of io2 128 and its 16,000 IOPS 1,040."""
+    (case,) = cases(run, "H13").values()
+    assert case.evidence is Evidence.PUBLISHED
+    assert case.estimate is not None
+    assert case.low is not None
+    assert case.low <= case.estimate
+    if run.manifest.todays_pair == AWS:
+        assert case.estimate == pytest.approx((128 + 1040) / 81.92)
+        assert case.still is Still.MATTERS
+    else:
+        assert case.still is Still.OPEN, "the band of the drives' prices is wide"
+
+
+def test_the_catalog_stands_then_and_now(run: Run) -> None:
+    table = chapter_today.table(run, "source-h")
+    assert isinstance(table, Table)
+    assert [row[0] for row in table.rows] == ["Indexed columns", "Non-indexed columns", "Mixed columns"]
+    assert [row[1:4] for row in table.rows] == [["159", "23", "7.04"], ["215", "283", "0.760"], ["276", "40", "6.90"]]
+    assert "**simulated**" in table.caption
+    assert "*matters*" not in table.caption, "it says so of no row"
+    assert "*not asked*" not in table.caption
+    scan = next(row for row in table.rows if row[0] == "Non-indexed columns")
+    if run.manifest.todays_pair == AWS:  # 144 GB in requests of 128 KiB one at a time: 1 ms each of gp3, half of that of io2
+        requests = SKY_BYTES / (128 * 1024)
+        assert [float(text.replace(",", "")) for text in scan[4:6]] == pytest.approx([requests * 1e-3, requests * 0.5e-3], rel=0.05)
+
+
+def test_the_models_of_today_are_those_of_the_map_and_of_the_hunt() -> None:
+    """What reads may not import what measures, so that a few constants stand twice."""
+    assert pgbench_today.HOST_S == simulated_maps.HOST_S
+    assert pgbench_today.WARMING.lookups_per_page == trials.FILL
+    assert pgbench_today.WARMING.transactions == trials.WARM_TPS * 0.5
+    assert trials.JUDGED["clients"] == pgbench_today.CLIENTS
+    assert pgbench_today.ROWS_PER_SCALE == ROWS_PER_SCALE
+    assert {size: trials.PUBLISHED_SCALES["large"] // scale for size, scale in trials.PUBLISHED_SCALES.items()} == pgbench_today.SMALLER
+    assert chapter_today.REQUEST_BYTES == reading_methods.OURS_REQUEST_BYTES
