@@ -187,7 +187,6 @@ def transacted(file: str) -> None:
 
 
 def _first_of(file: str, *columns: str) -> tuple[Any, ...]:
-    """The first row of the kept run's own file, whatever became of the copy."""
     return pl.read_parquet(FOLDER / Path(file).relative_to(RUN), columns=list(columns), hive_partitioning=False).row(0)
 
 

@@ -103,11 +103,11 @@ def in_order(size: int, total: int) -> Iterator[Request]:
 
 
 def iops(model: DeviceModel, requests: Iterator[Request], *, depth: int) -> float:
-    """Requests a second of `requests` with `depth` of them outstanding."""
+    """Return requests a second of `requests` with `depth` of them outstanding."""
     took = drive(model, requests, depth=depth)
     return depth * len(took) / sum(took)
 
 
 def apart(done: list[tuple[int, float]]) -> tuple[list[int], object]:
-    """The tags and the times of completions, because only times are compared approximately."""
+    """Return the tags and the times of completions, because only times are compared approximately."""
     return [tag for tag, _ in done], [done_s for _, done_s in done]

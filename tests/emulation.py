@@ -35,7 +35,7 @@ def need_fuse() -> None:
 
 
 def new_folder(parent: Path) -> Path:
-    """A folder that every user can enter."""
+    """Return a folder that every user can enter."""
     folder = Path(tempfile.mkdtemp(dir=parent))
     folder.chmod(0o755)
     return folder
@@ -43,7 +43,7 @@ def new_folder(parent: Path) -> Path:
 
 @contextmanager
 def emulated(work: Path, device: str = "mtron-3025", *, cached: bool = False, owner: tuple[int, int] = MYSELF) -> Iterator[Emulated]:
-    """A tier in `work`, mounted, delays off."""
+    """Provide a tier in `work`, mounted, delays off."""
     need_fuse()
     tier = Emulated("tier", device, work=work, stretch=1.0, seed=1, owner=owner)
     try:
@@ -86,7 +86,7 @@ def foreground(
 
 
 def replayed_s(log: pl.DataFrame, device: str) -> list[float]:
-    """The seconds that each request of a mount's log takes in a new model of `device`."""
+    """Return the seconds that each request of a mount's log takes in a new model of `device`."""
     model = build(load_device(device), seed=1)
     done_s: dict[int, float] = {}
     for tag, (came_s, operation, address, size) in enumerate(log.select("time_s", "operation", "address_bytes", "size_bytes").iter_rows()):

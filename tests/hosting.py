@@ -53,7 +53,7 @@ def hosting(*answers: Answer, name: str = "us+census+data+1990.zip") -> Iterator
 
 
 def whole(content: bytes, *, cut: int | None = None, pause_s: float = 0.0) -> Answer:
-    """A server that sends `content`; it breaks off after `cut` bytes, or sends in fifty pieces with a pause after each."""
+    """Return a server that sends `content`; it breaks off after `cut` bytes, or sends in fifty pieces with a pause after each."""
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(200)

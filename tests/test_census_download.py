@@ -28,7 +28,7 @@ ROWS = 3_000
 
 
 def zipped(seed: int, *, rows: int = ROWS, member: str = MEMBER) -> bytes:
-    """An archive as the publisher's: the raw file, tab-separated and with a blank line at the end, beside others."""
+    """Return an archive as the publisher's: the raw file, tab-separated and with a blank line at the end, beside others."""
     chance = np.random.default_rng(seed)
     drawn = {
         column.name: ["P"] * rows if column.type == "text" else chance.integers(2 if column.type == "boolean" else 99_999, size=rows)
@@ -156,7 +156,7 @@ def test_a_whole_file_is_never_fetched_again_and_a_damaged_one_is(tmp_path: Path
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A checkout of the test's own, whose data name what `record` writes there."""
+    """Return a checkout of the test's own, whose data name what `record` writes there."""
     (tmp_path / "data" / "datasets").mkdir(parents=True)
     monkeypatch.setenv("TIERWISE_HOME", str(tmp_path))
     return tmp_path

@@ -29,7 +29,7 @@ Array = npt.NDArray[Any]
 
 @pytest.fixture(scope="module")
 def sample() -> pl.DataFrame:
-    """The real excerpt: 50,000 rows, in file order."""
+    """Return the real excerpt: 50,000 rows, in file order."""
     return pl.read_csv(bz2.decompress(shared(*SAMPLE).read_bytes())).drop("")
 
 
@@ -74,7 +74,7 @@ def pages_touched(pob: Array, code: int) -> float:
 
 
 def state_blocks(serial: Array) -> Array:
-    """The number of each row's state block: a new one where SERIALNO falls."""
+    """Return the number of each row's state block: a new one where SERIALNO falls."""
     return np.concatenate([[0], np.cumsum(np.diff(serial) < 0)])
 
 

@@ -46,13 +46,13 @@ def test_another_number_or_call_is_another_method(edited: str) -> None:
 
 
 def inputs() -> Inputs:
-    """What asks for every study on its source's pairs."""
+    """Return what asks for every study on its source's pairs."""
     return Inputs(load_profile("smoke"), tuple(map(load_pair, PAIRS)), None, 1, "18.0")
 
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A copy of the package whose fingerprints are taken."""
+    """Provide a copy of the package whose fingerprints are taken."""
     copy = tmp_path_factory.mktemp("copy")
     shutil.copytree(str(resources.files("tierwise")), copy / "tierwise", ignore=shutil.ignore_patterns("__pycache__"))
     with pytest.MonkeyPatch.context() as patch:
@@ -65,7 +65,7 @@ Anew = Callable[[str, str, str], set[str]]
 
 @pytest.fixture(scope="module")
 def before(package: Path) -> dict[str, Fingerprint]:
-    """The fingerprints of the copy as it is."""
+    """Return the fingerprints of the copy as it is."""
     assert package.is_dir()
     return fingerprints(inputs())
 

@@ -33,7 +33,7 @@ REFERENCE = SHIPPED_RUN.name
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Runs and site of the test's own: one run of a reader's, beside the one that ships."""
+    """Return runs and site of the test's own: one run of a reader's, beside the one that ships."""
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
     monkeypatch.setenv("TIERWISE_SITE", str(tmp_path / "_site"))
     rich_run(tmp_path / "raw")
@@ -41,7 +41,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def said(*arguments: str) -> str:
-    """What a command prints that ends well."""
+    """Return what a command prints that ends well."""
     done = CliRunner().invoke(app, arguments, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return done.output
@@ -121,7 +121,7 @@ def test_a_clone_says_its_answer_in_two_seconds_of_processor_time(tmp_path: Path
 
 
 def completed(words: str) -> list[str]:
-    """What bash is offered after `words`."""
+    """Return what bash is offered after `words`."""
     completing = {"_TIERWISE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
     program = "from tierwise.cli import main; main()"
     return subprocess.run(
@@ -138,7 +138,7 @@ def test_a_shell_completes_commands_and_the_names_of_what_there_is(home: Path) -
 
 
 def asked_on_a_terminal(program: str, answer: str) -> tuple[int, str]:
-    """The exit code of a Python `program` whose standard streams are a terminal, at which somebody types `answer`; what was shown there."""
+    """Return the exit code of a Python `program` whose standard streams are a terminal, at which somebody types `answer`; what was shown there."""
     child, terminal = pty.fork()
     if child == 0:
         os.execv(sys.executable, [sys.executable, "-c", program])

@@ -94,7 +94,7 @@ def test_an_array_carries_its_member() -> None:
 
 @pytest.fixture
 def devices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty data/devices."""
+    """Return an empty data/devices."""
     monkeypatch.setenv("TIERWISE_HOME", str(tmp_path))
     folder = tmp_path / "data" / "devices"
     folder.mkdir(parents=True)

@@ -16,7 +16,7 @@ DEVICES = sorted(path.stem for path in (paths.data() / "devices").glob("*.toml")
 
 
 def arrivals(model: DeviceModel, count: int, *, mean_s: float) -> list[tuple[float, Request]]:
-    """Requests of all kinds and sizes at random times, in places that are often the same and often follow each other."""
+    """Return requests of all kinds and sizes at random times, in places that are often the same and often follow each other."""
     chance, now_s, end, requests = random.Random(11), 0.0, 0, []
     for _ in range(count):
         now_s += chance.expovariate(1 / mean_s) if chance.random() < 0.7 else 0.0
@@ -29,7 +29,7 @@ def arrivals(model: DeviceModel, count: int, *, mean_s: float) -> list[tuple[flo
 
 
 def completions(model: DeviceModel, requests: list[tuple[float, Request]]) -> list[tuple[int, float]]:
-    """What is completed when; the driver asks for events now and then only, as a busy one does."""
+    """Return what is completed when; the driver asks for events now and then only, as a busy one does."""
     done, chance = [], random.Random(12)
     for tag, (now_s, request) in enumerate(requests):
         if chance.random() < 0.5:

@@ -17,7 +17,7 @@ Examine = Callable[[], dict[str, Finding]]
 
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
-    """An empty folder that the server's account can enter, unlike pytest's own."""
+    """Provide an empty folder that the server's account can enter, unlike pytest's own."""
     folder = Path(tempfile.mkdtemp(prefix="tierwise-doctor-", dir="/var/tmp"))
     folder.chmod(0o755)
     yield folder

@@ -30,7 +30,7 @@ from tierwise.timings.parts import done_parts, merge_parts, read_rows, write_par
 
 @contextmanager
 def faulty(work: Path, *faults: str) -> Iterator[tuple[Path, FaultyDaemon]]:
-    """A mount in `work` that has `faults`, and its daemon."""
+    """Provide a mount in `work` that has `faults`, and its daemon."""
     need_fuse()
     backing, mountpoint = work / "backing", work / "mount"
     for folder in (work, backing, mountpoint):
@@ -46,7 +46,7 @@ def faulty(work: Path, *faults: str) -> Iterator[tuple[Path, FaultyDaemon]]:
 
 
 def cuts(work: Path, do: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """What a power cut would leave just before each system call that flushes, renames or removes, while `do` is done, and at the end."""
+    """Return what a power cut would leave just before each system call that flushes, renames or removes, while `do` is done, and at the end."""
     left: list[Path] = []
     with faulty(work, POWER_CUT) as (mountpoint, daemon), monkeypatch.context() as patch:
 
@@ -179,7 +179,7 @@ def test_a_work_folder_without_locks_is_refused(tmp_path: Path, monkeypatch: pyt
 
 @pytest.fixture
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of a workspace, which every user can reach."""
+    """Return the folder of a workspace, which every user can reach."""
     for folder in (tmp_path, *tmp_path.parents[:3]):
         folder.chmod(folder.stat().st_mode | 0o055)
     monkeypatch.setenv("TIERWISE_WORK", str(tmp_path / "work"))

@@ -27,7 +27,7 @@ from tierwise.tiers.volume import SLOW_READS
 
 @pytest.fixture(params=[False, True], ids=["direct", "cached"])
 def tier(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Emulated]:
-    """A mount without and with the kernel's page cache."""
+    """Provide a mount without and with the kernel's page cache."""
     with emulated(tmp_path, cached=request.param) as mounted:
         yield mounted
 
@@ -58,7 +58,7 @@ Action = Callable[[Place], object]
 
 
 def random_actions(chance: random.Random, count: int) -> Iterator[tuple[str, Action]]:
-    """(description, action): what programs do to files, successful or not."""
+    """Yield (description, action): what programs do to files, successful or not."""
     names = [f"{folder}f{number}" for folder in ("", "d0/", "d1/", "d0/d2/") for number in range(4)]
     folders = ["d0", "d1", "d0/d2", "d3"]
     for _ in range(count):
@@ -130,7 +130,6 @@ def _unlink(first: str, *_: object) -> Action:
 
 
 def _unlink_open(first: str, *_: object) -> Action:
-    """The file stays readable and writable through the descriptor until it is closed."""
 
     def action(at: Place) -> tuple[int, bytes]:
         descriptor = os.open(at.root / first, os.O_RDWR)
@@ -214,7 +213,7 @@ ACTIONS: list[Callable[..., Action]] = [
 
 
 def outcome(action: Action, place: Place) -> object:
-    """What `action` gives, or the error by its name."""
+    """Return what `action` gives, or the error by its name."""
     try:
         return action(place)
     except OSError as error:

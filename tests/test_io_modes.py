@@ -41,7 +41,7 @@ class Seen:
 
 @pytest.fixture(scope="module")
 def scanned(workspace: Path, cluster18: Cluster) -> Iterator[tuple[Emulated, SessionGroup]]:
-    """A tier with a table and its index on it, and a group for the server, which is down."""
+    """Provide a tier with a table and its index on it, and a group for the server, which is down."""
     owner = (cluster18.account.uid, cluster18.account.gid)
     with emulated(new_folder(workspace), "sata-7k2-x6", owner=owner) as tier, session_group.session_group() as group:
         cluster18.start(loading_settings())
@@ -63,7 +63,7 @@ def scanned(workspace: Path, cluster18: Cluster) -> Iterator[tuple[Emulated, Ses
 
 
 def seen(place: tuple[Emulated, SessionGroup], server: Cluster, io_mode: IoMode, scan: tuple[str, ...], shared_buffers_bytes: int) -> Seen:
-    """The scan on a server that was started cold, by the clock of several sessions."""
+    """Return the scan on a server that was started cold, by the clock of several sessions."""
     tier, group = place
     tier.empty_cache(cached=io_mode.cached)
     with group.entered():

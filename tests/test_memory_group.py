@@ -15,7 +15,7 @@ SESSION = "user.slice/session.scope"
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder in place of the kernel's; what `belonging` writes says where this process is."""
+    """Return a folder in place of the kernel's; what `belonging` writes says where this process is."""
     monkeypatch.setattr(control_groups, "ROOT", tmp_path / "cgroup")
     monkeypatch.setattr(control_groups, "OWN", tmp_path / "own")
     (tmp_path / "cgroup" / SESSION).mkdir(parents=True)

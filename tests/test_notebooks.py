@@ -102,13 +102,13 @@ def test_exploring_starts_from_the_newest_run_and_compares_it_with_the_one_befor
 
 
 def finding(executed: Path) -> str:
-    """The sentence that the notebook begins with."""
+    """Return the sentence that the notebook begins with."""
     first = next(output for cell in code_cells(executed) for output in cell.outputs if "text/markdown" in output.get("data", {}))
     return str(first.data["text/markdown"])
 
 
 def first_finding(run: Run) -> str:
-    """What the notebook begins with: the report's first sentence, and whose it is."""
+    """Return what the notebook begins with: the report's first sentence, and whose it is."""
     return f"{answer.told(run)['What was found'][0]}\n\n*{run.stamp}.*"
 
 
@@ -172,7 +172,7 @@ OTHER_LOADS: Final = frozenset({"CLIENTS", "MEMORY", "SCRIPT"})
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
-    """The smoke run of the tests, where a notebook finds it as the newest one; its verdicts are known to every kernel."""
+    """Provide the smoke run of the tests, where a notebook finds it as the newest one; its verdicts are known to every kernel."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TIERWISE_RAW", str(RAW))
         patch.setenv("TIERWISE_SITE", str(tmp_path_factory.mktemp("site") / "_site"))
@@ -188,7 +188,7 @@ def test_every_parameter_of_a_chapter_that_draws_a_chart_changes_one(chapter: st
 
 @pytest.fixture
 def charted(chapter: str, parameters: dict[str, Any], kept: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """The smoke run of the tests; fabricated rows of a study that it was made before, or whose other loads it has not."""
+    """Return the smoke run of the tests; fabricated rows of a study that it was made before, or whose other loads it has not."""
     if chapter == "wal_placement" and not kept.record(chapter, WAL_PAIR):
         rows, pair = wal_rows(), WAL_PAIR
     elif parameters.keys() & OTHER_LOADS and chapter == "pgbench_placement":
@@ -215,7 +215,7 @@ def test_a_changed_parameter_changes_the_chart(
 
 @pytest.fixture
 def before(chapter: str, charted: Run, kept: Run, kept_drawn: Callable[[str], Drawn]) -> Drawn:
-    """What the chapter draws from its defaults."""
+    """Return what the chapter draws from its defaults."""
     return kept_drawn(chapter) if charted is kept else drawn(chapter, charted)
 
 
@@ -263,7 +263,7 @@ def test_the_data_is_acquired_from_the_defaults(tmp_path: Path) -> None:
 
 @pytest.fixture
 def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Inputs, Manifest]:
-    """Inputs of which nothing is a default, and the run that began with them."""
+    """Return inputs of which nothing is a default, and the run that began with them."""
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
     monkeypatch.delenv("CENSUS", raising=False)
     (tmp_path / "mine.csv").write_text("rows")

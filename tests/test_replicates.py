@@ -74,7 +74,7 @@ class Observing:
 
 
 def timing(trial: Trial[Cell], flags: tuple[str, ...]) -> Timing:
-    """A row of the trial, as little as there can be."""
+    """Return a row of the trial, as little as there can be."""
     io = TierIo(next(iter(trial.tiers)), Evidence.EMULATED, "disk", 1, 8192, 0, 0, 0.001, 0.001)
     return Timing(
         cell=trial.coordinates,
@@ -108,7 +108,7 @@ def measured(
     flags: tuple[str, ...] = (),
     pair: Pair = PAIR,
 ) -> list[int]:
-    """The replicates that were opened."""
+    """Yield the replicates that were opened."""
     turns, opened = sorted(interleave(trials, replicates=replicates, seed=1), key=lambda turn: turn.testbed), []
 
     @contextmanager

@@ -65,7 +65,7 @@ def said(
 
 @pytest.fixture(scope="module")
 def strewn(cluster18: Cluster) -> Iterator[Cluster]:
-    """A server with a table `c<percent>` for each correlation, rows displaced as the command's help says; not running."""
+    """Provide a server with a table `c<percent>` for each correlation, rows displaced as the command's help says; not running."""
     cluster18.start(SMALL)
     with cluster18.connect() as conn:
         for percent in (100, 99, 90, 0):

@@ -32,7 +32,7 @@ OTHERS = """
 
 @pytest.fixture
 def aged(cluster18: Cluster) -> Iterator[Cluster]:
-    """A running server with few buffers and an aged pgbench database, its index nearly as large as the memory."""
+    """Provide a running server with few buffers and an aged pgbench database, its index nearly as large as the memory."""
     cluster18.start(loading_settings())
     pgbench.initialise(cluster18, SCALE, tables="pg_default", indexes="pg_default")
     with cluster18.connect() as conn:
@@ -82,6 +82,6 @@ def test_reads_of_table_and_index_are_the_servers_and_so_are_the_updates_that_st
 
 
 def simulated(rows: Rows, transactions: int, seed: int, other_pages: int) -> Recorded:
-    """The same load on the same memory."""
+    """Return the same load on the same memory."""
     load = Load(CLIENTS, WRITES, skew=0.0, host_s=0.0005)
     return record(rows, load, memory_pages=BUFFERS, transactions=transactions, lookups=LOOKUPS, warm=0, seed=seed, other_pages=other_pages)

@@ -34,7 +34,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A checkout of the test's own, whose release is where `pointed` says."""
+    """Return a checkout of the test's own, whose release is where `pointed` says."""
     (tmp_path / "data").mkdir()
     monkeypatch.setenv("TIERWISE_HOME", str(tmp_path))
     return tmp_path
@@ -52,13 +52,13 @@ def pointed(home: Path, known: str, site: Site) -> None:
 
 @pytest.fixture(scope="module")
 def known() -> str:
-    """What the checkout knows of the release."""
+    """Return what the checkout knows of the release."""
     return (paths.data() / "datasets" / "twomass-release.toml").read_text(encoding="utf-8").replace("strip_deg = 0.25", "strip_deg = 0.025")
 
 
 @pytest.fixture(scope="module")
 def excerpt() -> str:
-    """A real answer: seven rows."""
+    """Return a real answer: seven rows."""
     return shared("realdata", "twomass", "irsa_fp_psc_polygon.xml").read_text(encoding="utf-8")
 
 
@@ -180,7 +180,7 @@ def test_the_release_has_57_files_of_the_south_and_35_of_the_north() -> None:
 
 @pytest.fixture(scope="module")
 def release_file(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """A file in the release's text, packed."""
+    """Return a file in the release's text, packed."""
     folder = tmp_path_factory.mktemp("sky")
     rows = pl.read_parquet(sky.acquire("synthetic", fraction=1e-5, seed=4, folder=folder).parquet)
     rows.write_csv(folder / "psc", separator="|", include_header=False, null_value="\\N")

@@ -48,7 +48,7 @@ def uncrowded() -> dict[str, stars.Photometry]:
 
 @pytest.fixture(scope="module")
 def field() -> pl.DataFrame:
-    """A real field with its flags: 11,904 sources."""
+    """Return a real field with its flags: 11,904 sources."""
     flags = dict.fromkeys(("Qflg", "Rflg", "Bflg", "Cflg"), pl.String)
     return pl.read_csv(shared(*REAL, "ism_course_2mass_II246.csv"), schema_overrides=flags)
 

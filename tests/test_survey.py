@@ -24,7 +24,7 @@ XML = ("realdata", "survey_schema", "ATLASDR1_Registration.xml")
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Dataset]:
-    """A thousand sources."""
+    """Return a thousand sources."""
     return survey.acquire(fraction=FRACTION, seed=SEED, folder=tmp_path_factory.mktemp("survey"))
 
 

@@ -14,7 +14,7 @@ from tierwise.tiers.extents import EXTENT_BYTES, Extents
 
 @pytest.fixture
 def extents(tmp_path: Path) -> Iterator[Extents]:
-    """A new map, of a device of a hundred extents."""
+    """Provide a new map, of a device of a hundred extents."""
     with closing(Extents(tmp_path / "map", 100 * EXTENT_BYTES)) as new:
         yield new
 

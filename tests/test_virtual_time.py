@@ -64,7 +64,7 @@ def read_at_random(path: Path, count: int = READS, *, seed: int = 1) -> None:
 
 @contextmanager
 def readers(path: Path, count: int, *, reads: int = READS, rounds: int = 0) -> Iterator[list[subprocess.Popen[str]]]:
-    """Processes that read at random when they are told to, and end when they are told to again."""
+    """Provide processes that read at random when they are told to, and end when they are told to again."""
     command = [sys.executable, "-c", READER, str(path)]
     started = [
         subprocess.Popen([*command, str(seed), str(reads), str(rounds)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

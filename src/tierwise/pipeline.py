@@ -173,7 +173,6 @@ def run_one_study(request: ReportRequest, study: str, trials: str = "") -> Manif
 
 
 def _measured(request: ReportRequest) -> tuple[Manifest, bool]:
-    """The complete run of what was request, and whether any of it was measured now."""
     inputs = request.inputs()
     outlook = look_ahead(inputs, fresh=request.fresh)
     run = outlook.run
@@ -207,14 +206,12 @@ def _measure(request: ReportRequest, inputs: Inputs, names: Sequence[str], chose
 
 
 def _acquiring(names: Sequence[str], inputs: Inputs) -> list[Path]:
-    """The notebooks that acquire the data sets that the studies `names` are measured on."""
     used = {data for name in names for data in data_sets_in(code_of_study(name, inputs), data_sets.names())}
     notebooks = {path.stem.removeprefix(ACQUIRING): path for path in sorted((paths.home() / "notebooks").glob(f"{ACQUIRING}*.ipynb"))}
     return [path for data, path in notebooks.items() if data in used]
 
 
 def _driving(names: Sequence[str]) -> list[Path]:
-    """The notebooks that measure the studies `names`."""
     return [paths.home() / "notebooks" / f"{DRIVING}{name}.ipynb" for name in names]
 
 

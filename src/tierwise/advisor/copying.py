@@ -55,7 +55,6 @@ def _asked(device: DeviceModel, now_s: float, operation: Operation, address_byte
 
 @cache
 def _at_bandwidth(source: Build, target: Build, size_bytes: int) -> float:
-    """The slower of reading it all and writing it all, `AHEAD` requests always waiting."""
     requests = ceil(size_bytes / REQUEST_BYTES)
     return max(
         requests

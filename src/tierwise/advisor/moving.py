@@ -157,7 +157,6 @@ def plan_move(
 
 
 def _paired(*times: Times) -> dict[int, list[float]]:
-    """A row for each replicate that all of `times` have; who has one value has it in each."""
     replicates = max((one.by_replicate for one in times), key=len)
     rows = {replicate: [time_s for one in times if (time_s := one.at(replicate)) is not None] for replicate in sorted(replicates)}
     return {replicate: row for replicate, row in rows.items() if len(row) == len(times)}
@@ -282,7 +281,6 @@ def _job_times(
 
 
 def _cell(workload: Workload, wanted: Placement) -> Measured | None:
-    """The measured placement that agrees with `wanted` on every relation that it has on either of the two tiers."""
     for measured in workload.measured.values():
         known = {name: tier for name, tier in measured.placement.items() if tier in {SLOW, FAST}}
         if known and all(wanted.get(name) == tier for name, tier in known.items()):

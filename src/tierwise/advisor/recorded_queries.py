@@ -76,7 +76,6 @@ def _lent(
     recorded: Mapping[tuple[str, int], heat.Recorded],
     tiers: Mapping[str, Any],
 ) -> heat.Recorded | None:
-    """The requests of the query of `row`, recorded where the cell names other tiers, on its own; `None` where there is none so recorded."""
     if row["io_mode"] != IoMode.DIRECT:
         return None
     held = {io["relation"]: io["tier"] for io in row["relation_io"]}
@@ -103,10 +102,8 @@ def _same(row: Mapping[str, Any], other: Mapping[str, Any], tiers: Mapping[str, 
 
 
 def _pages(row: Mapping[str, Any]) -> dict[str, int]:
-    """The pages that each relation was asked for."""
     return {io["relation"]: io["reads"] for io in row["relation_io"]}
 
 
 def _elsewhere(row: Mapping[str, Any], tiers: Mapping[str, Any]) -> dict[str, str]:
-    """The coordinates of a row's cell that name no tier."""
     return {name: word for name, word in json.loads(row["cell"]).items() if word not in tiers}

@@ -68,7 +68,6 @@ def _named(one: RecordedQuery) -> tuple[object, ...]:
 
 
 def _by_reach(one: RecordedQuery) -> tuple[float, float, float]:
-    """What the devices take of `one` as assumed, least and most; it is replayed once where no disk is asked for anything."""
     as_assumed_s = device_s(one.query, one.tiers, one.stretch, {})
     if not set(one.query.requests["tier"]) & {tier for tier, spec in one.tiers.items() if reads_ahead(str(spec.get("device", "")))}:
         return as_assumed_s, as_assumed_s, as_assumed_s

@@ -215,7 +215,6 @@ def _host_s(rows: pl.DataFrame) -> float:
 
 
 def _measured(rows: pl.DataFrame, queries: int) -> dict[str, Measured]:
-    """A replicate counts where each of the `queries` was timed in it."""
     found = {}
     for name in (*CELLS, *_others(rows)):
         cell = rows.filter(placement=name)
@@ -237,7 +236,6 @@ def _measured(rows: pl.DataFrame, queries: int) -> dict[str, Measured]:
 
 
 def _requests(relation: str, by_query: Mapping[str, pl.DataFrame], traced: Mapping[str, pl.DataFrame | None]) -> list[Requests]:
-    """What a job asks of `relation`: of each query what was recorded; the counts of all others together."""
     recorded = [_replayable(relation, trace.drop_nulls("page")) for trace in traced.values() if trace is not None]
     counted = [rows.filter(relation=relation) for query, rows in by_query.items() if traced[query] is None]
     return [*recorded, *([_counted(counted)] if counted else [])]
@@ -256,7 +254,6 @@ def _replayable(relation: str, traced: pl.DataFrame) -> Recorded:
 
 
 def _counted(queries: Sequence[pl.DataFrame]) -> Counted:
-    """The sum over the queries of means a job over the replicates."""
     every = pl.concat(queries)
     counts = ("reads", "sequential_reads", "read_bytes", "writes", "write_bytes")
     a_job = {name: sum(float(rows[name].sum()) / (float(rows["jobs"].sum()) or 1.0) for rows in queries) for name in counts}

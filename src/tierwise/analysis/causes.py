@@ -89,7 +89,6 @@ def _largest(data: Path) -> Profile:  # noqa: ARG001  the folder that the profil
 
 
 def _known(profile: Mapping[str, Any]) -> Profile | None:
-    """The profile as a run recorded it; `None` where it is not whole."""
     try:
         return Profile.model_validate(dict(profile))
     except (InputError, ValueError):

@@ -40,7 +40,6 @@ def verdict_before(connection: duckdb.DuckDBPyConnection, claim: Claim, found: C
 
 
 def _published(found: ClaimVerdict) -> Sequence[CaseVerdict]:
-    """The cases of the published protocol by both I/O modes, whichever decides now."""
     every = {one.io_mode: one for one in (*found.others, found) if one.variant == PUBLISHED}
     return [case for mode in IO_MODES if mode in every for case in every[mode].cases]
 

@@ -191,7 +191,6 @@ def judge_cases(claim: Claim, on: Grounds) -> ClaimVerdict:
 
 
 def _aside(claim: Claim, on: Grounds, manifest: Manifest, decider: ClaimVerdict, mapped: OpenMap | None) -> list[str]:
-    """What else a verdict by the `decider` was found under, beside the conditions of its cases."""
     found = []
     if decides_nearest(manifest) and on.nearest and not _same(decider, on.nearest):
         found.append(f"by {named(decider)}: {named(on.nearest)} was not measured")

@@ -103,7 +103,6 @@ def today(claim: Claim, rows: Rows, own: Mapping[str, Own]) -> Today | None:
 
 
 def _measured(claim: Claim, rows: Rows, pair: str) -> list[Shown]:
-    """The cases, or ratios that an order needs, of which the run has rows on `pair`."""
     series = series_of(rows.connection, claim, pair) if claim.kind in {Kind.RATIO, Kind.ORDER} else []
     return [
         Shown(one.case, geometric_estimate(list(one.values.values())), Evidence.of(set(one.evidence_kinds)), len(one.flagged))

@@ -95,7 +95,7 @@ def _here(published: Claims, claim: Claim, rows: Rows | None, judges: Mapping[Ki
 def _nearest_of(
     published: Claims, own: Mapping[str, ClaimVerdict], reference: Path, judges: Mapping[Kind, Judge]
 ) -> dict[str, ClaimVerdict]:
-    """What the run in the folder `reference`, if it is judged by what is nearest to the sources, says of what `own` decides: only that can
+    """Return what the run in the folder `reference`, if it is judged by what is nearest to the sources, says of what `own` decides: only that can
     be contradicted, and not by money, which no I/O mode decides.
     """
     decided = [
@@ -114,12 +114,10 @@ def _nearest_of(
 
 @lru_cache(maxsize=1)
 def _known_of(reference: Path, written_ns: int, claims: str) -> dict[str, ClaimVerdict]:  # noqa: ARG001 - each of them is what is known of
-    """What this process has found of the run in the folder `reference`, as it was `written_ns`, on these `claims`; to be added to."""
     return {}
 
 
 def _contradiction(own: ClaimVerdict, theirs: ClaimVerdict | None) -> tuple[str, ...]:
-    """The condition that `theirs`, of the reference run, is the opposite by what is nearest to the source, where that is so."""
     if theirs is None or theirs.verdict not in DECIDED or own.verdict is theirs.verdict or named(own) == named(theirs):
         return ()
     return (f"the reference run says {theirs.verdict} by {named(theirs)}, the nearest to the source",)
@@ -206,7 +204,6 @@ def _interval(low: float | None, high: float | None) -> str:
 
 
 def _cases(judgement: ClaimVerdict) -> list[str]:
-    """A line for each case of several, so that none hides another."""
     if len(judgement.cases) < 2:
         return []
     lines = []
@@ -258,7 +255,6 @@ def _verdict(
 
 
 def _bounds_text(claim: Claim) -> str:
-    """The published bounds in words; a star marks those that the text does not give itself."""
     if len(claim.orders) > FEW_ORDERS:
         return f"each of the {len(claim.orders)} ratios above 1"
     if claim.orders and claim.bounds:

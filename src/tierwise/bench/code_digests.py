@@ -67,7 +67,6 @@ def meaning(source: str) -> str:
 
 
 def _meaning(tree: ast.Module) -> str:
-    """The same of a tree, which is then without them."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             node.body = [line for line in node.body if not _is_text(line)] or [ast.Pass()]
@@ -84,7 +83,6 @@ def _name(path: Path, package: Path) -> str:
 
 
 def _with_parents(name: str) -> Iterator[str]:
-    """A module and the packages around it, whose own code runs before it."""
     parts = name.split(".")
     return (".".join(parts[:length]) for length in range(1, len(parts) + 1))
 
@@ -107,7 +105,6 @@ def _read(name: str, path: Path, stamp: tuple[int, int]) -> Module:  # noqa: ARG
 
 
 def _executed(tree: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a module but its docstrings and what stands below ``if TYPE_CHECKING``."""
     waiting = [tree]
     while waiting:
         node = waiting.pop()
@@ -119,7 +116,6 @@ def _executed(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def _imported(node: ast.AST, package: str) -> Iterator[str]:
-    """What an import names: a module, and what it takes from it, which may be a module too."""
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names)
     elif isinstance(node, ast.ImportFrom):
@@ -143,7 +139,6 @@ def _files(names: Iterable[str], beside: Path, package: Path, inputs: Iterable[P
 
 
 def _said(path: Path) -> str:
-    """What a file says; of TOML and JSON the values."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".toml":
         return json.dumps(tomllib.loads(text), sort_keys=True, default=str)

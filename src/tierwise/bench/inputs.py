@@ -61,7 +61,6 @@ def pair_file(pair: Pair) -> dict[str, Any]:
 
 
 def _machine_file(pair: str) -> dict[str, Any]:
-    """What `load_machine` reads, where the pair has one."""
     there = (paths.data() / "machines" / f"{pair}.toml").exists()
     return {"machine": load_machine(pair).model_dump(mode="json")} if there else {}
 

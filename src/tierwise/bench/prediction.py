@@ -39,7 +39,7 @@ def predicted(study: Study[Any, Any], trials: Sequence[Trial[Cell]], testbed: Te
 
 
 def _predict(study: Study[Any, Any], trial: Trial[Cell], testbed: Testbed, rows: pl.DataFrame, traces: Path) -> list[Facts]:
-    """The times of each cold query of `trial` that its reference, if it has one, predicts: the pages asked for, and the host's times.
+    """Return the times of each cold query of `trial` that its reference, if it has one, predicts: the pages asked for, and the host's times.
 
     Of the predicted placement itself only its layout goes in: which address each extent of a relation was given. Empty for a run
     that was begun before there were traces.
@@ -79,7 +79,7 @@ def _predict(study: Study[Any, Any], trial: Trial[Cell], testbed: Testbed, rows:
 
 
 def _executions(query: pl.DataFrame, rows: pl.DataFrame) -> dict[int, pl.DataFrame]:
-    """The recorded `query` with the host's time of each replicate's execution in `rows`, by replicate.
+    """Return the recorded `query` with the host's time of each replicate's execution in `rows`, by replicate.
 
     That is what is left of the elapsed time when the times that the model asked for are taken off: the path of the requests
     belongs to it. It is spread evenly. Requests that overlap (the kernel's read-ahead) hide the host's time, so such a query has

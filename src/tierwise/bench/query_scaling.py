@@ -170,7 +170,6 @@ def by_size(rows: pl.DataFrame) -> Facts:
 
 
 def _together(entries: Sequence[tuple[int, Facts]]) -> Facts:
-    """The replicates of one size: each figure of theirs becomes the list of all."""
     first = entries[0][1]
     replicates, sizes = zip(*entries, strict=True)
     return {

@@ -91,7 +91,6 @@ def simulated(
 
 
 def _part_on(query: pl.DataFrame, tiers: Sequence[str], span: Span) -> pl.DataFrame:
-    """The requests of `query` to `tiers`, one after the other, with the host's time of `span`."""
     part = query.filter(pl.col("tier").is_in(list(tiers)) | (pl.col("operation") == END))
     number = pl.int_range(pl.len(), dtype=pl.Int32) - 1
     share = (len(part) - 1) / max(1, len(query) - 1)
@@ -100,7 +99,6 @@ def _part_on(query: pl.DataFrame, tiers: Sequence[str], span: Span) -> pl.DataFr
 
 
 def _retimed(timing: Timing, query: pl.DataFrame, part: pl.DataFrame, span: Span, found: Replayed) -> Timing:
-    """`timing` as the models have it, who replayed `part` of the query; what the real disk took is kept beside the evidence."""
     replicates = query.select(pl.when(operation="read").then(pl.col("size_bytes") // PAGE_BYTES).otherwise(0)).to_series()
     counted = by_relation(query, replicates[:-1])  # a request may be for several
     latencies_s = by_relation(part, found.latencies_s)

@@ -162,12 +162,10 @@ def _new_id(wanted: str) -> str:
 
 
 def _holder(run: Manifest, name: str) -> str:
-    """The run in whose folder the rows lie that `run` has of study `name`."""
     return run.taken[name].run_id if name in run.taken else run.run_id
 
 
 def _measured_in(known: Iterable[Manifest], name: str, fingerprint: Fingerprint, inputs: Inputs) -> Manifest | None:
-    """The newest run that measured study `name` itself, wholly, and with `fingerprint`."""
     own = (run for run in known if name not in run.taken and name not in run.copied and not run.samples)
     return next((run for run in own if run.fingerprints.get(name) == fingerprint and not lacking_pairs(run, name, inputs)), None)
 
@@ -184,7 +182,6 @@ def _why(name: str, fingerprint: Fingerprint, before: Manifest) -> str:
 
 
 def _with_taken(manifest: Manifest, older: Mapping[str, Manifest]) -> Manifest:
-    """The manifest of a new run, with what it has from the start of the studies that it takes from `older` ones."""
     studies: list[StudyRecord] = []
     datasets: list[DatasetRecord] = []
     calibrations: dict[str, dict[str, float]] = {}

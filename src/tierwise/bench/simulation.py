@@ -114,7 +114,6 @@ def simulate_on_pair(study: SimulatedStudy[Any, Any], pair: Pair, inputs: "Input
 
 @contextmanager
 def _live_testbed(study: SimulatedStudy[Any, Any], pair: Pair, inputs: "Inputs", record: "RunRecord", work: Path) -> Iterator[LiveTestbed]:
-    """The testbed of a run, whose calibrations the run keeps; what it laid down is gone at the end."""
     with study.open_live(pair, record.calibrations, work=work, stretch=study.stretch(inputs.profile), seed=inputs.seed) as testbed:
         record.keep_calibrations(testbed.calibrations)
         yield testbed

@@ -85,7 +85,6 @@ def run_delay_s(pid: int) -> float:
 
 
 def _known(figure: Callable[[int], float], pids: Iterable[int]) -> dict[int, float]:
-    """What the kernel tells of each process that still lives."""
     found = {}
     for pid in pids:
         with suppress(OSError):
@@ -94,7 +93,6 @@ def _known(figure: Callable[[int], float], pids: Iterable[int]) -> dict[int, flo
 
 
 def _gained(before: Mapping[int, float], after: Mapping[int, float]) -> float:
-    """The sum of what the processes gained that are in both readings."""
     return math.fsum(after[pid] - before[pid] for pid in before.keys() & after.keys())
 
 

@@ -169,7 +169,6 @@ class Window:
             )
 
     def _files(self, phase: Phase) -> dict[str, dict[str, Any]]:
-        """Requests that reached the emulated tiers by relation (all forks), by ``wal``, and by ``other`` for any other file."""
         names = file_names(self._main_files)
         found: dict[str, dict[str, Any]] = {}
         for tier_name, files in phase.files.items():

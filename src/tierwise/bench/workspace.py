@@ -74,7 +74,7 @@ def _locked(workspace: Path, name: str, patience_s: float) -> Iterator[None]:
 
 
 def _loading(workspace: Path) -> list[Path]:
-    """The folders of the replicates whose server was loading and was not stopped: there lie files of what it had not committed, under
+    """Return the folders of the replicates whose server was loading and was not stopped: there lie files of what it had not committed, under
     numbers that a server gives again.
     """
     stopped = (workspace / "runs").glob(f"*/*/*/cluster/data/{servers.PID_FILE}")

@@ -143,7 +143,6 @@ _PLACES: Final = ",".join(f"{place.__module__}.{place.__name__}" for place in (N
 
 @cache
 def _texts(folder: Path) -> bytes:
-    """A digest of the modules in `folder` that import this one."""
     every = hashlib.sha256()
     for module in sorted(folder.glob("*.py")):
         text = module.read_bytes()

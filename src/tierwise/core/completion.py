@@ -40,5 +40,4 @@ def _files(folder: str) -> list[str]:
 
 
 def _stems(folder: Path, pattern: str) -> list[str]:
-    """The folders in `folder` that hold what `pattern` names; a link is none."""
     return sorted({path.parent.name for path in folder.glob(pattern) if not path.parent.is_symlink()})

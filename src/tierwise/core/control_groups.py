@@ -67,6 +67,5 @@ def take_in(folder: Path, process: int) -> None:
 
 
 def _lines() -> list[tuple[str, str]]:
-    """(controllers, path) of each hierarchy."""
     lines = (line.split(":", 2) for line in OWN.read_text(encoding="utf-8").splitlines())
     return [(controllers, path) for _, controllers, path in lines]

@@ -25,7 +25,6 @@ class Host(Strict):
 
 
 def _field(path: str, key: str) -> str:
-    """The value of the first line ``key : value`` or ``key=value`` of `path`."""
     try:
         text = Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -100,5 +100,4 @@ def _step(part: str, here: int) -> int:
 
 
 def _named(descriptor: int) -> str:
-    """The path of what `descriptor` has open, for a message."""
     return str(Path(f"/proc/self/fd/{descriptor}").readlink())

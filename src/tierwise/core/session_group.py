@@ -67,7 +67,6 @@ def session_group() -> Iterator[SessionGroup]:
 
 
 def _parents() -> tuple[Path, ...]:
-    """Groups in which this process can make others."""
     found = [control_groups.own(controller) for controller in CONTROLLERS]
     first = [folder for folder in found if folder is not None]
     return tuple(first) if len(first) == len(CONTROLLERS) else (control_groups.own_unified(),)

@@ -162,7 +162,6 @@ class Book:
         return min(near), max(near)
 
     def _near(self, item: str) -> list[Price]:
-        """What was read of `item`, where and in what it was read, within a year of the price that is used."""
         used = self.price(item)
         alike = (row for row in self.prices if (row.item, row.region, row.currency) == (item, used.region, used.currency))
         return [row for row in alike if abs((row.day - used.day).days) <= STALE_DAYS]

@@ -82,7 +82,6 @@ def _pieces(name: str, spec: SsdSpec, load: VolumeLoad, book: Book) -> Fit:
 
 
 def _rent(name: str, count: int, each: tuple[float, float, float], book: Book) -> Bill | None:
-    """A year of `count` volumes, `each` of so many bytes, requests and bytes a second; `None`: a price was not read, or not by then."""
     try:
         bill = volume_bill(name, *each) * count
         bill.cost(book)
@@ -92,7 +91,6 @@ def _rent(name: str, count: int, each: tuple[float, float, float], book: Book) -
 
 
 def _volume_limits(each: CloudSpec, iops: float, rate: float) -> list[tuple[Limit, float]]:
-    """What the provider sells at most of such a volume, with how much of it the load takes."""
     size, limits = each.capacity.base, each.limits
     found = [
         (Limit(limits.largest.base / GIB, "GiB per volume"), size / GIB),

@@ -101,7 +101,6 @@ def _within(latency_ms: float, name: str, size_bytes: int, seed: int) -> float:
 
 
 def _sustained(name: str, size_bytes: int, seed: int, outstanding: int) -> float:
-    """Reads a second with so many waiting: the mean of `READS` after as many as wait."""
     device, places = build(load_device(name), seed=seed), random.Random(seed)
     pages = device.capacity_bytes // size_bytes
     everywhere = (places.randrange(pages) * size_bytes for _ in count())

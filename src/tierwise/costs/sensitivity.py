@@ -92,7 +92,6 @@ def _limits(item: str, bills: Mapping[str, Bill], book: Book) -> Limits:
 def _nearest(
     pairs: Sequence[tuple[str, str]], item: str, bills: Mapping[str, Bill], book: Book
 ) -> tuple[float, float, str | None, str | None]:
-    """The factors next below and above 1 at which one of `pairs` (cheaper, dearer) changes places, and with whom."""
     below, above, who_below, who_above = 0.0, inf, None, None
     for cheaper, dearer in pairs:
         factor = crossing(bills[cheaper], bills[dearer], item, book)

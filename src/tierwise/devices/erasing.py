@@ -46,6 +46,5 @@ class ErasingSsd(Ssd):
         self._will_be_done(done_s, tag)
 
     def _own(self, address_bytes: int, size_bytes: int) -> Sequence[int]:
-        """The channels in which the pages of a request lie, each once, that of the last page at the end."""
         first, last = address_bytes // PAGE_BYTES, (address_bytes + max(1, size_bytes) - 1) // PAGE_BYTES
         return [page % self._channels for page in range(max(first, last - self._channels + 1), last + 1)]

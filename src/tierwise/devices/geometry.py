@@ -96,7 +96,6 @@ class _Band:
         return turns, self.cylinder + cylinder
 
     def _physical(self, sector: int) -> int:
-        """The physical place of the host's `sector` of this band, from the band's start: spares and slipped sectors are passed over."""
         sector += self.front
         region = sector // self.used
         slipped = bisect_right(self.slips, sector) - bisect_left(self.slips, region * self.used) if self.slips else 0
@@ -113,7 +112,6 @@ class _Band:
         return self._from(number * length), self._from((number + 1) * length)
 
     def _from(self, physical: int) -> int:
-        """The first of the host's sectors that lies at `physical` or behind it; slips count."""
         near = self.logical(physical)
         sectors = range(max(0, near - len(self.slips)), near)
         return self.first + sectors.start + bisect_left(sectors, physical, key=self._physical)

@@ -157,7 +157,6 @@ class Hdd:
             self._start(max(now_s, self._free_s))
 
     def _held_up(self, operation: Operation, size: int) -> bool:
-        """A flush waits for every write before it, a write for space in the buffer."""
         if operation is Operation.FLUSH:
             return self._dirty_bytes > 0 or any(job.write for job in (*self._jobs, self._busy) if job)
         return operation is Operation.WRITE and self._dirty_bytes > 0 and self._dirty_bytes + size > self._drive.cache_bytes
@@ -215,7 +214,6 @@ class Hdd:
         self._busy, self._free_s = job, passed_s
 
     def _choose(self, now_s: float) -> tuple[_Job, float]:
-        """The next job, and when the head will be there."""
         if self._jobs and now_s - self._jobs[0].ready_s > PATIENCE_S:
             return self._jobs[0], self._there_s(now_s, self._jobs[0])
         candidates: Iterable[_Job] = self._jobs
@@ -237,7 +235,6 @@ class Hdd:
         return begin_s + self._wait_s(begin_s, turns)
 
     def _finish(self, job: _Job) -> None:
-        """The arm is free, at the end of `job`."""
         self._busy = None
         if job.write:
             if job.tag is None:
@@ -258,7 +255,6 @@ class Hdd:
         self._limit_s = self._from_s + (self._geometry.end(self._limit)[0] - self._from_turns) * self._turn_s
 
     def _catch_up(self, live: Segment, now_s: float) -> None:
-        """What the head has read until now is in the buffer, and what it took the place of is not."""
         if now_s >= self._limit_s:
             live.end = self._limit
         elif now_s > self._from_s:

@@ -74,7 +74,6 @@ def _step(accounts: int) -> int:
 
 
 def _rank(accounts: int) -> str:
-    """SQL for the rank of the row whose key is `aid`: the inverse of what `Mix` draws."""
     return f"(aid - 1)::bigint * {pow(_step(accounts), -1, accounts)} % {accounts}"
 
 

@@ -133,7 +133,6 @@ def _section(table: Table, name: str, schema: Mapping[str, str]) -> str:
 
 
 def _coordinates(timings: pl.DataFrame) -> str:
-    """The keys of the two columns that hold JSON, by study, with the first values of each coordinate."""
     lines = []
     for (study,), rows in timings.group_by(["study"], maintain_order=True):
         for column in ("cell", "proof"):

@@ -67,7 +67,6 @@ def _names(cell: NotebookNode, context: type[ast.Load | ast.Store]) -> set[str]:
 
 
 def _imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """The names that a cell imports from modules, or takes from the registry of studies, with what they stand for."""
     for node in tree.body:
         match node:
             case ast.ImportFrom(module=module, names=names):
@@ -82,7 +81,6 @@ def _imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 
 def _calls(node: ast.AST, imports: Mapping[str, str]) -> Iterator[str]:
-    """What of tierwise is called, the innermost first; what is called for a query's parameters is no step."""
     whole = _dotted(node.func, imports) if isinstance(node, ast.Call) else ""
     asks = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == ASK
     if not asks:

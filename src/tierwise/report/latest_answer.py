@@ -79,7 +79,6 @@ def ship_answer(folder: Path) -> None:
 
 
 def _kept(place: Path, inputs: str) -> tuple[str, ...]:
-    """The lines that `place` keeps, if they were made of `inputs`; else none."""
     if place.is_file() and (kept := Kept.model_validate_json(place.read_bytes())).inputs == inputs:
         return kept.lines
     return ()
@@ -90,7 +89,6 @@ def _keep(place: Path, inputs: str, lines: tuple[str, ...]) -> None:
 
 
 def _lines(folder: Path) -> tuple[str, ...]:
-    """What was found first, what else, what to do, what it costs, and how far to trust it, of which run."""
     say(f"reading run {folder.name}")
     from tierwise.report.chapters.answer import told  # noqa: PLC0415  the heavy libraries load only where they are needed
     from tierwise.report.run import open_run  # noqa: PLC0415

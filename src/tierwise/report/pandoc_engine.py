@@ -99,7 +99,6 @@ def pandoc(book: Book, template: str, *arguments: str) -> str:
 
 
 def _told(stderr: str) -> TierwiseError:
-    """The filter's complaint as an error with its parts, anything else as Pandoc says it."""
     for line in stderr.splitlines():
         match line.split("\t"):
             case ["tierwise-error", where, field, value, rule]:

@@ -120,7 +120,6 @@ def _copy_run(run: Path, target: Path) -> None:
 
 
 def _pages(site: Path) -> list[str]:
-    """What the report's pages are made of: one engine's files and folders are not the other's."""
     others = ["*.html"] if len(list(site.glob("*.html"))) > 1 else []
     return [
         "index.html",

@@ -139,7 +139,6 @@ def open_before(run: Run, run_id: str = "") -> Run:
 
 @lru_cache(maxsize=1)
 def _opened(folder: Path, changed_ns: int) -> Run:  # noqa: ARG001  another manifest is another run
-    """A chapter asks several times, and judging all claims takes a second."""
     return open_run(raw=folder)
 
 

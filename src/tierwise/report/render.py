@@ -66,7 +66,6 @@ def choose(engine: str) -> Engine:
 
 
 def _beside() -> Path:
-    """A folder beside ``_site``, on the same file system, so that a finished site is put in place by one rename."""
     beside = paths.site().with_name("_build")
     beside.mkdir(parents=True, exist_ok=True)
     return beside

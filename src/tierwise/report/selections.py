@@ -59,14 +59,12 @@ def _units(view: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _fields(units: list[dict[str, Any]], channels: tuple[str, ...]) -> dict[str, None]:
-    """The discrete fields that `units` encode by `channels`, in order; those whose legend is switched off are none to pick."""
     found = (unit.get("encoding", {}).get(channel, {}) for unit in units for channel in channels)
     shown = (told for told in found if told.get("type") in DISCRETE and told.get("legend", "") is not None)
     return dict.fromkeys(told["field"] for told in shown if "field" in told)
 
 
 def _named_views(spec: dict[str, Any], field: str) -> Iterator[str]:
-    """The name of one mark in each plot that shows `field`; a mark without a name gets one."""
     for number, view in enumerate(_views(spec), 1):
         unit = next((unit for unit in _units(view) if field in _fields([unit], LEGENDS + POSITIONS)), None)
         if unit is not None:

@@ -44,6 +44,5 @@ def saves(one: ClaimVerdict, limit: float) -> Truth:
 
 
 def _middle(one: ClaimVerdict) -> float:
-    """The geometric mean over the cases' estimates; infinite where nothing was estimated, or something was not seen."""
     values = [case.estimate for case in one.cases if case.estimate]
     return geometric_mean(values) if values else float("inf")

@@ -131,7 +131,6 @@ class ColdScan:
         yield from stream.scan(pages, page_s(self._table, ScanMethod.BITMAP, self._server))
 
     def _by_index(self, pages: Ints) -> Process:
-        """Reads a leaf, and each page of the table when its first row is due; what is read again costs the processor alone."""
         table = self._relation(self._table.pages, 0)
         opened = table.opened()
         passed_s = np.concatenate([[0.0], index_row_costs(pages, self._server.processor).cumsum()])

@@ -124,7 +124,6 @@ def pages_in_order(table: Table, draw: np.random.Generator) -> Ints:
 
 
 def _share_wanted(table: Table, places: Floats) -> Floats:
-    """The chance that a row belongs to the range, at each of `places` (0 to 1) in the table."""
     low, high = table.first / table.rows, (table.first + table.matched) / table.rows
     sd = table.jitter_rows / table.rows
     if sd == math.inf:
@@ -137,12 +136,10 @@ def _share_wanted(table: Table, places: Floats) -> Floats:
 
 
 def _share_before(moved: Floats, sd: float) -> Floats:
-    """The share of all rows whose rank + jitter, in shares of the table, is below `moved`: where such a row comes to lie."""
     return np.clip(sd * (_sum_below(moved / sd) - _sum_below((moved - 1) / sd)), 0.0, 1.0)
 
 
 def _sum_below(u: Floats) -> Floats:
-    """The integral of the normal distribution function up to `u`."""
     return np.asarray(u * ndtr(u) + np.exp(-(u**2) / 2) / math.sqrt(2 * math.pi))
 
 

@@ -161,7 +161,6 @@ def fit(cases: Sequence[DriveCase]) -> CommonElectronics:
 
 
 def _link_mb_s(requests: Iterable[Request]) -> float:
-    """The link's rate, by the medians of the two most frequent sizes of writes."""
     times_s: dict[int, list[float]] = {}
     for request in requests:
         if request.operation is Operation.WRITE:

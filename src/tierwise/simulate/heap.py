@@ -228,7 +228,6 @@ def _update(heap: _Heap, work: _Work, log: _Log, now: int, target: int) -> int:
 
 @compiled
 def _find_space(heap: _Heap, log: _Log, now: int, target: int, index_pages: int) -> int:
-    """The page for a row that moves: look at `target` and then at those that the map lists, in order from its cursor on."""
     cursor, pages = heap.ends[0], heap.ends[1]
     while True:
         if target != NOWHERE:

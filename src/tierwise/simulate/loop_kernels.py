@@ -118,7 +118,6 @@ def _read_on(loop: Loop, page: int, now_s: float) -> int:
 
 @inlined
 def _next_turn(clock: Floats) -> tuple[int, float, float]:
-    """The thread whose turn comes first, when that is, and when the next one's comes."""
     thread, turn_s, next_s = 0, math.inf, math.inf
     for candidate in range(len(clock)):
         candidate_s = clock[candidate, TURN]
@@ -132,7 +131,6 @@ def _next_turn(clock: Floats) -> tuple[int, float, float]:
 
 @inlined
 def _sieve(reads: Ints) -> int:
-    """The kinds of page of which one may be on its way."""
     kinds = 0
     for reader in range(len(reads)):
         kinds |= reads[reader, KINDS]
@@ -141,7 +139,6 @@ def _sieve(reads: Ints) -> int:
 
 @inlined
 def _reader_of(page: int, now_s: float, clock: Floats, reads: Ints) -> int:
-    """The thread whose read is bringing `page`, if it is still on its way."""
     for thread in range(len(clock)):
         # No short circuit: half of these branches would be guessed wrong.
         if (clock[thread, DUE] > now_s) & (page >= reads[thread, FIRST]) & (page < reads[thread, END]):
@@ -176,7 +173,6 @@ def deliver(loop: Loop, reader: int, done_s: float) -> None:
 
 @inlined
 def _finish(loop: Loop, thread: int, read_s: float) -> None:
-    """The operation of `thread` has its page at `read_s`: count it, and say when the thread goes on."""
     _, fault_s, think_s = loop.spent_s
     done_s = read_s + fault_s
     interval = int(done_s / loop.interval_s)

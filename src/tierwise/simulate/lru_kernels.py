@@ -71,7 +71,6 @@ def _stamp(table: Table, page: int, now: int) -> None:
 
 @inlined
 def _behind_oldest(table: Table, oldest: int) -> int:
-    """The position behind the first one from `oldest` on that has no mark: that of the least recent use."""
     marks, at = HEAD + table[FILE_PAGES], oldest >> 5
     unmarked = ~(table[marks + at] | ((1 << (oldest & 31)) - 1))
     while not unmarked:

@@ -119,7 +119,6 @@ def _parse(text: NDArray[np.uint8], requests: Ints) -> tuple[int, int]:
 
 
 def _fault(text: NDArray[np.uint8], begin: int, where: str, lines: int) -> InputError:
-    """What is wrong with the line that begins at byte `begin` of `text`, which stands behind so many lines of the file."""
     line = text[begin : begin + 4096].tobytes().split(b"\n")[0].decode("ascii", "replace")
     where = f"{where} line {lines + np.count_nonzero(text[:begin] == 10) + 1}"
     fields = [field for field in re.split("[ \t\r]", line) if field]

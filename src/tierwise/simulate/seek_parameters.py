@@ -53,7 +53,6 @@ def _linear(mechanism: Block, cylinders: int) -> SeekCurve:
 
 
 def _three_points(mechanism: Block, cylinders: int) -> SeekCurve:
-    """The mean over pairs of places of ``sqrt(x)`` is 8/15 and of ``x`` 1/3, x the share of the cylinders: so three times fix the curve."""
     single_ms, mean_ms, full_ms = (mechanism.number(name) for name in (SINGLE, AVERAGE, FULL))
     root_ms = 5 * (mean_ms - single_ms) - 5 / 3 * (full_ms - single_ms)
     rest_ms = full_ms - single_ms - root_ms

@@ -240,7 +240,6 @@ class SpecifiedDrive:
         return passing.from_s + (self._geometry.end(until)[0] - passing.turns) * self._turn_s
 
     def _catch_up(self, now_s: float) -> None:
-        """What the head has read until now is in the buffer."""
         passing = self._pass
         if passing is None or now_s <= passing.from_s:
             return

@@ -154,7 +154,6 @@ class SsdCache:
         return self._parts
 
     def _part(self, tag: int) -> int:
-        """A new part of the request `tag`."""
         self._parts += 1
         self._tag_of[self._parts] = tag
         self._left[tag] += 1

@@ -63,12 +63,10 @@ def duration_s(device: DeviceModel, reading: Reading, table_bytes: float, *, req
 
 
 def _later(after: int | None, warm: int) -> int | None:
-    """The number of an access in a trace that begins with access `warm`; what waited for one before that waits for nothing."""
     return None if after is None or after < warm else after - warm
 
 
 def _accesses(reading: Reading, table_bytes: int, count: int, draw: random.Random) -> list[Access]:
-    """The accesses in the order of issue, each as soon as the one `depth` before it is through."""
     places = max(1, table_bytes // reading.request_bytes)
     pages = reading.request_bytes // PAGE_BYTES
     at = draw.randrange(places)

@@ -118,7 +118,6 @@ def calibrate(directory: Path, *, seconds: float = 3.0) -> Calibration:
 
 @contextmanager
 def _filled(directory: Path) -> Iterator[Path]:
-    """A file of `FILE_BYTES` that no disk can compress or leave out, written down and out of the page cache."""
     with NamedTemporaryFile(dir=directory, prefix=".tierwise-calibration-") as file:
         for _ in range(FILE_BYTES // MIB):
             file.write(random.randbytes(MIB))

@@ -106,7 +106,7 @@ class Mount:
         )
 
     def _measure_path(self) -> dict[str, float]:
-        """What a read needs beyond the model's time: `seconds` in all, of these `outside` the daemon's own reckoning.
+        """Return what a read needs beyond the model's time: `seconds` in all, of these `outside` the daemon's own reckoning.
 
         Found out by reads in file order, which are quick on every device; rather too short.
         """

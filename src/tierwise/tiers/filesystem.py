@@ -66,7 +66,6 @@ class Filesystem:
         return abi.ENTRY_OUT.pack(node.id, 0, abi.VALID_S, abi.VALID_S, 0, 0) + abi.pack_attr(found)
 
     def _made(self, parent: int, name: str, uid: int, gid: int) -> bytes:
-        """The same for a new file, which belongs to the caller, in a set-group-id directory to that directory's group."""
         path = self._child(parent, name)
         made, directory = os.lstat(path), self._nodes.stat(self._nodes.by_id[parent])
         group = directory.st_gid if directory.st_mode & stat.S_ISGID else gid
@@ -248,7 +247,6 @@ def _time_ns(valid: int, meant: int, now: int, given_ns: int, was_ns: int) -> in
 
 
 def _kind(entry: os.DirEntry[str]) -> int:
-    """The type of a directory entry; 0 where the kernel should ask."""
     if entry.is_symlink():
         return stat.S_IFLNK >> 12
     if entry.is_dir(follow_symlinks=False):

@@ -108,7 +108,6 @@ def _may_mount() -> bool:
 
 
 def _used_by(pid: int) -> Iterator[Path]:
-    """What a process has open, mapped, or as a folder of its own; what this user may not know is left out."""
     folder = Path("/proc", str(pid))
     links = [folder / "cwd", folder / "root"]
     for listing in (folder / "fd", folder / "map_files"):

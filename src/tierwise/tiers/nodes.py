@@ -148,7 +148,6 @@ class Nodes:
 
 
 def _descriptors() -> int:
-    """The number of descriptors that this process may have, after asking for the most."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     return most

@@ -206,7 +206,6 @@ class Server:
             os.write(self._waker, b"\0")
 
     def _end(self, *_: object) -> None:
-        """A signal came, which has also woken the loop."""
         self._ending = True
 
     def _leave(self, volumes: list[tuple[str, Volume]]) -> None:

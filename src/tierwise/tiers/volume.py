@@ -158,7 +158,6 @@ class Volume:
 
 
 def _agree(body: memoryview, wanted: int) -> bytes:
-    """The answer to INIT: what of the kernel's offers is taken, of those that are `wanted`."""
     _, _, read_ahead, low, high = abi.INIT_IN.unpack(bytes(body).ljust(abi.INIT_IN.size, b"\0"))  # shorter before Linux 5.17
     flags = (low | high << 32) & wanted
     background, congestion, pages = 256, 192, abi.REQUEST_BYTES // mmap.PAGESIZE

@@ -81,7 +81,6 @@ def pack_tables(run: Path, target: Path) -> None:
 
 
 def _pack_samples(run: Path, made: Path, before: Mapping[str, Sample], needed: Sequence[TrialKey], seed: int) -> dict[str, Sample]:
-    """What lies beside the raw rows, table by table and study by study; of what is a sample `before` this one a sample of that."""
     samples = {}
     for table in TABLES:
         for study in table.studies(run):

@@ -123,7 +123,6 @@ def rows_so_far(run_folder: Path, study: str = "") -> pl.DataFrame:
 
 
 def _own_rows(run_folder: Path, study: str) -> pl.DataFrame:
-    """Merged rows and those of parts; a part that was merged but not removed, because of a kill, counts once."""
     merged = [path for path in (run_folder / TIMINGS,) if path.exists()]
     rows = pl.concat([_read(run_folder, *merged), _read(run_folder, *_part_files(run_folder, study))])
     return _of(study, rows.unique(ROW, keep="first", maintain_order=True)).sort("study", "pair", "sequence", "step")

@@ -65,7 +65,6 @@ def lay_out(state: State, rows: int, facts: Facts, rng: np.random.Generator) -> 
 
 
 def _serials(state: State, household: Ints, facts: Facts) -> Ints:
-    """Serial numbers that rise to the state's last one at full size: vacant housing units have taken the others."""
     households_at_full_size = state.rows * ROWS / facts.sample_rows / mean_size(facts)
     step = max(1.0, state.last_serial / households_at_full_size)
     serial: Floats = np.floor((household + 1) * step)

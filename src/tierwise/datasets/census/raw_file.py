@@ -90,7 +90,6 @@ class _Trimmed(io.RawIOBase):
 
 @contextmanager
 def _open(source: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
-    """The file as it lies on disk, whose position gives the progress, and its content unpacked."""
     with source.open("rb") as raw:
         if source.suffix == ".zip":
             with zipfile.ZipFile(raw) as archive, archive.open(_member(source, archive)) as member:
@@ -102,7 +101,6 @@ def _open(source: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
 
 
 def _member(source: Path, archive: zipfile.ZipFile) -> zipfile.ZipInfo:
-    """The raw file, in whatever folder of the archive it lies."""
     for member in archive.infolist():
         if Path(member.filename).name == MEMBER:
             return member

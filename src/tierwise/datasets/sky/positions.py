@@ -72,7 +72,6 @@ def scatter(counts: npt.NDArray[np.int64], first_bin: int, first_cell: int, rng:
 
 
 def _shortened(degrees: Floats) -> Floats:
-    """The positions to six decimals, towards the lower side, so that none leaves its bin."""
     return np.floor(degrees * 1e6) / 1e6
 
 

@@ -84,7 +84,6 @@ def _parquet(source: Path) -> Iterator[pa.Table]:
 
 @contextmanager
 def _content(source: Path) -> Iterator[tuple[BinaryIO, Any]]:
-    """The file as it lies on disk, whose position gives the progress, and its text."""
     with source.open("rb") as raw:
         packed = raw.read(2) == b"\x1f\x8b"  # how a gzip file begins
         raw.seek(0)

@@ -144,7 +144,6 @@ def _strip(region: Region, lower: float, upper: float, folder: Path) -> Path:
 
 
 def _sources(region: Region, lower: float, upper: float) -> pa.Table:
-    """What the service has of a strip, by right ascension; in halves, the lower one first, where it gives no more rows at once."""
     known = release()
     bounds = f"ra >= {region.ra_min_deg:.10g} AND ra < {region.ra_max_deg:.10g} AND dec >= {lower:.6f} AND dec < {upper:.6f}"
     found = _query(f"SELECT * FROM {known.tap_table} WHERE {bounds} ORDER BY ra")
@@ -157,7 +156,6 @@ def _sources(region: Region, lower: float, upper: float) -> pa.Table:
 
 
 def _query(query: str, retries: int | None = None) -> pa.Table | None:
-    """The service's answer, None if there are more rows than it gives; repeated after a pause where a fault may pass."""
     import requests  # noqa: PLC0415  these take two seconds, and few need them
     from pyvo.dal import DALQueryError, DALServiceError, TAPService  # noqa: PLC0415
     from pyvo.dal.exceptions import DALFormatError, DALOverflowWarning  # noqa: PLC0415

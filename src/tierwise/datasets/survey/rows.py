@@ -262,7 +262,6 @@ def _statistics(magnitude: Floats, good: Any) -> dict[str, Any]:
 
 
 def _middle(values: Floats, good: Any) -> Floats:
-    """The median of the good values of each row (0 without any)."""
     ordered = np.sort(np.where(good, values, np.inf), axis=1)
     count = good.sum(axis=1)
     rows = np.arange(len(count))

@@ -235,7 +235,6 @@ def _check_row(found: Advised, name: str, measured: Measured, predicted_s: float
 
 
 def _agrees(advice: Advice, measured: Mapping[str, str]) -> bool:
-    """The advice is the measured placement, but for relations that hardly anything is asked of."""
     whole = sum(placed.requests for placed in advice.relations)
     return all(measured.get(placed.relation) == placed.tier for placed in advice.relations if placed.requests >= MINOR * whole)
 
@@ -261,7 +260,6 @@ def moves(found: Advised) -> Table | Sentence:
 
 
 def _moved(workload: Workload) -> dict[str, list[str]]:
-    """What a measured placement has on the SSD."""
     cells = {name: measured.placement for name, measured in workload.measured.items()}
     moved = {name: [relation for relation, tier in placement.items() if tier == FAST] for name, placement in cells.items()}
     return {NAMES[name]: relations for name, relations in moved.items() if relations}

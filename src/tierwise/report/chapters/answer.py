@@ -232,7 +232,6 @@ def _topics(run: Run) -> list[str]:
 
 
 def _advice(every: Sequence[Compared]) -> str:
-    """What to move, and in which workloads; one that takes the same as it does without its tiers being slowed is named once."""
     if not every:
         return "No advice yet: @sec-conclusion says what is missing."
     moved: dict[str, list[str]] = {}
@@ -247,7 +246,7 @@ def _advice(every: Sequence[Compared]) -> str:
 
 
 def _moved(one: Compared) -> str:
-    """What to have on the SSD: the quickest placement that saves time, its whole interval below 1; but everything only where no part is as
+    """Return what to have on the SSD: the quickest placement that saves time, its whole interval below 1; but everything only where no part is as
     quick, but for what no order is told of.
     """
     saving = {gain.placement: gain.estimate.value for gain in one.gains if gain.estimate.value and (gain.estimate.high or 1.0) < 1}

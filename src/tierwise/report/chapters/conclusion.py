@@ -115,7 +115,6 @@ def _ranked(name: str, every: Sequence[Strategy]) -> list[list[str]]:
 
 
 def _comparable(found: Found) -> dict[str, list[Strategy]]:
-    """The strategies of each workload that can be ranked: one alone is no ranking."""
     return {name: every for name, every in found.strategies.items() if len(every) > 1}
 
 

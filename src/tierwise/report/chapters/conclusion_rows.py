@@ -159,7 +159,6 @@ def name_of(workload: Workload) -> str:
 
 
 def _times(workload: Workload) -> ServiceTimes:
-    """The times by placement, without those of a tier that no model stands for."""
     try:
         return times(workload)
     except MissingError:

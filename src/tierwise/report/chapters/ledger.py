@@ -232,7 +232,6 @@ def _scales(run: Run, claim: ClaimVerdict, there: Verdict | None) -> str:
 
 
 def _of_reference(run: Run) -> dict[str, Verdict]:
-    """The verdicts of the reference run where that is a run at another scale than `run`; else none."""
     reference = None if run.is_reference else open_reference()
     if reference is None or reference.manifest.profile.get("fraction") == run.manifest.profile.get("fraction"):
         return {}

@@ -260,7 +260,6 @@ def _value(leaf: Mapping[str, Any]) -> str:
 
 
 def _band(leaf: Mapping[str, Any]) -> str:
-    """The ends between which a parameter that no page states may lie, in brackets."""
     return "" if leaf.get("low") is None else tied(f" ({leaf['low']:g} to {leaf['high']:g} {unit_of(leaf)}".removesuffix(" 1") + ")")
 
 

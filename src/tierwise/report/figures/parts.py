@@ -132,7 +132,6 @@ def _mean(row: str, values: Mapping[int, float]) -> dict[str, Any]:
 
 
 def _band(row: str, bounds: Bounds, scale: alt.Scale) -> dict[str, Any]:
-    """An open side of `bounds` ends where the axis ends."""
     low, high = scale["domain"]
     return {"row": row, "from": bounds.lower or low, "to": bounds.upper or high, "published": str(bounds)}
 

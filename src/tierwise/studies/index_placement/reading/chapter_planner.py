@@ -104,7 +104,6 @@ def _facts(run: Run, pair: str) -> dict[str, Any]:
 
 
 def _distance(sample: dict[str, Any]) -> float:
-    """The largest distance, on the log scale, of a published figure from the nearest of the sample's."""
     keys = zip(ESTIMATED, ("rows", "total_cost"), strict=True)
     return max(
         min(abs(math.log(value / PUBLISHED_PLANNER[code][published])) for value in sample["estimates"][code][ours])

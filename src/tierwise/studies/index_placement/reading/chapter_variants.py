@@ -88,7 +88,6 @@ def _verdict_table(run: Run, pair: str, judged: Mapping[str, ClaimVerdict]) -> T
 
 
 def _cell(claim: ClaimVerdict, one: ClaimVerdict) -> str:
-    """The verdict's own word in bold, with the estimate."""
     same = next((other for other in variants(claim) if named(other) == named(one)), None)
     if same is None:
         return DASH
@@ -186,7 +185,6 @@ def _reads(one: ClaimVerdict) -> str:
 
 
 def _share(one: ClaimVerdict, state: str) -> str:
-    """The index's share of the storage's time, everything on hdd, where the times of the relations are known."""
     times = (one.through.heap_io_s, one.through.index_io_s, one.through.other_io_s) if one.through else ()
     taken = [of[state][MOVED[0]] for of in times if of is not None]
     return f" These take {percent(taken[1] / sum(taken))} of the storage's time on HDD." if sum(taken) else ""
@@ -222,7 +220,6 @@ def _advice(run: Run, pair: str) -> str:
 
 
 def _moves(run: Run, pair: str) -> dict[str, list[float]]:
-    """What lies on ssd -> share of the cold time that it leaves, for each state."""
     shares = ", ".join(f"{column} / hdd_hdd_s as {column}" for column in MOVES)
     rows = run.query(
         f"select state, {shares} from index_placement "
@@ -258,7 +255,6 @@ def _by_state(rows: pl.DataFrame) -> list[float]:
 
 
 def _middle(shares: Sequence[float]) -> float:
-    """A key to sort by; what was not measured comes last."""
     return geometric_mean(shares) if shares else float("inf")
 
 

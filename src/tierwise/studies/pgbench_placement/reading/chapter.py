@@ -176,7 +176,6 @@ def background(run: Run, pair: str) -> Table | Sentence:
 
 
 def _background_cells(windows: list[dict[str, Any]]) -> list[str]:
-    """The medians of some windows; of what the sessions count only where all of it was told in each window."""
 
     def mid(value: str) -> float:
         return median(row[value] or 0.0 for row in windows)

@@ -128,14 +128,12 @@ def processors(run: Run, pair: str) -> Table | Sentence:
 
 
 def _predicted(name: str, share: float | None) -> str:
-    """The gain if only misses counted."""
     if share is None or share in {0.0, 1.0}:
         return DASH
     return number(1 / (1 - share) if name == "index_ssd" else 1 / share)
 
 
 def _gain(placement: str) -> str:
-    """SQL: the geometric mean of a placement's clean gains, where there are enough."""
     clean = f"case when placement = '{placement}' and not flagged then ratio end"
     return f"if(enough({clean}), exp(avg(ln({clean}))), null)"
 

@@ -151,7 +151,6 @@ def timeline(run: Run, pair: str, chosen: pl.DataFrame) -> Figure | Sentence:
 
 
 def _inside(run: Run, pair: str, phases: pl.DataFrame) -> pl.DataFrame:
-    """The kept transactions of one window, each with how many it stands for: an exported run keeps a sample of them, the rows count all."""
     key = TrialKey("pgbench_placement", pair, phases["trial"][0])
     kept = read_transactions(run.folder, key, int(phases["replicate"][0]))
     parts_of = []

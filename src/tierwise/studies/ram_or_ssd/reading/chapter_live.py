@@ -46,7 +46,6 @@ def beside_its_model(run: Run) -> Table | Sentence:
 
 
 def _lines(tier: str, size_gib: int, advice: str, cell: pl.DataFrame) -> list[list[str]]:
-    """The live row and those of its models."""
     parts = cell.partition_by("how", "window_pages", maintain_order=True)
     kept = [part.filter(~pl.col("flagged")) for part in parts]
     reads = [dict(part.select("replicate", "reads_per_s").iter_rows()) for part in kept]

@@ -245,7 +245,6 @@ def _slider(item: str, book: Book) -> alt.Parameter:
 
 
 def _step(price: float) -> float:
-    """A step that divides `price`, at least `STEPS` to it, with as few digits as that takes: the page shows each value as it is."""
     exact = Decimal(repr(price)).normalize()
     unit = Decimal(1).scaleb(int(exact.as_tuple().exponent))
     units = int(exact / unit)

@@ -214,7 +214,6 @@ def load_told(run: Run, pair: str) -> Sentence:
 
 
 def _inside(space: str) -> str:
-    """The name of a tablespace within a sentence."""
     title = SPACES.get(space, space)
     return f"`{space}` ({title[0].lower() + title[1:] if title[1].islower() else title})"
 

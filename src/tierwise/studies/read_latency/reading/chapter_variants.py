@@ -105,7 +105,6 @@ def _by_variant(claim: ClaimVerdict | None) -> dict[str, CaseVerdict]:
 
 
 def _told(case: CaseVerdict | None, *, share: bool = False) -> str:
-    """An estimate with its interval, as a share in percent."""
     if case is None or case.estimate is None or case.low is None or case.high is None:
         return DASH
     say = percent if share else number

@@ -241,7 +241,6 @@ def _low(ratios: Sequence[float]) -> float:
 
 
 def _in_sequence(run: Run, pair: str) -> str:
-    """The author's own guess, that disks are good at reading in sequence: the simulated ways of reading a whole table, disks over SSDs."""
     ways = [way for way in simulated_ways(run, pair, *SCANNED) if {"hdd", "ssd"} <= way["seconds"].keys()]
     if not ways:
         return "*Reading in sequence*, the author's own guess, was not simulated."
@@ -265,7 +264,6 @@ def _in_sequence(run: Run, pair: str) -> str:
 
 
 def _few_index_pages(run: Run, pair: str) -> str:
-    """What the gain of indexes rests on in the join that reads a whole table."""
     record = run.record(PLACEMENT.study, pair)
     reads = record.facts.get("touched", {}).get("join_single") if record else None
     if not reads or record is None:

@@ -82,7 +82,6 @@ def outcome_of(
 
 
 def _cases(plans: Mapping[tuple[str, str], MovePlan], io_mode: IoMode, bounds: Bounds) -> tuple[CaseVerdict, ...]:
-    """The `plans`, held against the least number of jobs; one that confirms is enough, so that it must after Holm's correction."""
     assert bounds.lower is not None, "a number of jobs is held against the least"
     alone = [(plan.estimate.p_value(bounds.lower), within(bounds, plan.estimate)) for plan in plans.values()]
     tested = after_holm(alone, Verdict.CONFIRMED)

@@ -30,7 +30,7 @@ def answer(run: Run) -> str:
 
 
 def _told(run: Run, place: str) -> str:
-    """The range of the ratios over `place` that have an interval, over the numbers of clients; in how many the SSD pays, where not in
+    """Return the range of the ratios over `place` that have an interval, over the numbers of clients; in how many the SSD pays, where not in
     all.
     """
     found = [one for (_, grouped), one in of_places(run, PAIR, "ssd", place).items() if grouped == "off" and one.interval]
