@@ -13,7 +13,7 @@ from tierwise.bench.fingerprints import fingerprint, fingerprints
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.loop import gather_inputs
 from tierwise.bench.run_record import update
-from tierwise.bench.runs import begin_run, complete, finish, lacking, look_ahead, shown_source, told
+from tierwise.bench.runs import begin_run, complete, finish, lacking, look_ahead, origins, shown_source
 from tierwise.bench.study_registry import load_study, pairs_of
 from tierwise.core import paths, studies
 from tierwise.core.errors import InputError
@@ -120,12 +120,12 @@ def test_a_new_run_takes_the_rows_of_what_nothing_has_changed(inputs: Inputs, ca
     assert outlook.run is None
     assert outlook.lacking == ["survey_arrays"]
     second = begin_run(other, fresh=False)
-    assert {name: whence.run_id for name, whence in second.taken.items()} == dict.fromkeys(EVERY - {"survey_arrays"}, first.run_id)
+    assert {name: taken.run_id for name, taken in second.taken.items()} == dict.fromkeys(EVERY - {"survey_arrays"}, first.run_id)
     assert second.why == {"survey_arrays": f"profile of the study changed since run {first.run_id}"}
-    assert set(told(outlook)) == {f"survey_arrays: measured anew, because {second.why['survey_arrays']}"} | {
+    assert set(origins(outlook)) == {f"survey_arrays: measured anew, because {second.why['survey_arrays']}"} | {
         f"{name}: rows of run {first.run_id}" for name in second.taken
     }
-    assert all(line in capsys.readouterr().err for line in told(outlook)[:1])
+    assert all(line in capsys.readouterr().err for line in origins(outlook)[:1])
     assert {data.name: data.studies for data in second.datasets} == {
         "of everybody": tuple(sorted(second.taken)),
         **{f"of {name}": (name,) for name in second.taken},
@@ -148,7 +148,7 @@ def test_rows_are_taken_from_the_run_that_measured_them_and_an_edit_taken_back_m
     second = measured(begin_run(arrays, fresh=False), arrays)
     both = other_table("read_latency")(arrays)
     third = begin_run(both, fresh=False)
-    assert {name: whence.run_id for name, whence in third.taken.items()} == {
+    assert {name: taken.run_id for name, taken in third.taken.items()} == {
         name: second.run_id if name == "survey_arrays" else first.run_id for name in EVERY - {"read_latency"}
     }
     third = measured(third, both)

@@ -130,8 +130,8 @@ def test_a_docstring_or_a_comment_measures_nothing_anew(anew: Anew, file: str) -
 def test_a_study_without_a_server_comes_to_no_server_and_no_study_to_another() -> None:
     for study in studies.names():
         code = code_of_study(study, inputs())
-        rooms = {name.split(".")[2] for name in code if name.startswith("tierwise.studies.")}
-        assert rooms == {study}
+        packages = {name.split(".")[2] for name in code if name.startswith("tierwise.studies.")}
+        assert packages == {study}
         assert not [name for name in code if name.split(".")[1:2] in (["report"], ["analysis"], ["plan"], ["costs"])]
         assert ("tierwise.postgres.cluster" in code) is (study in LIVE)
         assert "tierwise.bench.loop" not in code
@@ -173,8 +173,8 @@ def test_a_device_is_built_of_what_it_says(name: str) -> None:
         if type(each).__module__ in code_digests.OF_A_KIND:
             found.add(type(each))
         waiting += [part for part in gc.get_referents(each) if type(part).__module__.startswith("tierwise.devices") or _holds(part)]
-    asked_for = {ErasingSsd} - found  # of flash whose erasing is told, where a study asks for it
-    assert built_of(spec) - asked_for == {one for one in found if hasattr(one, "next_event_s")}
+    optional = {ErasingSsd} - found  # flash with erasing, which a study may choose
+    assert built_of(spec) - optional == {one for one in found if hasattr(one, "next_event_s")}
     assert {one.__module__ for one in built_of(spec)} <= code_digests.OF_A_KIND
 
 

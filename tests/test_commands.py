@@ -137,8 +137,8 @@ def test_a_shell_completes_commands_and_the_names_of_what_there_is(home: Path) -
     assert "crucial-m4" in completed("tierwise advise --ssd ")
 
 
-def asked_on_a_terminal(program: str, answer: str) -> tuple[int, str]:
-    """Return the exit code of a Python `program` whose standard streams are a terminal, at which somebody types `answer`; what was shown there."""
+def on_a_terminal(program: str, answer: str) -> tuple[int, str]:
+    """Run a Python `program` at a terminal where somebody types `answer`; return its exit code and what was shown."""
     child, terminal = pty.fork()
     if child == 0:
         os.execv(sys.executable, [sys.executable, "-c", program])
@@ -156,20 +156,20 @@ def asked_on_a_terminal(program: str, answer: str) -> tuple[int, str]:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), shown.decode()
 
 
-ASKS = "from tierwise.core.confirmation import asking; asking(yes={yes})('measure now?'); print('under way')"
+QUESTION = "from tierwise.core.confirmation import confirming; confirming(yes={yes})('measure now?'); print('under way')"
 
 
 @pytest.mark.parametrize(
     ("yes", "answer", "begun", "prompted"), [(False, "y", True, True), (False, "n", False, True), (True, "n", True, False)]
 )
 def test_on_a_terminal_it_asks_before_it_begins_and_yes_answers(yes: bool, answer: str, begun: bool, prompted: bool) -> None:
-    code, shown = asked_on_a_terminal(ASKS.format(yes=yes), answer)
+    code, shown = on_a_terminal(QUESTION.format(yes=yes), answer)
     assert (code == 0, "under way" in shown, "measure now? [y/N]" in shown) == (begun, begun, prompted), shown
 
 
 def test_without_a_terminal_nothing_is_requested() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", ASKS.format(yes=False)], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
+        [sys.executable, "-c", QUESTION.format(yes=False)], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
     )
     assert (done.stdout, done.stderr) == ("under way\n", "")
 
@@ -178,7 +178,7 @@ def test_a_measuring_run_that_is_declined_leaves_no_run(tmp_path: Path, workspac
     environment = {"TIERWISE_RAW": str(tmp_path / "raw"), "TIERWISE_SITE": str(tmp_path / "_site"), "TIERWISE_WORK": str(workspace)}
     settings = "".join(f"os.environ[{name!r}] = {value!r}; " for name, value in environment.items())
     program = f"import os, sys; {settings}sys.argv[1:] = ['report', '--profile', 'smoke']; from tierwise.cli import main; main()"
-    code, shown = asked_on_a_terminal(program, "n")
+    code, shown = on_a_terminal(program, "n")
     assert code == 1, shown
     assert re.search(r"plan: \d+ trials, about [\d.]+ minutes", shown)
     assert "measure with profile smoke now? [y/N]" in shown
@@ -205,12 +205,12 @@ def test_an_emulation_beside_a_running_server_or_over_files_is_requested_for(clu
     arguments = ["emulate", "crucial-m4", str(backing), str(mountpoint)]
     program = f"import sys; sys.argv[1:] = {arguments!r}; from tierwise.cli import main; main()"
     (mountpoint / "file").touch()
-    code, shown = asked_on_a_terminal(program, "n")
+    code, shown = on_a_terminal(program, "n")
     assert (code, "holds files, which nobody sees while it is mounted; go on?" in shown) == (1, True), shown
     (mountpoint / "file").unlink()
     cluster18.start(loading_settings())
     try:
-        code, shown = asked_on_a_terminal(program, "n")
+        code, shown = on_a_terminal(program, "n")
     finally:
         cluster18.stop()
     assert (code, "a running PostgreSQL has files on the disk of" in shown) == (1, True), shown

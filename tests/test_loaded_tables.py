@@ -28,9 +28,9 @@ class Drawn:
 
 
 def known(connection: Connection, schema: str) -> list[tuple[object, ...]]:
-    told = "attname, n_distinct, correlation, most_common_vals::text, histogram_bounds::text"
+    columns = "attname, n_distinct, correlation, most_common_vals::text, histogram_bounds::text"
     return connection.execute(
-        sql.SQL(f"SELECT {told} FROM pg_stats WHERE schemaname = %s AND tablename = 'drawn' ORDER BY attname"), [schema]
+        sql.SQL(f"SELECT {columns} FROM pg_stats WHERE schemaname = %s AND tablename = 'drawn' ORDER BY attname"), [schema]
     ).fetchall()
 
 

@@ -31,7 +31,7 @@ def hands_on(machine: Path, folder: str, controllers: str) -> None:
 
 
 def emptied(group: memory_group.MemoryGroup) -> None:
-    """The kernel's files go with the folder; ours must go before it."""
+    """Remove the files of the made-up group: the kernel's go with the folder."""
     for path in group.folder.iterdir():
         path.unlink()
 

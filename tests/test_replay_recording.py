@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from tierwise.bench.accounting import TRACED, by_relation, with_traced_times
-from tierwise.bench.recording import Span, Straced, waited_for, with_host_time
+from tierwise.bench.recording import Span, Straced, awaited, with_host_time
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.units import GIB, PAGE_BYTES
 from tierwise.core.vocabulary import Cache
@@ -132,7 +132,7 @@ def test_what_nothing_counts_gets_its_time_from_strace_or_says_why_not() -> None
 def test_a_request_follows_the_latest_completion_before_it() -> None:
     """The third comes while the second is under way: it had waited for the first."""
     requests = [(1.0, 2.0), (2.1, 9.0), (2.5, 4.0), (9.5, 10.0)]
-    assert list(waited_for(requests, 11.0)) == [(None, None), (0, 2.0), (0, 2.0), (1, 9.0), (3, 10.0)]
+    assert list(awaited(requests, 11.0)) == [(None, None), (0, 2.0), (0, 2.0), (1, 9.0), (3, 10.0)]
 
 
 def test_a_trace_is_kept_whole_and_checked(tmp_path: Path) -> None:

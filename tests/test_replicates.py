@@ -43,7 +43,7 @@ def checked(rows: pl.DataFrame) -> None:
 
 
 @dataclass
-class Asked:
+class Question:
     name: str = "index_placement"
     check: Any = checked
 
@@ -117,7 +117,7 @@ def measured(
         yield Observing(replicate, fails_at, flags)
 
     try:
-        run_trials(Asked(), pair, turns, book, observing, how="made up")
+        run_trials(Question(), pair, turns, book, observing, how="made up")
     except KeyboardInterrupt:
         assert fails_at is not None
     return opened

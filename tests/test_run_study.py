@@ -122,12 +122,12 @@ def test_no_trial_is_measured_where_none_has_all_that_is_requested_for(home: Hom
 
 
 def test_chosen_trials_are_measured_alone_and_listed_in_the_notebook(home: Home, run: Manifest) -> None:
-    asked = "tier=ssd dataset_gib=8"
-    answer = command(home, "run", NAME, "--trials", asked)
+    chosen = "tier=ssd dataset_gib=8"
+    answer = command(home, "run", NAME, "--trials", chosen)
     assert answer.returncode == 0, answer.stderr
     (made,) = (one for one in home.runs().values() if one.run_id != run.run_id)
     assert f"run {made.run_id} is partial; it has {NAME}" in answer.stderr
-    assert made.chosen == {NAME: asked}
+    assert made.chosen == {NAME: chosen}
     assert {key for record in made.studies for key in record.trials} == {"dataset_gib=8/scale=4096/tier=ssd"}
     executed = nbformat.read(home.folder / "raw" / made.run_id / "notebooks" / f"run-{NAME}.ipynb", as_version=4)
     (listed,) = (cell for cell in executed.cells if "trials_of(" in cell.source)

@@ -101,7 +101,7 @@ def test_what_was_also_waited_for_stands_beside_and_is_not_among_the_rows(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("elapsed_s", "asked_s", "taken_s", "computed_s", "flags"),
+    ("elapsed_s", "model_s", "taken_s", "computed_s", "flags"),
     [
         pytest.param(1.609, 0.075, 0.177, 0.031, ("stalled",), id="a server that was not let run for 1.4 s"),
         pytest.param(0.127, 0.075, 0.111, 0.012, ("overshoot",), id="a daemon that was late by half of what was asked"),
@@ -109,15 +109,15 @@ def test_what_was_also_waited_for_stands_beside_and_is_not_among_the_rows(tmp_pa
     ],
 )
 def test_a_stalled_server_and_a_late_daemon_are_reported_apart(
-    elapsed_s: float, asked_s: float, taken_s: float, computed_s: float, flags: tuple[str, ...]
+    elapsed_s: float, model_s: float, taken_s: float, computed_s: float, flags: tuple[str, ...]
 ) -> None:
     """The first passed, the second did not, while what a row may add was a share of what it took."""
-    assert disturbed(elapsed_s, asked_s=asked_s, taken_s=taken_s, computed_s=computed_s) == flags
+    assert disturbed(elapsed_s, model_s=model_s, taken_s=taken_s, computed_s=computed_s) == flags
 
 
 def test_beside_a_real_disk_only_lateness_is_seen() -> None:
-    assert disturbed(1.0, asked_s=0.1, taken_s=0.11, computed_s=None) == ()
-    assert disturbed(1.0, asked_s=0.1, taken_s=0.25, computed_s=None) == ("overshoot",)
+    assert disturbed(1.0, model_s=0.1, taken_s=0.11, computed_s=None) == ()
+    assert disturbed(1.0, model_s=0.1, taken_s=0.25, computed_s=None) == ("overshoot",)
 
 
 def test_a_row_that_was_not_reported_apart_keeps_the_time_that_it_has(tmp_path: Path) -> None:

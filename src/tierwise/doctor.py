@@ -220,7 +220,7 @@ def _cgroup() -> Finding:
 def _sessions() -> Finding:
     if (why := session_group.obstacle()) is None:
         return Finding("virtual time", Status.OK, "of one session and of several")
-    cost = "loads of several sessions are waited for, which needs a quiet machine"
+    cost = "loads of several sessions run in real time, which needs a quiet machine"
     return Finding("virtual time", Status.OPTIONAL, f"of one session alone: {why}", cost, _as_root("make report"))
 
 

@@ -247,7 +247,7 @@ def _show(run: Manifest) -> Path:
                 freshness.keep(waiting[done], folder, executed)
                 progress.step(note=waiting[done].stem)
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)  # those that run are waited for, no other is begun
+            pool.shutdown(wait=False, cancel_futures=True)  # it waits for those that run and begins no other
             raise
     return executed
 

@@ -43,7 +43,7 @@ def tier_io(tier: Tier, files: FileIos) -> TierIo:
 
 
 def outstanding(tiers: Mapping[str, Tier], requests: Sequence[TierIo]) -> dict[str, float]:
-    """Return the mean number of requests that each device had while it had one at least, by tier; none of a tier that nobody asked.
+    """Return the mean number of requests that each device had while it had one at least, by tier. A tier without requests is left out.
 
     By Little's law it is the sum of the requests' times over the time in which there were any.
     """

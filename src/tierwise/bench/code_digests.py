@@ -52,7 +52,7 @@ def code_of(roots: Iterable[str]) -> dict[str, str]:
         found[name] = module.digest
         imported = {one for each in module.imports for one in _with_parents(each)}
         waiting += imported - OF_A_KIND if name in REGISTRIES else imported
-        found |= {told: _digest(_said(path)) for told, path in _files(module.files, places[name].parent, package, inputs)}
+        found |= {shown: _digest(_said(path)) for shown, path in _files(module.files, places[name].parent, package, inputs)}
     return dict(sorted(found.items()))
 
 
@@ -126,7 +126,7 @@ def _imported(node: ast.AST, package: str) -> Iterator[str]:
 
 
 def _files(names: Iterable[str], beside: Path, package: Path, inputs: Iterable[Path]) -> Iterator[tuple[str, Path]]:
-    """Yield those of `names` that are files, told from the checkout or the package on."""
+    """Yield those of `names` that are files, each with its path from the checkout or the package on."""
     for name in names:
         if Path(name).is_absolute():
             continue

@@ -1,4 +1,4 @@
-"""One fingerprint a study: what was asked of it, and the code that its numbers come from. Another one is another experiment."""
+"""The fingerprint of a study: its inputs, and the code that its numbers come from. A different fingerprint is a different experiment."""
 
 import hashlib
 import json
@@ -28,10 +28,10 @@ def fingerprints(inputs: Inputs) -> dict[str, Fingerprint]:
 
 
 def fingerprint(name: str, inputs: Inputs) -> Fingerprint:
-    """Return what decides the numbers of study `name` where `inputs` are asked for."""
+    """Return what decides the numbers of study `name` with `inputs`."""
     study, code = load_study(name), code_of_study(name, inputs)
     profile = inputs.profile
-    asked: dict[str, Any] = {
+    decisive: dict[str, Any] = {
         "profile": profile.model_dump(mode="json", exclude={"description", "free_space_bytes", "studies", "today"}),
         "profile of the study": profile.studies.get(name),
         "seed": inputs.seed,
@@ -39,11 +39,11 @@ def fingerprint(name: str, inputs: Inputs) -> Fingerprint:
         **{f"source of {data}": _source(inputs, data) for data in data_sets_in(code, data_sets.names())},
     }
     if not isinstance(study, SimulatedStudy):
-        asked["server version"] = inputs.server_version
-        asked["counting of several sessions"] = inputs.counting.several  # a run goes on by the clocks that it began with
+        decisive["server version"] = inputs.server_version
+        decisive["counting of several sessions"] = inputs.counting.several  # a run goes on by the clocks that it began with
         if study.today:
-            asked["pair of few cells"] = profile.today
-    return Fingerprint(inputs={what: _digest(value) for what, value in sorted(asked.items())}, code=code)
+            decisive["pair of few cells"] = profile.today
+    return Fingerprint(inputs={what: _digest(value) for what, value in sorted(decisive.items())}, code=code)
 
 
 def code_of_study(name: str, inputs: Inputs) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What a run was asked for."""
+"""The inputs of a run."""
 
 import hashlib
 import subprocess
@@ -20,7 +20,7 @@ VIRTUAL = "counted"
 
 @dataclass(frozen=True)
 class Clocks:
-    """Whether the time of several sessions on emulated tiers can be counted, or why it has to be waited for; that of one always can."""
+    """Whether several sessions on emulated tiers can have virtual time, or why they need real time. A single session always can."""
 
     obstacle: str | None = None
 
@@ -29,9 +29,9 @@ class Clocks:
         """Return whether this machine can count the time of several sessions at once."""
         return self.obstacle is None
 
-    def told(self) -> dict[str, str]:
+    def record(self) -> dict[str, str]:
         """Return the clocks as a manifest keeps them."""
-        return {"one session": VIRTUAL, "several sessions": VIRTUAL if self.several else f"waited for: {self.obstacle}"}
+        return {"one session": VIRTUAL, "several sessions": VIRTUAL if self.several else f"real time: {self.obstacle}"}
 
 
 @dataclass(frozen=True)

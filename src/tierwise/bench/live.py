@@ -82,26 +82,26 @@ def measure_on_pair(study: "Study[Any, Any]", pair: Pair, inputs: "Inputs", reco
 
 
 def turns_of(study: "Study[Any, Any]", pair: Pair, inputs: "Inputs", replicates: int) -> list[Turn]:
-    """Return every execution that a run of `inputs` has of `study` on `pair`; in the first replicate a sample is also waited for.
+    """Return every execution that a run of `inputs` has of `study` on `pair`. Its first replicate also has a sample in real time.
 
-    A study that has real-time trials of its own has them in every replicate, where it can be counted at all; the few trials on the pair of
-    today have no sample and, since they are judged nowhere, one draw of data.
+    A study's own real-time trials run in every replicate, beside virtual time alone. The few trials on the pair of today have no sample
+    and, since no verdict rests on them, one draw of data.
     """
-    asked = study.trials(inputs.profile, pair)
-    counted = is_virtual(asked, pair, inputs)
-    asked = tuple(trial for trial in asked if counted or not trial.real_time)
+    trials = study.trials(inputs.profile, pair)
+    virtual = is_virtual(trials, pair, inputs)
+    trials = tuple(trial for trial in trials if virtual or not trial.real_time)
     is_today = pair.name == inputs.profile.today
-    asked = tuple(replace(trial, replicated=False) for trial in asked) if is_today else asked
-    turns = interleave(asked, replicates=replicates, seed=inputs.seed)
-    if counted and not is_today and not any(trial.real_time for trial in asked):
-        turns += interleave(in_real_time(asked, seed=inputs.seed), replicates=1, seed=inputs.seed)
+    trials = tuple(replace(trial, replicated=False) for trial in trials) if is_today else trials
+    turns = interleave(trials, replicates=replicates, seed=inputs.seed)
+    if virtual and not is_today and not any(trial.real_time for trial in trials):
+        turns += interleave(in_real_time(trials, seed=inputs.seed), replicates=1, seed=inputs.seed)
     ordered = sorted(turns, key=lambda turn: turn.testbed)
     return [replace(turn, sequence=number) for number, turn in enumerate(ordered)]
 
 
-def is_virtual(asked: "Sequence[Trial[Any]]", pair: Pair, inputs: "Inputs") -> bool:
-    """Return whether the trials `asked` on `pair` go by a virtual clock."""
-    return pair.evidence is Evidence.EMULATED and (inputs.counting.several or not any(trial.real_time for trial in asked))
+def is_virtual(trials: "Sequence[Trial[Any]]", pair: Pair, inputs: "Inputs") -> bool:
+    """Return whether `trials` on `pair` go by a virtual clock."""
+    return pair.evidence is Evidence.EMULATED and (inputs.counting.several or not any(trial.real_time for trial in trials))
 
 
 def _calibrate(pair: Pair, testbed: Testbed, record: "RunRecord") -> None:

@@ -20,7 +20,7 @@ from tierwise.postgres.table_copies import create_copy
 
 
 class TableLike(Protocol):
-    """What is asked of a table of `tierwise.datasets`."""
+    """What this module needs of a table of `tierwise.datasets`."""
 
     @property
     def name(self) -> str: ...
@@ -114,7 +114,7 @@ def cold_pages(testbed: Testbed, relations: Sequence[str], statement: str, setup
     buffers, asks for no page twice. With the `setup` of a cold run, the pages are those that it must miss.
 
     Raises:
-        EvidenceError: more pages were asked of a relation than it has: something was read twice.
+        EvidenceError: more pages of a relation were read than it has: some page was read twice.
     """
     with testbed.loading() as connection:
         for command in setup:

@@ -196,7 +196,7 @@ def measure_study(name: str, inputs: Inputs, folder: Path) -> Manifest:
 
 
 def with_trials(study: AnyStudy, inputs: Inputs, chosen: str) -> AnyStudy:
-    """Return `study` with those of its trials alone whose keys have every part of `chosen`; what all its rows must fulfil is not asked.
+    """Return `study` with those of its trials alone whose keys have every part of `chosen`. The check of complete rows is left out.
 
     Raises:
         InputError: no trial is among the chosen ones.

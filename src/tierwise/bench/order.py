@@ -54,7 +54,7 @@ def interleave(trials: Sequence[Trial[Cell]], *, replicates: int, seed: int) -> 
 
 
 def in_real_time(trials: Sequence[Trial[Cell]], *, seed: int) -> tuple[Trial[Cell], ...]:
-    """Return a sample of the counted `trials`, drawn by `seed`, to be waited for as well: one of each placement."""
+    """Return a sample of the virtual-time `trials`, drawn by `seed`, to be run in real time as well: one of each placement."""
     by_placement: dict[str, list[Trial[Cell]]] = {}
     for trial in sorted(trials, key=lambda trial: trial.key):
         if not trial.real_time:

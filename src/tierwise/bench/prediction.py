@@ -18,7 +18,7 @@ from tierwise.timings.replicates import Facts
 from tierwise.timings.traces import TrialKey, read_trace
 
 REPLAYS: Final = 2
-"""How often each execution is replayed, from other places of the platters; the mean is told, because where these stood is not known."""
+"""How often each execution is replayed, from other places of the platters; the mean is reported, because their positions are not known."""
 
 
 def traced(study: Study[Any, Any], trials: Sequence[Trial[Cell]], testbed: Testbed, run_folder: Path) -> Facts:
@@ -39,7 +39,7 @@ def predicted(study: Study[Any, Any], trials: Sequence[Trial[Cell]], testbed: Te
 
 
 def _predict(study: Study[Any, Any], trial: Trial[Cell], testbed: Testbed, rows: pl.DataFrame, traces: Path) -> list[Facts]:
-    """Return the times of each cold query of `trial` that its reference, if it has one, predicts: the pages asked for, and the host's times.
+    """Return the times of each cold query of `trial` that its reference, if it has one, predicts: its pages, and the host's times.
 
     Of the predicted placement itself only its layout goes in: which address each extent of a relation was given. Empty for a run
     that was begun before there were traces.
@@ -81,13 +81,13 @@ def _predict(study: Study[Any, Any], trial: Trial[Cell], testbed: Testbed, rows:
 def _executions(query: pl.DataFrame, rows: pl.DataFrame) -> dict[int, pl.DataFrame]:
     """Return the recorded `query` with the host's time of each replicate's execution in `rows`, by replicate.
 
-    That is what is left of the elapsed time when the times that the model asked for are taken off: the path of the requests
+    That is what is left of the elapsed time when the model's times are taken off: the path of the requests
     belongs to it. It is spread evenly. Requests that overlap (the kernel's read-ahead) hide the host's time, so such a query has
     that of its one recorded execution.
     """
     number = pl.int_range(pl.len(), dtype=pl.Int32)
     if not query.select((pl.col("after").fill_null(-1) == number - 1).all()).item():
         return dict.fromkeys(rows["replicate"], query)
-    asked_s = rows["tier_io"].list.eval(pl.element().struct.field("intended_s")).list.sum()
-    hosts_s = (rows["elapsed_s"] - asked_s) / len(query)
+    model_s = rows["tier_io"].list.eval(pl.element().struct.field("intended_s")).list.sum()
+    hosts_s = (rows["elapsed_s"] - model_s) / len(query)
     return {replicate: query.with_columns(think_s=pl.lit(host_s)) for replicate, host_s in zip(rows["replicate"], hosts_s, strict=True)}

@@ -45,7 +45,7 @@ class Scales(Strict):
 
 @dataclass(frozen=True, slots=True)
 class ScaledQuery:
-    """A query of relations that lie in `files`, on any tier, as a cold server is asked it; `expected`: the pages of each that it must miss;
+    """A query of relations that lie in `files`, on any tier, as a cold server executes it; `expected`: the pages of each that it must miss;
     `nodes`: of its plan.
     """
 
@@ -93,14 +93,14 @@ def simulated(testbed: Testbed, sizes: Sequence[Size], placements: Mapping[str, 
         scaled_query, stretch = recorded(testbed, size.scaled_query), size.published_rows / size.rows
         replays = replays_of(len(scaled_query.query) - 1, requests)
         seconds = {name: replayed_s(testbed, scaled_query, tiers, stretch=stretch, replays=replays) for name, tiers in placements.items()}
-        told = {"share": size.share, "rows": size.rows, "published_rows": size.published_rows, "requests": len(scaled_query.query) - 1}
-        found.append({**told, "seconds": seconds})
+        facts = {"share": size.share, "rows": size.rows, "published_rows": size.published_rows, "requests": len(scaled_query.query) - 1}
+        found.append({**facts, "seconds": seconds})
         progress.step()
     return found
 
 
 def replays_of(query: int, requests: int) -> int:
-    """Return how often a query of so many requests is replayed where `requests` are asked for: few requests have the luck of few turns."""
+    """Return how often a query of so many requests is replayed where `requests` are wanted: few requests have the luck of few turns."""
     return max(REPLAYS, math.ceil(requests / max(1, query)))
 
 
@@ -161,9 +161,9 @@ def replayed_s(testbed: Testbed, scaled_query: Recorded, placement: Mapping[str,
 
 def by_size(rows: pl.DataFrame) -> Facts:
     """Return the fact `PROOF` of complete `rows`: an entry a size, with the values of each replicate; no fact where no row has any."""
-    told = rows.filter(pl.col("proof").str.contains(f'"{PROOF}"', literal=True)).sort("replicate")
+    simulated_rows = rows.filter(pl.col("proof").str.contains(f'"{PROOF}"', literal=True)).sort("replicate")
     found: dict[float, list[tuple[int, Facts]]] = {}
-    for replicate, proof in told.select("replicate", "proof").rows():
+    for replicate, proof in simulated_rows.select("replicate", "proof").rows():
         for one in json.loads(proof).get(PROOF, ()):
             found.setdefault(one["share"], []).append((replicate, one))
     return {PROOF: [_together(found[share]) for share in sorted(found)]} if found else {}

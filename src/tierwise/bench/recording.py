@@ -1,4 +1,4 @@
-"""What each timed query asked of the storage: from the logs of emulated tiers, which costs nothing, or by strace, which disturbs it."""
+"""The requests of each timed query to the storage: from the logs of emulated tiers, at no cost, or by strace, which disturbs it."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -38,7 +38,7 @@ class RelationFile(NamedTuple):
 
 
 class Span(NamedTuple):
-    """When a query ran (seconds of the monotonic clock), and how long of that the server waited for the storage."""
+    """When a query ran (seconds of the monotonic clock), and how long of that the server was waiting for the storage."""
 
     cache: Cache
     started_s: float
@@ -56,7 +56,7 @@ class Observed:
 
     timings: tuple[Timing, ...]
     spans: tuple[Span, ...] = ()  # of the timed queries
-    queries: tuple[pl.DataFrame, ...] = ()  # what each asked of the storage, in `TRACE`'s columns, where that was recorded
+    queries: tuple[pl.DataFrame, ...] = ()  # the requests of each, in `TRACE`'s columns, where that was recorded
     transactions: pl.DataFrame | None = None  # of a load
     reads: pl.DataFrame | None = None  # single ones
 
@@ -67,7 +67,7 @@ class Observed:
 
 
 class Recorder:
-    """Keeps when each query of a trial ran; what it asked of the storage, only where a subclass does."""
+    """Keeps when each query of a trial ran; a subclass keeps its requests as well."""
 
     def __init__(self) -> None:
         self.spans: list[Span] = []
@@ -102,7 +102,7 @@ class EmulatorLog(Recorder):
             for request in tier.requests().rows(named=True)
         ]
         requests.sort(key=lambda request: request["came_s"])
-        waits = list(waited_for([(request["came_s"], request["time_s"] + request["actual_s"]) for request in requests], span.ended_s))
+        waits = list(awaited([(request["came_s"], request["time_s"] + request["actual_s"]) for request in requests], span.ended_s))
         rows = []
         for request, (after, ready_s) in zip(requests, waits, strict=False):
             think_s = request["time_s"] - (span.started_s if ready_s is None else ready_s)
@@ -139,7 +139,7 @@ class Straced(Recorder):
         super().note(span, main_files)
 
 
-def waited_for(requests: list[tuple[float, float]], ended_s: float) -> Iterator[tuple[int | None, float | None]]:
+def awaited(requests: list[tuple[float, float]], ended_s: float) -> Iterator[tuple[int | None, float | None]]:
     """Yield for each of `requests` (arrival, completion; by arrival), and for the end, the latest completion before it, as (number,
     time).
     """

@@ -41,8 +41,8 @@ def begin_retry(folder: Path) -> Manifest:
     if not retry.replicates:
         say("RETRY: nothing of this run was rejected")
         return manifest
-    told = ", ".join(f"{number} of {name} ({retry.rejected[name]} rows rejected)" for name, number in retry.replicates.items())
-    say(f"RETRY: whole replicates are added: {told}; the earlier rows stay")
+    added = ", ".join(f"{number} of {name} ({retry.rejected[name]} rows rejected)" for name, number in retry.replicates.items())
+    say(f"RETRY: whole replicates are added: {added}; the earlier rows stay")
     whole, begun = (
         [record for record in manifest.studies if (f"{record.name}/{record.pair}" in retry.replicates) is added] for added in (False, True)
     )

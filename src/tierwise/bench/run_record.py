@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from tierwise.bench.order import Turn
-from tierwise.bench.simulation import Calibrations
 from tierwise.bench.testbed import DatasetLike
+from tierwise.core.pairs import Calibrations
 from tierwise.core.toml import validate
 from tierwise.timings.manifest import DatasetRecord, Manifest, Stage, StudyRecord, load_manifest
 

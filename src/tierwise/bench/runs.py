@@ -20,7 +20,7 @@ from tierwise.timings.parts import merge_parts
 from tierwise.timings.references import Taken
 from tierwise.timings.store import manifests
 
-TOLD: Final = 3
+MOST_NAMED: Final = 3
 """How many changed modules or inputs are named for each study before the rest is only counted."""
 
 
@@ -47,9 +47,9 @@ class Outlook:
 def look_ahead(inputs: Inputs, *, fresh: bool = False, chosen: Mapping[str, str] | None = None) -> Outlook:
     """Return what `begin_run` would do; nothing is written.
 
-    The run of equal fingerprints that began last, complete or not, is taken; one that was only ever asked for some studies, where there is
-    no other. A new run refers to the newest run that measured a study with the same fingerprint. A run of `chosen` trials alone goes on
-    with one of the same trials, refers to none, and no other goes on with it or refers to it.
+    The run of equal fingerprints that began last is taken, a partial one only where there is no other. A new run refers to the newest
+    run that measured a study with the same fingerprint. A run of `chosen` trials goes on with one of the same trials alone; it refers to
+    no other run, and none refers to it.
     """
     now = fingerprints(inputs)
     if fresh:
@@ -70,7 +70,7 @@ def look_ahead(inputs: Inputs, *, fresh: bool = False, chosen: Mapping[str, str]
 
 
 def begin_run(inputs: Inputs, *, fresh: bool, chosen: Mapping[str, str] | None = None) -> Manifest:
-    """Begin the run that `look_ahead` tells: a new one is written, and what it takes from which run, and measures anew and why, is told."""
+    """Begin the run of `look_ahead`. A new one is written, and the terminal shows what it takes from other runs or measures anew."""
     outlook = look_ahead(inputs, fresh=fresh, chosen=chosen)
     if outlook.run is not None:
         return outlook.run
@@ -86,7 +86,7 @@ def begin_run(inputs: Inputs, *, fresh: bool, chosen: Mapping[str, str] | None =
         reader_pair=inputs.reader_pair,
         seed=inputs.seed,
         chosen=dict(chosen or {}),
-        clocks=inputs.counting.told(),
+        clocks=inputs.counting.record(),
         sources={name: shown_source(source) for name, source in inputs.sources.items()},
         code_version=code_version(),
         fingerprints=dict(outlook.fingerprints),
@@ -103,13 +103,13 @@ def begin_run(inputs: Inputs, *, fresh: bool, chosen: Mapping[str, str] | None =
     with scratch_folder(".begun-", within=paths.raw()) as begun:  # a run's folder has its manifest from the first moment on
         manifest.save(begun / run_id)
         put(begun / run_id, paths.raw() / run_id)
-    for line in told(outlook):
+    for line in origins(outlook):
         say(line)
     return manifest
 
 
-def told(outlook: Outlook) -> list[str]:
-    """Say whose rows a new run takes and what it measures anew, a line for each study; of a run that goes on there is nothing to say."""
+def origins(outlook: Outlook) -> list[str]:
+    """Return a line for each study: whose rows a new run takes, or why it measures anew. A run that goes on has none."""
     if outlook.run is not None:
         return []
     taken = [f"{name}: rows of run {run_id}" for name, run_id in outlook.rows.items()]
@@ -177,8 +177,8 @@ def _why(name: str, fingerprint: Fingerprint, before: Manifest) -> str:
     changed = fingerprint.differing(before.fingerprints[name])
     if not changed:
         return f"run {before.run_id} has not all of it"
-    more = f" and {len(changed) - TOLD} more" if len(changed) > TOLD else ""
-    return f"{', '.join(changed[:TOLD])}{more} changed since run {before.run_id}"
+    more = f" and {len(changed) - MOST_NAMED} more" if len(changed) > MOST_NAMED else ""
+    return f"{', '.join(changed[:MOST_NAMED])}{more} changed since run {before.run_id}"
 
 
 def _with_taken(manifest: Manifest, older: Mapping[str, Manifest]) -> Manifest:

@@ -11,7 +11,7 @@ import polars as pl
 from tierwise.bench.order import Turn, interleave, replicate_seed
 from tierwise.bench.study import C, Trial, no_check
 from tierwise.bench.trial_loop import run_trials
-from tierwise.core.pairs import Pair
+from tierwise.core.pairs import Calibrations, Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.vocabulary import Evidence
 from tierwise.tiers import reclaim as mounts
@@ -24,10 +24,6 @@ if TYPE_CHECKING:
 
 LIVE: Final = "live"
 """The preparation of trials that read real files."""
-
-
-Calibrations = dict[str, dict[str, float]]
-"""Calibrations as a run's manifest keeps them: figures by "pair/tier"."""
 
 
 class LiveTestbed(Protocol):

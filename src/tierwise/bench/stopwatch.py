@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tierwise.postgres.settings import Connection
 
 REFERENCE: Final = "SELECT count(*) FROM generate_series(1, 20000)"
-"""A fixed piece of a server's work that asks the storage for nothing: how quick the processors are just now."""
+"""A fixed piece of a server's work without any I/O: how fast the processors are just now."""
 REFERENCES: Final = 3
 
 OVERSHOOT_BOUND: Final = 0.10
@@ -33,7 +33,7 @@ STALL_FLOOR_S: Final = 2e-3
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What clocks and counters show at one moment: of each process its processor time, and how long it waited for a processor."""
+    """What clocks and counters show at one moment: of each process its processor time, and its time in the run queue."""
 
     clock: ClockParts
     wall_s: float
@@ -80,7 +80,7 @@ def cpu_s(pid: int) -> float:
 
 
 def run_delay_s(pid: int) -> float:
-    """Return how long the process `pid` has waited for a processor so far."""
+    """Return the seconds that the process `pid` has spent in the run queue so far."""
     return int(Path(f"/proc/{pid}/schedstat").read_bytes().split()[1]) / 1e9
 
 
@@ -114,19 +114,19 @@ def reference_s(connection: "Connection", times: int = REFERENCES) -> float:
     return statistics.median(took_s)
 
 
-def disturbed(elapsed_s: float, *, asked_s: float, taken_s: float, computed_s: float | None) -> tuple[str, ...]:
+def disturbed(elapsed_s: float, *, model_s: float, taken_s: float, computed_s: float | None) -> tuple[str, ...]:
     """Return why a real-time row says more of the machine than of the devices: the flag of the larger cause, or none.
 
-    `asked_s` is what the device models asked for and `taken_s` what the requests took, so the difference is a late daemon's (`overshoot`);
+    `model_s` is the time by the device models and `taken_s` what the requests took, so the difference is a late daemon's (`overshoot`);
     what is left of the elapsed time besides requests and the server's own processor time (`computed_s`) is that of a server which was not
     let run (`stalled`). Both are held against what the operation should have taken, not against what it took: a stall would enlarge its
-    own allowance. Where something else took time that nothing tells, a real disk or a second process (`computed_s` is None), only
+    own allowance. Where something else took time that nothing reports, a real disk or a second process (`computed_s` is None), only
     lateness is seen.
     """
-    late_s = taken_s - asked_s
+    late_s = taken_s - model_s
     if computed_s is None:
         return ("overshoot",) if late_s > OVERSHOOT_BOUND * elapsed_s else ()
     stalled_s = elapsed_s - taken_s - computed_s - STALL_FLOOR_S
-    if max(late_s, stalled_s) <= OVERSHOOT_BOUND * (asked_s + computed_s):
+    if max(late_s, stalled_s) <= OVERSHOOT_BOUND * (model_s + computed_s):
         return ()
     return ("stalled",) if stalled_s > late_s else ("overshoot",)

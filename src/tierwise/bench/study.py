@@ -117,8 +117,8 @@ def no_facts(rows: pl.DataFrame) -> dict[str, Any]:  # noqa: ARG001 - a study wh
 class Study(Generic[C, StudyState]):
     """One question from one source. It knows nothing of repeats, order, files or provenance: the bench owns these.
 
-    `source` is the letter of the source, by which its pair is found; of a question that no source asked, the study's own name, which its
-    pair then has too. `published_share` gives the data's size over the published one: seek distances are stretched by its inverse, so that
+    `source` is the letter of the source, by which its pair is found; of a question without a source, the study's own name, which its
+    pair has too. `published_share` gives the data's size over the published one: seek distances are stretched by its inverse, so that
     a smaller file spans as much of the emulated disk as the published one did. `begin` gives what the study keeps in mind of one run on
     one pair, before any tier is there; `prepare` and `measure` may find out more and note it there. `prepare` is idempotent: a killed run
     begins and prepares again. `measure` gives what it observed; a recorder, which it hands to the server's session, watches the timed
@@ -126,7 +126,7 @@ class Study(Generic[C, StudyState]):
     the complete rows contradict themselves. `placement`, of trials that differ by nothing else, lets the bench predict them all from
     the trace of one; None for any other trial. `summarise` gives facts found in the complete rows. `keeps`: what of an `Observed` is
     kept with the run beside the rows: traces of pages, the transactions of a load, or single reads. `today`: a placement is in question, so
-    that a few of its trials are asked on the profile's pair of today as well.
+    that a few of its trials run on the profile's pair of today as well.
     """
 
     name: str

@@ -59,6 +59,7 @@ class Session:
     connection: Connection
     relations: Sequence[str]
     main_files: Mapping[str, Path]
+    server_was_down: bool  # seen after the caches were emptied and before the start
     resident_pages: dict[str, int]
     direct_io: bool | None
     cached: dict[str, int]  # pages of each heap that was read, asserted by reading it again
@@ -200,6 +201,9 @@ class Testbed:
         shared_buffers, without delay, and the catalogues that `statement` wants are warmed. `recorder` watches what is timed. Its
         process works for itself and, with direct I/O, asks for one thing at a time: then it is counted alone. The kernel that reads ahead,
         and workers of the server, ask for several.
+
+        Raises:
+            EvidenceError: a server's process or its pid file was still there after the caches were emptied.
         """
         self.down()  # what is read before the timed query takes no time, and leaves nothing in a device's own buffer
         clock = self.clock(alone=io_mode is IoMode.DIRECT)
@@ -210,6 +214,9 @@ class Testbed:
             name: residency.residency([path for path in files if path.is_relative_to(tier.directory.resolve())])
             for name, tier in self.tiers.items()
         }
+        server_was_down = self.cluster.down
+        if not server_was_down:
+            raise EvidenceError(f"not cold: a server still runs in {self.cluster.data}, or its pid file is there")
         direct_io = all(self._writes_past_the_cache(tier) for tier in self.tiers.values()) if not io_mode.cached else None
         with self.serving(
             measuring_settings(self.cluster.binaries, io_mode=io_mode, shared_buffers_bytes=shared_buffers_bytes), clock
@@ -225,7 +232,7 @@ class Testbed:
             for tier in self.tiers.values():
                 tier.delays(True)
             watch = Stopwatch(self.daemon, lambda: (pid,))
-            yield Session(connection, relations, main_files, resident_pages, direct_io, warm, watch, reference, recorder)
+            yield Session(connection, relations, main_files, server_was_down, resident_pages, direct_io, warm, watch, reference, recorder)
 
     def timed(
         self,
@@ -261,7 +268,7 @@ class Testbed:
         session.recorder.note(Span(cache, begun.clock.now_s, ended.clock.now_s, counter.storage_s), session.main_files)
         files = {name: tier.io() for name, tier in self.tiers.items()}
         requests = tuple(tier_io(tier, files[name]) for name, tier in self.tiers.items())
-        asked_s, taken_s = (math.fsum(getattr(io, name) or 0.0 for io in requests) for name in ("intended_s", "actual_s"))
+        model_s, taken_s = (math.fsum(getattr(io, name) or 0.0 for io in requests) for name in ("intended_s", "actual_s"))
         parts = session.stopwatch.parts(begun, ended, devices_s=taken_s, reference_s=session.reference_s)
         flags: tuple[str, ...] = ("strangers",) if ended.clock.strangers > begun.clock.strangers else ()
         proof: dict[str, Any] = {"outstanding": outstanding(self.tiers, requests)}
@@ -273,14 +280,14 @@ class Testbed:
             parts = replace(parts, cpu_s=elapsed_s)
         if parts.clock is ClockKind.REAL:
             known = all(io.intended_s is not None for io in requests)
-            flags = disturbed(elapsed_s, asked_s=asked_s, taken_s=taken_s, computed_s=parts.cpu_s if known else None)
+            flags = disturbed(elapsed_s, model_s=model_s, taken_s=taken_s, computed_s=parts.cpu_s if known else None)
         for table in session.cached:
             if counter.pages[table].reads:
                 raise EvidenceError(f"{table} was not cached any more: {counter.pages[table].reads} pages were read")
         written_bytes = log_position(session.connection) - logged
         if expected is not None:
             evidence = cold_proof.ColdEvidence(
-                server_was_down=True,
+                server_was_down=session.server_was_down,
                 resident_pages=session.resident_pages,
                 direct_io=session.direct_io,
                 misses={name: count.reads for name, count in counter.pages.items()},

@@ -133,7 +133,7 @@ class Window:
 
         A flag speaks of the whole window: `cpu` where the processors were busier than `CPU_BOUND`, by a real clock
         `overshoot` where the emulator added more than `OVERSHOOT_BOUND` of the clients' time, and `stalled` where the server's processes
-        waited so long for a processor.
+        were so long in the run queue.
         """
         elapsed_s = math.fsum(phase.elapsed_s for phase in self.phases)
         cpu_share = math.fsum(phase.cpu_share * phase.elapsed_s for phase in self.phases) / elapsed_s
@@ -177,15 +177,15 @@ class Window:
                 total = found.setdefault(_owner(folder / path, names), {"tier": tier_name})
                 for field in ("reads", "read_bytes", "writes", "write_bytes", "intended_s", "actual_s"):
                     total[field] = total.get(field, 0) + getattr(io, field)
-                for field, counted in (("sequential_reads", phase.sequential), ("flushes", phase.flushes)):
-                    total[field] = total.get(field, 0) + counted[tier_name].get(path, 0)
+                for field, numbers in (("sequential_reads", phase.sequential), ("flushes", phase.flushes)):
+                    total[field] = total.get(field, 0) + numbers[tier_name].get(path, 0)
         return found
 
 
 def io_by_relation(rows: pl.DataFrame) -> dict[str, Any]:
-    """Return sums over raw `rows` of windows: pages asked for and found by the server, requests to emulated tiers, those in sequence."""
+    """Return sums over raw `rows` of windows: the server's hits and reads of pages, requests to emulated tiers, those in sequence."""
     files = [json.loads(proof)["files"] for proof in rows["proof"]]
-    asked = rows.explode("relation_io").unnest("relation_io").group_by("relation").agg(pl.col("hits", "reads").sum())
+    pages = rows.explode("relation_io").unnest("relation_io").group_by("relation").agg(pl.col("hits", "reads").sum())
     return {
         "transactions": rows["result_rows"].sum(),
         "elapsed_s": rows["elapsed_s"].sum(),
@@ -198,7 +198,7 @@ def io_by_relation(rows: pl.DataFrame) -> dict[str, Any]:
                     for name in ("reads", "sequential_reads", "writes", "intended_s")
                 },
             }
-            for relation, hits, reads in sorted(asked.rows())
+            for relation, hits, reads in sorted(pages.rows())
         },
     }
 

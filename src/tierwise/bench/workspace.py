@@ -74,8 +74,8 @@ def _locked(workspace: Path, name: str, patience_s: float) -> Iterator[None]:
 
 
 def _loading(workspace: Path) -> list[Path]:
-    """Return the folders of the replicates whose server was loading and was not stopped: there lie files of what it had not committed, under
-    numbers that a server gives again.
+    """Return the folders of the replicates whose server was killed while it loaded: files that it had not committed lie there, and a server
+    would use their numbers again.
     """
     stopped = (workspace / "runs").glob(f"*/*/*/cluster/data/{servers.PID_FILE}")
     return [pid.parents[2] for pid in stopped if LOADS in pid.with_name(SETTINGS_FILE).read_text(encoding="utf-8")]

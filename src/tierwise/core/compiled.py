@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _FOR_WRITING, _TO_KEEP, _DATA = 1, 3, 1
-"""What LLVM's intrinsic is told: the number will be written as well, it will be used again, and it is no code."""
+"""The arguments of LLVM's intrinsic: the number will be written as well, it will be used again, and it is no code."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -98,7 +98,7 @@ def uncounted(array: NDArray[T]) -> NDArray[T]:
 def _uncounted(_: Any, array: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         found = context.make_array(signature.args[0])(context, builder, arguments[0])
-        found.meminfo = context.get_constant_null(types.voidptr)  # numba leaves counting out where nobody is told to count
+        found.meminfo = context.get_constant_null(types.voidptr)  # numba leaves counting out without this pointer
         return found._getvalue()
 
     return array(array), generate

@@ -1,4 +1,4 @@
-"""What a shell offers for an option while it is typed; light, because it is asked at every key."""
+"""What a shell offers for an option while it is typed; light, because it runs at every key."""
 
 from pathlib import Path
 

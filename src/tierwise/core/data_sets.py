@@ -12,7 +12,7 @@ from tierwise.core.errors import InputError
 FACTS: Final = "data_set.toml"
 """A folder of ``tierwise/datasets`` is a data set's package where it has this file."""
 SYNTHETIC: Final = "synthetic"
-"""The source of a data set that nobody asked to have from elsewhere."""
+"""The source of a data set unless another is named."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class DataSet:
 
 def names() -> list[str]:
     """Return every data set, by the name of its folder in ``tierwise/datasets``, in alphabetical order."""
-    rooms = files("tierwise") / "datasets"
-    return sorted(room.name for room in rooms.iterdir() if (room / FACTS).is_file())
+    packages = (files("tierwise") / "datasets").iterdir()
+    return sorted(package.name for package in packages if (package / FACTS).is_file())
 
 
 @cache

@@ -4,7 +4,7 @@ import datetime as dt
 from typing import Final
 
 STALE_DAYS: Final = 365
-"""What was read longer ago than this, on the day that is asked about, is old, and is said to be."""
+"""What was read more than this long before a given day is stale."""
 
 
 def first_day(text: str) -> dt.date:

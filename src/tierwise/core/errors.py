@@ -52,9 +52,9 @@ REMEDIES: Final = {
 """What a reader can do about what the system refused."""
 
 
-def with_remedy(told: str) -> str:
-    """Return `told`, what a library or the system said of a failure, on one line with a remedy, unless it names one."""
-    line = " ".join(told.split())
+def with_remedy(message: str) -> str:
+    """Return `message`, a library's or the system's report of a failure, on one line with a remedy, unless it names one."""
+    line = " ".join(message.split())
     if "Remedy: " in line:
         return line
     remedy = next((remedy for number, remedy in REMEDIES.items() if os.strerror(number) in line), None)

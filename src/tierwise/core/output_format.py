@@ -18,7 +18,7 @@ FormatOption = Annotated[Format, typer.Option("--format", help="for people, or f
 
 
 class _Model(Protocol):
-    """What pydantic's models can do; they would take long to load before it is known what was asked."""
+    """What pydantic's models can do; importing them takes long."""
 
     def model_dump_json(self, *, indent: int | None = None) -> str: ...
 

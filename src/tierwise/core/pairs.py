@@ -9,6 +9,8 @@ from tierwise.core.errors import InputError
 from tierwise.core.toml import FileName, Strict, input_file, read_toml
 from tierwise.core.vocabulary import Evidence
 
+Calibrations = dict[str, dict[str, float]]
+"""Figures of real disks, by "pair/tier", as a run's manifest keeps them."""
 TODAY: Final = "today"
 """The source of a pair of what is sold today, which no text is about."""
 
@@ -60,7 +62,8 @@ class Pair(Strict):
     name: FileName
     description: str
     source: str | None = Field(
-        default=None, description="letter of the source whose claims this pair judges; or the study that no source asked; or `today`"
+        default=None,
+        description="letter of the source whose claims this pair judges; or the study, where no source has its question; or `today`",
     )
     tiers: dict[FileName, TierSpec] = Field(min_length=1)
 

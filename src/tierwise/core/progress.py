@@ -47,16 +47,16 @@ class Progress:
 
     def __init__(self, what: str, total: float, *, already: float = 0.0):
         self.what, self.total, self.done, self.already = what, total, already, already
-        self.started_s = self.told_s = time.monotonic()
+        self.started_s = self.reported_s = time.monotonic()
 
     def step(self, amount: float = 1.0, note: str = "") -> None:
         """Count `amount` more of the work as done."""
         self.done += amount
         now_s = time.monotonic()
         fresh = self.done - self.already
-        if now_s - self.told_s < INTERVAL_S or not fresh:
+        if now_s - self.reported_s < INTERVAL_S or not fresh:
             return
-        self.told_s = now_s
+        self.reported_s = now_s
         left_s = (now_s - self.started_s) * (self.total - self.done) / fresh
         share = self.done / self.total if self.total else 1.0
         say(f"{self.what}: {share:4.0%}, {human_seconds(left_s)} left{f' ({note})' if note else ''}")

@@ -10,17 +10,17 @@ TRIALS: Final = "trials.py"
 """A folder of ``tierwise/studies`` is a study's package where its measuring side has this file."""
 
 
-def rooms() -> Traversable:
+def packages() -> Traversable:
     """Return the folder of all studies."""
     return files("tierwise") / "studies"
 
 
 def names() -> list[str]:
     """Return every study, by the name of its package, in alphabetical order."""
-    folder = rooms()
+    folder = packages()
     if not folder.is_dir():
         return []
-    return sorted(room.name for room in folder.iterdir() if (room / "measuring" / TRIALS).is_file())
+    return sorted(package.name for package in folder.iterdir() if (package / "measuring" / TRIALS).is_file())
 
 
 def known(name: str) -> str:
@@ -31,15 +31,15 @@ def known(name: str) -> str:
 
 
 def having(file: str) -> list[str]:
-    """Return the studies whose space has `file` (``reading/rows.sql``), in alphabetical order."""
-    return [name for name in names() if rooms().joinpath(name, *file.split("/")).is_file()]
+    """Return the studies whose package has `file` (``reading/rows.sql``), in alphabetical order."""
+    return [name for name in names() if packages().joinpath(name, *file.split("/")).is_file()]
 
 
 def path(name: str, file: str) -> str:
-    """Return where `file` of the space of study `name` lies in the package, as the report cites it."""
+    """Return where `file` of the package of study `name` lies in the package, as the report cites it."""
     return f"studies/{name}/{file}"
 
 
 def text(name: str, file: str) -> str:
-    """Return what `file` of the space of study `name` says."""
-    return rooms().joinpath(name, *file.split("/")).read_text(encoding="utf-8")
+    """Return what `file` of the package of study `name` says."""
+    return packages().joinpath(name, *file.split("/")).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Text that a person wrote or may have touched: read as UTF-8, or told as what it is."""
+"""Text that a person wrote or may have touched: read as UTF-8, or refused with the reason."""
 
 import csv
 import io

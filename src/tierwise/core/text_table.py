@@ -16,6 +16,6 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], numbers: Collect
     grid, console = Table.grid(padding=(0, 2)), Console(width=WIDTH, color_system=None, force_jupyter=False)
     for row in (header, *rows):
         grid.add_row(*(Text(cell, justify="right" if column in numbers else "left") for column, cell in enumerate(row)))
-    with console.capture() as told:
+    with console.capture() as printed:
         console.print(grid)
-    return "\n".join(line.rstrip() for line in told.get().splitlines())
+    return "\n".join(line.rstrip() for line in printed.get().splitlines())

@@ -10,7 +10,7 @@ MB: Final = 10**6
 GB: Final = 10**9
 
 SECTOR_BYTES: Final = 512
-"""The least that a disk is asked for."""
+"""The smallest request to a disk."""
 PAGE_BYTES: Final = 8 * KIB
 """A page of PostgreSQL (BLCKSZ as every distribution builds it)."""
 

@@ -14,7 +14,7 @@ import psutil
 
 from tierwise.core.errors import EvidenceError, InputError
 from tierwise.core.memory_group import MemoryGroup, memory_group
-from tierwise.core.pairs import Pair
+from tierwise.core.pairs import Calibrations, Pair
 from tierwise.core.units import GIB
 from tierwise.postgres.residency import evict, residency
 from tierwise.studies.ram_or_ssd.measuring.mapped_reads import ITEM_BYTES, PAGE_BYTES, Reading, Sample, write_items
@@ -24,9 +24,6 @@ from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.open import open_tier
 from tierwise.tiers.tier import Tier
 from tierwise.timings.schema import TierIo
-
-Calibrations = dict[str, dict[str, float]]
-"""Calibration figures by "pair/tier", as the manifest keeps them."""
 
 RESIDENT_ITEMS: Final = 2**13
 COLD_ITEMS: Final = 2**15
