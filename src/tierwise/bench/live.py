@@ -100,12 +100,10 @@ def turns_of(study: "Study[Any, Any]", pair: Pair, inputs: "Inputs", replicates:
 
 
 def is_virtual(trials: "Sequence[Trial[Any]]", pair: Pair, inputs: "Inputs") -> bool:
-    """Return whether `trials` on `pair` go by a virtual clock."""
     return pair.evidence is Evidence.EMULATED and (inputs.counting.several or not any(trial.real_time for trial in trials))
 
 
 def _calibrate(pair: Pair, testbed: Testbed, record: "RunRecord") -> None:
-    """Figures of the pair's real disks, taken once a run."""
     known = record.calibrations
     figures = {
         f"{pair.name}/{name}": calibrate(testbed.tiers[name].directory).model_dump(mode="json")

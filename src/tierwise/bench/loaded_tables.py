@@ -32,8 +32,6 @@ class TableLike(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A table and the Parquet file of its rows."""
-
     table: TableLike
     parquet: Path
     count: int
@@ -88,13 +86,11 @@ def take_statistics(connection: Connection, tables: Sequence[TableLike], schema:
 
 
 def place(connection: Connection, tiers: Mapping[str, str]) -> None:
-    """Have each relation on its tier."""
     for relation, tier in tiers.items():
         move(connection, relation, tier)
 
 
 def sizes_bytes(connection: Connection, relations: Sequence[str]) -> dict[str, int]:
-    """Return bytes of the main fork of each relation."""
     rows = connection.execute("SELECT name, pg_relation_size(name::regclass) FROM unnest(%s::text[]) AS name", [list(relations)])
     return dict(rows.fetchall())
 

@@ -110,7 +110,6 @@ def possible_pairs(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
 
 
 def possible_clocks() -> Clocks:
-    """Return the clocks that this machine can go by: one session needs nothing, several a group that can be looked into."""
     return Clocks(session_group_obstacle())
 
 
@@ -170,7 +169,6 @@ def run_study(name: str, *, run_id: str = "", profile: str, tiers: str = "", see
 
 
 def _need_unchanged(name: str, inputs: Inputs, run: Manifest) -> None:
-    """Refuse to add rows to `run` whose inputs, read anew, are others than when it began."""
     before = run.fingerprints.get(name)
     changed = before.model_copy(update={"code": {}}).differing(fingerprint(name, inputs).model_copy(update={"code": {}})) if before else []
     if changed:

@@ -38,17 +38,14 @@ class OnServer:
 
     @property
     def settings(self) -> dict[str, str]:
-        """Return the settings that the server was started with last, by name."""
         return self._testbed.settings
 
     @property
     def server_version(self) -> str:
-        """Return the server's version, such as ``18.6``."""
         return self._testbed.cluster.server_version
 
     @property
     def datasets(self) -> list[DatasetLike]:
-        """Return the data sets that the study has acquired so far."""
         return list(self._testbed.datasets.values())
 
     def observe(self, turn: Turn) -> Sequence[Timing]:
@@ -59,7 +56,6 @@ class OnServer:
         return observe(self._study, turn, self._testbed, self._study_state, self._run_folder, traces=self._traces)
 
     def evidence(self, turn: Turn, timings: Sequence[Timing]) -> Evidence:  # noqa: ARG002 - what was not touched was counted as well
-        """Return the evidence of the tiers that the trial touches."""
         return turn.trial.evidence(self._testbed.pair)
 
     def facts(self, rows: pl.DataFrame, before: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -22,8 +22,6 @@ def replicate_seed(seed: int, replicate: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One execution of one trial."""
-
     sequence: int
     replicate: int
     trial: Trial[Cell]

@@ -37,8 +37,6 @@ REPLAYS: Final = 2
 
 
 class Scales(Strict):
-    """The sizes beside the replicate's own."""
-
     shares: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = Field(min_length=2, description="of the rows that a replicate has")
     requests: int = Field(ge=1, description="that are replayed of each at least, again and again from other places of the platters")
 

@@ -62,7 +62,6 @@ class Observed:
 
     @property
     def trace(self) -> pl.DataFrame:
-        """Return the recorded queries, one after the other."""
         return pl.concat(self.queries)
 
 
@@ -74,7 +73,6 @@ class Recorder:
         self.queries: list[pl.DataFrame] = []
 
     def observed(self, *timings: Timing) -> Observed:
-        """Return what was watched, with the rows of those queries."""
         return Observed(timings, tuple(self.spans), tuple(self.queries))
 
     @contextmanager
@@ -185,11 +183,9 @@ def relation_file(path: Path, names: Mapping[tuple[Path, str], str]) -> Relation
 
 
 def file_names(main_files: MainFiles) -> dict[tuple[Path, str], str]:
-    """Return the relation by folder and node of its files."""
     return {(path.parent, path.name): relation for relation, path in main_files.items()}
 
 
 def _pages(main_file: Path) -> int:
-    """Pages in all segments of a relation's main fork."""
     segments = (path for path in main_file.parent.glob(f"{main_file.name}*") if re.fullmatch(rf"{main_file.name}(\.\d+)?", path.name))
     return sum(path.stat().st_size for path in segments) // PAGE_BYTES

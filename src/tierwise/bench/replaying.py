@@ -36,7 +36,6 @@ def models(testbed: Testbed, *, seed: int, slowdown: float = 1.0, erasing: bool 
 
 
 def trace_of(query: pl.DataFrame) -> Trace:
-    """Return the rows of one query, ready for `replay`."""
     *requests, end = query.rows(named=True)
     accesses = [
         Access(row["relation"], row["page"], row["size_bytes"], Operation[row["operation"].upper()], row["think_s"], row["after"])

@@ -13,7 +13,6 @@ from tierwise.timings.manifest import DatasetRecord, Manifest, Stage, StudyRecor
 
 
 def update(manifest: Manifest, **changes: object) -> Manifest:
-    """Return `manifest` with `changes`, validated."""
     return validate({**manifest.model_dump(), **changes}, Manifest, where=f"run {manifest.run_id}")
 
 
@@ -31,16 +30,13 @@ class RunRecord:
 
     @property
     def calibrations(self) -> Calibrations:
-        """Return the figures of real disks that the run has."""
         return load_manifest(self.folder).calibrations
 
     def keep_calibrations(self, figures: Mapping[str, Mapping[str, float]]) -> None:
-        """Add `figures` to those that the run has."""
         manifest = load_manifest(self.folder)
         update(manifest, calibrations={**manifest.calibrations, **figures}).save(self.folder)
 
     def replicates_added(self, study: str, pair: str) -> int:
-        """Return how many replicates the run has beyond the profile's."""
         return load_manifest(self.folder).replicates_added(study, pair)
 
     def of(self, study: str, pair: str) -> StudyRecord | None:

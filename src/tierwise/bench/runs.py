@@ -40,7 +40,6 @@ class Outlook:
 
     @property
     def lacking(self) -> list[str]:
-        """Return the studies that would be measured."""
         return [name for name in self.fingerprints if name not in self.rows]
 
 
@@ -117,13 +116,11 @@ def origins(outlook: Outlook) -> list[str]:
 
 
 def lacking_pairs(run: Manifest, name: str, inputs: Inputs) -> list[str]:
-    """Return the pairs on which `run` has not all of study `name`."""
     there = {record.pair for record in run.of(name)}
     return [pair.name for pair in pairs_of(load_study(name), inputs.pairs, inputs.reader_pair) if pair.name not in there]
 
 
 def lacking(run: Manifest, inputs: Inputs) -> list[str]:
-    """Return the studies of which `run` has not all."""
     return [name for name in run.fingerprints if lacking_pairs(run, name, inputs)]
 
 
@@ -171,7 +168,6 @@ def _measured_in(known: Iterable[Manifest], name: str, fingerprint: Fingerprint,
 
 
 def _why(name: str, fingerprint: Fingerprint, before: Manifest) -> str:
-    """Why study `name` is measured anew, beside the run before."""
     if name not in before.fingerprints:
         return f"run {before.run_id} had no such study"
     changed = fingerprint.differing(before.fingerprints[name])

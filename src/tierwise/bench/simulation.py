@@ -77,7 +77,6 @@ class ByModels:
         self._study, self._pair, self._profile, self._seed, self._testbed = study, pair, profile, seed, testbed
 
     def observe(self, turn: Turn) -> list[Timing]:
-        """Return the rows of the trial for its replicate's seed."""
         seed = replicate_seed(self._seed, turn.replicate)
         return list(
             self._study.live(turn.trial, self._testbed, seed) if self._testbed else self._study.simulate(turn.trial, self._pair, seed)
@@ -88,7 +87,6 @@ class ByModels:
         return Evidence.of({io.evidence for timing in timings for io in timing.tier_io})
 
     def facts(self, rows: pl.DataFrame, before: Mapping[str, Any] | None) -> dict[str, Any]:  # noqa: ARG002 - of an observer on a server
-        """Return what the study says of itself, for the manifest."""
         return self._study.describe(self._profile, self._pair) if before is None else dict(before)
 
 

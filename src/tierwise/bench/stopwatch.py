@@ -50,7 +50,6 @@ class Stopwatch:
 
     @property
     def kind(self) -> ClockKind:
-        """Return the clock that the stopwatch goes by."""
         return self._daemon.clock if self._daemon else ClockKind.REAL
 
     def read(self) -> Reading:
@@ -75,7 +74,6 @@ class Stopwatch:
 
 
 def cpu_s(pid: int) -> float:
-    """Return the seconds of processor time of the process `pid` so far."""
     return time.clock_gettime(processor_clock(pid))
 
 

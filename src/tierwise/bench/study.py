@@ -77,7 +77,6 @@ class Trial(Generic[C_co]):
         return replace(self, preparation=f"{self.preparation}/real", real_time=True)  # begun anew, as the other was
 
     def evidence(self, pair: Pair) -> Evidence:
-        """Return the evidence of the tiers that this trial touches."""
         return Evidence.of({pair.tiers[name].evidence for name in self.tiers})
 
 

@@ -128,11 +128,9 @@ class Testbed:
             self.daemon.hold(held)
 
     def source_of(self, data_set: str) -> str:
-        """Return where the reader wants `data_set` from."""
         return self.sources.get(data_set, SYNTHETIC)
 
     def note_dataset(self, dataset: DatasetLike) -> None:
-        """Have the manifest name `dataset`."""
         self.datasets[dataset.name] = dataset
 
     def down(self, mode: Mode = "fast") -> None:
@@ -321,7 +319,6 @@ class Testbed:
         return work_s, session.stopwatch.read().clock.computed_s - begun.clock.computed_s
 
     def _writes_past_the_cache(self, tier: Tier) -> bool:
-        """Whether direct I/O on `tier` leaves nothing in the page cache, found out once."""
         if tier.name not in self._past_the_cache:
             self._past_the_cache[tier.name] = residency.direct_io_probe(tier.directory)
         return self._past_the_cache[tier.name]

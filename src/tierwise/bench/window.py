@@ -53,7 +53,6 @@ class Phase:
     cpu_share: float
 
     def transactions(self, load: pl.DataFrame) -> int:
-        """Return how many of `load` ended in it."""
         started_s = self.started_at.timestamp()
         return load.filter(pl.col("ended_s").is_between(started_s, started_s + self.elapsed_s, closed="left")).height
 
@@ -211,7 +210,6 @@ def sequential_reads(requests: pl.DataFrame) -> dict[str, int]:
 
 
 def flushes(requests: pl.DataFrame) -> dict[str, int]:
-    """Count the flushes in a tier's log, by file."""
     return dict(requests.filter(operation="flush").group_by("file").len().rows())
 
 

@@ -59,7 +59,6 @@ def one_report() -> Iterator[None]:
 
 @contextmanager
 def _locked(workspace: Path, name: str, patience_s: float) -> Iterator[None]:
-    """Hold the lock `name` of `workspace`."""
     with (workspace / name).open("w") as held:
         deadline_s = time.monotonic() + patience_s
         while not (locked := take_lock(held.fileno())):
@@ -101,7 +100,6 @@ def _discard_unmounted(workspace: Path) -> None:
 
 
 def run_folder(workspace: Path, run_id: str) -> Path:
-    """Return where run `run_id` keeps its clusters and tiers while it measures."""
     return workspace / "runs" / run_id
 
 

@@ -16,22 +16,18 @@ def versions() -> list[str]:
 
 
 def devices() -> list[str]:
-    """List the files of ``data/devices``."""
     return _files("devices")
 
 
 def pairs() -> list[str]:
-    """List the files of ``data/tiers``."""
     return _files("tiers")
 
 
 def profiles() -> list[str]:
-    """List the files of ``data/profiles``."""
     return _files("profiles")
 
 
 def engines() -> list[str]:
-    """Return what may render a report."""
     return ["auto", "quarto", "plain"]
 
 

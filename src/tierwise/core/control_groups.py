@@ -33,7 +33,6 @@ def own_unified() -> Path:
 
 
 def make(parent: Path, name: str) -> Path:
-    """Return a new group ``tierwise-NAME-NUMBER-PID`` in `parent`."""
     folder = parent / f"tierwise-{name}-{next(_NUMBERS)}-{os.getpid()}"
     folder.mkdir(exist_ok=True)
     return folder
@@ -62,7 +61,6 @@ def remove(folder: Path) -> None:
 
 
 def take_in(folder: Path, process: int) -> None:
-    """Have `process` (its id; 0: this one), and whatever it starts from now on, be in the group."""
     (folder / "cgroup.procs").write_text(f"{process}\n", encoding="ascii")
 
 

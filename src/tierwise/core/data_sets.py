@@ -63,7 +63,6 @@ def published_rows(record: str) -> int | None:
 
 
 def with_choice() -> list[str]:
-    """Return the data sets whose source a reader may name."""
     return [name for name in names() if facts(name).choice]
 
 

@@ -17,5 +17,4 @@ def first_day(text: str) -> dt.date:
 
 
 def is_stale(text: str, on: dt.date) -> bool:
-    """Return whether what was read of `text` is old on the day `on`."""
     return (on - first_day(text)).days > STALE_DAYS

@@ -77,7 +77,6 @@ def make_folder(folder: Path) -> None:
 
 
 def flush_all(made: Path) -> None:
-    """Flush a file, or a folder with everything in it, to disk."""
     if made.is_symlink():
         return
     for one in made.iterdir() if made.is_dir() else ():
@@ -130,7 +129,6 @@ def _remove_unused(left: Path, *, older_s: float) -> None:
 
 
 def _forget_parts(path: Path) -> None:
-    """Remove what processes that live no more wrote of `path`."""
     for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
         process = part.name.removesuffix(".part").rpartition(".")[2]
         if process.isdigit() and not psutil.pid_exists(int(process)):
@@ -147,7 +145,6 @@ def _flush(path: Path) -> None:
 
 @contextmanager
 def _locking(folder: Path) -> Iterator[bool | None]:
-    """Hold the lock of `folder`; what `lock` says of it."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         yield lock(handle)

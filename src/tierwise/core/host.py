@@ -34,7 +34,6 @@ def _field(path: str, key: str) -> str:
 
 
 def fingerprint() -> Host:
-    """Describe this machine as it is now."""
     flags = _field("/proc/cpuinfo", "flags")
     return Host(
         system=platform.system(),

@@ -22,19 +22,16 @@ class MemoryGroup:
         control_groups.take_in(self.folder, process)
 
     def limit(self, size_bytes: int) -> None:
-        """Hold at most so much from now on."""
         name = "memory.limit_in_bytes" if self.version == 1 else "memory.max"
         (self.folder / name).write_text(f"{size_bytes}\n", encoding="ascii")
 
     def used_bytes(self) -> tuple[int, int]:
-        """Return (bytes of all that is used, of these bytes of pages of files)."""
         whole, files = ("memory.usage_in_bytes", "cache") if self.version == 1 else ("memory.current", "file")
         counted = dict(line.split() for line in (self.folder / "memory.stat").read_text(encoding="ascii").splitlines())
         return int((self.folder / whole).read_text(encoding="ascii")), int(counted[files])
 
 
 def obstacle() -> str | None:
-    """Return why this process can make no memory group; None: it can."""
     parent, version = _parent()
     if version == 2 and not _hands_memory_on(parent):
         return f"no cgroup from {parent} up hands memory on to groups that this process may make"
@@ -70,7 +67,6 @@ def _parent() -> tuple[Path, int]:
 
 
 def _hands_memory_on(folder: Path) -> bool:
-    """Whether groups made in `folder`, of version 2, can limit memory, and this process may make them."""
     with suppress(OSError):
         return "memory" in (folder / "cgroup.subtree_control").read_text(encoding="ascii").split() and os.access(folder, os.W_OK)
     return False

@@ -8,8 +8,6 @@ import typer
 
 
 class Format(StrEnum):
-    """How an answer is printed."""
-
     TABLE = "table"
     JSON = "json"
 
@@ -27,5 +25,4 @@ Answer = TypeVar("Answer", bound=_Model)
 
 
 def answered(found: Answer, form: Format, as_text: Callable[[Answer], str]) -> str:
-    """Return what is printed of `found`."""
     return found.model_dump_json(indent=2) if form is Format.JSON else as_text(found)

@@ -51,7 +51,6 @@ def piece_s() -> float:
 
 
 def _compress(until_s: float) -> float:
-    """Compress until `until_s`, which frees the interpreter for other threads, and return the processor time used."""
     began_s = time.thread_time()
     while time.perf_counter() < until_s:
         zlib.compress(bytes(PIECE_BYTES), level=1)
@@ -74,6 +73,5 @@ class Processors:
         return cls(float(sum(times)) - idle_s - guest_s, float(getattr(times, "steal", 0.0)))
 
     def steal_since(self, before: "Processors") -> float:
-        """Return the stolen share of the time wanted since `before`; 0 where nothing was wanted."""
         wanted_s = self.wanted_s - before.wanted_s
         return min(1.0, (self.stolen_s - before.stolen_s) / wanted_s) if wanted_s > 0 else 0.0

@@ -69,11 +69,9 @@ class Pair(Strict):
 
     @property
     def evidence(self) -> Evidence:
-        """Return the evidence that all tiers share, else ``mixed``."""
         return Evidence.of({tier.evidence for tier in self.tiers.values()})
 
     def require(self, tiers: Iterable[str], study: str) -> None:
-        """Raise `InputError` unless the pair has all `tiers`, which `study` measures."""
         if absent := [name for name in tiers if name not in self.tiers]:
             rule = f"{study} needs a tier named {absent[0]!r}"
             raise InputError(f"data/tiers/{self.name}.toml", field="tiers", value=sorted(self.tiers), rule=rule)
@@ -88,5 +86,4 @@ class Pair(Strict):
 
 
 def load_pair(name: str) -> Pair:
-    """Return the pair `name`; an unknown name or a bad field is an `InputError`."""
     return read_toml(input_file("tiers", name), Pair)

@@ -44,7 +44,6 @@ def raw() -> Path:
 
 
 def reference() -> Path:
-    """Return the run that ships with the checkout, below here as any run lies below `raw`."""
     return data() / "reference"
 
 

@@ -91,7 +91,6 @@ def write_new(path: Path, text: str) -> None:
 
 
 def _step(part: str, here: int) -> int:
-    """Open `part` of the folder `here` as it is, a link as a link; a folder is made where there is nothing."""
     try:
         return os.open(part, _STEP, dir_fd=here)
     except FileNotFoundError:

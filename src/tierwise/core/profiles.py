@@ -44,7 +44,6 @@ class Profile(Strict):
     studies: dict[str, dict[str, Any]] = Field(default_factory=dict)
 
     def replicates_of(self, study: str) -> int:
-        """Return the number of replicates of `study`: its table's own number, or the profile's."""
         return int(self.studies.get(study, {}).get("replicates", self.replicates))
 
     def study(self, name: str, grid: type[Grid]) -> Grid:
@@ -53,7 +52,6 @@ class Profile(Strict):
 
 
 def names() -> list[str]:
-    """Return every profile there is."""
     return sorted(path.stem for path in (paths.data() / "profiles").glob("*.toml"))
 
 

@@ -50,7 +50,6 @@ class Progress:
         self.started_s = self.reported_s = time.monotonic()
 
     def step(self, amount: float = 1.0, note: str = "") -> None:
-        """Count `amount` more of the work as done."""
         self.done += amount
         now_s = time.monotonic()
         fresh = self.done - self.already

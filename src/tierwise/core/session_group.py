@@ -38,7 +38,6 @@ class SessionGroup:
 
 
 def obstacle() -> str | None:
-    """Return why this process can make no such group; None: it can."""
     if os.geteuid():
         return "an ordinary user may not group processes and see what each of them waits for"
     closed = [folder for folder in _parents() if not (folder.is_dir() and os.access(folder, os.W_OK))]
@@ -73,7 +72,6 @@ def _parents() -> tuple[Path, ...]:
 
 
 def _preceding() -> tuple[Path, ...]:
-    """Where version 1 gives precedence, if this process may ask for it."""
     folder = control_groups.own("cpu")
     return (folder,) if folder and os.access(folder, os.W_OK) else ()
 

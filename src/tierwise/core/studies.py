@@ -11,7 +11,6 @@ TRIALS: Final = "trials.py"
 
 
 def packages() -> Traversable:
-    """Return the folder of all studies."""
     return files("tierwise") / "studies"
 
 
@@ -41,5 +40,4 @@ def path(name: str, file: str) -> str:
 
 
 def text(name: str, file: str) -> str:
-    """Return what `file` of the package of study `name` says."""
     return packages().joinpath(name, *file.split("/")).read_text(encoding="utf-8")

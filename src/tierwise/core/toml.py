@@ -47,7 +47,6 @@ def read_toml(path: Path, model: type[Model]) -> Model:
 
 
 def read_table(path: Path) -> dict[str, Any]:
-    """Parse `path` without validating its fields."""
     if not path.exists():
         there = ", ".join(sorted(p.stem for p in path.parent.glob("*.toml"))) or "none"
         raise InputError(short(path), rule="no such file", remedy=f"name one of: {there}")

@@ -14,7 +14,6 @@ class Evidence(StrEnum):
 
     @staticmethod
     def of(parts: "set[Evidence]") -> "Evidence":
-        """Return the evidence of a result that rests on `parts` (at least one)."""
         if not parts:
             raise ValueError("a result rests on at least one evidence, got none")
         return next(iter(parts)) if len(parts) == 1 else Evidence.MIXED
@@ -52,7 +51,6 @@ class IoMode(StrEnum):
 
     @property
     def cached(self) -> bool:
-        """Return whether the kernel's page cache takes part."""
         return self is IoMode.BUFFERED
 
 

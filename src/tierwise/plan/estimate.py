@@ -51,12 +51,10 @@ class Plan:
 
     @property
     def measured(self) -> list[Line]:
-        """Return the lines whose rows no run has yet."""
         return [line for line in self.lines if not line.rows_of]
 
     @property
     def minutes(self) -> float:
-        """Return the minutes of the whole report on this machine."""
         return self.report_minutes + sum(line.minutes or 0.0 for line in self.measured)
 
     @property
@@ -119,12 +117,10 @@ def _line(name: str, pair: Pair, inputs: Inputs, run: RunTime | None, slowdown: 
 
 
 def as_json(plan: Plan) -> dict[str, Any]:
-    """Return everything that a plan says, for programs."""
     return {**asdict(plan), "minutes": plan.minutes, "disk_gb": plan.disk_gb, "stamp": str(Evidence.SIMULATED)}
 
 
 def sentence(plan: Plan) -> str:
-    """Return the plan in one line."""
     unknown = sorted({line.study for line in plan.measured if line.minutes is None})
     rest = f", without {', '.join(unknown)}" if unknown else ""
     trials = sum(line.trials for line in plan.measured)
@@ -137,7 +133,6 @@ HEADER = ("study", "pair", "evidence", "cells", "replicates", "trials", "minutes
 
 
 def as_text(plan: Plan) -> str:
-    """Return the plan for a terminal."""
     rows = [_cells(line) for line in plan.lines]
     rows.append(("notebooks, rendering", "", "", "", "", "", f"{plan.report_minutes:.1f}", ""))
     trials = sum(line.trials for line in plan.measured)

@@ -11,16 +11,12 @@ from tierwise.core.toml import Strict, read_toml
 
 
 class StudyTime(Strict):
-    """One study of a recorded run."""
-
     seconds: float = Field(gt=0, description="of its notebook, with servers, loading and predictions, at the recorded pace")
     trials: int = Field(gt=0, description="executions in it, on all pairs")
     disk_gb: float = Field(ge=0, description="the most that its data take at once")
 
 
 class RunTime(Strict):
-    """One recorded run of a profile."""
-
     source: str
     recorded: date
     report_s: float = Field(ge=0, description="acquiring data, chapters and rendering, at the recorded pace")
@@ -37,10 +33,8 @@ class Recorded(Strict):
 
     @property
     def pace(self) -> Pace:
-        """Return the pace that all seconds are of."""
         return Pace(self.piece_s, self.busy_processors)
 
 
 def load_recorded() -> Recorded:
-    """Read the recorded times."""
     return read_toml(paths.data() / "plan" / "recorded.toml", Recorded)
