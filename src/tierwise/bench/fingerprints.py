@@ -19,11 +19,7 @@ WORDS: Final = frozenset({"date", "description", "fitted_on", "high", "low", "no
 
 
 def fingerprints(inputs: Inputs) -> dict[str, Fingerprint]:
-    """Return study -> its fingerprint, for every study that there is.
-
-    Raises:
-        InputError: a data set is to come from a file that cannot be read.
-    """
+    """Return study -> its fingerprint, for every study that there is."""
     return {name: fingerprint(name, inputs) for name in studies.names()}
 
 

@@ -15,8 +15,6 @@ from tierwise.core.profiles import Profile
 from tierwise.simulate.machine import load_machine
 from tierwise.tiers.open import device_files
 
-VIRTUAL = "counted"
-
 
 @dataclass(frozen=True)
 class Clocks:
@@ -29,7 +27,7 @@ class Clocks:
         return self.obstacle is None
 
     def record(self) -> dict[str, str]:
-        return {"one session": VIRTUAL, "several sessions": VIRTUAL if self.several else f"real time: {self.obstacle}"}
+        return {"one session": "counted", "several sessions": "counted" if self.several else f"real time: {self.obstacle}"}
 
 
 @dataclass(frozen=True)
@@ -50,16 +48,12 @@ class Inputs:
 
 def pair_file(pair: Pair) -> dict[str, Any]:
     """Return `pair` with every device file that it names and the file of its machine, as they stand now."""
+    machine = paths.data() / "machines" / f"{pair.name}.toml"
     return {
         **pair.model_dump(mode="json"),
         "devices": {name: device for tier in pair.tiers.values() for name, device in device_files(tier).items()},
-        **_machine_file(pair.name),
+        **({"machine": load_machine(pair.name).model_dump(mode="json")} if machine.exists() else {}),
     }
-
-
-def _machine_file(pair: str) -> dict[str, Any]:
-    there = (paths.data() / "machines" / f"{pair}.toml").exists()
-    return {"machine": load_machine(pair).model_dump(mode="json")} if there else {}
 
 
 def code_version() -> str:

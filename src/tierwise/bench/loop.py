@@ -64,9 +64,6 @@ def inputs_of(run: Manifest) -> Inputs:
     """Return the inputs of `run`, read anew.
 
     A manifest names no folder of the reader's, so that the path of a file comes from the environment (``CENSUS=file:PATH``).
-
-    Raises:
-        InputError: the environment names no such file.
     """
     named, sources = named_sources(), dict[str, str]()
     for data_set, shown in run.sources.items():
@@ -92,11 +89,7 @@ def named_sources() -> dict[str, str]:
 
 
 def possible_pairs(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
-    """Return `pairs` as this machine can have them: where nothing can be mounted, what would be emulated is simulated.
-
-    Raises:
-        MissingError: it can do neither.
-    """
+    """Return `pairs` as this machine can have them: where nothing can be mounted, what would be emulated is simulated."""
     try:
         require_fuse()
     except MissingError as no_fuse:
@@ -128,11 +121,7 @@ def possible_io_modes(profile: Profile, binaries: Binaries, *, simulated: bool) 
 
 
 def trials_of(name: str, *, run_id: str = "", profile: str, tiers: str = "", seed: int = 1, trials: str = "") -> pl.DataFrame:
-    """Return the trials that `run_study` would measure with the same arguments: a row each, with its pair and the coordinates of its cell.
-
-    Raises:
-        InputError: no trial is among the chosen ones.
-    """
+    """Return the trials that `run_study` would measure with the same arguments: a row each, with pair and coordinates."""
     inputs = requested_inputs(run_id, profile=profile, tiers=tiers, seed=seed)
     chosen = load_manifest(paths.raw() / run_id).chosen.get(name, "") if run_id else trials
     study = with_trials(load_study(name), inputs, chosen)
@@ -194,11 +183,7 @@ def measure_study(name: str, inputs: Inputs, folder: Path) -> Manifest:
 
 
 def with_trials(study: AnyStudy, inputs: Inputs, chosen: str) -> AnyStudy:
-    """Return `study` with those of its trials alone whose keys have every part of `chosen`. The check of complete rows is left out.
-
-    Raises:
-        InputError: no trial is among the chosen ones.
-    """
+    """Return `study` with those of its trials alone whose keys have every part of `chosen`. The check of complete rows is left out."""
     if not chosen:
         return study
     parts = set(chosen.split())

@@ -105,9 +105,6 @@ def replays_of(query: int, requests: int) -> int:
 def recorded(testbed: Testbed, scaled_query: ScaledQuery) -> Recorded:
     """Record a query. The delays are off: by the clock of the session the requests take no time, so that what is between them (`think_s`)
     is its processor time.
-
-    Raises:
-        EvidenceError: other pages were missed than `scaled_query` expects, or the plan is another.
     """
     recorder = EmulatorLog({name: tier for name, tier in testbed.tiers.items() if isinstance(tier, Emulated)})
     with testbed.cold(

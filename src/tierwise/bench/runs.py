@@ -58,7 +58,8 @@ def look_ahead(inputs: Inputs, *, fresh: bool = False, chosen: Mapping[str, str]
     same = sorted((run for run in known if run.fingerprints == now), key=lambda run: run.status == "partial")
     if same:
         run = same[0]
-        return Outlook(now, run, {name: _holder(run, name) for name in now if not lacking_pairs(run, name, inputs)}, {})
+        whole = [name for name in now if not lacking_pairs(run, name, inputs)]
+        return Outlook(now, run, {name: run.taken[name].run_id if name in run.taken else run.run_id for name in whole}, {})
     if chosen:
         return Outlook(now, None, {}, {})
     holders = {name: _measured_in(known, name, one, inputs) for name, one in now.items()}
@@ -156,10 +157,6 @@ def _new_id(wanted: str) -> str:
     """`wanted`, numbered where a run of this very second has it already."""
     names = chain([wanted], (f"{wanted}-{number}" for number in count(2)))
     return next(name for name in names if not (paths.raw() / name).exists())
-
-
-def _holder(run: Manifest, name: str) -> str:
-    return run.taken[name].run_id if name in run.taken else run.run_id
 
 
 def _measured_in(known: Iterable[Manifest], name: str, fingerprint: Fingerprint, inputs: Inputs) -> Manifest | None:

@@ -1,6 +1,4 @@
-"""The trial loop: what a run still lacks of a study on a pair is observed replicate by replicate, whoever observes, and recorded;
-resumable.
-"""
+"""The trial loop: observe and record, replicate by replicate, what a run still lacks of a study on a pair; resumable."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -34,23 +32,13 @@ class Observer(Protocol):
     """Executes the turns of one replicate of one study on one pair: on a server, on files, or by models alone."""
 
     @property
-    def settings(self) -> Mapping[str, str]:
-        """Return the server's settings by name, empty without a server."""
-
+    def settings(self) -> Mapping[str, str]: ...
     @property
-    def server_version(self) -> str:
-        """Return the server's version, such as ``18.6``, empty without a server."""
-
+    def server_version(self) -> str: ...
     @property
-    def datasets(self) -> "Sequence[DatasetLike]":
-        """Return the data sets that were loaded for the study."""
-
-    def observe(self, turn: Turn) -> Sequence[Timing]:
-        """Execute `turn` once, and return its timings."""
-
-    def evidence(self, turn: Turn, timings: Sequence[Timing]) -> Evidence:
-        """Return how the times of `turn` came to be."""
-
+    def datasets(self) -> "Sequence[DatasetLike]": ...
+    def observe(self, turn: Turn) -> Sequence[Timing]: ...
+    def evidence(self, turn: Turn, timings: Sequence[Timing]) -> Evidence: ...
     def facts(self, rows: pl.DataFrame, before: Mapping[str, Any] | None) -> dict[str, Any]:
         """Return what was found out, when every turn of the replicate is done.
 

@@ -27,11 +27,7 @@ LOADS: Final = "maintenance_work_mem"
 
 @contextmanager
 def exclusive_workspace() -> Iterator[Path]:
-    """Yield the work folder, held by this process alone, with the servers and mounts of a killed run ended.
-
-    Raises:
-        TierwiseError: another run holds it.
-    """
+    """Yield the work folder, held by this process alone, with the servers and mounts of a killed run ended."""
     workspace = open_workspace()
     with _locked(workspace, "lock", PATIENCE_S):
         half_loaded = _loading(workspace)
@@ -48,9 +44,6 @@ def exclusive_workspace() -> Iterator[Path]:
 def one_report() -> Iterator[None]:
     """Hold the work folder against other commands that measure, whose notebooks would write the same manifests in turn; the control groups
     of a killed one go.
-
-    Raises:
-        TierwiseError: another command measures.
     """
     with _locked(open_workspace(), "report", 0.0):
         control_groups.sweep()

@@ -36,11 +36,7 @@ def names() -> list[str]:
 
 @cache
 def facts(name: str) -> DataSet:
-    """Return what its package says of the data set `name`.
-
-    Raises:
-        InputError: there is no such data set.
-    """
+    """Return what its package says of the data set `name`."""
     if name not in names():
         raise InputError("data set", value=name, rule=f"no such data set; there are: {', '.join(names())}")
     text = (files("tierwise") / "datasets" / name / FACTS).read_text(encoding="utf-8")
@@ -67,11 +63,7 @@ def with_choice() -> list[str]:
 
 
 def chosen(sources: Mapping[str, str]) -> dict[str, str]:
-    """Choose from `sources` (data set -> ``synthetic``, ``download``, ``file:PATH`` and what else it knows) what is not the default.
-
-    Raises:
-        InputError: there is no such data set, or no choice of where it comes from.
-    """
+    """Choose from `sources` (data set -> ``synthetic``, ``download``, ``file:PATH`` and what else it knows) what is not the default."""
     for name, source in sources.items():
         if not facts(name).choice and source != SYNTHETIC:
             raise InputError("data set", field=name, value=source, rule="this one comes from one place alone")

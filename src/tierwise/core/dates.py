@@ -8,11 +8,7 @@ STALE_DAYS: Final = 365
 
 
 def first_day(text: str) -> dt.date:
-    """Return the first day of the year, the month or the day that `text` names.
-
-    Raises:
-        ValueError: `text` names none.
-    """
+    """Return the first day of the year, the month or the day that `text` names."""
     return dt.date.fromisoformat(text + "-01-01"[len(text) - 4 :])
 
 

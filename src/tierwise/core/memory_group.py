@@ -40,11 +40,7 @@ def obstacle() -> str | None:
 
 @contextmanager
 def memory_group(name: str) -> Iterator[MemoryGroup]:
-    """Make a new, empty group without a limit; its processes must have ended before the end.
-
-    Raises:
-        MissingError: none can be made.
-    """
+    """Make a new, empty group without a limit; its processes must have ended before the end."""
     if why := obstacle():
         raise MissingError("a memory cgroup", why=why, remedy="systemd-run --user --scope -p Delegate=yes make report")
     parent, version = _parent()

@@ -46,22 +46,20 @@ def obstacle() -> str | None:
 
 @contextmanager
 def session_group() -> Iterator[SessionGroup]:
-    """Make a new, empty group; its processes must have ended before the end.
-
-    Raises:
-        MissingError: none can be made.
-    """
+    """Make a new, empty group; its processes must have ended before the end."""
     if why := obstacle():
         raise MissingError("a control group for the server's processes", why=why, remedy="run as root, where cgroups are mounted writable")
     parents = _parents()
-    if len(parents) > 1:
-        parents += _preceding()
+    if len(parents) > 1 and (folder := control_groups.own("cpu")) and os.access(folder, os.W_OK):
+        parents += (folder,)
     with ExitStack() as stack:
         folders = []
         for parent in parents:
             folders.append(control_groups.make(parent, "sessions"))
             stack.callback(control_groups.remove, folders[-1])
-            _give_precedence(folders[-1])
+            for name, most in PRECEDENCE.items():
+                with suppress(OSError):  # not of this controller or version, or not permitted: then it has none
+                    (folders[-1] / name).write_text(f"{most}\n", encoding="ascii")
         yield SessionGroup(tuple(folders), parents)
 
 
@@ -69,14 +67,3 @@ def _parents() -> tuple[Path, ...]:
     found = [control_groups.own(controller) for controller in CONTROLLERS]
     first = [folder for folder in found if folder is not None]
     return tuple(first) if len(first) == len(CONTROLLERS) else (control_groups.own_unified(),)
-
-
-def _preceding() -> tuple[Path, ...]:
-    folder = control_groups.own("cpu")
-    return (folder,) if folder and os.access(folder, os.W_OK) else ()
-
-
-def _give_precedence(group: Path) -> None:
-    for name, most in PRECEDENCE.items():
-        with suppress(OSError):  # not of this controller or version, or not permitted: then it has none
-            (group / name).write_text(f"{most}\n", encoding="ascii")

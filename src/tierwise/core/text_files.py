@@ -32,11 +32,7 @@ def read_text(path: Path, where: str = "") -> str:
 
 
 def read_json(path: Path, where: str = "") -> Any:
-    """Return what the JSON in the file `path` says.
-
-    Raises:
-        InputError: as `read_text`, or the text is no JSON.
-    """
+    """Return what the JSON in the file `path` says."""
     text = read_text(path, where)
     try:
         return json.loads(text)
@@ -45,11 +41,7 @@ def read_json(path: Path, where: str = "") -> Any:
 
 
 def read_csv(path: Path) -> Iterator[list[str]]:
-    """Yield the cells of each row of the comma-separated values in the file `path`.
-
-    Raises:
-        InputError: as `read_text`, or a quote is not closed (its row is named, from 1).
-    """
+    """Yield the cells of each row of the comma-separated values in the file `path`."""
     rows = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
     number = 1
     try:

@@ -27,22 +27,14 @@ class Strict(BaseModel):
 
 
 def input_file(folder: str, name: str) -> Path:
-    """Return the place of ``data/FOLDER/NAME.toml``, whether or not it is there.
-
-    Raises:
-        InputError: `name` can be no file's.
-    """
+    """Return the place of ``data/FOLDER/NAME.toml``, whether or not it is there."""
     if not re.match(FILE_NAME, str(name)):
         raise InputError(f"data/{folder}", field="name", value=str(name), rule="not the name of a file")
     return paths.data() / folder / f"{name}.toml"
 
 
 def read_toml(path: Path, model: type[Model]) -> Model:
-    """Parse and validate `path`.
-
-    Raises:
-        InputError: the file is absent, is not TOML, or a field breaks a rule (the first one is named).
-    """
+    """Parse and validate `path`."""
     return validate(read_table(path), model, where=short(path))
 
 

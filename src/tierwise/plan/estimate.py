@@ -64,11 +64,7 @@ class Plan:
 
 
 def make_plan(*, profile: str, tiers: str, seed: int, **sources: str) -> Plan:
-    """Plan the report that ``tierwise report`` would make with the same options. Nothing is measured but this machine's pace.
-
-    Raises:
-        InputError: an unknown profile or pair, or a file that cannot be read.
-    """
+    """Plan the report that ``tierwise report`` would make with the same options. Nothing is measured but this machine's pace."""
     inputs = gather_inputs(profile=profile, tiers=tiers, seed=seed, **sources)
     return beside_runs(plan_of(inputs), look_ahead(inputs))
 
