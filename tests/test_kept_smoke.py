@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from kept_smoke import FOLDER
-from tierwise.bench.prediction import predicted
+from tierwise.bench.replaying import predicted
 from tierwise.bench.simulation import SimulatedStudy
 from tierwise.bench.study import Study
 from tierwise.bench.study_registry import load_study

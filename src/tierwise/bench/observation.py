@@ -9,9 +9,8 @@ import polars as pl
 
 from tierwise.bench.accounting import with_traced_times
 from tierwise.bench.order import Turn
-from tierwise.bench.prediction import predicted, traced
 from tierwise.bench.recording import EmulatorLog, Recorder, Straced, with_host_time
-from tierwise.bench.replaying import simulated
+from tierwise.bench.replaying import predicted, simulated, traced
 from tierwise.bench.study import Study
 from tierwise.bench.testbed import DatasetLike, Testbed
 from tierwise.core.vocabulary import Evidence
