@@ -69,7 +69,7 @@ def test_a_key_names_the_cell_in_one_way() -> None:
 
 def test_words_stand_as_they_are_numbers_as_they_were_written_and_what_is_none_not_at_all() -> None:
     bare = Window(table="hdd", io_mode=IoMode.DIRECT, window_s=4.0, clients=8)
-    assert bare.key == "io_mode=direct/clients=8/table=hdd/window_s=4.0"
+    assert bare.key == "clients=8/io_mode=direct/table=hdd/window_s=4.0"
     mixed = replace(bare, skew=1.0, layout=Layout.STREWN)
     assert mixed.coordinates == {**bare.coordinates, "skew": 1.0, "layout": str(Layout.STREWN)}
     assert {type(value) for value in mixed.coordinates.values()} == {str, int, float}

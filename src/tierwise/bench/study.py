@@ -29,7 +29,7 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """Return the coordinates of the cell in a line: ``io_mode=direct/index=ssd/start=FL/table=hdd``."""
+        """Return the coordinates of the cell in a line: ``index=ssd/io_mode=direct/start=FL/table=hdd``."""
         return key_of(self.coordinates)
 
 
