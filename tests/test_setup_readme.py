@@ -48,5 +48,5 @@ def test_the_pairs_that_it_names_exist() -> None:
 
 def test_the_times_that_the_documents_tell_are_the_plan_s() -> None:
     assert re.findall(r"<!-- minutes (\w+) -->\d+<!-- end --> minutes", README) == ["smoke", "quick", "full", "tests"]
-    done = subprocess.run([sys.executable, "scripts/tell_times.py", "--check"], cwd=home(), capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "scripts/fill_times.py", "--check"], cwd=home(), capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
