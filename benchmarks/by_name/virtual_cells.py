@@ -68,7 +68,7 @@ def opened(name: str, profile: Profile, seed: int) -> Iterator[Opened]:
     counting: Clocks = possible_clocks()
     inputs = Inputs(profile, (pair,), None, seed, version, counting=counting)
     with exclusive_workspace() as workspace:
-        work: Path = workspace / f"counted-time-{name}"
+        work: Path = workspace / f"virtual-time-{name}"
         try:
             with open_testbed(study, pair, inputs, work, seed=seed) as (testbed, study_state):
                 yield Opened(study, testbed, study_state)
@@ -135,7 +135,7 @@ def repeat(
     """Each trial `repetitions` times a side, the sides in turn; one preparation after the other, so that files lie where they lie.
 
     The sides of a repetition begin with platters that stand alike; each repetition draws them anew, unless `same_platters`.
-    It ends before its time when there is `enough`, asked after each round of a preparation's trials.
+    It ends before its time when `enough` says so, which is called after each round of a preparation's trials.
     """
     study, testbed, study_state = there
     found, frames = Measured(pl.DataFrame()), list[pl.DataFrame]()
