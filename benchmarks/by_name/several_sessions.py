@@ -64,10 +64,9 @@ def main() -> int:
             finally:
                 tier.stop()
                 reclaim(Path(folder))
-        by_processes = ", ".join(f"{count}: {ratio:.2f}" for count, ratio in enumerate(ratios, start=1))
+        ratio_list = ", ".join(f"{count}: {ratio:.2f}" for count, ratio in enumerate(ratios, start=1))
         print(
-            f"{device}, {slowdown:g} times as slow, {compute_us} us computed after each read; "
-            f"virtual time over one process alone, by processes: {by_processes}",
+            f"{device}, {slowdown:g} times as slow, {compute_us} us computed after each read; virtual time over alone, by processes: {ratio_list}",
             flush=True,
         )
     return 0

@@ -41,7 +41,6 @@ class Measured:
     late_s: dict[tuple[str, str, int], float] = field(default_factory=dict)
 
     def of(self, side: str) -> list[Machine]:
-        """Return the machine in each execution on one side."""
         return [machine for (name, _, _), machine in self.machines.items() if name == side]
 
 
@@ -78,13 +77,11 @@ def opened(name: str, profile: Profile, seed: int) -> Iterator[Opened]:
 
 @contextmanager
 def undisturbed(testbed: Testbed) -> Iterator[None]:  # noqa: ARG001 - a side
-    """Leave the machine as it is."""
     yield
 
 
 @contextmanager
 def real_time(testbed: Testbed) -> Iterator[None]:
-    """Go by real time."""
     testbed.waiting = True
     try:
         yield
@@ -93,8 +90,6 @@ def real_time(testbed: Testbed) -> Iterator[None]:
 
 
 def beside(processes: int) -> Side:
-    """Measure beside so many busy processes."""
-
     @contextmanager
     def side(testbed: Testbed) -> Iterator[None]:  # noqa: ARG001 - a side
         with busy(processes):
