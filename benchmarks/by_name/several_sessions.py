@@ -66,7 +66,7 @@ def main() -> int:
                 reclaim(Path(folder))
         ratio_list = ", ".join(f"{count}: {ratio:.2f}" for count, ratio in enumerate(ratios, start=1))
         print(
-            f"{device}, {slowdown:g} times as slow, {compute_us} us computed after each read; virtual time over alone, by processes: {ratio_list}",
+            f"{device}, {slowdown:g} times as slow, {compute_us} us computed after each read; over one alone: {ratio_list}",
             flush=True,
         )
     return 0
