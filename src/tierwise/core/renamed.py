@@ -11,6 +11,13 @@ PARAMETERS: Final = {"BLOCK": "REPLICATE", "SOURCES": "RUN_ID, or CENSUS and SKY
 """Parameter of a notebook -> the one that stands in its place."""
 
 
+class OldParameterError(InputError):
+    """A parameter of version 0.2; a notebook shows the message alone, without a traceback."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
 def remedy_for(key: str, names: dict[str, str] = KEYS) -> str:
     return f"write {names[key]}; tierwise 0.2.0 reads {key}"
 
@@ -19,4 +26,4 @@ def refuse_old_parameters() -> None:
     """Raise `InputError` where this is a notebook's process and the notebook was given a parameter of version 0.2."""
     shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     for name in PARAMETERS.keys() & (shell.user_ns if shell else {}):
-        raise InputError("notebook", field=name, rule="a parameter of version 0.2", remedy=remedy_for(name, PARAMETERS))
+        raise OldParameterError("notebook", field=name, rule="a parameter of version 0.2", remedy=remedy_for(name, PARAMETERS))
