@@ -78,7 +78,8 @@ class Run:
     @property
     def stamp(self) -> str:
         """Return what a caption calls the run where a sentence begins."""
-        return self.name[0].upper() + self.name[1:]
+        note = f" [{self.manifest.note}]" if self.manifest.note else ""
+        return f"{self.name[0].upper()}{self.name[1:]}{note}"
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> pl.DataFrame:
         """Return the rows of `sql`; in a notebook its cell then tells the query (`report.queries`)."""
