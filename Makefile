@@ -1,6 +1,6 @@
-# The one entrance: `make` lists what there is. Options are variables, which reach the programs through the environment:
+# `make` lists the commands. Options are variables, which reach the programs through the environment:
 #   PROFILE (smoke, quick, full)   TIERS (a file of data/tiers)   SEED   FRESH=1   RUN (latest, reference or a run id)   TO (publish's folder)   ONE (its one file)
-#   RETRY=1 (adds whole blocks, once, for what was rejected; the earlier rows stay)
+#   RETRY=1 (adds whole replicates, once, for what was rejected; the earlier rows stay)
 #   CENSUS (synthetic, download, file:PATH)   SKY (the same, or download:RA_MIN,RA_MAX,DEC_MIN,DEC_MAX in degrees, or download:psc_aaa,...)
 #   ENGINE (auto, quarto, plain)   PG_BIN (a PostgreSQL of your own)   PYTHON (the interpreter that .venv is made with)
 
@@ -11,10 +11,10 @@ MAKEFLAGS += --no-print-directory
 
 PROFILE ?= $(if $(filter reference,$(MAKECMDGOALS)),smoke,quick)
 export PROFILE TIERS SEED CENSUS SKY FRESH RETRY RUN ENGINE TO ONE PG_BIN PYTHON
-# Tests start hundreds of processes: each would compile every module anew where the shell forbids Python to keep what it compiled.
+# Tests start hundreds of processes: each would compile every module again where the shell forbids Python to write bytecode.
 test soak: export PYTHONDONTWRITEBYTECODE :=
 
-# Inside the conda environment `tierwise` that one is used, else `.venv` in the checkout.
+# Use the conda environment `tierwise` where it is active, else `.venv` in the checkout.
 ENV := $(if $(filter tierwise,$(CONDA_DEFAULT_ENV)),$(CONDA_PREFIX),.venv)
 BIN := $(ENV)/bin
 
@@ -22,7 +22,7 @@ BIN := $(ENV)/bin
 report: $(ENV)/.ready
 	$(BIN)/tierwise report --yes
 
-# Say what a report would measure, how long it takes and what disk it needs
+# Show what a report would measure, how long it takes and how much disk it needs
 plan: $(ENV)/.ready
 	$(BIN)/tierwise plan
 
@@ -39,13 +39,14 @@ test: $(ENV)/.ready
 	failed=0; $(BIN)/python -m pytest -m "not alone and not soak" --numprocesses=3 --dist=loadfile --durations=40 --durations-min=5 || failed=1; \
 	$(BIN)/python -m pytest -m "alone and not soak" $(shell grep -l mark.alone tests/*.py) && exit $$failed
 
-# Check format, lint and docstrings, types, imports between packages, that the instrument names no study, stripped notebooks
+# Check format, lint, words, types, imports between packages, stripped notebooks, and that no code outside the studies names one
 check: $(ENV)/.ready
 	$(BIN)/ruff format --quiet --check .
 	$(BIN)/ruff check --quiet .
+	$(BIN)/python scripts/check_words.py
 	$(BIN)/mypy --strict --no-error-summary $(wildcard src tests benchmarks scripts)
-	said=$$($(BIN)/lint-imports --no-logo 2>&1) || { echo "$$said"; exit 1; }
-	said=$$($(BIN)/python -m pytest --quiet tests/test_instrument.py tests/test_commands.py::test_the_lines_that_ship_with_the_reference_run_are_those_that_the_code_makes_of_it) || { echo "$$said"; exit 1; }
+	report=$$($(BIN)/lint-imports --no-logo 2>&1) || { echo "$$report"; exit 1; }
+	report=$$($(BIN)/python -m pytest --quiet tests/test_instrument.py tests/test_commands.py::test_the_lines_that_ship_with_the_reference_run_are_those_that_the_code_makes_of_it) || { echo "$$report"; exit 1; }
 	$(BIN)/nbstripout --keep-id --verify $(wildcard notebooks/*.ipynb)
 
 # Open the notebooks in JupyterLab, first explore.ipynb, which starts from the newest run
@@ -79,7 +80,7 @@ help:
 	                { text = "" } \
 	     END        { printf "options, as in make report PROFILE=smoke\n%s", options }' Makefile
 
-# An environment is made again where the checkout was moved or the environment's Python is gone.
+# Make the environment again where the checkout was moved or the environment's Python is gone.
 ifneq ($(shell cat $(ENV)/.ready 2>/dev/null && test -x $(BIN)/python && echo runs),$(CURDIR) runs)
 $(ENV)/.ready: stale
 .PHONY: stale

@@ -3,7 +3,7 @@
 Run: ``make bench``, or ``python benchmarks/caches.py``. All on one core, sides in turn, each first in every other round; ratios are of
 times. libCacheSim (PyPI: libcachesim) is no dependency of the project: without it that comparison is left out, and the reason is
 printed. Beside each cache stands the least that any must do, which is what memory takes: to read and to write one number of each page that
-is asked for, in a table as new as the cache's. Ratios to reach are `TO_REACH`.
+is read, in a table as new as the cache's. Ratios to reach are `TO_REACH`.
 """
 
 import importlib
@@ -109,18 +109,18 @@ def compare(library: Any, name: str, trace: Ints, sizes: tuple[int, ...]) -> boo
 
 def last_cache_bytes() -> int:
     """Return the processor's largest cache; 0 where Linux does not say."""
-    told = Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size")
-    return max((int(size.read_text(encoding="ascii").strip().removesuffix("K")) * KIB for size in told), default=0)
+    sizes = Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size")
+    return max((int(size.read_text(encoding="ascii").strip().removesuffix("K")) * KIB for size in sizes), default=0)
 
 
 def in_turn(ways: dict[str, Way]) -> tuple[dict[str, int], dict[str, list[float]]]:
     """Misses of each way, and its seconds in each of `REPEATS` rounds, after one that warms code and memory."""
     misses: dict[str, int] = {}
     took_s: dict[str, list[float]] = {name: [] for name in ways}
-    for block in range(REPEATS + 1):
-        for name in ways if block % 2 == 0 else reversed(ways):
+    for repeat in range(REPEATS + 1):
+        for name in ways if repeat % 2 == 0 else reversed(ways):
             misses[name], lasted_s = ways[name]()
-            took_s[name] += [lasted_s] if block else []
+            took_s[name] += [lasted_s] if repeat else []
     return misses, took_s
 
 

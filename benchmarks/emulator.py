@@ -210,7 +210,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Beside:
-    """Reads a second of the mount without delays over those of the empty server, of rounds in which both are asked, first in turn."""
+    """Reads a second of the mount without delays over those of the empty server, in rounds that read from both in turn."""
 
     ratio: float
     low: float
@@ -289,8 +289,8 @@ def scale(table: Table, folder: Path) -> None:
             replayed = replay(build(spec, seed=SEED, stretch=stretch), tier.requests())
             tier.delays(False)
         table.near("scale", f"{SPREAD} {name}", ran, expected(replayed, ran), DISK_LIMIT)
-    told_s = spec.average_seek.base + turn_s / 2 + PAGE_BYTES / spec.outer_rate.base
-    table.near("data sheet", f"{SPREAD} data sheet", ran, told_s, DISK_LIMIT)
+    stated_s = spec.average_seek.base + turn_s / 2 + PAGE_BYTES / spec.outer_rate.base
+    table.near("data sheet", f"{SPREAD} data sheet", ran, stated_s, DISK_LIMIT)
 
 
 ALONE: Final = Load("randread", urgent=False)
@@ -334,8 +334,8 @@ def _beside(table: Table, *both: tuple[Path, psutil.Process, Load]) -> None:
     """Ask the mount and the empty server in turn, each with the load of which it takes most."""
     ratios = []
     for number in range(ROUNDS):
-        asked = {at: run(path, load, server).iops for at, (path, server, load) in list(enumerate(both))[:: -1 if number % 2 else 1]}
-        ratios.append(asked[0] / asked[1])
+        iops = {at: run(path, load, server).iops for at, (path, server, load) in list(enumerate(both))[:: -1 if number % 2 else 1]}
+        ratios.append(iops[0] / iops[1])
     found = geometric_estimate(ratios)
     assert found.value is not None
     assert found.low is not None

@@ -57,9 +57,9 @@ def compare(name: str, folder: Path, write: Callable[[Path], object], schema: pa
     rows = pq.read_metadata(ours).num_rows
     ways: dict[str, Callable[[], object]] = {"tierwise": lambda: write(ours), "DuckDB": lambda: random_columns(theirs, rows, schema)}
     ratios, rates, processor_s = [], [], []
-    for block in range(REPEATS):
+    for repeat in range(REPEATS):
         took_s = {}
-        for way in ways if block % 2 == 0 else reversed(ways):
+        for way in ways if repeat % 2 == 0 else reversed(ways):
             begun_s, used_s = time.perf_counter(), time.process_time()
             ways[way]()
             took_s[way] = time.perf_counter() - begun_s

@@ -57,7 +57,7 @@ def compare(parquet: Path, folder: Path) -> int:
         with cluster.connect() as connection:
             connection.execute(census.ddl("census"))
             ratios = [
-                measure(connection, parquet, cluster.binaries.path("psql"), raw, ours_first=block % 2 == 0) for block in range(REPEATS + 1)
+                measure(connection, parquet, cluster.binaries.path("psql"), raw, ours_first=turn % 2 == 0) for turn in range(REPEATS + 1)
             ]
     finally:
         cluster.stop()

@@ -1,4 +1,4 @@
--- Filter of both engines: a verdict or a evidence in bold becomes a mark, the name of a query, of a file of rows or of a PDF a link to it,
+-- Filter of both engines: a verdict or a kind of evidence in bold becomes a mark, the name of a query, of a file of rows or of a PDF a link to it,
 -- and the first use of a glossary's word in a chapter explains it.
 
 local VERDICTS = { confirmed = true, contradicted = true, undecided = true, reported = true, ["not testable"] = true,

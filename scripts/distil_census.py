@@ -35,7 +35,7 @@ ASSUMED = (
 )
 DERIVED = ("SERIALNO", "RECTYPE", "POB", "RPOB", "REARNING", "RPINCOME", "RELAT1", "AGE", "SEX", "CITIZEN")
 FAMILY = ("ANCSTRY1", "HISPANIC", "LANG1", "MIGPUMA", "MIGSTATE", "MOBILITY", "POVERTY", "PWGT1", "RACE")
-TOLD_BY_BIRTH_OR_ROLE = ("IMMIGR", "RELAT2")
+GIVEN_BY_BIRTH_OR_ROLE = ("IMMIGR", "RELAT2")
 FEW, MANY, QUANTILES = 16, 600, 256
 
 
@@ -143,7 +143,7 @@ def households(sample: Sample) -> dict[str, float]:
 
 
 def universes(sample: Sample, names: Iterable[str], few: Iterable[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Columns that are 0 for the same persons share a universe, told by another column's values where one tells it exactly."""
+    """Columns that are 0 for the same persons share a universe, named by another column's values where one gives it exactly."""
     groups: dict[bytes, list[str]] = {}
     for name in names:
         groups.setdefault((sample[name] != 0).tobytes(), []).append(name)
@@ -187,7 +187,7 @@ def distil(sample: Sample) -> dict[str, Any]:
     assert np.array_equal(sample["CITIZEN"] == 1, (sample["POB"] >= 60) & (sample["POB"] < 100))
     free = [column.name for column in COLUMNS if column.name not in DERIVED]
     zeros = {name: (sample[name] != 0).tobytes() for name in free}
-    wide = {zeros[name] for name in free if len(np.unique(sample[name])) > FEW or name in TOLD_BY_BIRTH_OR_ROLE}
+    wide = {zeros[name] for name in free if len(np.unique(sample[name])) > FEW or name in GIVEN_BY_BIRTH_OR_ROLE}
     many = [name for name in free if zeros[name] in wide]
     few = [name for name in free if zeros[name] not in wide]
     found, applying = universes(sample, many, ["RELAT1", "POB", *few])

@@ -135,9 +135,9 @@ def distil_magnitudes(both: pl.DataFrame) -> dict[str, Any]:
     edges, (j_h, h_k), inside = by_magnitude(h, j - h, h - k)
     at = [0.0, 0.0002, 0.001, *np.linspace(0.004, 0.996, 63).round(4), 0.999, 0.9998, 1.0]
     correlation = [float(spearmanr((j - h)[rows], (h - k)[rows]).statistic) for rows in inside]
-    asked = (j > 16) & (h > 15.6) & (h < 15.8) & (k > 15.1) & (k < 15.3)
+    within = (j > 16) & (h > 15.6) & (h < 15.8) & (k > 15.1) & (k < 15.3)
     return {
-        "second_query_share": round(float(asked.mean()), 5),
+        "second_query_share": round(float(within.mean()), 5),
         "at": at,
         "h": np.quantile(h, at).round(3).tolist(),
         "edges": edges,

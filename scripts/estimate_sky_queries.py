@@ -34,13 +34,13 @@ CLAUSES = {
 def counted() -> tuple[int, Counter[str]]:
     """Rows of the sample, and how many each clause finds."""
     rows, found = 0, Counter[str]()
-    asked = ", ".join(f"count(*) FILTER (WHERE {where})" for forms in CLAUSES.values() for where in forms.values())
+    counts = ", ".join(f"count(*) FILTER (WHERE {where})" for forms in CLAUSES.values() for where in forms.values())
     names = [f"{name}.{form}" for name, forms in CLAUSES.items() for form in forms]
     with duckdb.connect() as connection:
         for batch in synthetic.batches(synthetic.plan(FRACTION, SEED)):
             connection.register("psc", pa.table(batch))
             rows += batch.num_rows
-            found.update(dict(zip(names, connection.execute(f"SELECT {asked} FROM psc").fetchall()[0], strict=True)))
+            found.update(dict(zip(names, connection.execute(f"SELECT {counts} FROM psc").fetchall()[0], strict=True)))
     return rows, found
 
 

@@ -15,7 +15,7 @@ from tierwise.timings.parts import read_rows
 def main(folder: str, report_s: str, *disk: str) -> None:
     run = load_manifest(Path(folder))
     stages = [stage for stage in run.stages if not stage.name.startswith(RETRIED)]
-    executions = read_rows(Path(folder)).select("study", "pair", "trial", "block").unique()
+    executions = read_rows(Path(folder)).select("study", "pair", "trial", "replicate").unique()
     trials = dict(executions.group_by("study").len().sort("study").iter_rows())
     seconds = {name: sum(stage.took_s / stage.pace for stage in stages if stage.name == f"run-{name}") for name in trials}
     mean_pace = sum(stage.took_s for stage in stages) / sum(stage.took_s / stage.pace for stage in stages)

@@ -96,7 +96,7 @@ make_environment() {
     rm -rf .venv
     mkdir .venv
     touch .venv/.unfinished
-    "$python" -m venv .venv >.venv/setup.log 2>&1 || return 0 # what it lacks is told by the check for pip
+    "$python" -m venv .venv >.venv/setup.log 2>&1 || return 0 # the check for pip reports what it lacks
 }
 
 check_system

@@ -13,8 +13,8 @@ from tierwise.core.files import write_whole
 from tierwise.devices.model import build
 from tierwise.devices.protocol import Operation
 from tierwise.devices.spec import load_device
-from tierwise.simulate.device_validation import FITTED_ON, fit, read_case
-from tierwise.simulate.drive_specs import read_specs
+from tierwise.simulate.device_validation import FITTED_ON, read_case
+from tierwise.simulate.drive_files import read_specs
 from tierwise.simulate.page_trace import simulate_trace
 
 DRIVES: Final = ("atlas10k", "barracuda", "cheetah4LP")
@@ -25,17 +25,15 @@ READS: Final = 4_000
 
 
 def drives(folder: Path) -> list[dict[str, Any]]:
-    """Both halves of each drive's trace, the second half with the electronics fitted on the two others, all of it with the drive's own."""
+    """Both halves of each drive's trace with the default electronics, all of it with the drive's own."""
     cases = {name: read_case(*(folder / f"{name}.{ending}" for ending in ("trace", "model", "seek"))) for name in DRIVES}
     found = []
     for name, case in cases.items():
-        others = fit([other for key, other in cases.items() if key != name])
         found.append(
             {
                 "drive": name,
                 "first_half": case.judge(part="first half").model_dump(exclude={"fitted_on"}),
                 "second_half": case.judge(part="second half").model_dump(exclude={"fitted_on"}),
-                "second_half_left_out": case.judge(others, "second half").model_dump(exclude={"fitted_on"}),
                 "own_electronics": replace(case, specs=read_specs(folder / f"{name}.diskspecs")).judge().model_dump(exclude={"fitted_on"}),
             }
         )

@@ -9,8 +9,10 @@ import pytest
 
 from drives import DISK, TURN_S, anywhere, drive, p
 from tierwise.core.units import GB, KIB, MIB, PAGE_BYTES
+from tierwise.devices.electronics import plain_electronics
 from tierwise.devices.geometry import Spiral, Zone, Zoned
-from tierwise.devices.hdd import Electronics, Hdd, Mechanics
+from tierwise.devices.hdd import Hdd
+from tierwise.devices.mechanism import Mechanics
 from tierwise.devices.model import build
 from tierwise.devices.parameter import Flag
 from tierwise.devices.protocol import Operation
@@ -48,10 +50,14 @@ def test_the_head_has_read_what_lies_before_where_it_is(geometry: Zoned | Spiral
         turns, _ = geometry.end(address)
         assert geometry.address(turns + 1e-9) == pytest.approx(address, abs=512)
         assert geometry.spot(address)[0] >= turns - 1e-6
+        for start, end in (geometry.track(address), geometry.cylinder(address)):
+            assert start <= address < end
 
 
 def test_reads_in_order_lose_the_skews_and_nothing_else() -> None:
-    electronics = Electronics(0.0, 1e12, cache_bytes=8 * MIB, segments=8, read_ahead_bytes=MIB, write_back=False)
+    electronics = plain_electronics(
+        overhead_s=0.0, interface_rate=1e12, segments=8, segment_bytes=MIB, read_ahead_bytes=MIB, write_back=False
+    )
     model = Hdd(Mechanics(ZONED, measured_curve([(1, 1e-3)]), TURN_S, head_switch_s=0.5e-3), electronics, seed=1)
     tracks = 40
     took = drive(model, ((READ, number * TRACK_BYTES, TRACK_BYTES) for number in range(tracks)))
@@ -60,7 +66,9 @@ def test_reads_in_order_lose_the_skews_and_nothing_else() -> None:
 
 def test_random_reads_of_a_zoned_drive_take_its_mean_seek_half_a_turn_and_the_transfer() -> None:
     seek_s = measured_curve([(1, 1e-3), (100, 4e-3), (200, 9e-3)])
-    electronics = Electronics(1e-4, 1e12, cache_bytes=16 * KIB, segments=1, read_ahead_bytes=512, write_back=False)
+    electronics = plain_electronics(
+        overhead_s=1e-4, interface_rate=1e12, segments=1, segment_bytes=16 * KIB, read_ahead_bytes=512, write_back=False
+    )
     model = Hdd(Mechanics(ZONED, seek_s, TURN_S), electronics, seed=1)
     chance = random.Random(2)
     places = [chance.randrange(120_000 // 8) * 4096 for _ in range(20_000)]
@@ -156,3 +164,20 @@ def test_poisson_arrivals_at_a_constant_service_wait_as_in_m_d_1(load: float) ->
     done.update(model.advance(now_s + 10))
     waits_s = [done[tag] - came_s - SERVICE_S for tag, came_s in enumerate(arrived)]
     assert statistics.mean(waits_s) == pytest.approx(load * SERVICE_S / (2 * (1 - load)), rel=0.05)
+
+
+def test_a_hit_is_answered_while_the_head_is_on_its_way_to_another_place() -> None:
+    model = build(with_(queue=p(4, "1"), cache=p(4, "MiB"), overhead=p(0.1, "ms")))
+    (first_s,) = drive(model, iter([(READ, GB, PAGE_BYTES)]))
+    model.submit(first_s, 1, READ, 400 * GB, PAGE_BYTES)
+    model.submit(first_s, 2, READ, GB, PAGE_BYTES)
+    (tag, done_s), (other, _) = model.advance(first_s + 1)
+    assert (tag, other) == (2, 1)
+    assert done_s - first_s == pytest.approx(0.1e-3 + PAGE_BYTES / 300e6)
+
+
+def test_the_bus_carries_one_transfer_at_a_time() -> None:
+    model = build(WRITE_BACK.model_copy(update={"queue": p(8, "1"), "overhead": p(0, "ms")}))
+    for tag in range(8):
+        model.submit(0.0, tag, WRITE, tag * PAGE_BYTES, PAGE_BYTES)
+    assert [done_s for _, done_s in model.advance(1e-3)] == pytest.approx([number * PAGE_BYTES / 300e6 for number in range(1, 9)])

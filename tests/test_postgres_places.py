@@ -85,6 +85,16 @@ def test_another_checkouts_folder_is_refused(checkout: Path, monkeypatch: pytest
 
 
 @needs_root
+def test_another_users_folder_is_refused(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    theirs = checkout / "theirs"
+    theirs.mkdir()
+    server_account().own(theirs)
+    monkeypatch.setenv("TIERWISE_WORK", str(theirs))
+    with pytest.raises(InputError, match="must belong to the user who runs this"):
+        open_workspace()
+
+
+@needs_root
 def test_a_work_folder_is_not_found_by_way_of_another_users_link(checkout: Path) -> None:
     (mine := checkout / "mine").mkdir()
     (checkout / "data").mkdir()

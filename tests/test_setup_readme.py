@@ -46,7 +46,7 @@ def test_the_pairs_that_it_names_exist() -> None:
             raise AssertionError(f"the README names TIERS={name}") from error
 
 
-def test_the_times_that_the_documents_tell_are_the_plan_s() -> None:
+def test_the_documents_have_the_times_of_the_plan() -> None:
     assert re.findall(r"<!-- minutes (\w+) -->\d+<!-- end --> minutes", README) == ["smoke", "quick", "full", "tests"]
-    done = subprocess.run([sys.executable, "scripts/tell_times.py", "--check"], cwd=home(), capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "scripts/fill_times.py", "--check"], cwd=home(), capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr

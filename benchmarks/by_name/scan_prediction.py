@@ -120,8 +120,8 @@ class Bench:
 def main(device: str = "kingston-dc600m", io_method: str = "worker", pages: str = "10000", file: str = "") -> int:
     kept = Path(file) if file else None
     if kept and kept.exists():
-        told = json.loads(kept.read_text(encoding="utf-8"))
-        return judge(Measured(**told | {"cells": [Cell(**cell) for cell in told["cells"]]}))
+        table = json.loads(kept.read_text(encoding="utf-8"))
+        return judge(Measured(**table | {"cells": [Cell(**cell) for cell in table["cells"]]}))
     found = Measured(device, io_method)
     try:
         measure_all(found, int(pages))
@@ -351,7 +351,7 @@ def run(bench: Bench, io_method: IoMethod, number: int, method: ScanMethod, sele
         finally:
             tier.delays(False)
             tier.daemon.wait_in_real_time()
-        asked = tier.io().values()
+        requests = tier.io().values()
         conn.execute(f"SELECT pg_prewarm('{name}'), pg_prewarm('{name}_k')")
         warm_s = statistics.median(session_s(conn, query) for _ in range(3))
     return Cell(
@@ -363,8 +363,8 @@ def run(bench: Bench, io_method: IoMethod, number: int, method: ScanMethod, sele
         own_s,
         ended.used_s - begun.used_s,
         warm_s,
-        sum(io.reads for io in asked),
-        sum(io.read_bytes for io in asked) / PAGE_BYTES,
+        sum(io.reads for io in requests),
+        sum(io.read_bytes for io in requests) / PAGE_BYTES,
     )
 
 

@@ -64,16 +64,16 @@ def main() -> int:
             finally:
                 tier.stop()
                 reclaim(Path(folder))
-        told = ", ".join(f"{count}: {ratio:.2f}" for count, ratio in enumerate(ratios, start=1))
+        ratio_list = ", ".join(f"{count}: {ratio:.2f}" for count, ratio in enumerate(ratios, start=1))
         print(
-            f"{device}, {slowdown:g} times as slow, {compute_us} us computed after each read; counted over alone, by processes: {told}",
+            f"{device}, {slowdown:g} times as slow, {compute_us} us computed after each read; over one alone: {ratio_list}",
             flush=True,
         )
     return 0
 
 
 def ratio(tier: Emulated, path: Path, group: SessionGroup, count: int, *, slowdown: float, compute_us: float) -> float:
-    """Return the virtual time of `count` processes over the longest of what each computed and waited."""
+    """Return the virtual time of `count` processes over the longest time that one of them computed and waited."""
     command = [sys.executable, "-c", READER, str(path)]
     with group.entered():
         readers = [

@@ -41,7 +41,6 @@ class Measured:
     late_s: dict[tuple[str, str, int], float] = field(default_factory=dict)
 
     def of(self, side: str) -> list[Machine]:
-        """Return the machine in each execution on one side."""
         return [machine for (name, _, _), machine in self.machines.items() if name == side]
 
 
@@ -68,7 +67,7 @@ def opened(name: str, profile: Profile, seed: int) -> Iterator[Opened]:
     counting: Clocks = possible_clocks()
     inputs = Inputs(profile, (pair,), None, seed, version, counting=counting)
     with exclusive_workspace() as workspace:
-        work: Path = workspace / f"counted-time-{name}"
+        work: Path = workspace / f"virtual-time-{name}"
         try:
             with open_testbed(study, pair, inputs, work, seed=seed) as (testbed, study_state):
                 yield Opened(study, testbed, study_state)
@@ -78,13 +77,11 @@ def opened(name: str, profile: Profile, seed: int) -> Iterator[Opened]:
 
 @contextmanager
 def undisturbed(testbed: Testbed) -> Iterator[None]:  # noqa: ARG001 - a side
-    """Leave the machine as it is."""
     yield
 
 
 @contextmanager
 def real_time(testbed: Testbed) -> Iterator[None]:
-    """Go by real time."""
     testbed.waiting = True
     try:
         yield
@@ -93,8 +90,6 @@ def real_time(testbed: Testbed) -> Iterator[None]:
 
 
 def beside(processes: int) -> Side:
-    """Measure beside so many busy processes."""
-
     @contextmanager
     def side(testbed: Testbed) -> Iterator[None]:  # noqa: ARG001 - a side
         with busy(processes):
@@ -135,7 +130,7 @@ def repeat(
     """Each trial `repetitions` times a side, the sides in turn; one preparation after the other, so that files lie where they lie.
 
     The sides of a repetition begin with platters that stand alike; each repetition draws them anew, unless `same_platters`.
-    It ends before its time when there is `enough`, asked after each round of a preparation's trials.
+    It ends before its time when `enough` says so, which is called after each round of a preparation's trials.
     """
     study, testbed, study_state = there
     found, frames = Measured(pl.DataFrame()), list[pl.DataFrame]()

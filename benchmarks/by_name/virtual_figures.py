@@ -83,8 +83,8 @@ def shifts(rows: pl.DataFrame, undisturbed: str, disturbed: str) -> pl.DataFrame
     return both.with_columns(**shift).sort("table", "index", "cache", "state")
 
 
-def differences(rows: pl.DataFrame, counted: str, real_time: str, windows: Sequence[tuple[str, int]]) -> pl.DataFrame:
-    """Return for each cold or cross cell the mean device time waited over counted, less one, of undisturbed windows (trial, replicate)."""
+def differences(rows: pl.DataFrame, virtual: str, real_time: str, windows: Sequence[tuple[str, int]]) -> pl.DataFrame:
+    """Return for each cold or cross cell the mean device time in real over virtual time, less one, of undisturbed `windows`."""
     good = pl.DataFrame(windows, schema={"trial": pl.String, "replicate": pl.Int32}, orient="row")
     means = (
         with_words(rows)
@@ -93,7 +93,7 @@ def differences(rows: pl.DataFrame, counted: str, real_time: str, windows: Seque
         .group_by("run_id", *CELL, *WORDS, "cache")
         .agg(pl.col("device_s").mean(), windows=pl.len())
     )
-    usual, other = (means.filter(run_id=side).drop("run_id") for side in (counted, real_time))
+    usual, other = (means.filter(run_id=side).drop("run_id") for side in (virtual, real_time))
     both = usual.join(other.drop("windows"), on=[*CELL, *WORDS, "cache"], suffix="_real", nulls_equal=True)
     return both.with_columns(difference=pl.col("device_s_real") / pl.col("device_s") - 1).sort("table", "index", "cache", "state")
 

@@ -124,7 +124,7 @@ OF_A_CLAIM: Final = frozenset([*ClaimVerdict.model_fields][[*ClaimVerdict.model_
 class Grounds:
     """What a claim is judged on: a pair of tiers, and the rows of one run, if there is one.
 
-    `readers`: the pair is the one that the reader named; all its tiers must share a evidence, not only those that a claim touches.
+    `readers`: the pair is the one that the reader named; all its tiers must share one evidence, not only those that a claim touches.
     `nearest`: the variant and I/O mode nearest to what the claim's source ran, if they are named.
     """
 

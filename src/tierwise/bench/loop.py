@@ -22,6 +22,7 @@ from tierwise.core.data_sets import chosen as chosen_sources
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.pairs import TODAY, Pair, load_pair
 from tierwise.core.profiles import Profile, load_profile
+from tierwise.core.renamed import refuse_old_parameters
 from tierwise.core.session_group import obstacle as session_group_obstacle
 from tierwise.core.toml import validate
 from tierwise.core.vocabulary import Evidence, IoMode
@@ -78,6 +79,7 @@ def inputs_of(run: Manifest) -> Inputs:
 
 def requested_inputs(run_id: str = "", *, profile: str, tiers: str = "", seed: int = 1) -> Inputs:
     """Return the inputs of run `run_id`; where it is empty, those of the other arguments, and data sets as the environment names them."""
+    refuse_old_parameters()
     if run_id:
         return inputs_of(load_manifest(paths.raw() / run_id))
     return gather_inputs(profile=profile, tiers=tiers, seed=seed, **named_sources())

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from tierwise.core import paths
+from tierwise.core import paths, renamed
 from tierwise.core.errors import InputError
 from tierwise.core.paths import short
 from tierwise.core.text_files import read_text
@@ -54,7 +54,10 @@ def validate(table: object, model: type[Checked], *, where: str) -> Checked:
     try:
         return TypeAdapter(model).validate_python(table)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
+        broken = error.errors(include_url=False)
+        old = [each for each in broken if each["type"] == "extra_forbidden" and each["loc"][-1] in renamed.KEYS]
+        first = (old or broken)[0]
         field = ".".join(str(part) for part in first["loc"]) or None
         value = None if first["type"] == "missing" or field is None else first["input"]  # without a field: the whole table
-        raise InputError(where, field=field, value=value, rule=first["msg"]) from error
+        rule, remedy = ("a key of version 0.2", renamed.remedy_for(str(first["loc"][-1]))) if old else (first["msg"], None)
+        raise InputError(where, field=field, value=value, rule=rule, remedy=remedy) from error

@@ -18,6 +18,8 @@ class Geometry(Protocol):
     """Addresses in bytes and places of one drive."""
 
     capacity_bytes: int
+    has_one_rate: bool
+    """Whether what follows each other is read without pauses and, within a request, at one rate."""
 
     def spot(self, address_bytes: int) -> Spot:
         """Find where on the platters `address_bytes` lies."""
@@ -28,12 +30,23 @@ class Geometry(Protocol):
     def address(self, turns: float) -> int:
         """Return what has been read completely when the platter has turned that far: the inverse of `end`, rounded down."""
 
+    def comes_by(self, head_turns: float, turns: float) -> bool:
+        """Return whether the place `turns` comes by where the head has read until `head_turns`, without a move of the arm."""
+
+    def track(self, address_bytes: int) -> tuple[int, int]:
+        """Return the first address of the track on which `address_bytes` lies, and the first behind it."""
+
+    def cylinder(self, address_bytes: int) -> tuple[int, int]:
+        """Return the first address of the cylinder on which `address_bytes` lies, and the first behind it."""
+
 
 class Spiral:
     """A data sheet's drive: one long track whose rate falls linearly from address 0 to the capacity.
 
     Track and cylinder switches are thought to be hidden by skew and to be part of the sustained rates.
     """
+
+    has_one_rate = True
 
     def __init__(self, capacity_bytes: int, turn_s: float, outer_rate: float, inner_rate: float, surfaces: int):
         self.capacity_bytes = capacity_bytes
@@ -54,6 +67,19 @@ class Spiral:
         if self._slope == 0:
             return int(turns * self._scale)
         return int(math.expm1(self._slope * turns) * self._scale / self._slope)
+
+    def comes_by(self, head_turns: float, turns: float) -> bool:
+        return 0 <= turns - head_turns < 1
+
+    def track(self, address_bytes: int) -> tuple[int, int]:
+        return self._around(address_bytes, 1)
+
+    def cylinder(self, address_bytes: int) -> tuple[int, int]:
+        return self._around(address_bytes, self._surfaces)
+
+    def _around(self, address_bytes: int, turns: int) -> tuple[int, int]:
+        first = int(self.spot(address_bytes)[0] / turns) * turns
+        return self.address(first), min(self.capacity_bytes, self.address(first + turns))
 
 
 @dataclass(frozen=True)
@@ -120,6 +146,8 @@ class _Band:
 class Zoned:
     """A drive whose zones are known, sector by sector; equal addresses always lie at equal angles."""
 
+    has_one_rate = False
+
     def __init__(self, zones: Sequence[Zone], *, surfaces: int, sector_bytes: int, sectors: int):
         self._sector_bytes, self._surfaces = sector_bytes, surfaces
         self._bands: list[_Band] = []
@@ -145,11 +173,9 @@ class Zoned:
         return turns + 1 / band.sectors, cylinder
 
     def track(self, address_bytes: int) -> tuple[int, int]:
-        """Return the first address of the track on which `address_bytes` lies, and the first behind it."""
         return self._around(address_bytes, 1)
 
     def cylinder(self, address_bytes: int) -> tuple[int, int]:
-        """Return the first address of the cylinder on which `address_bytes` lies, and the first behind it."""
         return self._around(address_bytes, self._surfaces)
 
     def _around(self, address_bytes: int, tracks: int) -> tuple[int, int]:
@@ -158,10 +184,21 @@ class Zoned:
         start, end = band.around(sector, tracks * band.sectors)
         return start * self._sector_bytes, end * self._sector_bytes
 
+    def comes_by(self, head_turns: float, turns: float) -> bool:
+        return self._place(head_turns - 1e-6)[:2] == self._place(turns + 1e-6)[:2]
+
     def address(self, turns: float) -> int:
+        band, track, rest = self._place(turns)
+        sector = min(int(rest * band.sectors), band.sectors)
+        address = (band.first + band.logical(track * band.sectors + sector)) * self._sector_bytes
+        while address and self.end(address)[0] > turns:  # spares and slips
+            address -= self._sector_bytes
+        while address < self.capacity_bytes and self.end(address + self._sector_bytes)[0] <= turns:
+            address += self._sector_bytes
+        return address
+
+    def _place(self, turns: float) -> tuple[_Band, int, float]:
         band = self._bands[max(0, bisect_right(self._turns, turns) - 1)]
         cylinder, rest = divmod(max(0.0, turns - band.turn), band.cylinder_turn)
         head = min(int(rest / band.track_turn), band.surfaces - 1)
-        sector = min(int((rest - head * band.track_turn) * band.sectors + 1e-6), band.sectors)
-        physical = (int(cylinder) * band.surfaces + head) * band.sectors + sector
-        return (band.first + band.logical(physical)) * self._sector_bytes
+        return band, int(cylinder) * band.surfaces + head, rest - head * band.track_turn

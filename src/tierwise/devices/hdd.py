@@ -1,80 +1,69 @@
 """A disk drive: an arm that seeks over cylinders, a platter that really turns, a buffer that reads ahead and takes writes.
 
-A command passes through the electronics, which answer from the buffer what they can and else wait for the arm. The arm does one
-job at a time; of the commands that the drive has accepted it takes the one that it reaches soonest (shortest positioning time
-first). Else it writes down what the buffer has taken, and after a read it reads on until the segment is full or it is called away.
+A command begins with the drive's own work. What the buffer holds, or the head is just reading, is answered at once; everything else
+waits for the arm. The arm does one job at a time: of the commands that the drive has accepted the one that it reaches soonest
+(shortest positioning time first), else it writes down what the buffer has taken. The bus carries data meanwhile: a sector that was
+read goes to the host when it is in the buffer, and a write does not begin on the medium before the bus can keep ahead of the head.
+After a read the head reads on until a command needs it elsewhere.
 """
 
 import math
-import random
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import islice
-from operator import itemgetter
 from typing import Final, NamedTuple, Self
 
-from tierwise.devices.buffer import Buffer, Segment
-from tierwise.devices.geometry import Geometry, Spiral, Spot
+from tierwise.core.units import SECTOR_BYTES
+from tierwise.devices.bus import Bus
+from tierwise.devices.electronics import EarlyWrite, Electronics, datasheet_electronics
+from tierwise.devices.geometry import Spiral, Spot
+from tierwise.devices.mechanism import Mechanics, Mechanism, Pass
 from tierwise.devices.protocol import Operation
-from tierwise.devices.seek import SeekCurve, datasheet_curve
+from tierwise.devices.seek import datasheet_curve
+from tierwise.devices.segments import Held
 from tierwise.devices.spec import HddSpec
 
 PATIENCE_S: Final = 1.0
-"""What has waited for so long is next, wherever it lies."""
-
+"""A command that has waited for so long is next, wherever it lies."""
 DESTAGED_AT_ONCE: Final = 32
 """The arm takes the nearest of this many buffered writes, the oldest ones."""
-
-
-@dataclass(frozen=True)
-class Mechanics:
-    """The parts of a disk drive that move: geometry, arm and platters."""
-
-    geometry: Geometry
-    seek: SeekCurve
-    turn_s: float
-    head_switch_s: float = 0.0  # to another track of the cylinder, or to the same one anew
-    write_settle_s: float = 0.0  # below zero: a write begins so much sooner than a read, though never before the arm sets off
-
-
-@dataclass(frozen=True)
-class Electronics:
-    """What does not: the handling of commands, the link to the host (bytes per second), and the buffer."""
-
-    overhead_s: float
-    interface_rate: float
-    cache_bytes: int
-    segments: int
-    read_ahead_bytes: int
-    write_back: bool
-    queue: int = 1
+READ, WRITE = Operation.READ, Operation.WRITE
 
 
 class _Job(NamedTuple):
-    """Work for the arm, which may begin at `ready_s`; without `tag` the host has been answered already."""
+    """Work for the arm, which may begin at `ready_s`."""
 
-    tag: int | None
+    tag: int
+    early: bool  # a write that was reported done when it was buffered
     write: bool
     address: int
     end: int
     spot: Spot
     ready_s: float
+    came_s: float
+    before: Operation  # the command before
+    extra: bool = False  # a write that gives the bus back before its data
+    medium_s: float = -math.inf  # a write does not begin on the medium before: the bus must keep ahead of the head
+    filled_s: float = -math.inf  # its data are in the buffer
 
 
-class Hdd:
-    """The drive of `mechanics` and `electronics`; the seed decides where the platter stands at time 0."""
+class Hdd(Mechanism):
+    """The drive of `mechanics` and `electronics`; the seed decides where the platter stands at time 0.
+
+    A command is a hit, for its overhead, where the buffer holds all its sectors, and so is any write that is reported early on a drive
+    that does so with every write.
+    """
 
     def __init__(self, mechanics: Mechanics, electronics: Electronics, *, seed: int, stretch: float = 1.0):
-        self._geometry, self._seek, self._turn_s = mechanics.geometry, mechanics.seek, mechanics.turn_s
-        self._head_switch_s, self._settle_s = mechanics.head_switch_s, mechanics.write_settle_s
-        self._drive = electronics
-        self._segment_bytes = electronics.cache_bytes // electronics.segments
-        self._ahead_bytes = min(electronics.read_ahead_bytes, self._segment_bytes)
-        self._phase = random.Random(seed).random()
-        self._stretch = stretch
-        self.capacity_bytes = self._geometry.capacity_bytes
+        super().__init__(mechanics, electronics, seed=seed, stretch=stretch)
+        self._work, self._queue = electronics.scale / 1e3, electronics.queue
+        self._sector_s = electronics.bus_ms_per_sector / 1e3
+        self._write_bytes = max(1, electronics.write_segments) * electronics.segment_sectors * SECTOR_BYTES
+        self._overheads_s = [  # by operation, hit, the operation before
+            [[self._work * electronics.command_ms(operation, hit=hit, before=before) for before in (READ, WRITE)] for hit in (False, True)]
+            for operation in (READ, WRITE)
+        ]
         self.reset()
 
     @classmethod
@@ -82,41 +71,27 @@ class Hdd:
         turn_s = 1 / spec.rotation.base
         geometry = Spiral(int(spec.capacity.base), turn_s, spec.outer_rate.base, spec.inner_rate.base, int(spec.surfaces.base))
         curve = datasheet_curve(spec, geometry.cylinders)
-        electronics = Electronics(
-            overhead_s=spec.overhead.base,
-            interface_rate=spec.interface_rate.base,
-            cache_bytes=int(spec.cache.base),
-            segments=int(spec.segments.base),
-            read_ahead_bytes=int(spec.read_ahead.base),
-            write_back=spec.write_back.value,
-            queue=int(spec.queue.base),
-        )
         mechanics = Mechanics(geometry, curve, turn_s, spec.head_switch.base, spec.write_settle.base)
-        return cls(mechanics, electronics, seed=seed, stretch=stretch)
+        return cls(mechanics, datasheet_electronics(spec), seed=seed, stretch=stretch)
 
     def reset(self) -> None:
         self._waiting: deque[tuple[float, int, Operation, int, int]] = deque()  # not accepted yet
+        self._seen_s: float | None = None  # when the first of them was begun that waits for space in the buffer
         self._draining = False  # a flush or a write waits until buffered writes are on the platter
         self._accepted = 0
-        self._open_s = -math.inf  # nothing is accepted before: an earlier event found no space for it
+        self._open_s = -math.inf  # nothing is accepted before: the queue was full
         self._done: list[tuple[float, int]] = []  # a heap of (completion, tag)
-        self._link_s = -math.inf  # when the link is or was free
+        self._bus = Bus(self._electronics, one_rate=self._geometry.has_one_rate)
         self._jobs: list[_Job] = []  # of the host, the oldest first
         self._dirty: deque[_Job] = deque()
         self._dirty_bytes = 0
         self._busy: _Job | None = None
-        self._buffer = Buffer(self._drive.segments, self._segment_bytes)
-        self._free_s = -math.inf  # when the arm is or was free
-        self._head: Spot = (0.0, 0.0)
-        # Where a read ended the head reads on: from `_from_turns` at `_from_s` to the address `_limit` at `_limit_s`.
-        self._live: Segment | None = None
-        self._from_s = self._limit_s = -math.inf
-        self._from_turns = 0.0
-        self._limit = 0
+        self._before, self._last_end = READ, -1  # of the command before
+        self._reset_head()
 
     def submit(self, now_s: float, tag: int, operation: Operation, address_bytes: int, size_bytes: int) -> None:
         while self._busy and self._free_s <= now_s:  # before this request: it decides whether the head has read on meanwhile
-            self._finish(self._busy)
+            self._finish()
             self._accept(self._free_s)
         self._waiting.append((now_s, tag, operation, address_bytes, size_bytes))
         self._accept(now_s)
@@ -129,7 +104,7 @@ class Hdd:
         done = []
         while (event_s := self.next_event_s()) <= now_s:
             if self._busy and self._free_s == event_s:
-                self._finish(self._busy)
+                self._finish()
             else:
                 done_s, tag = heappop(self._done)
                 done.append((tag, done_s))
@@ -139,133 +114,196 @@ class Hdd:
         return done
 
     def _accept(self, now_s: float) -> None:
-        while self._waiting and self._accepted < self._drive.queue:
+        while self._waiting and self._accepted < self._queue:
             came_s, tag, operation, address, size = self._waiting[0]
-            self._draining = self._held_up(operation, size)
+            begin_s = came_s if came_s > self._open_s else self._open_s
+            self._draining = operation is not READ and self._held_up(operation, size)
             if self._draining:
+                self._seen_s = begin_s if self._seen_s is None else self._seen_s
                 break
             self._waiting.popleft()
             self._accepted += 1
-            begin_s = max(came_s, self._open_s) + self._drive.overhead_s
-            if operation is Operation.READ:
-                self._read(begin_s, tag, address, address + size)
-            elif operation is Operation.WRITE:
-                self._write(begin_s, tag, address, address + size)
+            if operation is READ:
+                self._read(begin_s, came_s, tag, address, address + size)
+            elif operation is WRITE:
+                began_s, space_s = (begin_s, -math.inf) if self._seen_s is None else (self._seen_s, begin_s)
+                self._write(began_s, space_s, tag, address, address + size)
             else:
-                heappush(self._done, (begin_s, tag))
+                heappush(self._done, (begin_s + self._overheads_s[WRITE][True][self._before], tag))
+            self._seen_s = None
         if self._busy is None and (self._jobs or self._dirty):
             self._start(max(now_s, self._free_s))
 
     def _held_up(self, operation: Operation, size: int) -> bool:
         if operation is Operation.FLUSH:
             return self._dirty_bytes > 0 or any(job.write for job in (*self._jobs, self._busy) if job)
-        return operation is Operation.WRITE and self._dirty_bytes > 0 and self._dirty_bytes + size > self._drive.cache_bytes
+        return operation is WRITE and self._dirty_bytes > 0 and self._dirty_bytes + size > self._write_bytes
 
-    def _read(self, begin_s: float, tag: int, address: int, end: int) -> None:
-        live = self._live
-        if live:
-            self._catch_up(live, begin_s)
-            if live.start <= address <= self._limit and (end <= self._limit or begin_s <= self._limit_s):
-                # The head has passed it or, if it goes on for long enough, will do so.
-                passed_s = -math.inf
-                if end > live.end:
-                    passed_s = self._from_s + (self._geometry.end(end)[0] - self._from_turns) * self._turn_s
-                self._read_on(begin_s, end)
-                self._answer(max(begin_s, passed_s - (end - address) / self._drive.interface_rate), tag, end - address)
-                return
-        if self._buffer.find(address, end):
-            self._answer(begin_s, tag, end - address)
-        else:
-            self._jobs.append(_Job(tag, False, address, end, self._geometry.spot(address), begin_s))
+    def _answer(self, job: _Job, done_s: float) -> None:
+        heappush(self._done, (done_s if done_s > job.came_s else job.came_s, job.tag))
 
-    def _write(self, begin_s: float, tag: int, address: int, end: int) -> None:
-        self._call_away(begin_s)
-        self._buffer.written(address, end)
-        if not self._drive.write_back:
-            self._jobs.append(_Job(tag, True, address, end, self._geometry.spot(address), begin_s))
+    def _read(self, now_s: float, came_s: float, tag: int, address: int, end: int) -> None:
+        before, self._before, self._last_end = self._before, READ, end
+        passing = None if self._busy else self._pass  # while the arm works, the nearest job is next, not what the head passes
+        if passing and not passing.held.start <= address <= passing.limit:
+            passing = None
+        if passing:
+            self._catch_up(now_s)
+        if held := self._buffer.find(address, end):
+            begin_s = now_s + self._overheads_s[READ][True][before]
+            self._read_on(begin_s, held, address, end)
+            done_s = self._bus.from_buffer(begin_s, _sectors(address, end), before)
+            heappush(self._done, (max(came_s, done_s), tag))
             return
-        self._buffer.put(address, end)
-        self._dirty_bytes += end - address
-        done_s = self._answer(begin_s, tag, end - address)
-        last = self._dirty[-1] if self._dirty else None
-        if last and last.end == address and end - last.address <= self._segment_bytes:
-            self._dirty[-1] = last._replace(end=end)
+        begin_s = now_s + self._overheads_s[READ][False][before]
+        job = _Job(tag, False, False, address, end, self._geometry.spot(address), begin_s, came_s, before)
+        if passing and self._begun(passing, begin_s, address, waits=self._electronics.ahead_hits):
+            self._pass_by(passing, begin_s, job)
         else:
-            self._dirty.append(_Job(None, True, address, end, self._geometry.spot(address), done_s))
+            self._jobs.append(job)
 
-    def _answer(self, begin_s: float, tag: int, size: int) -> float:
-        self._link_s = max(begin_s, self._link_s) + size / self._drive.interface_rate
-        heappush(self._done, (self._link_s, tag))
-        return self._link_s
+    def _pass_by(self, passing: Pass, begin_s: float, job: _Job, soonest_s: float = math.inf) -> None:
+        """Answer a read whose missing sectors the head passes, all of them at `soonest_s` at the latest."""
+        known, sectors = passing.held.end, _sectors(job.address, job.end)
+        self._set_limit(passing, job.address, job.end)
+        if self._bus.is_plain:
+            last_s = passing.least_s if passing.least == job.end else self._there_s(passing, job.end)
+            coming = sectors if known == job.address else _sectors(known, job.end)
+            done_s = self._bus.from_medium(begin_s, sectors, passing.from_s, last_s, coming)
+        else:
+
+            def there_s(count: int) -> float:
+                until = job.address + count * SECTOR_BYTES
+                return begin_s if until <= known else min(soonest_s, self._there_s(passing, until))
+
+            done_s = self._bus.to_host(begin_s, there_s, sectors, job.before)
+        self._answer(job, done_s)
+
+    def _write(self, now_s: float, space_s: float, tag: int, address: int, end: int) -> None:
+        """Take a write that was begun at `now_s` and for which there is space in the buffer since `space_s`."""
+        electronics, size = self._electronics, end - address
+        before, follows = self._before, self._before is WRITE and self._last_end == address
+        self._before, self._last_end = WRITE, end
+        level = electronics.early_write
+        allowed = level is EarlyWrite.ALL or (level is EarlyWrite.LIMITED and (follows or not self._dirty_bytes))
+        early = allowed and size <= self._write_bytes
+        hit = (early and level is EarlyWrite.ALL) or self._buffer.find(address, end) is not None
+        extra = electronics.extra_disconnect and not follows
+        if extra:
+            begin_s = now_s + self._work * (electronics.every_request_ms + electronics.extra_command_ms)
+            data_s = begin_s + self._work * electronics.extra_before_data_ms
+        else:
+            begin_s = now_s + self._overheads_s[WRITE][hit][before]
+            data_s = begin_s + self._work * electronics.prepare_ms
+        data_s = max(data_s, space_s)
+        filled_s = self._bus.from_host(data_s, _sectors(address, end))
+        medium_s = data_s + self._sector_s
+        if not follows:
+            least_ms = electronics.extra_least_seek_ms if electronics.extra_disconnect else electronics.least_write_seek_ms
+            medium_s = max(medium_s, begin_s + self._work * least_ms) if least_ms else medium_s
+        spot = self._geometry.spot(address)
+        job = _Job(tag, early, True, address, end, spot, begin_s, now_s, before, extra, medium_s, filled_s)
+        if self._busy is None:
+            self._call_away(begin_s)
+        self._buffer.write(address, end)
+        if not early:
+            self._jobs.append(self._keeping_ahead(job))
+            return
+        self._dirty_bytes += size
+        self._answer(job, filled_s + self._work * electronics.write_end_ms)
+        last = self._dirty[-1] if self._dirty else None
+        if last and last.end == address and end - last.address <= self._buffer.segment_bytes:
+            self._dirty[-1] = self._keeping_ahead(last._replace(end=end, filled_s=filled_s))
+        else:
+            self._dirty.append(self._keeping_ahead(job))
+
+    def _keeping_ahead(self, job: _Job) -> _Job:
+        """Return the write `job`, beginning so late on the medium that its last sector is in the buffer before the head is there."""
+        last_s = (self._geometry.spot(job.end - SECTOR_BYTES)[0] - job.spot[0]) * self._turn_s
+        return job._replace(medium_s=max(job.medium_s, job.filled_s - last_s))
 
     def _start(self, now_s: float) -> None:
-        self._call_away(now_s)
-        job, there_s = self._choose(now_s)
-        self._head = self._geometry.end(job.end)
-        passed_s = there_s + (self._head[0] - job.spot[0]) * self._turn_s
-        if job.tag is None:
-            self._dirty.remove(job)
-        else:
-            self._jobs.remove(job)
-            if not job.write:
-                self._answer(max(there_s, passed_s - (job.end - job.address) / self._drive.interface_rate), job.tag, job.end - job.address)
-            else:
-                heappush(self._done, (passed_s, job.tag))
-        self._busy, self._free_s = job, passed_s
+        """Send the arm to the job that it reaches first."""
+        job = self._choose(now_s)
+        (self._dirty if job.early else self._jobs).remove(job)
+        (self._write_down if job.write else self._fetch)(job, max(now_s, job.ready_s))
 
-    def _choose(self, now_s: float) -> tuple[_Job, float]:
+    def _choose(self, now_s: float) -> _Job:
+        jobs: Iterable[_Job] = self._jobs
         if self._jobs and now_s - self._jobs[0].ready_s > PATIENCE_S:
-            return self._jobs[0], self._there_s(now_s, self._jobs[0])
-        candidates: Iterable[_Job] = self._jobs
+            return self._jobs[0]
         if self._draining or not self._jobs:
-            candidates = [*self._jobs, *islice(self._dirty, DESTAGED_AT_ONCE)]
-        return min(((job, self._there_s(now_s, job)) for job in candidates), key=itemgetter(1))
-
-    def _there_s(self, now_s: float, job: _Job) -> float:
-        """When the arm has moved, and the platter has turned, to where the job begins."""
-        begin_s = max(now_s, job.ready_s)
-        turns, cylinder = job.spot
-        head_turns, head_cylinder = self._head
-        distance = abs(cylinder - head_cylinder) * self._stretch
-        if not 0 <= turns - head_turns < 1:  # else it comes by, and skew hides what switches that takes
-            set_off_s = begin_s
-            begin_s += self._head_switch_s if distance < 1 else self._seek(distance)
+            jobs = [*self._jobs, *islice(self._dirty, DESTAGED_AT_ONCE)]
+        elif len(self._jobs) == 1:
+            return self._jobs[0]
+        if self._pass:
+            self._catch_up(now_s)
+            self._head = self._geometry.end(self._at)
+        nearest, soonest_s = self._jobs[0] if self._jobs else self._dirty[0], math.inf
+        for job in jobs:
+            begin_s = job.ready_s if job.ready_s > now_s else now_s
             if job.write:
-                begin_s = max(set_off_s, begin_s + self._settle_s)
-        return begin_s + self._wait_s(begin_s, turns)
+                begin_s = max(self._arrive_s(begin_s, job.spot, self._settle_s), job.medium_s)
+            else:
+                begin_s = self._arrive_s(begin_s, job.spot, 0.0)
+            begin_s = self._begin_s(begin_s, job.spot[0])
+            if begin_s < soonest_s:
+                nearest, soonest_s = job, begin_s
+        return nearest
 
-    def _finish(self, job: _Job) -> None:
-        self._busy = None
-        if job.write:
-            if job.tag is None:
-                self._dirty_bytes -= job.end - job.address
-            return
-        self._live = self._buffer.put(job.address, job.end)
-        self._from_s, self._from_turns, self._limit, self._limit_s = self._free_s, self._head[0], job.end, self._free_s
-        self._read_on(self._free_s, job.end)
+    def _fetch(self, job: _Job, begin_s: float) -> None:
+        """Read what the buffer does not hold of `job`."""
+        passing, soonest_s = self._pass, math.inf
+        if passing is None or not passing.held.start <= job.address <= passing.limit or not self._begun(passing, begin_s, job.address):
+            start_s = self._call_away(begin_s)
+            held = self._buffer.continued(job.address)
+            spot = job.spot if held.end == job.address else self._geometry.spot(held.end)
+            passing, arrival_s = self._move_on(held, spot, start_s)
+            if self._electronics.free_blocks or self._electronics.reads_on_arrival:
+                soonest_s = self._on_arrival_s(passing, arrival_s, job.end)
+        self._pass_by(passing, begin_s, job, soonest_s)
+        end_s = passing.least_s if passing.least == job.end else self._there_s(passing, job.end)
+        self._busy, self._free_s = job, max(begin_s, end_s)
 
-    def _read_on(self, now_s: float, end: int) -> None:
-        """Have the head read until `end` and the read-ahead are in the buffer; one that has stopped sets off when the buffer runs low."""
-        if now_s > self._limit_s:
-            if self._limit - end >= self._ahead_bytes // 2:
-                return
-            turns = self._geometry.spot(self._limit)[0]
-            self._from_s, self._from_turns = now_s + self._wait_s(now_s, turns), turns
-        self._limit = min(self.capacity_bytes, max(self._limit, end + self._ahead_bytes))
-        self._limit_s = self._from_s + (self._geometry.end(self._limit)[0] - self._from_turns) * self._turn_s
+    def _on_arrival_s(self, passing: Pass, arrival_s: float, end: int) -> float:
+        """Keep what passes before the read begins; return when all of it has passed, where it may begin anywhere."""
+        held, electronics = passing.held, self._electronics
+        first, track_end = self._geometry.track(held.end)
+        if electronics.free_blocks and held.start == held.end:
+            passed = min((passing.from_s - arrival_s) / self._turn_s, passing.turns - self._geometry.spot(first)[0])
+            held.start = max(first, held.end - int(passed * (track_end - first)) // SECTOR_BYTES * SECTOR_BYTES)
+        return arrival_s + self._turn_s if electronics.reads_on_arrival and end <= track_end else math.inf
 
-    def _catch_up(self, live: Segment, now_s: float) -> None:
-        if now_s >= self._limit_s:
-            live.end = self._limit
-        elif now_s > self._from_s:
-            live.end = max(live.end, min(self._limit, self._geometry.address(self._from_turns + (now_s - self._from_s) / self._turn_s)))
-        live.start = max(live.start, live.end - self._segment_bytes)
+    def _write_down(self, job: _Job, begin_s: float) -> None:
+        start_s = self._call_away(begin_s)
+        arrival_s = max(self._arrive_s(start_s, job.spot, self._settle_s), job.medium_s)
+        self._at, self._head = job.end, self._geometry.end(job.end)
+        written_s = self._begin_s(arrival_s, job.spot[0]) + (self._head[0] - job.spot[0]) * self._turn_s
+        if self._electronics.writes_on_arrival and job.end <= self._geometry.track(job.address)[1]:
+            written_s = min(written_s, max(arrival_s, job.filled_s) + self._turn_s)
+        self._busy, self._free_s = job, written_s
+        if not job.early:
+            end_s = self._bus.again_s(job.filled_s, written_s, extra=job.extra)
+            self._answer(job, end_s + self._work * self._electronics.write_end_ms)
 
-    def _call_away(self, now_s: float) -> None:
-        if self._live:
-            self._catch_up(self._live, now_s)
-            self._head, self._live = self._geometry.end(self._live.end), None
+    def _finish(self) -> None:
+        job, self._busy = self._busy, None
+        if job and job.early:
+            self._dirty_bytes -= job.end - job.address
 
-    def _wait_s(self, now_s: float, turns: float) -> float:
-        wait = (turns - now_s / self._turn_s - self._phase) % 1.0
-        return 0.0 if wait > 1 - 1e-9 else wait * self._turn_s
+    def _read_on(self, now_s: float, held: Held, address: int, end: int) -> None:
+        """Let the read-ahead into `held` go on after a hit, as far as it would behind this request; a new one begins if it may."""
+        self._catch_up(now_s)
+        passing = self._pass
+        busy = self._busy is not None or now_s < self._free_s or (passing is not None and passing.held.end < passing.limit)
+        own = passing is not None and passing.held is held
+        begins = self._electronics.ahead_on_hit or (own and self._electronics.ahead_hits)
+        if busy and passing and own:
+            self._set_limit(passing, address, end)
+        elif not busy and begins and not held.written and self._limits(address, end)[1] > held.end:
+            passing, _ = self._move_on(held, self._geometry.spot(held.end), self._call_away(now_s))
+            self._set_limit(passing, address, end)
+
+
+def _sectors(address: int, end: int) -> int:
+    return -(-(end - address) // SECTOR_BYTES)

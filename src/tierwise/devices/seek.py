@@ -18,7 +18,7 @@ def datasheet_curve(spec: HddSpec, cylinders: float) -> SeekCurve:
     fixed_s += spec.settle.base
 
     def seek_s(distance: float) -> float:
-        share = min(1.0, distance / cylinders)
+        share = distance / cylinders if distance < cylinders else 1.0
         return fixed_s + root_s * math.sqrt(share) + linear_s * share
 
     return seek_s

@@ -17,6 +17,7 @@ from tierwise.analysis.views import open_views
 from tierwise.core import paths
 from tierwise.core.data_sets import published_rows
 from tierwise.core.errors import InputError, MissingError
+from tierwise.core.renamed import refuse_old_parameters
 from tierwise.core.toml import validate
 from tierwise.core.vocabulary import Evidence
 from tierwise.report import queries
@@ -77,7 +78,8 @@ class Run:
     @property
     def stamp(self) -> str:
         """Return what a caption calls the run where a sentence begins."""
-        return self.name[0].upper() + self.name[1:]
+        note = f" [{self.manifest.note}]" if self.manifest.note else ""
+        return f"{self.name[0].upper()}{self.name[1:]}{note}"
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> pl.DataFrame:
         """Return the rows of `sql`; in a notebook its cell then tells the query (`report.queries`)."""
@@ -150,6 +152,7 @@ def open_run(run_id: str = "", raw: Path | None = None, *, prices: Mapping[str, 
         NoRowsError: no complete run is there.
         InputError: the run is unknown or its files break the schema, or `prices` are none.
     """
+    refuse_old_parameters()
     raw, given = raw or paths.raw(), validate(prices or {}, dict[str, float], where="PRICES")
     chosen = run_id or newest_run(raw)
     if not chosen:

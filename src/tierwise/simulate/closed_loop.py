@@ -111,7 +111,9 @@ def run_threads(
             at, thread = loop_kernels.run(loop, chunk, at, min(event_s, duration_s))
             if thread != loop_kernels.NOBODY and model:
                 first, end = loop.reads[thread, :2].tolist()
-                model.submit(loop.clock[thread, loop_kernels.BEGAN], thread, Operation.READ, first * page_bytes, (end - first) * page_bytes)
+                model.submit(
+                    float(loop.clock[thread, loop_kernels.BEGAN]), thread, Operation.READ, first * page_bytes, (end - first) * page_bytes
+                )
                 continue
             if at == len(chunk):
                 continue

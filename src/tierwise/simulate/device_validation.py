@@ -1,69 +1,47 @@
 """The disk model against real drives: measured service times of a recorded trace beside the predicted ones.
 
 Geometry, seeks and rotation come from the drive's extracted parameters, its electronics from its specs. Where these are not given,
-`COMMON` stands in for them, one fitted set for every drive.
+`default_electronics` stand in for them.
 """
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean, median
-from typing import Final, Literal, Self
+from typing import Final, Literal
 
 from pydantic import Field
 
 from tierwise.core.errors import InputError
 from tierwise.core.paths import short
 from tierwise.core.toml import Strict
-from tierwise.devices.hdd import Electronics, Mechanics
-from tierwise.devices.parameter import Parameter
-from tierwise.devices.protocol import Operation
-from tierwise.simulate.drive_files import SECTOR_BYTES, RealMechanics, read_drive
-from tierwise.simulate.drive_specs import DriveSpecs, read_specs
+from tierwise.core.units import KIB, MB, SECTOR_BYTES
+from tierwise.devices.electronics import Electronics, plain_electronics
+from tierwise.devices.mechanism import Mechanics
+from tierwise.simulate.drive_files import read_drive, read_specs
 from tierwise.simulate.drive_trace import Request, predict, read_trace
 
 FITTED_ON: Final = "the first halves of atlas10k.trace, barracuda.trace and cheetah4LP.trace in ../shared/realdata/devices"
 
 
-def _fitted(value: float, unit: str) -> Parameter:
-    return Parameter(value=value, unit=unit, source="../shared/realdata/devices: service times of three drives", fitted_on=FITTED_ON)
+def default_electronics(mechanics: Mechanics) -> Electronics:
+    """Return what stands in where nothing is known of a drive but its `mechanics`: one set for every drive, fitted once (`FITTED_ON`).
 
+    Writes are reported once they are buffered: without that, predictions are 40 to 60 % too long. Segments of 128 to 512 KiB, 1 to 16
+    of them, differ by 0.4 % of the mean. A command takes the time in which 16 of the outermost sectors pass.
+    """
+    geometry = mechanics.geometry
+    sector_s = (geometry.end(SECTOR_BYTES)[0] - geometry.spot(0)[0]) * mechanics.turn_s
+    segment_bytes = 256 * KIB
+    return plain_electronics(
+        overhead_s=16 * sector_s,
+        interface_rate=5 * MB,
+        segments=4,
+        segment_bytes=segment_bytes,
+        read_ahead_bytes=segment_bytes,
+        write_back=True,
+    )
 
-class CommonElectronics(Strict):
-    """What extracted parameters do not say of a drive: buffer, link and command handling. Writes are reported once they are buffered."""
-
-    overhead: Parameter = Field(description="of a command, in outermost sectors that pass meanwhile: electronics keep up with the channel")
-    interface_rate: Parameter = Field(description="between buffer and host")
-    segment: Parameter = Field(description="of the buffer, and read-ahead: it goes on until the segment is full, over what was read before")
-    segments: Parameter
-
-    def of(self, mechanics: Mechanics) -> Electronics:
-        geometry, segment_bytes = mechanics.geometry, int(self.segment.base)
-        sector_s = (geometry.end(SECTOR_BYTES)[0] - geometry.spot(0)[0]) * mechanics.turn_s
-        return Electronics(
-            overhead_s=self.overhead.base * sector_s,
-            interface_rate=self.interface_rate.base,
-            cache_bytes=int(self.segments.base) * segment_bytes,
-            segments=int(self.segments.base),
-            read_ahead_bytes=segment_bytes,
-            write_back=True,
-        )
-
-    def with_fit(self, overhead_sectors: float, interface_mb_s: float) -> Self:
-        """Return the drive with other values of the two parameters on which the times hang."""
-        return self.model_copy(update={"overhead": _fitted(overhead_sectors, "1"), "interface_rate": _fitted(interface_mb_s, "MB/s")})
-
-
-COMMON: Final = CommonElectronics(
-    overhead=_fitted(16, "1"), interface_rate=_fitted(5, "MB/s"), segment=_fitted(256, "KiB"), segments=_fitted(4, "1")
-)
-"""`fit` gives overhead and link. The segment was chosen on the same halves, on which 128 to 512 KiB and 1 to 16 segments
-differ by 0.4 % of the mean; without write-behind it is 40 to 60 % too long. No choice of segment suits all three drives: atlas10k keeps
-the whole track around a read, the others only what follows it, as here."""
-
-GRID: Final = (8, 12, 16, 20, 24)
-"""Overheads, in sectors, that `fit` tries."""
 
 Part = Literal["all", "first half", "second half"]
 
@@ -86,20 +64,20 @@ class DriveCase:
     """A drive and what was measured on it."""
 
     name: str
-    mechanics: RealMechanics
+    mechanics: Mechanics
     requests: Sequence[Request]
-    specs: DriveSpecs | None = None
+    specs: Electronics | None = None
     bus_ms_per_sector: float = 0.0  # what the bus adds
 
-    def judge(self, common: CommonElectronics = COMMON, part: Part = "all") -> Validation:
+    def judge(self, part: Part = "all") -> Validation:
         """Predict the requests from the first on and compare those of `part`; measured times enter the comparison only.
 
-        The electronics are those of the drive's specs, without which they are the `common` ones.
+        The electronics are those of the drive's specs, without which they are the default ones.
         """
         middle = len(self.requests) // 2
         chosen = {"all": slice(None), "first half": slice(middle), "second half": slice(middle, None)}[part]
         issued = self.requests[:middle] if part == "first half" else self.requests
-        predicted = sorted(predict(issued, self.mechanics, self._electronics(common))[chosen])
+        predicted = sorted(predict(issued, self.mechanics, self._electronics())[chosen])
         measured = sorted(request.measured_s for request in self.requests[chosen])
         n = len(measured)
         mean_s, predicted_s = sum(measured) / n, sum(predicted) / n
@@ -115,12 +93,8 @@ class DriveCase:
             demerit=distance_s / mean_s,
         )
 
-    def _electronics(self, common: CommonElectronics) -> Electronics | DriveSpecs:
-        if self.specs:
-            return self.specs.on_bus(self.bus_ms_per_sector)
-        fitted = common.of(self.mechanics)
-        bus_s = self.bus_ms_per_sector / 1e3 / SECTOR_BYTES
-        return replace(fitted, interface_rate=1 / (1 / fitted.interface_rate + bus_s)) if bus_s else fitted
+    def _electronics(self) -> Electronics:
+        return (self.specs or default_electronics(self.mechanics)).on_bus(self.bus_ms_per_sector)
 
 
 def read_case(
@@ -146,24 +120,3 @@ def as_text(found: Validation) -> str:
         f"{found.trace}, {found.part}, {electronics}: {found.n} requests, mean {found.mean_measured_s * 1e3:.3f} ms measured, "
         f"{found.mean_predicted_s * 1e3:.3f} ms predicted ({found.mean_error:+.1%}), demerit {found.demerit:.1%}"
     )
-
-
-def fit(cases: Sequence[DriveCase]) -> CommonElectronics:
-    """Fit the electronics to the first halves of `cases` only: the link from what longer writes take longer, as writes wait for the link
-    alone, then the overhead of `GRID` with the least sum of squared demerit figures.
-    """
-    rate = round(fmean(_link_mb_s(case.requests[: len(case.requests) // 2]) for case in cases), 1)
-
-    def loss(common: CommonElectronics) -> float:
-        return sum(case.judge(common, "first half").demerit ** 2 for case in cases)
-
-    return min((COMMON.with_fit(sectors, rate) for sectors in GRID), key=loss)
-
-
-def _link_mb_s(requests: Iterable[Request]) -> float:
-    times_s: dict[int, list[float]] = {}
-    for request in requests:
-        if request.operation is Operation.WRITE:
-            times_s.setdefault(request.size_bytes, []).append(request.measured_s)
-    less, more = sorted(sorted(times_s, key=lambda size: len(times_s[size]))[-2:])
-    return (more - less) / (median(times_s[more]) - median(times_s[less])) / 1e6

@@ -2,31 +2,26 @@
 
 import math
 import re
-from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Final
+from typing import Any
 
 from tierwise.core.errors import InputError
 from tierwise.core.paths import short
+from tierwise.core.toml import validate
+from tierwise.core.units import SECTOR_BYTES
+from tierwise.devices.electronics import Electronics
 from tierwise.devices.geometry import Zone, Zoned
-from tierwise.devices.hdd import Mechanics
+from tierwise.devices.mechanism import Mechanics
 from tierwise.devices.seek import SeekCurve, measured_curve
-from tierwise.simulate.parameter_text import Block, read_blocks
+from tierwise.simulate.parameter_text import Block, key, read_blocks
 from tierwise.simulate.seek_parameters import seek_formula, seek_table
 
-SECTOR_BYTES: Final = 512
 _PER_CYLINDER, _PER_TRACK, _PER_RANGE, _PER_ZONE = frozenset({2, 4, 5, 6}), 3, 8, frozenset({9, 10})
 """Sparing schemes, by the region that has spares; those of the others (0, 1, 7) shift no address by more than a few tracks."""
 
 
-@dataclass(frozen=True)
-class RealMechanics(Mechanics):
-    """What moves in a drive whose tracks are known one by one."""
-
-    geometry: Zoned
-
-
-def read_drive(model: Path, seek: Path | None = None) -> RealMechanics:
+def read_drive(model: Path, seek: Path | None = None) -> Mechanics:
     """Read geometry, seeks and rotation of the drive in `model`, with the seek times of `seek`; without these, as `model` says they are.
 
     A change of track within the cylinder takes the head switch time or what the track skew allows for it, whichever is longer:
@@ -47,7 +42,7 @@ def read_drive(model: Path, seek: Path | None = None) -> RealMechanics:
     geometry = _geometry(disk, layout, where)
     seek = seek or seek_table(mechanism, model)
     cylinders = 1 + max(zone.whole("Last cylinder number") for zone in layout.items("Zones") if isinstance(zone, Block))
-    return RealMechanics(
+    return Mechanics(
         geometry=geometry,
         seek=read_seeks(seek) if seek else seek_formula(mechanism, cylinders),
         turn_s=60 / rpm,
@@ -143,3 +138,29 @@ def read_seeks(path: Path) -> SeekCurve:
     if not points:
         raise InputError(short(path), rule="holds no pair of cylinders and milliseconds")
     return measured_curve(sorted(points.items()))
+
+
+def read_specs(path: Path) -> Electronics:
+    """Return the electronics in `path`. Fields that make no difference while one request at a time is outstanding are passed over."""
+    where = short(path)
+    for block in read_blocks(path).walk():
+        if key("Number of buffer segments") in block.fields:
+            said = _known(block, where)
+            try:
+                return validate(said, Electronics, where=where)
+            except InputError as error:
+                if error.value is None:
+                    remedy = f"add the line `{error.field} = ...` to the disksim_disk block"
+                    raise InputError(where, field=error.field, rule="is not said, and has no default", remedy=remedy) from error
+                raise
+    remedy = "give a file with a disksim_disk block"
+    raise InputError(where, field="Number of buffer segments", rule="no block says it", remedy=remedy)
+
+
+def _known(block: Block, where: str) -> dict[str, Any]:
+    names = [field.alias for field in Electronics.model_fields.values() if field.alias]
+    absent = {key(name): name for name in names if key(name) not in block.fields}
+    for said in block.fields.keys() - {key(name) for name in names}:
+        for meant in get_close_matches(said, absent, n=1, cutoff=0.95):
+            raise InputError(where, field=said, rule="is no field of this notation", remedy=f"write {absent[meant]!r}")
+    return {name: block.fields[key(name)] for name in names if key(name) in block.fields}

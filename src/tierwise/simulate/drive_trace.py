@@ -3,16 +3,15 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from tierwise.core.errors import InputError
 from tierwise.core.paths import short
-from tierwise.devices.hdd import Electronics, Hdd
+from tierwise.core.units import SECTOR_BYTES
+from tierwise.devices.electronics import Electronics
+from tierwise.devices.hdd import Hdd
+from tierwise.devices.mechanism import Mechanics
 from tierwise.devices.protocol import Operation
-from tierwise.simulate.drive_files import SECTOR_BYTES, RealMechanics
-from tierwise.simulate.drive_specs import DriveSpecs
-from tierwise.simulate.specified_drive import SpecifiedDrive
 
 
 @dataclass(frozen=True)
@@ -59,24 +58,22 @@ def _request(line: str, where: str, capacity_bytes: int) -> Request:
     return request
 
 
-def predict(requests: Sequence[Request], mechanics: RealMechanics, electronics: Electronics | DriveSpecs, *, seed: int = 0) -> list[float]:
+def predict(requests: Sequence[Request], mechanics: Mechanics, electronics: Electronics, *, seed: int = 0) -> list[float]:
     """Predict the service time of each request, in seconds; measured ones are not looked at.
 
     A request is issued when the one before it has completed in the model and the recorded idle time has passed.
     """
-    if isinstance(electronics, DriveSpecs):
-        serve = SpecifiedDrive(mechanics, electronics, seed=seed).serve
-    else:
-        serve = partial(_alone, Hdd(mechanics, electronics, seed=seed))
+    drive = Hdd(mechanics, electronics, seed=seed)
     now_s, took_s = 0.0, []
     for request in requests:
-        done_s = serve(now_s, request.operation, request.address_bytes, request.size_bytes)
+        done_s = served_s(drive, now_s, request.operation, request.address_bytes, request.size_bytes)
         took_s.append(done_s - now_s)
         now_s = done_s + request.idle_s
     return took_s
 
 
-def _alone(drive: Hdd, now_s: float, operation: Operation, address_bytes: int, size_bytes: int) -> float:
+def served_s(drive: Hdd, now_s: float, operation: Operation, address_bytes: int, size_bytes: int) -> float:
+    """Return when `drive` has served the request that is issued at `now_s`, alone."""
     drive.advance(now_s)  # what it has done since
     drive.submit(now_s, 0, operation, address_bytes, size_bytes)
     while not (done := drive.advance(drive.next_event_s())):

@@ -4,13 +4,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
 
 from tierwise.core.errors import InputError
 from tierwise.core.paths import short
 
-DEEPEST: Final = 50
-"""How deep brackets may stand in brackets."""
 _PIECE = re.compile(r"[{}\[\]=,]|[^{}\[\]=,\n]+")
 
 
@@ -68,12 +65,15 @@ def read_blocks(path: Path) -> Block:
         raise InputError(short(path), rule=f"cannot be read: {error.strerror}") from None
     bare = "\n".join(line.partition("#")[0] for line in text.splitlines())
     pieces = [piece for part in _PIECE.findall(bare) if (piece := part.strip())]
-    return _Parser(pieces, short(path)).block("", closing=None)
+    try:
+        return _Parser(pieces, short(path)).block("", closing=None)
+    except RecursionError:
+        raise InputError(short(path), rule="brackets stand too deep in brackets") from None
 
 
 class _Parser:
     def __init__(self, pieces: list[str], where: str):
-        self._pieces, self._at, self._where, self._depth = pieces, 0, where, 0
+        self._pieces, self._at, self._where = pieces, 0, where
 
     def _next(self, closing: str | None) -> str | None:
         piece = self._pieces[self._at] if self._at < len(self._pieces) else None
@@ -89,7 +89,6 @@ class _Parser:
 
     def block(self, kind: str, closing: str | None) -> Block:
         found, name = Block(kind, where=self._where), ""
-        self._deeper()
         while (piece := self._next(closing)) is not None:
             if piece == "=":
                 value = self._value(self._next(closing), name)
@@ -100,7 +99,6 @@ class _Parser:
                 found.fields[key(name)] = self.block(name, "}")
             elif piece != ",":
                 name = piece
-        self._depth -= 1
         return found
 
     def _value(self, piece: str | None, name: str) -> Value:
@@ -115,17 +113,10 @@ class _Parser:
 
     def _items(self) -> list[Value]:
         found: list[Value] = []
-        self._deeper()
         while (piece := self._next("]")) is not None:
             if piece != ",":
                 found.append(self._value(piece, "a list"))
-        self._depth -= 1
         return found
-
-    def _deeper(self) -> None:
-        self._depth += 1
-        if self._depth > DEEPEST:
-            raise InputError(self._where, rule=f"brackets stand in brackets, more than {DEEPEST} deep")
 
 
 def key(name: str) -> str:

@@ -140,6 +140,7 @@ class Manifest(Strict):
     fingerprints: dict[str, Fingerprint] = Field(default_factory=dict)  # of every study that there was, measured here or not
     taken: dict[str, Taken] = Field(default_factory=dict)  # study -> the older run in whose folder its rows lie
     copied: dict[str, str] = Field(default_factory=dict)  # study -> the run that measured the rows which were copied in here
+    note: str = ""  # what readers must know of the rows, shown wherever the run is named
     merged: tuple[Merged, ...] = ()  # the runs that it was made of
     why: dict[str, str] = Field(default_factory=dict)  # study -> why it was measured anew, where an older run had it
     host: Host

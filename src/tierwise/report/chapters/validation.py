@@ -12,7 +12,6 @@ PLACE = "data/validation/models.json"
 PARTS = {
     "first_half": "first half (fitted on)",
     "second_half": "second half (judged)",
-    "second_half_left_out": "second half, fitted on the two others",
     "own_electronics": "all of it, the drive's own electronics: nothing fitted",
 }
 

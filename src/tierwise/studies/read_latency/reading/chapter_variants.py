@@ -19,7 +19,7 @@ TENFOLD: Final = "L4"
 MEANS: Final = """
 select variant, tablespace, mean_us, mode_bucket from read_latency
 where pair = ? and variant <> 'published' and tablespace in ('ssd', 'hdd') and not flagged
-order by variant, tablespace, block
+order by variant, tablespace, replicate
 """
 
 

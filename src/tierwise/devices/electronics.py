@@ -1,17 +1,18 @@
-"""A drive's electronics as DiskSim writes them down (a ``disksim_disk`` block): overheads, bus, buffer, read-ahead, early writes."""
+"""The electronics of a disk drive: overheads, bus, buffer, read-ahead, early writes.
 
-from difflib import get_close_matches
+The fields are those of DiskSim's ``disksim_disk`` block, whose names are their aliases. What neither a data sheet nor an extraction
+states of a drive has a default here.
+"""
+
 from enum import IntEnum
-from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field
 
-from tierwise.core.errors import InputError
-from tierwise.core.paths import short
-from tierwise.core.toml import Strict, validate
+from tierwise.core.toml import Strict
+from tierwise.core.units import SECTOR_BYTES
 from tierwise.devices.protocol import Operation
-from tierwise.simulate.parameter_text import Block, key, read_blocks
+from tierwise.devices.spec import HddSpec
 
 
 class ReadAhead(IntEnum):
@@ -52,14 +53,14 @@ AtLeastOne = Annotated[int, BeforeValidator(_number), Field(ge=1)]
 Share = Annotated[float, BeforeValidator(_number), Field(ge=0, le=1)]
 
 
-class DriveSpecs(Strict):
-    """Electronics of one drive for one request at a time. Fields without a default must be said; sizes are in sectors of 512 bytes."""
+class Electronics(Strict):
+    """The electronics of one drive. Sizes are in sectors of 512 bytes."""
 
     read_hit_after_read_ms: Milliseconds = Field(alias="Read hit over. after read")
     read_hit_after_write_ms: Milliseconds = Field(alias="Read hit over. after write")
     read_miss_after_read_ms: Milliseconds = Field(alias="Read miss over. after read")
     read_miss_after_write_ms: Milliseconds = Field(alias="Read miss over. after write")
-    write_hit_after_read_ms: Milliseconds = Field(alias="Write hit over. after read", description="a hit: see `SpecifiedDrive`")
+    write_hit_after_read_ms: Milliseconds = Field(alias="Write hit over. after read", description="a hit: see `Hdd`")
     write_hit_after_write_ms: Milliseconds = Field(alias="Write hit over. after write")
     write_miss_after_read_ms: Milliseconds = Field(alias="Write miss over. after read")
     write_miss_after_write_ms: Milliseconds = Field(alias="Write miss over. after write")
@@ -104,43 +105,79 @@ class DriveSpecs(Strict):
     free_blocks: Flag = Field(default=False, alias="Read any free blocks", description="what passes on the track before a request is kept")
     reads_on_arrival: Flag = Field(default=False, alias="Immediate buffer read", description="wherever on the request the head arrives")
     writes_on_arrival: Flag = Field(default=False, alias="Immediate buffer write")
+    ahead_hits: bool = Field(default=False, description="an idle arm's read-ahead is waited for, and goes on after a hit")
+    queue: int = Field(default=1, description="commands that the drive orders by positioning time; 1: first in, first out")
 
     def on_bus(self, ms_per_sector: float) -> Self:
+        """Return the drive on a bus that adds so much to the time of each sector."""
         return self.model_copy(update={"bus_ms_per_sector": self.bus_ms_per_sector + ms_per_sector})
 
     def command_ms(self, operation: Operation, *, hit: bool, before: Operation) -> float:
-        """Return the drive's own work for a command, by whether the buffer answers it and by the command before."""
-        read = operation is Operation.READ, before is Operation.READ
-        of_hits = {
-            (True, True): (self.read_hit_after_read_ms, self.read_miss_after_read_ms),
-            (True, False): (self.read_hit_after_write_ms, self.read_miss_after_write_ms),
-            (False, True): (self.write_hit_after_read_ms, self.write_miss_after_read_ms),
-            (False, False): (self.write_hit_after_write_ms, self.write_miss_after_write_ms),
-        }
-        return of_hits[read][0 if hit else 1]
+        """Return the drive's own work for a command, by whether the buffer answers it and by the command before, in ms."""
+        names = ("read", "write")
+        return self.every_request_ms + float(getattr(self, f"{names[operation]}_{'hit' if hit else 'miss'}_after_{names[before]}_ms"))
+
+    @property
+    def extra_before_data_ms(self) -> float:
+        """Return what an extra disconnect takes before the data of a write, in ms."""
+        return self.extra_disconnect_ms + self.extra_pause_ms + self.first_reselect_ms + self.prepare_ms
+
+    @property
+    def is_plain(self) -> bool:
+        """Return whether a transfer of data costs the time of the bus and nothing else."""
+        return not any(
+            (
+                self.watermark,
+                self.reads_on_arrival,
+                self.holds_bus,
+                self.prepare_ms,
+                self.first_reselect_ms,
+                self.other_reselect_ms,
+                self.read_disconnect_after_read_ms,
+                self.read_disconnect_after_write_ms,
+            )
+        )
 
 
-def read_specs(path: Path) -> DriveSpecs:
-    """Return the electronics in `path`. Fields that make no difference while one request at a time is outstanding are passed over."""
-    where = short(path)
-    for block in read_blocks(path).walk():
-        if key("Number of buffer segments") in block.fields:
-            said = _known(block, where)
-            try:
-                return validate(said, DriveSpecs, where=where)
-            except InputError as error:
-                if error.value is None:
-                    remedy = f"add the line `{error.field} = ...` to the disksim_disk block"
-                    raise InputError(where, field=error.field, rule="is not said, and has no default", remedy=remedy) from error
-                raise
-    remedy = "give a file with a disksim_disk block"
-    raise InputError(where, field="Number of buffer segments", rule="no block says it", remedy=remedy)
+def plain_electronics(
+    *, overhead_s: float, interface_rate: float, segments: int, segment_bytes: int, read_ahead_bytes: int, write_back: bool, queue: int = 1
+) -> Electronics:
+    """Return electronics of which no more is known than a data sheet states.
+
+    Every command has the same overhead, and the bus takes no time but that of the data. All of the buffer may hold what was written.
+    """
+    overheads: dict[str, Any] = {
+        f"{one}_{result}_after_{other}_ms": overhead_s * 1e3
+        for one in ("read", "write")
+        for result in ("hit", "miss")
+        for other in ("read", "write")
+    }
+    return Electronics.model_construct(
+        **overheads,
+        bus_ms_per_sector=SECTOR_BYTES / interface_rate * 1e3,
+        segments=segments,
+        segment_sectors=max(1, segment_bytes // SECTOR_BYTES),
+        read_ahead=ReadAhead.MAXIMUM,
+        most_ahead_sectors=read_ahead_bytes // SECTOR_BYTES,
+        over_requested=True,
+        almost_hits=True,
+        ahead_hits=True,
+        early_write=EarlyWrite.ALL if write_back else EarlyWrite.NONE,
+        write_segments=segments if write_back else 1,
+        written_data_hit=write_back,
+        queue=queue,
+    )
 
 
-def _known(block: Block, where: str) -> dict[str, Any]:
-    names = [str(field.alias) for field in DriveSpecs.model_fields.values()]
-    absent = {key(name): name for name in names if key(name) not in block.fields}
-    for said in block.fields.keys() - {key(name) for name in names}:
-        for meant in get_close_matches(said, absent, n=1, cutoff=0.95):
-            raise InputError(where, field=said, rule="is no field of this notation", remedy=f"write {absent[meant]!r}")
-    return {name: block.fields[key(name)] for name in names if key(name) in block.fields}
+def datasheet_electronics(spec: HddSpec) -> Electronics:
+    """Return the electronics that a data sheet states."""
+    segments = int(spec.segments.base)
+    return plain_electronics(
+        overhead_s=spec.overhead.base,
+        interface_rate=spec.interface_rate.base,
+        segments=segments,
+        segment_bytes=int(spec.cache.base) // segments,
+        read_ahead_bytes=int(spec.read_ahead.base),
+        write_back=spec.write_back.value,
+        queue=int(spec.queue.base),
+    )

@@ -4,16 +4,20 @@ A turn takes 10 ms, a track holds 100 sectors, so a sector passes in 0.1 ms; the
 later. One cylinder is 0.4 ms away, ten are 2 ms, 19 are 4 ms; another track of a cylinder 1 ms. Sectors 0 to 199 are cylinder 0.
 """
 
+import random
 from typing import Any
 
 import pytest
 
+from drives import drive
+from tierwise.core.units import SECTOR_BYTES
+from tierwise.devices.electronics import Electronics
 from tierwise.devices.geometry import Zone, Zoned
+from tierwise.devices.hdd import Hdd
+from tierwise.devices.mechanism import Mechanics
 from tierwise.devices.protocol import Operation
 from tierwise.devices.seek import measured_curve
-from tierwise.simulate.drive_files import SECTOR_BYTES, RealMechanics
-from tierwise.simulate.drive_specs import DriveSpecs
-from tierwise.simulate.specified_drive import SpecifiedDrive
+from tierwise.simulate.drive_trace import served_s
 
 READ, WRITE = Operation.READ, Operation.WRITE
 SECTORS = 4000
@@ -42,18 +46,18 @@ class Bench:
     """A drive that has read sector 0 last; milliseconds count from the moment at which the head had passed it."""
 
     def __init__(self, changes: dict[str, Any], settle_ms: float):
-        specs = DriveSpecs.model_validate(FIELDS | changes)
+        specs = Electronics.model_validate(FIELDS | changes)
         self.specs = specs
-        mechanics = RealMechanics(geometry=GEOMETRY, seek=SEEK, turn_s=0.01, head_switch_s=1e-3, write_settle_s=settle_ms / 1e3)
-        self._drive = SpecifiedDrive(mechanics, specs, seed=3)
-        done_s = self._drive.serve(0.0, READ, 0, SECTOR_BYTES)
+        mechanics = Mechanics(geometry=GEOMETRY, seek=SEEK, turn_s=0.01, head_switch_s=1e-3, write_settle_s=settle_ms / 1e3)
+        self._drive = Hdd(mechanics, specs, seed=3)
+        done_s = served_s(self._drive, 0.0, READ, 0, SECTOR_BYTES)
         end_ms = specs.first_reselect_ms + specs.prepare_ms + specs.bus_ms_per_sector + specs.read_end_ms
         self._zero_s = done_s - end_ms / 1e3
 
     def __call__(self, at_ms: float, operation: Operation, sector: int, sectors: int) -> float:
         """How long a command takes that is issued at `at_ms`."""
         now_s = self._zero_s + at_ms / 1e3
-        return (self._drive.serve(now_s, operation, sector * SECTOR_BYTES, sectors * SECTOR_BYTES) - now_s) * 1e3
+        return (served_s(self._drive, now_s, operation, sector * SECTOR_BYTES, sectors * SECTOR_BYTES) - now_s) * 1e3
 
 
 def wait_ms(at_ms: float, sector: int) -> float:
@@ -213,8 +217,8 @@ def test_a_hit_calls_the_head_away_from_no_other_read_ahead() -> None:
     assert machine(end_ms + 10, READ, 2030, 1) == pytest.approx(0.25)
 
 
-def test_free_blocks_before_a_read_are_kept() -> None:
-    machine = bench({"Read any free blocks": 1})
+def test_free_replicates_before_a_read_are_kept() -> None:
+    machine = bench({"Read any free replicates": 1})
     machine(1, READ, 50, 1)  # at the track at 1.5, when 16 is coming
     assert machine(20, READ, 17, 1) == pytest.approx(0.25)
     assert machine(40, READ, 14, 1) > 0.5
@@ -264,27 +268,27 @@ def test_a_slow_bus_makes_hits_slow_and_leaves_space_for_rotation() -> None:
 
 def test_an_early_write_is_done_when_it_is_buffered_and_the_next_read_waits_for_the_arm() -> None:
     machine = bench({"Fast write level": 2})
-    assert machine(0, WRITE, 2000, 4) == pytest.approx(0.3 + 4 * 0.05)
-    on_medium_ms = 2.3 + wait_ms(2.3, 2000) + 0.4
-    assert machine(0.6, WRITE, 2004, 4) == pytest.approx(0.35 + 4 * 0.05), "and so is the one that follows"
+    assert machine(0.1, WRITE, 2000, 4) == pytest.approx(0.3 + 4 * 0.05)
+    on_medium_ms = 2.4 + wait_ms(2.4, 2000) + 0.4
+    assert machine(0.7, WRITE, 2004, 4) == pytest.approx(0.35 + 4 * 0.05), "and so is the one that follows"
     on_medium_ms += 0.4
-    assert machine(1.2, READ, 2000, 8) == pytest.approx(0.25 + 8 * 0.05), "which is read from the buffer meanwhile"
+    assert machine(1.3, READ, 2000, 8) == pytest.approx(0.25 + 8 * 0.05), "which is read from the buffer meanwhile"
     assert machine(2.0, READ, 5, 1) == pytest.approx(on_medium_ms - 2 + 2 + wait_ms(on_medium_ms + 2, 5) + 0.1 + 0.05)
 
 
 def test_early_writes_wait_for_space() -> None:
     machine = bench({"Fast write level": 2, "Segment size (in blks)": 8})
-    assert machine(0, WRITE, 2000, 8) == pytest.approx(0.3 + 8 * 0.05)
-    on_medium_ms = 2.3 + wait_ms(2.3, 2000) + 0.8
+    assert machine(0.1, WRITE, 2000, 8) == pytest.approx(0.3 + 8 * 0.05)
+    on_medium_ms = 2.4 + wait_ms(2.4, 2000) + 0.8
     assert machine(1, WRITE, 0, 1) == pytest.approx(on_medium_ms - 1 + 0.05)
     assert bench({"Fast write level": 2, "Segment size (in blks)": 8})(0, WRITE, 50, 9) > 1, "more than a segment takes"
 
 
 def test_where_only_some_writes_are_early_a_second_one_elsewhere_waits_for_its_medium() -> None:
     machine = bench({"Fast write level": 1})
-    assert machine(0, WRITE, 2000, 4) == pytest.approx(0.7 + 4 * 0.05), "nothing waits: early, after the overhead of a miss"
-    on_medium_ms = 2.7 + wait_ms(2.7, 2000) + 0.4
-    assert machine(1, WRITE, 2004, 4) == pytest.approx(0.8 + 4 * 0.05), "it follows the one before"
+    assert machine(0.1, WRITE, 2000, 4) == pytest.approx(0.7 + 4 * 0.05), "nothing waits: early, after the overhead of a miss"
+    on_medium_ms = 2.8 + wait_ms(2.8, 2000) + 0.4
+    assert machine(1.1, WRITE, 2004, 4) == pytest.approx(0.8 + 4 * 0.05), "it follows the one before"
     on_medium_ms += 0.4
     assert machine(2, WRITE, 0, 4) == pytest.approx(on_medium_ms + 2 + wait_ms(on_medium_ms + 2, 0) + 0.4 - 2)
     assert machine(90, WRITE, 1000, 4) == pytest.approx(0.8 + 4 * 0.05)
@@ -376,3 +380,18 @@ def test_tracks_and_cylinders_are_whole_though_sectors_are_slipped_and_spared() 
             first, last = geometry.spot(start), geometry.spot(end - SECTOR_BYTES)
             assert first[1] == place[1] == last[1]
             assert last[0] - first[0] < length + 0.1 * (length - 1), "nothing of the next one"
+
+
+@pytest.mark.parametrize("early", [0, 1, 2])
+def test_a_drive_with_these_electronics_serves_a_queue_too(early: int) -> None:
+    fields = {"Buffer continuous read": 4, "Fast write level": early, "First reselect overhead": 0.05, "Read any free replicates": 1}
+    electronics = Electronics.model_validate(FIELDS | fields)
+    mechanics = Mechanics(geometry=GEOMETRY, seek=SEEK, turn_s=0.01, head_switch_s=1e-3)
+    chance = random.Random(1)
+    requests = [(chance.choice([READ, READ, WRITE]), chance.randrange(SECTORS - 8) * SECTOR_BYTES, 8 * SECTOR_BYTES) for _ in range(500)]
+    alone, queued, again = (
+        drive(Hdd(mechanics, electronics.model_copy(update={"queue": queue}), seed=1), iter(requests), depth=8) for queue in (1, 8, 8)
+    )
+    assert len(queued) == 500
+    assert queued == again
+    assert sum(queued) < 0.9 * sum(alone)
