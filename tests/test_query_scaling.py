@@ -99,7 +99,7 @@ def test_a_count_is_simulated_at_three_sizes_beside_the_emulated_one(workspace: 
 def test_a_join_is_simulated_at_three_sizes_beside_the_emulated_one(workspace: Path) -> None:
     with prepared(survey.STUDY, "source-h", JOIN, workspace) as (trial, testbed, study_state):
         (cold,) = survey.measure(trial, testbed, study_state, Recorder()).timings
-        assert shared_buffers(testbed) == pytest.approx(survey.memory_bytes(testbed, study_state), rel=0.01)
+        assert shared_buffers(testbed) == pytest.approx(survey.memory_bytes(testbed.profile, study_state.size_bytes), rel=0.01)
     sizes = cold.proof[PROOF]
     assert [one["share"] for one in sizes] == [0.25, 0.5, 1.0]
     assert [one["rows"] / sizes[-1]["rows"] for one in sizes] == pytest.approx([0.25, 0.5, 1.0], rel=0.15)
