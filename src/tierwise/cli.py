@@ -321,9 +321,7 @@ def clean() -> None:
 
 
 def main() -> None:
-    """Run the command that was typed: an error that the reader can mend is one line, not a traceback (``TIERWISE_DEBUG=1`` shows it); 2:
-    bad input.
-    """
+    """Run the command that was typed. An error that the reader can mend is one line; a traceback needs ``TIERWISE_DEBUG=1``."""
     try:
         sys.exit(app(prog_name="tierwise", standalone_mode=False))
     except TyperException as error:  # an option; without a message it was answered by the help

@@ -25,7 +25,6 @@ UNCOUNTED: Final = "nothing counts the requests of a directory"
 
 
 def tier_io(tier: Tier, files: FileIos) -> TierIo:
-    """Return all requests of one tier, from the counters of its files."""
     if files is None:
         return TierIo(tier.name, Evidence(tier.evidence), tier.device)
     every = files.values()

@@ -27,13 +27,12 @@ class Clocks:
         return self.obstacle is None
 
     def record(self) -> dict[str, str]:
-        return {"one session": "counted", "several sessions": "counted" if self.several else f"real time: {self.obstacle}"}
+        virtual = "counted"
+        return {"one session": virtual, "several sessions": virtual if self.several else f"real time: {self.obstacle}"}
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """Everything that decides what is measured."""
-
     profile: Profile
     pairs: tuple[Pair, ...]
     reader_pair: str | None
@@ -47,7 +46,6 @@ class Inputs:
 
 
 def pair_file(pair: Pair) -> dict[str, Any]:
-    """Return `pair` with every device file that it names and the file of its machine, as they stand now."""
     machine = paths.data() / "machines" / f"{pair.name}.toml"
     return {
         **pair.model_dump(mode="json"),

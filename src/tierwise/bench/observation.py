@@ -48,7 +48,6 @@ class OnServer:
         return list(self._testbed.datasets.values())
 
     def observe(self, turn: Turn) -> Sequence[Timing]:
-        """Measure the trial of `turn`, after its preparation where something else is prepared."""
         if turn.trial.preparation != self._prepared:
             self._study.prepare(turn.trial, self._testbed, self._study_state)
             self._prepared = turn.trial.preparation

@@ -81,7 +81,6 @@ class Recorder:
         yield
 
     def note(self, span: Span, main_files: MainFiles) -> None:  # noqa: ARG002 - for those who know files
-        """Keep the span of a query that has been run."""
         self.spans.append(span)
 
 

@@ -52,7 +52,6 @@ def trace_of(query: pl.DataFrame) -> Trace:
 
 
 def placed(trace: pl.DataFrame) -> dict[str, str]:
-    """Return relation -> tier, as it was when `trace` was recorded."""
     return dict(trace.filter(pl.col("operation") != END).select("relation", "tier").unique().rows())
 
 

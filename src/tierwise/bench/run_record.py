@@ -17,7 +17,6 @@ def update(manifest: Manifest, **changes: object) -> Manifest:
 
 
 def record_stage(folder: Path, stage: Stage) -> None:
-    """Add how the machine was while a notebook measured."""
     manifest = load_manifest(folder)
     update(manifest, stages=(*manifest.stages, stage)).save(folder)
 

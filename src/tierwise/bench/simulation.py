@@ -83,7 +83,6 @@ class ByModels:
         )
 
     def evidence(self, turn: Turn, timings: Sequence[Timing]) -> Evidence:  # noqa: ARG002 - tiers say how they are had, not if
-        """Return the evidence of the rows themselves, which say what their tiers were."""
         return Evidence.of({io.evidence for timing in timings for io in timing.tier_io})
 
     def facts(self, rows: pl.DataFrame, before: Mapping[str, Any] | None) -> dict[str, Any]:  # noqa: ARG002 - of an observer on a server

@@ -23,7 +23,6 @@ class Cell:
 
     @property
     def coordinates(self) -> dict[str, str | int | float]:
-        """Return the cell as keys and rows have it: the names of its fields with their values."""
         named = ((one.name, getattr(self, one.name)) for one in fields(self))
         return {name: str(value) if isinstance(value, StrEnum) else value for name, value in named if value is not None}
 
@@ -34,7 +33,6 @@ class Cell:
 
 
 def key_of(coordinates: Mapping[str, str | int | float]) -> str:
-    """Return `coordinates` in a line, in the order of their names."""
     return "/".join(f"{name}={value}" for name, value in sorted(coordinates.items()))
 
 
@@ -64,7 +62,6 @@ class Trial(Generic[C_co]):
 
     @property
     def coordinates(self) -> dict[str, str | int | float]:
-        """Return what every row of the trial says of where it belongs."""
         return {**self.cell.coordinates, **({"clock": str(ClockKind.REAL)} if self.real_time else {})}
 
     @property

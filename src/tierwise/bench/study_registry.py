@@ -18,7 +18,6 @@ def trials_module(name: str) -> str:
 
 
 def load_study(name: str) -> Study[Any, Any] | SimulatedStudy[Any, Any]:
-    """Return the study `name`, by what its package measures."""
     module = trials_module(name)
     study = import_module(module).STUDY
     assert isinstance(study, Study | SimulatedStudy), f"{module}.STUDY is a {type(study).__name__}"
@@ -26,7 +25,6 @@ def load_study(name: str) -> Study[Any, Any] | SimulatedStudy[Any, Any]:
 
 
 def summary_of(name: str, rows: pl.DataFrame) -> dict[str, Any]:
-    """Return the facts that the study `name` finds in its complete `rows` on one pair; none of one that is simulated."""
     study = load_study(name)
     return study.summarise(rows) if isinstance(study, Study) else {}
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 
 class Question(Protocol):
-    """What the loop knows of a study."""
-
     @property
     def name(self) -> str: ...
     @property

@@ -104,7 +104,6 @@ def discard_runs(workspace: Path, *, but: str = "") -> None:
 
 
 def remove_workspace() -> None:
-    """Remove the work folder with everything in it and what its tiers made elsewhere."""
     with exclusive_workspace() as workspace:
         discard_runs(workspace)
         shutil.rmtree(workspace)

@@ -6,12 +6,10 @@ from tierwise.core import paths
 
 
 def runs() -> list[str]:
-    """Return the names of runs: the newest, the one that ships, and each by its id."""
     return ["latest", "reference", *_stems(paths.raw(), "[!.]*/manifest.json")]
 
 
 def versions() -> list[str]:
-    """Return the names of versions of the report, the newest and that of the run that ships among them."""
     return ["latest", "reference", *_stems(paths.site(), "[!.]*/facts.json")]
 
 

@@ -39,7 +39,6 @@ def make(parent: Path, name: str) -> Path:
 
 
 def sweep() -> None:
-    """Remove the empty groups of processes that were killed, wherever they can have made one."""
     unified = own_unified()
     parents = {own(controller) for controllers, _ in _lines() for controller in controllers.split(",") if controller}
     parents |= {folder for folder in (unified, *unified.parents) if folder.is_relative_to(ROOT)}
@@ -51,7 +50,6 @@ def sweep() -> None:
 
 
 def remove(folder: Path) -> None:
-    """Remove an empty group, as soon as the kernel lets it go."""
     deadline_s = time.monotonic() + LEAVE_S
     while folder.exists() and time.monotonic() < deadline_s:
         with suppress(OSError):

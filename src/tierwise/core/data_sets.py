@@ -29,7 +29,6 @@ class DataSet:
 
 
 def names() -> list[str]:
-    """Return every data set, by the name of its folder in ``tierwise/datasets``, in alphabetical order."""
     packages = (files("tierwise") / "datasets").iterdir()
     return sorted(package.name for package in packages if (package / FACTS).is_file())
 
@@ -44,7 +43,6 @@ def facts(name: str) -> DataSet:
 
 
 def whole_rows(name: str) -> int:
-    """Return rows of the whole data set `name`, of which somebody published how many there are."""
     rows = facts(name).published_rows
     assert rows is not None, f"datasets/{name}/{FACTS} has no published_rows"
     return rows

@@ -62,6 +62,5 @@ def with_remedy(message: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return `text` on one line, cut where it is longer than `MOST` characters."""
     line = " ".join(text.split())
     return line if len(line) <= MOST else f"{line[: MOST - 4]} ..."

@@ -53,7 +53,6 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write `text` to `path` so that it is never seen half written."""
     with replacing(path) as part:
         part.write_text(text, encoding="utf-8")
 

@@ -30,7 +30,6 @@ def known(name: str) -> str:
 
 
 def having(file: str) -> list[str]:
-    """Return the studies whose package has `file` (``reading/rows.sql``), in alphabetical order."""
     return [name for name in names() if packages().joinpath(name, *file.split("/")).is_file()]
 
 

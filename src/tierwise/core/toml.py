@@ -50,7 +50,6 @@ def read_table(path: Path) -> dict[str, Any]:
 
 
 def validate(table: object, model: type[Checked], *, where: str) -> Checked:
-    """Return `table` as `model`, a pydantic model or any other type; the first broken rule becomes an `InputError`."""
     try:
         return TypeAdapter(model).validate_python(table)
     except ValidationError as error:
