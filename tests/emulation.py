@@ -60,7 +60,7 @@ def emulated(work: Path, device: str = "mtron-3025", *, cached: bool = False, ow
 def foreground(
     work: Path, device: str = "mtron-3025", *, prefix: tuple[str, ...] = (), python: str = sys.executable, owner: int = MYSELF[0]
 ) -> Iterator[tuple[subprocess.Popen[str], Path]]:
-    """(process, mountpoint) of a ``tierwise emulate`` of its own, started through `prefix`, ready; told to end if the test has not."""
+    """(process, mountpoint) of a ``tierwise emulate`` of its own, started through `prefix`, ready; ended if the test has not."""
     need_fuse()
     backing, mountpoint = work / "backing", work / "mount"
     for folder in (backing, mountpoint):

@@ -98,7 +98,7 @@ def test_regret_is_above_zero_only_for_what_does_not_fit(counts: Path) -> None:
 
 
 def test_more_space_is_never_slower(counts: Path) -> None:
-    times = [requested("--ssd-gib", str(room))["job_s"] for room in (0, 0.006, 0.011, 0.1, 0.2)]
+    times = [requested("--ssd-gib", str(size_gib))["job_s"] for size_gib in (0, 0.006, 0.011, 0.1, 0.2)]
     assert times == sorted(times, reverse=True)
     assert times[0] > 2 * times[-1]
 

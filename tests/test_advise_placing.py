@@ -30,13 +30,13 @@ def problem(seed: int, *, relations: int | None = None) -> Problem:
     )
 
 
-def alike(size_bytes: int, *, relations: int = 4, room: int = 2) -> Problem:
-    """Equal relations, of which `room` fit the ssd."""
+def alike(size_bytes: int, *, relations: int = 4, space: int = 2) -> Problem:
+    """Equal relations, of which `space` fit the SSD."""
     names = [f"r{number}" for number in range(relations)]
     return Problem(
         sizes_bytes=dict.fromkeys(names, size_bytes),
         service_s={name: {"hdd": 1.0, "ssd": 0.1} for name in names},
-        capacity_bytes={"ssd": room * size_bytes},
+        capacity_bytes={"ssd": space * size_bytes},
         devices_bytes={"hdd": 10**13, "ssd": 10**12},
         prices={},
     )
@@ -71,8 +71,8 @@ def test_the_solver_answers_for_a_hundred_relations() -> None:
     assert requested.fits(found)
     worth = {name: times["hdd"] - times["ssd"] for name, times in requested.service_s.items()}
     left_out = [name for name in requested.relations if found[name] == "hdd" and worth[name] > 0]
-    room = requested.capacity_bytes["ssd"] - requested.used_bytes(found, "ssd")
-    assert all(requested.sizes_bytes[name] > room for name in left_out), "what would still fit and save time is not left out"
+    space = requested.capacity_bytes["ssd"] - requested.used_bytes(found, "ssd")
+    assert all(requested.sizes_bytes[name] > space for name in left_out), "what would still fit and save time is not left out"
 
 
 def test_of_equally_quick_placements_the_one_with_the_fewest_bytes_on_ssd_is_taken() -> None:
@@ -116,7 +116,7 @@ def test_a_busy_relation_belongs_on_the_dear_tier_and_an_idle_one_on_the_cheap()
 
 
 def test_a_budget_keeps_what_would_be_quicker_off_the_ssd() -> None:
-    free = replace(alike(10**9, room=4), prices={"hdd": 10.0, "ssd": 1000.0})
+    free = replace(alike(10**9, space=4), prices={"hdd": 10.0, "ssd": 1000.0})
     costs = sorted({free.cost_a_year(placement) or 0.0 for placement in every(free)})
     for number, cost in enumerate(costs):
         found = solve(replace(free, budget=cost), Goal.QUICKEST)

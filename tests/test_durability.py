@@ -46,7 +46,9 @@ def faulty(work: Path, *faults: str) -> Iterator[tuple[Path, FaultyDaemon]]:
 
 
 def cuts(work: Path, do: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """Return what a power cut would leave just before each system call that flushes, renames or removes, while `do` is done, and at the end."""
+    """Return what a power cut would leave just before each system call that flushes, renames or removes, while `do` is done, and at the
+    end.
+    """
     left: list[Path] = []
     with faulty(work, POWER_CUT) as (mountpoint, daemon), monkeypatch.context() as patch:
 

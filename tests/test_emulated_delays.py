@@ -1,4 +1,4 @@
-"""An emulated mount takes as long as its device model says, and counts what it is asked."""
+"""An emulated mount takes as long as its device model says, and counts its requests."""
 
 import mmap
 import os
@@ -110,18 +110,18 @@ def write_at_random(path: Path, count: int, *, seed: int) -> None:
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root may ask for real-time priority and processors that stay awake")
 def test_it_goes_before_others_and_keeps_processors_awake_while_there_are_delays_and_no_longer(tmp_path: Path) -> None:
-    def asked_for(daemon: int | None) -> tuple[bool, bool]:
+    def priorities(daemon: int | None) -> tuple[bool, bool]:
         assert daemon is not None
         held = {link.readlink() for link in Path(f"/proc/{daemon}/fd").iterdir()}
         return os.sched_getscheduler(daemon) == os.SCHED_RR, WAKING in held
 
     with emulated(tmp_path) as tier:
-        assert asked_for(tier.daemon.pid) == (False, False)
+        assert priorities(tier.daemon.pid) == (False, False)
         tier.delays(True)
         tier.delays(True)
-        assert asked_for(tier.daemon.pid) == (True, os.access(WAKING, os.W_OK))
+        assert priorities(tier.daemon.pid) == (True, os.access(WAKING, os.W_OK))
         tier.delays(False)
-        assert asked_for(tier.daemon.pid) == (False, False)
+        assert priorities(tier.daemon.pid) == (False, False)
 
 
 def test_statistics_count_exactly_the_requests(tmp_path: Path) -> None:

@@ -76,8 +76,8 @@ def test_what_it_predicted_from_its_traces_comes_out_again(record: StudyRecord, 
     rows = read_rows(FOLDER).filter(study=study.name, pair=record.pair, replicate=0)
     found = predicted(study, study.trials(profile, testbed.pair), testbed, rows, FOLDER)
     again, frozen = (
-        {(one["trial"], one["step"]): one | {name: one[name][:1] for name in (REPLICATES, *TIMES)} for one in told}
-        for told in (found, record.facts["predictions"])
+        {(one["trial"], one["step"]): one | {name: one[name][:1] for name in (REPLICATES, *TIMES)} for one in predictions}
+        for predictions in (found, record.facts["predictions"])
     )
     assert again.keys() == frozen.keys(), STALE
     for one, other in ((again[key], frozen[key]) for key in frozen):

@@ -32,8 +32,8 @@ def runs(raw: Path, *seeds: int, code: str = "c") -> list[Path]:
     for number, seed in enumerate(seeds):
         ratios = {("cold", state): 0.9 * 1.1**number for state in ("FL", "PR", "NV")}
         folder = make_run(raw, run_id=f"2026010{number + 1}-030405-quick-abcdef", ratios=ratios, seed=number, sigma=0.001)
-        asked = Fingerprint(inputs={"profile": "a", "seed": str(seed)}, code={"tierwise.bench.loop": code})
-        changes = {"seed": seed, "fingerprints": {STUDY: asked}, "finished_at": STARTED + timedelta(minutes=number)}
+        fingerprint = Fingerprint(inputs={"profile": "a", "seed": str(seed)}, code={"tierwise.bench.loop": code})
+        changes = {"seed": seed, "fingerprints": {STUDY: fingerprint}, "finished_at": STARTED + timedelta(minutes=number)}
         load_manifest(folder).model_copy(update=changes).save(folder)
         found.append(folder)
     return found
@@ -86,8 +86,8 @@ def test_what_was_simulated_by_seed_is_joined_and_what_rows_tell_is_found_in_all
             for memory in (1.0, 2.0)
         ]
         (record,) = manifest.studies
-        told = record.model_copy(update={"facts": {"map": points, "size_bytes": {"t": 8192 * (number + 1)}, "rows": 0}})
-        manifest.model_copy(update={"studies": (told,)}).save(one)
+        changed = record.model_copy(update={"facts": {"map": points, "size_bytes": {"t": 8192 * (number + 1)}, "rows": 0}})
+        manifest.model_copy(update={"studies": (changed,)}).save(one)
     merged = merge_runs(found, tmp_path, lambda study, rows: {"rows": rows.height} if study == STUDY else {})
     (facts,) = (record.facts for record in merged.studies)
     assert [one["replicates"] for one in facts["map"]] == [[0, 1, RUN_REPLICATES, RUN_REPLICATES + 1]] * 2

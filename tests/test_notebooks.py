@@ -109,7 +109,7 @@ def finding(executed: Path) -> str:
 
 def first_finding(run: Run) -> str:
     """Return what the notebook begins with: the report's first sentence, and whose it is."""
-    return f"{answer.told(run)['What was found'][0]}\n\n*{run.stamp}.*"
+    return f"{answer.paragraphs(run)['What was found'][0]}\n\n*{run.stamp}.*"
 
 
 @pytest.mark.soak
@@ -125,7 +125,8 @@ def test_the_frames_of_exploring_come_to_the_finding_and_mix_no_cached_rows_with
     left = sorted(gain.estimate.value for one in every for gain in one.gains if gain.estimate.value)
     assert sorted(names["means"]["left"]) == pytest.approx(left)
     assert set(names["compared"]["cache"]) == {"cold"}
-    caches = "select distinct cache from timings semi join index_placement_heat using (pair, trial, replicate, step) where study = 'index_placement'"
+    joined = "timings semi join index_placement_heat using (pair, trial, replicate, step)"
+    caches = f"select distinct cache from {joined} where study = 'index_placement'"
     assert kept.query(caches)["cache"].to_list() == ["cold"]
 
 

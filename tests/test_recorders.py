@@ -349,7 +349,7 @@ def test_a_histogram_is_printed_for_all_and_for_each_tablespace() -> None:
     assert "a: 2 reads, 50 % below 33 us, 95 % below 524 us, 99 % below 524 us" in lines
     assert [line.split() for line in lines if line.endswith(" 2")] == [["262", "@" * 27, "2"]]
     assert [line.split(":")[0] for line in lines if ": " in line] == ["all", "a", "b"]
-    assert as_text(counts.clear()) == "no read was seen: the server asked nothing of the storage"
+    assert as_text(counts.clear()) == "no read was seen: the server requested nothing from the storage"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user has no rights to give up")

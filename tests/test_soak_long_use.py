@@ -90,7 +90,7 @@ def test_a_day_of_queries_finds_no_difference_and_grows_nothing(
                 if number % (QUERIES // LOOKS) == 0:
                     for name, pid in pids.items():
                         looks[name].append(Look.at(pid))
-            counted = tier.daemon.time()
+            clock = tier.daemon.time()
             tier.delays(False)
             tier.daemon.wait_in_real_time()
         cluster18.stop()
@@ -104,11 +104,11 @@ def test_a_day_of_queries_finds_no_difference_and_grows_nothing(
             connection.execute("DROP TABLESPACE IF EXISTS disk")
         cluster18.stop()
     with capsys.disabled():
-        print(f"{QUERIES} queries, {(counted.now_s - begun_s) / 3600:.2f} h counted, {different} different; {looks}")
+        print(f"{QUERIES} queries, {(clock.now_s - begun_s) / 3600:.2f} h counted, {different} different; {looks}")
     assert different == 0
     assert "Bad checksums:  0" in checked
-    assert counted.strangers == 0
-    assert counted.now_s - begun_s > DAY_S * QUERIES / MILLION
+    assert clock.strangers == 0
+    assert clock.now_s - begun_s > DAY_S * QUERIES / MILLION
     for name, seen in looks.items():
         grown_bytes = seen[-1].memory_bytes - seen[FULL].memory_bytes
         assert grown_bytes < GROWTH_BYTES, f"{name} has grown by {grown_bytes} bytes"

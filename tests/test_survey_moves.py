@@ -134,7 +134,7 @@ def test_at_the_published_size_kinds_of_evidence_are_mixed_and_nothing_is_judged
     save_survey(tmp_path, pl.concat([placement_rows(), move_rows({"detection_ssd": (3.0, 5.0)})]), stretch=2.0)
     with open_views(tmp_path, RUN_ID) as connection:
         plans = published_plans(connection, PAIR, moves_of(connection, PAIR))
-    assert {query for _, query, _ in plans} == {"join_single", "join_several"}  # no other bar can be told
+    assert {query for _, query, _ in plans} == {"join_single", "join_several"}  # no other bar can be shown
     assert {way for _, _, way in plans} == set(Way)
     assert {plan.pays for plan in plans.values()} == {Verdict.MIXED}
     assert {sum(plan.relations.values()) for plan in plans.values()} == {120 * MIB}
@@ -152,7 +152,7 @@ def test_source_hs_subsystems_are_strategies_of_whole_jobs(tmp_path: Path) -> No
     assert money["hdd"] == money["hdd_raid0"] != money["ssd_raid5"]
 
 
-def told(shown: Table | Sentence) -> str:
+def text_of(shown: Table | Sentence) -> str:
     return shown.text if isinstance(shown, Sentence) else f"{shown.markdown()}\n{shown.caption}"
 
 
@@ -186,7 +186,7 @@ def _chapters() -> dict[str, str]:
         "break-evens": survey_moves.break_evens(run, PAIR),
         "answer to moves": survey_moves.answer(run, PAIR),
     }
-    texts = {name: told(one) for name, one in shown.items()} | {"answer": conclusion.answer(found).text}
+    texts = {name: text_of(one) for name, one in shown.items()} | {"answer": conclusion.answer(found).text}
     run.connection.close()
     return texts
 
@@ -202,7 +202,7 @@ def test_the_tables_of_money_name_their_kinds_of_evidence_and_days(tmp_path: Pat
     queries = survey_cost.queries(run, PAIR)
     assert isinstance(queries, Table)
     assert {row[1] for row in queries.rows} == {"emulated", "published", ""}
-    assert "2012-07" in told(queries)
+    assert "2012-07" in text_of(queries)
     assert "H13" in survey_cost.verdict(run).text
     assert "ssd-source-h" in survey_cost.prices(run).text
     assert isinstance(survey_moves.moves(run, PAIR), Sentence)

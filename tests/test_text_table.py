@@ -6,8 +6,8 @@ from tierwise.core.text_table import table
 
 
 def test_columns_are_as_wide_as_their_widest_cell_and_numbers_stand_to_the_right() -> None:
-    told = table(["device", "IOPS", "from"], [["hdd", "187", "simulated"], ["nvme", "1,000,000", ""]], numbers=[1])
-    assert told.splitlines() == ["device       IOPS  from", "hdd           187  simulated", "nvme    1,000,000"]
+    text = table(["device", "IOPS", "from"], [["hdd", "187", "simulated"], ["nvme", "1,000,000", ""]], numbers=[1])
+    assert text.splitlines() == ["device       IOPS  from", "hdd           187  simulated", "nvme    1,000,000"]
 
 
 def test_nothing_is_wrapped_cut_or_read_as_markup() -> None:

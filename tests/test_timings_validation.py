@@ -59,7 +59,7 @@ def test_no_rows_are_valid() -> None:
         ("cell", "{", "must be a JSON object"),
         ("proof", "cold, really", "must be a JSON object"),
         ("flags", ["overshoot", None], "a flag must not be null"),
-        ("clock", "guessed", "must be one of waited, counted-one, counted-several"),
+        ("clock", "guessed", "must be one of real, virtual-one, virtual-several"),
         ("cpu_s", -0.1, "must be at least 0"),
     ],
 )

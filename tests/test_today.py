@@ -145,7 +145,7 @@ def test_the_column_says_whether_the_rule_still_matters_and_what_it_saves(raw: P
     assert cells["M1"].startswith("**still matters**: 0.5")
     assert "emulated" in cells["M1"]
     assert " a TiB saves USD " in cells["M1"]
-    assert cells["L1"] == cells["R1"] == cells["M6"] == "not asked"
+    assert cells["L1"] == cells["R1"] == cells["M6"] == "not applicable"
     assert cells["V1"] == cells["H11"] == "not measured"
     assert cells["H13"].startswith("**still matters**: ")
     assert " (published); a TiB saves USD " in cells["H13"]

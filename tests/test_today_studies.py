@@ -193,7 +193,7 @@ def test_the_catalog_stands_then_and_now(run: Run) -> None:
     assert [row[1:4] for row in table.rows] == [["159", "23", "7.04"], ["215", "283", "0.760"], ["276", "40", "6.90"]]
     assert "**simulated**" in table.caption
     assert "*matters*" not in table.caption, "it says so of no row"
-    assert "*not asked*" not in table.caption
+    assert "*not applicable*" not in table.caption
     scan = next(row for row in table.rows if row[0] == "Non-indexed columns")
     if run.manifest.todays_pair == AWS:  # 144 GB in requests of 128 KiB one at a time: 1 ms each of gp3, half of that of io2
         requests = SKY_BYTES / (128 * 1024)

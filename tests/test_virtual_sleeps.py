@@ -44,7 +44,7 @@ class Sleeping:
         self.started: list[subprocess.Popen[str]] = []
         sleeps.reporting_sleeps(self._start, daemon.serve_sleeps)
         (self._process,) = self.started
-        assert self._told() == "ready\n"
+        assert self._answer() == "ready\n"
 
     def _start(self) -> None:
         self.started.append(subprocess.Popen([sys.executable, "-c", SLEEPER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
@@ -54,9 +54,9 @@ class Sleeping:
         assert self._process.stdin is not None
         self._process.stdin.write(f"{count} {seconds}\n")
         self._process.stdin.flush()
-        return float(self._told())
+        return float(self._answer())
 
-    def _told(self) -> str:
+    def _answer(self) -> str:
         assert self._process.stdout is not None
         return self._process.stdout.readline()
 
@@ -74,7 +74,7 @@ def sleeping(daemon: Daemon, group: session_group.SessionGroup) -> Iterator[Slee
         process.end()
 
 
-def test_a_counted_sleep_takes_its_seconds_of_the_clock_and_next_to_no_real_ones(tmp_path: Path) -> None:
+def test_a_virtual_sleep_takes_its_seconds_of_the_clock_and_next_to_no_real_ones(tmp_path: Path) -> None:
     with emulated(tmp_path, "sata-7k2") as tier, session_group.session_group() as group, sleeping(tier.daemon, group) as process:
         tier.daemon.count_several(group.folders, processors=2, origin_s=0.0)
         begun = tier.daemon.time()
@@ -113,7 +113,7 @@ def test_devices_go_on_meanwhile_and_do_not_wake_it_early(tmp_path: Path) -> Non
         tier.daemon.wait_in_real_time()
     assert len(requests.filter(operation="read")) >= 100
     assert 0.1 < requests["time_s"].max() - requests["time_s"].min() < 9  # type: ignore[operator]
-    assert 10.0 <= ended.now_s - begun.now_s < 11.0  # it is asked some time after it ended, beside other work
+    assert 10.0 <= ended.now_s - begun.now_s < 11.0  # it is read some time after it ended, beside other work
 
 
 def test_a_process_that_is_killed_in_its_sleep_holds_nobody_up(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def read_at_random(path: Path, count: int = READS, *, seed: int = 1) -> None:
 
 @contextmanager
 def readers(path: Path, count: int, *, reads: int = READS, rounds: int = 0) -> Iterator[list[subprocess.Popen[str]]]:
-    """Provide processes that read at random when they are told to, and end when they are told to again."""
+    """Provide processes that read at random on a signal, and end on another."""
     command = [sys.executable, "-c", READER, str(path)]
     started = [
         subprocess.Popen([*command, str(seed), str(reads), str(rounds)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -154,15 +154,15 @@ def test_outstanding_requests_are_counted_as_the_log_tells_them(tmp_path: Path) 
                 tier.reset_io()
                 tier.delays(True)
                 run(processes)
-                (told,) = outstanding({"tier": tier}, (tier_io(tier, tier.io()),)).values()
+                (depth,) = outstanding({"tier": tier}, (tier_io(tier, tier.io()),)).values()
                 log = tier.requests()
                 tier.delays(False)
                 tier.daemon.wait_in_real_time()
             ended = log.select(begun=pl.col("time_s"), ended=pl.col("time_s") + pl.col("intended_s")).sort("begun")
             fresh = ended.with_columns(since=pl.max_horizontal("begun", pl.col("ended").cum_max().shift(1, fill_value=-math.inf)))
             busy_s = fresh.select((pl.col("ended") - pl.col("since")).clip(0)).sum().item()
-            assert told == pytest.approx(log["intended_s"].sum() / busy_s, rel=1e-3)
-            found[count] = told
+            assert depth == pytest.approx(log["intended_s"].sum() / busy_s, rel=1e-3)
+            found[count] = depth
     assert found[1] == pytest.approx(1.0, rel=1e-3)
     assert 3.5 < found[4] <= 4.0
 
@@ -181,13 +181,13 @@ def test_while_somebody_computes_the_clock_gains_his_processor_time_and_does_not
             begun, used_s = tier.daemon.time(), time.clock_gettime(processor_clock(busy.pid))
             run(processes)
             ended, busy_s = tier.daemon.time(), time.clock_gettime(processor_clock(busy.pid)) - used_s
-            asked_s = tier.io()["data"].intended_s
+            intended_s = tier.io()["data"].intended_s
         finally:
             busy.kill()
             busy.wait()
     gained_s = ended.now_s - begun.now_s
     assert ended.jumped_s - begun.jumped_s < 0.05 * gained_s
-    assert gained_s > 0.95 * asked_s
+    assert gained_s > 0.95 * intended_s
     assert busy_s > 0.8 * gained_s, "one computes while the other waits for the disk: the clock goes by the one"
 
 
@@ -232,7 +232,7 @@ def test_a_window_does_not_end_while_its_sessions_wait_for_what_no_device_serves
         begun_s = time.monotonic()
         with ThreadPoolExecutor(1) as pool:
             window = pool.submit(tier.daemon.sleep, 2.0, hold=True)
-            time.sleep(HELD_MOST_S / 2)  # it waits to be told
+            time.sleep(HELD_MOST_S / 2)  # it waits for a signal
             assert tier.daemon.time().jumped_s == 0.0
             run(processes)
             read = tier.io()["data"]
@@ -250,7 +250,7 @@ def test_who_has_the_clock_stand_can_wait_for_a_read_and_nobody_waits_for_ever(t
         begun_s = time.monotonic()
         run(processes)
         taken_s, jumped_s = time.monotonic() - begun_s, tier.daemon.time().jumped_s
-        assert jumped_s == pytest.approx(tier.io()["data"].intended_s, rel=0.05), "the reads that were asked for, and no more"
+        assert jumped_s == pytest.approx(tier.io()["data"].intended_s, rel=0.05), "the reads that were requested, and no more"
         assert taken_s > HELD_MOST_S + 0.8 * jumped_s, "it stands at first, and then goes no quicker than real time"
 
 
@@ -292,8 +292,8 @@ def test_tiers_of_one_daemon_go_by_one_clock(tmp_path: Path) -> None:
             begun_s = shared.time().jumped_s
             for tier in tiers:
                 read_at_random(tier.directory / "data", 20)
-            asked_s = math.fsum(tier.io()["data"].intended_s for tier in tiers)
-            assert shared.time().jumped_s - begun_s == pytest.approx(asked_s, rel=1e-6)
+            intended_s = math.fsum(tier.io()["data"].intended_s for tier in tiers)
+            assert shared.time().jumped_s - begun_s == pytest.approx(intended_s, rel=1e-6)
             pid = shared.pid
             tiers[0].delays(False)
             tiers[0].empty_cache(cached=True)
@@ -307,28 +307,28 @@ def test_tiers_of_one_daemon_go_by_one_clock(tmp_path: Path) -> None:
 def test_platters_stand_where_the_clock_begins(tmp_path: Path) -> None:
     """Repetitions from one origin are copies of each other; from another origin they are not."""
     with filled(tmp_path, "sata-7k2") as (tier, path):
-        asked_s = []
+        intended_s = []
         for origin_s in (0.0, 0.0, 0.003):
             tier.daemon.count_one(os.getpid(), origin_s=origin_s)
             tier.delays(False)
             tier.delays(True)
             tier.reset_io()
             read_at_random(path, 1)
-            asked_s.append(tier.io()["data"].intended_s)
-    assert asked_s[0] == pytest.approx(asked_s[1], abs=1e-3)
-    assert asked_s[0] != pytest.approx(asked_s[2], abs=1e-3)
+            intended_s.append(tier.io()["data"].intended_s)
+    assert intended_s[0] == pytest.approx(intended_s[1], abs=1e-3)
+    assert intended_s[0] != pytest.approx(intended_s[2], abs=1e-3)
 
 
 @need_groups
-def test_counted_sessions_go_before_what_else_runs() -> None:
+def test_virtual_sessions_go_before_what_else_runs() -> None:
     """Else the same work takes more processor time, which is part of what is counted."""
     outside = Path("/proc/self/cgroup").read_text()
     with session_group.session_group() as group:
         controls = [group.folders[-1] / name for name in session_group.PRECEDENCE]
-        told = {control.name: int(control.read_text()) for control in controls if control.exists()}
-        if not told:
+        precedence = {control.name: int(control.read_text()) for control in controls if control.exists()}
+        if not precedence:
             pytest.skip("no controller here gives precedence")
-        assert told.items() <= session_group.PRECEDENCE.items()
+        assert precedence.items() <= session_group.PRECEDENCE.items()
         with group.entered():
             assert Path("/proc/self/cgroup").read_text() != outside
     assert Path("/proc/self/cgroup").read_text() == outside

@@ -25,7 +25,7 @@ from tierwise.devices.volume import CloudSpec
 from tierwise.simulate.closed_loop import Costs
 from tierwise.simulate.zipf import Benchmark
 
-ASKED = 11_000
+REQUESTED = 11_000
 MOST = 200
 """What each rule leaves of that."""
 

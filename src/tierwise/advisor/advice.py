@@ -115,11 +115,11 @@ class Advice(Strict):
 
 
 def advise(workload: Workload, question: Question, book: Book, service_s: ServiceTimes | None = None) -> Advice:
-    """Return the best placement of the workload's relations on hdd and ssd; `service_s` where `times` was asked already.
+    """Return the best placement of the workload's relations on hdd and ssd; `service_s` where `times` was called already.
 
     Raises:
         InputError: nothing is within the limits.
-        MissingError: a device has no model, or no price where money is asked for.
+        MissingError: a device has no model, or no price where a price is requested.
     """
     service_s = service_s or times(workload, question.devices)
     problem, why_free = problem_of(workload, question, service_s, book)
@@ -183,7 +183,7 @@ def problem_of(workload: Workload, question: Question, service_s: ServiceTimes, 
     """Return the placement problem that `question` poses, and why it counts no money where it does not.
 
     Raises:
-        MissingError: money is asked for, and a device has no price on the book's day.
+        MissingError: a price is requested, and a device has no price on the book's day.
     """
     devices = names(workload, question.devices)
     problem = Problem(
@@ -221,21 +221,21 @@ def fixed(workload: Workload) -> dict[str, Placement]:
 
 
 def assumptions(workload: Workload) -> list[str]:
-    told = [
+    remarks = [
         "a job is one of each query, all equally often; requests of different relations do not delay each other",
         f"requests counted on the placement {workload.reference!r}, {workload.evidence}; the host's time of a job is as there",
         f"sizes and requests are the run's; seek distances are stretched {workload.stretch:g}-fold, as its data are smaller than the "
         "published ones",
     ]
     if workload.slowdown != 1:
-        told.append(f"the run's tiers were slowed {workload.slowdown:g}-fold; these times are of devices as they are")
+        remarks.append(f"the run's tiers were slowed {workload.slowdown:g}-fold; these times are of devices as they are")
     if workload.left_out:
-        told.append(f"what no job asks for anything is not placed: {', '.join(workload.left_out)}")
+        remarks.append(f"what no job asks for anything is not placed: {', '.join(workload.left_out)}")
     if any(relation.relation_class is RelationClass.WAL for relation in workload.relations):
-        told.append("the log takes the space of max_wal_size")
+        remarks.append("the log takes the space of max_wal_size")
     if workload.depth > 1:
-        told.append(f"all {workload.depth} sessions wait for one device at a time")
-    return told
+        remarks.append(f"all {workload.depth} sessions wait for one device at a time")
+    return remarks
 
 
 def _placed(relation: Relation, tier: str, service_s: Mapping[str, float]) -> Placed:
@@ -244,9 +244,9 @@ def _placed(relation: Relation, tier: str, service_s: Mapping[str, float]) -> Pl
         relation_class=relation.relation_class,
         size_bytes=relation.size_bytes,
         tier=tier,
-        requests=sum(asked.number for asked in relation.requests),
+        requests=sum(one.number for one in relation.requests),
         service_s=dict(service_s),
-        basis="; ".join(sorted({asked.basis for asked in relation.requests})),
+        basis="; ".join(sorted({one.basis for one in relation.requests})),
     )
 
 

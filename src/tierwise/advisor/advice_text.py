@@ -13,7 +13,8 @@ def as_text(advice: Advice) -> str:
     rate = f", {advice.jobs_per_hour:g} jobs an hour" if advice.jobs_per_hour else ""
     parts = [
         f"The {advice.goal} placement with {limits}{rate}; hdd is {advice.devices['hdd']}, ssd is {advice.devices['ssd']}",
-        f"run {advice.run_id}, {advice.study} on {advice.pair}, {advice.workload}, {advice.io_mode} I/O; a job: {', '.join(advice.queries)}",
+        f"run {advice.run_id}, {advice.study} on {advice.pair}, {advice.workload}, {advice.io_mode} I/O; a job: "
+        f"{', '.join(advice.queries)}",
         table(
             ["relation", "class", "size", "goes to", "requests a job", "on hdd", "on ssd", "known from"],
             [
@@ -62,6 +63,6 @@ def money(value: float | None, advice: Advice) -> str:
 
 
 def _row(one: Alternative, advice: Advice) -> list[str]:
-    allowed = "yes" if one.fits and one.affordable else "no: " + ("room" if not one.fits else "budget")
+    allowed = "yes" if one.fits and one.affordable else "no: " + ("space" if not one.fits else "budget")
     cells = [one.name, human_bytes(one.ssd_bytes), allowed, duration(one.job_s), money(one.cost_a_year, advice)]
     return [*cells, f"{100 * one.regret:+.2f} %"]

@@ -36,16 +36,16 @@ def advise(  # noqa: PLR0917  each is an option with a name
     region: Annotated[str, typer.Option(help="whose prices come first")] = "US",
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Say which relations belong on the ssd, by what a run asked of each, and how much worse other placements are."""
+    """Say which relations belong on the ssd, by what a run requested of each, and how much worse other placements are."""
     from tierwise.advisor import advice  # noqa: PLC0415  the heavy libraries load only where they are needed
     from tierwise.advisor.advice_text import as_text  # noqa: PLC0415
     from tierwise.advisor.workload import read_workload  # noqa: PLC0415
     from tierwise.costs.book import load_book  # noqa: PLC0415
 
     day = (on or datetime.now()).date()  # noqa: DTZ005  the reader's day
-    asked = read_workload(paths.raw(), run_id=run, study=study, pair=pair, name=workload)
+    found = read_workload(paths.raw(), run_id=run, study=study, pair=pair, name=workload)
     question = advice.Question(ssd_gib=ssd_gib, budget=budget, goal=goal, jobs_per_hour=jobs_per_hour, devices=_named(hdd=hdd, ssd=ssd))
-    print(answered(advice.advise(asked, question, load_book(day, currency=currency, region=region)), form, as_text))
+    print(answered(advice.advise(found, question, load_book(day, currency=currency, region=region)), form, as_text))
 
 
 def move_plan(  # noqa: PLR0917  each is an option with a name
@@ -74,8 +74,8 @@ def move_plan(  # noqa: PLR0917  each is an option with a name
     if size_gib is not None:  # then no run is needed
         plan = move_of_size(size_gib, job_s, relation or [], hdd=hdd, ssd=ssd, jobs=jobs, way=way)
     else:
-        asked = read_workload(paths.raw(), run_id=run, study=study, pair=pair, name=workload)
-        plan = move_of(asked, relation or [], way=way, jobs=jobs, devices=_named(hdd=hdd, ssd=ssd), predict=predict, job_s=job_s)
+        found = read_workload(paths.raw(), run_id=run, study=study, pair=pair, name=workload)
+        plan = move_of(found, relation or [], way=way, jobs=jobs, devices=_named(hdd=hdd, ssd=ssd), predict=predict, job_s=job_s)
     print(answered(plan, form, as_text))
 
 

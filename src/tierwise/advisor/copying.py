@@ -39,18 +39,18 @@ def _page_by_page(source: Build, target: Build, size_bytes: int) -> float:
     for first in range(0, pages, BATCH_PAGES):
         batch = range(first, min(first + BATCH_PAGES, pages))
         for page in batch:
-            now_s = _asked(reader, now_s, Operation.READ, page * PAGE_BYTES)
+            now_s = _served_s(reader, now_s, Operation.READ, page * PAGE_BYTES)
         for page in batch:
-            now_s = _asked(writer, now_s, Operation.WRITE, page * PAGE_BYTES)
-    return _asked(writer, now_s, Operation.FLUSH, 0)
+            now_s = _served_s(writer, now_s, Operation.WRITE, page * PAGE_BYTES)
+    return _served_s(writer, now_s, Operation.FLUSH, 0)
 
 
-def _asked(device: DeviceModel, now_s: float, operation: Operation, address_bytes: int) -> float:
+def _served_s(device: DeviceModel, now_s: float, operation: Operation, address_bytes: int) -> float:
     device.submit(now_s, 0, operation, address_bytes, 0 if operation is Operation.FLUSH else PAGE_BYTES)
     while (event_s := device.next_event_s()) < inf:
         for _, end_s in device.advance(event_s):
             return end_s
-    raise AssertionError("a device completes what it is asked")
+    raise AssertionError("a device completes every request")
 
 
 @cache

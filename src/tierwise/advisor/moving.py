@@ -1,4 +1,4 @@
-"""Does it pay to copy relations to the ssd for a job, and back afterwards? After how many jobs? (the survey, statement H11)"""
+"""Does it pay to copy relations to the ssd for a job, and back afterwards? After how many jobs? It is statement H11 of the survey."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Maker(Protocol):
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds by replicate, which in simulation is a seed; what has no repeats by design (told by a reader, read off a chart) has one."""
+    """Seconds by replicate, which in simulation is a seed; what has no repeats by design (given by a reader, read off a chart) has one."""
 
     by_replicate: Mapping[int, float]
     evidence: Evidence
@@ -181,7 +181,7 @@ def move_of(
         devices: tier -> device of ``data/devices`` in place of the run's.
         predict: a job's times are predicted in any case, so that everything is simulated and there is a verdict.
         job_s: seconds of a job before and after the move, in place of the run's.
-        service_s: `times_by_seed` of the workload and devices, where it was asked already.
+        service_s: `times_by_seed` of the workload and devices, where it was called already.
     """
     known = {one.name: one.size_bytes for one in workload.relations if one.relation_class is not RelationClass.WAL}
     unknown = sorted(set(moved) - known.keys())
@@ -191,13 +191,13 @@ def move_of(
     sizes = {name: known[name] for name in (moved or known)}
     slow, fast = (partial(workload.device, tier, (devices or {}).get(tier)) for tier in (SLOW, FAST))
     there, back = (Times.simulated(partial(copies_s, sizes, way, ends)) for ends in ((slow, fast), (fast, slow)))
-    remarks = ["relations are copied one after the other, and nothing else is asked of the devices meanwhile (assumed)"]
+    remarks = ["relations are copied one after the other, and nothing else uses the devices meanwhile (assumed)"]
     if job_s is not None:
         slow_job, fast_job = map(Times.given, job_s)
         remarks.append("the times of a job were given, and are taken as measured")
     else:
-        slow_job, fast_job, told = _job_times(workload, sizes, devices or {}, predict=predict, service_s=service_s)
-        remarks += told
+        slow_job, fast_job, found = _job_times(workload, sizes, devices or {}, predict=predict, service_s=service_s)
+        remarks += found
     named = names(workload, devices)
     return plan_move(
         sizes,
@@ -272,7 +272,7 @@ def _job_times(
 
     seldom = f"the run has less than {MINIMUM_REPEATS} clean jobs of this placement"
     unmeasured = "the run's tiers were slowed" if workload.slowdown != 1 else seldom
-    why = "as asked" if predict else "on other devices" if devices else unmeasured
+    why = "as requested" if predict else "on other devices" if devices else unmeasured
     return (
         predicted(before),
         predicted(after),

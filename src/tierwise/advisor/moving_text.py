@@ -20,8 +20,8 @@ def as_text(plan: MovePlan) -> str:
         known = plan.low is not None and plan.high is not None
         interval = f"{_jobs(plan.low or 0)} to {_jobs(plan.high or 0)}, {plan.pairs} repeats" if known else "no interval"
         lines.append(f"pays after {_jobs(plan.break_even_jobs)} jobs ({interval}), so from job {plan.whole_jobs:,} on")
-    asked = f"{plan.jobs:,} {'job' if plan.jobs == 1 else 'jobs'}"
-    lines.append(f"does it pay within {asked}? {plan.pays}" + (f" ({plan.reason})" if plan.reason else ""))
+    within = f"{plan.jobs:,} {'job' if plan.jobs == 1 else 'jobs'}"
+    lines.append(f"does it pay within {within}? {plan.pays}" + (f" ({plan.reason})" if plan.reason else ""))
     return "\n".join([*lines, *(f"note: {remark}" for remark in plan.remarks)])
 
 

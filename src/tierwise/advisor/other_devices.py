@@ -35,15 +35,15 @@ from times_as_long as other
 where timings.pair = $pair and (timings.study, timings.trial, timings.step) = (other.study, other.trial, other.step);
 update timings set evidence = 'simulated' where pair = $pair;
 """
-"""A row keeps its host's part, and all of its time where nothing is asked of the tiers that change. What else nobody recorded cannot be had
-on another device, and goes."""
+"""A row keeps its host's part, and all of its time where nothing is requested from the tiers that change. What else nobody recorded cannot
+be had on another device, and goes."""
 
 
 def retime(connection: duckdb.DuckDBPyConnection, run_folder: Path, pair: str, devices: Mapping[str, str]) -> None:
     """Give the rows of `pair` in the view `timings` of `connection` the times that they would have with `devices`, and call them simulated.
 
     A row's device time is multiplied by what its recorded requests take on `devices`, over what they take on the run's own; both are
-    replayed from the same layout. Rows of which nothing was recorded are left out, but for those that asked nothing of the tiers of
+    replayed from the same layout. Rows of which nothing was recorded are left out, but for those that requested nothing from the tiers of
     `devices`. The study's views must not be there yet.
 
     Args:

@@ -1,4 +1,4 @@
-"""What each query of the published protocols asked of the emulated tiers: as it was recorded, or as the same query was elsewhere.
+"""What each query of the published protocols requested from the emulated tiers: as it was recorded, or as the same query was elsewhere.
 
 Not every query of a run is recorded, or its record did not ship. Past the page cache a session asks for one page after another, in an order
 that no device alters: then the requests of the same query, recorded where other tiers held its relations, are its own on those tiers.
@@ -91,7 +91,7 @@ def _lent(
 
 
 def _same(row: Mapping[str, Any], other: Mapping[str, Any], tiers: Mapping[str, Any]) -> bool:
-    """Whether two rows are of one query on other tiers: by their cells, and by the pages that each relation was asked for."""
+    """Whether two rows are of one query on other tiers: by their cells, and by the pages that each relation was requested."""
     if any(row[name] != other[name] for name in ("io_mode", "step", "cache", "replicate")) or _elsewhere(row, tiers) != _elsewhere(
         other, tiers
     ):

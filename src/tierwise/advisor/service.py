@@ -19,7 +19,7 @@ from tierwise.simulate.replay import Access, Trace, lay_out, replay
 REQUESTS: Final = 1000
 """A device's pace is the mean of this many requests; so few writes find space in most write caches, as the run's do in bursts (assumed)."""
 REPLAYS: Final = 2
-"""How often recorded requests are replayed, with the platters at other places when they begin; the mean of the replays is told."""
+"""How often recorded requests are replayed, with the platters at other places when they begin; the mean of the replays counts."""
 SEED: Final = 1
 HERE: Final = "here"
 """Name of the one tier of a replay."""
@@ -52,7 +52,7 @@ class Requests(Protocol):
         """Return the requests that one job makes, a number that may have a fraction."""
 
     def service_s(self, build: Build, size_bytes: int) -> float:
-        """Return seconds that they take on the device of `build`, from which nothing else is asked."""
+        """Return seconds that they take on the device of `build`, which serves nothing else."""
 
 
 @dataclass(frozen=True)
@@ -130,14 +130,14 @@ def pace_s(
     device: DeviceModel, operations: Sequence[Operation], places: Iterator[int], size_bytes: int, *, depth: int, requests: int = REQUESTS
 ) -> float:
     """Return mean seconds from one completion to the next of `requests`, of which `depth` are always waiting, with `operations` in turn."""
-    asked = islice(zip(cycle(operations), places, strict=False), requests)
-    for tag, (operation, place) in enumerate(islice(asked, depth)):
+    requested = islice(zip(cycle(operations), places, strict=False), requests)
+    for tag, (operation, place) in enumerate(islice(requested, depth)):
         device.submit(0.0, tag, operation, place, size_bytes)
     ended_s, done = 0.0, 0
     while done < requests and (event_s := device.next_event_s()) < inf:
         for tag, end_s in device.advance(event_s):
             ended_s, done = end_s, done + 1
-            for operation, place in islice(asked, 1):
+            for operation, place in islice(requested, 1):
                 device.submit(end_s, tag, operation, place, size_bytes)
     return ended_s / done
 

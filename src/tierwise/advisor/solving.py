@@ -59,7 +59,9 @@ class _Model:
             self._at_most({column: price / problem.budget for column, price in self._money().items()}, 1 + ALIKE)
 
     def best(self, goal: Goal, *, at_most: float | None = None) -> Placement | None:
-        """Return the placement with the least of `goal`, or with `at_most` of it and the fewest bytes on limited tiers; `None`: there is none."""
+        """Return the placement with the least of `goal`, or with `at_most` of it and the fewest bytes on limited tiers; `None`: there is
+        none.
+        """
         wanted = self._wanted(goal)
         extra: list[tuple[Row, float, float]] = []
         if at_most is not None:

@@ -38,7 +38,7 @@ class Relation:
 
     def service_s(self, device: Build) -> float:
         """Return seconds of one job's requests on `device`."""
-        return sum(asked.service_s(device, self.size_bytes) for asked in self.requests)
+        return sum(one.service_s(device, self.size_bytes) for one in self.requests)
 
 
 @dataclass(frozen=True)
@@ -237,8 +237,8 @@ def _measured(rows: pl.DataFrame, queries: int) -> dict[str, Measured]:
 
 def _requests(relation: str, by_query: Mapping[str, pl.DataFrame], traced: Mapping[str, pl.DataFrame | None]) -> list[Requests]:
     recorded = [_replayable(relation, trace.drop_nulls("page")) for trace in traced.values() if trace is not None]
-    counted = [rows.filter(relation=relation) for query, rows in by_query.items() if traced[query] is None]
-    return [*recorded, *([_counted(counted)] if counted else [])]
+    unrecorded = [rows.filter(relation=relation) for query, rows in by_query.items() if traced[query] is None]
+    return [*recorded, *([_counted(unrecorded)] if unrecorded else [])]
 
 
 def _replayable(relation: str, traced: pl.DataFrame) -> Recorded:

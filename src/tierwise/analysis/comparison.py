@@ -14,12 +14,12 @@ CELL: Final = ("study", "pair", "io_mode", "cell", "unit")
 
 def medians(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
     """Return a row a cell of the views ``<study>_cells`` with enough unflagged rows: `CELL`, ``median`` and ``n`` of these, evidence."""
-    asked = (f"select '{study}' as study, * from {study}_cells where not flagged" for study in studies.having(ROWS))
+    queries = (f"select '{study}' as study, * from {study}_cells where not flagged" for study in studies.having(ROWS))
     found = connection.sql(
         f"""
         select {", ".join(CELL)}, median(value) as median, count(*) as n,
                if(count(distinct evidence) = 1, min(evidence), 'mixed') as evidence
-        from ({" union all by name ".join(asked)})
+        from ({" union all by name ".join(queries)})
         group by {", ".join(CELL)} having enough(value)
         order by {", ".join(CELL)}
         """

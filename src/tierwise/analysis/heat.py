@@ -1,4 +1,5 @@
-"""How much each relation is asked for: the views ``<study>_heat``, the recorded requests behind them, and what the manifest knows of sizes.
+"""How much is requested of each relation: the views ``<study>_heat``, the recorded requests behind them, and what the manifest knows of
+sizes.
 
 A study whose relations can be placed has a file `HEAT` in its package, which reads the view `timings`.
 """

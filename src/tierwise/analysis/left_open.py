@@ -1,7 +1,7 @@
 """What a text leaves open: the value of its claim at each setting that it may have meant, and what that makes of a verdict at one of them.
 
 A verdict at one setting stands where every point of the map has the same. Else the claim hangs on what the text does not state, and the
-share of the map that agrees with it is told in the verdict's place. The share lies between that of the points whose whole interval is
+share of the map that agrees with it stands in place of the verdict. The share lies between that of the points whose whole interval is
 inside the bounds and that of the points whose interval is not wholly outside.
 """
 
@@ -46,7 +46,7 @@ class OpenMap(Strict):
         return least / len(self.points), most / len(self.points)
 
     @property
-    def told(self) -> str:
+    def agreement(self) -> str:
         """Return how many points agree, with the axes of the map."""
         least, most = self._agreeing
         number = str(least) if least == most else f"{least} to {most}"
@@ -65,7 +65,7 @@ class OpenMap(Strict):
         """Return `at_one`: verdict, cause and reason at one setting; undecided where some point of the map does not say the same."""
         if at_one[0] not in {Verdict.CONFIRMED, Verdict.CONTRADICTED} or {point.verdict for point in self.points} == {at_one[0]}:
             return at_one
-        return Verdict.UNDECIDED, Cause.LEFT_OPEN, f"{Cause.LEFT_OPEN}: {self.told}"
+        return Verdict.UNDECIDED, Cause.LEFT_OPEN, f"{Cause.LEFT_OPEN}: {self.agreement}"
 
 
 def points_of(found: Sequence[tuple[Mapping[str, str], Estimate]], bounds: Bounds) -> tuple[Point, ...]:
@@ -86,14 +86,14 @@ def points_of(found: Sequence[tuple[Mapping[str, str], Estimate]], bounds: Bound
 
 def map_of(claim: Claim, manifest: Manifest, pair: str, at_one: Verdict) -> OpenMap | None:
     """Return the map of `claim` that the run of `manifest` simulated on `pair`; `None` where the claim or the run has none."""
-    asked, bounds = claim.left_open, claim.bounds
-    record = next((one for one in manifest.studies if asked and (one.name, one.pair) == (asked.study, pair)), None)
-    if asked is None or bounds is None or record is None:
+    mapped, bounds = claim.left_open, claim.bounds
+    record = next((one for one in manifest.studies if mapped and (one.name, one.pair) == (mapped.study, pair)), None)
+    if mapped is None or bounds is None or record is None:
         return None
     found = []
-    for entry in record.facts.get(asked.key) or ():
-        greater, than = (entry[asked.value][name] for name in (asked.greater, asked.than))
+    for entry in record.facts.get(mapped.key) or ():
+        greater, than = (entry[mapped.value][name] for name in (mapped.greater, mapped.than))
         ratios = {seed: one / other for seed, one, other in zip(replicates_of(entry, len(than)), greater, than, strict=True)}
-        found.append(({axis: f"{entry[axis]:g}" for axis in asked.axes}, geometric_estimate(ratios)))
+        found.append(({axis: f"{entry[axis]:g}" for axis in mapped.axes}, geometric_estimate(ratios)))
     points = points_of(found, bounds)
-    return OpenMap(axes=asked.axes, evidence=Evidence.SIMULATED, at_one=at_one, points=points) if points else None
+    return OpenMap(axes=mapped.axes, evidence=Evidence.SIMULATED, at_one=at_one, points=points) if points else None

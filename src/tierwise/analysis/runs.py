@@ -44,6 +44,6 @@ def find_run(name: str, raw: Path | None = None) -> Path:
             raise InputError("run", value=name, rule=rule, remedy=f"make report measures one; {REFERENCE} is the run that ships")
         return known[newest]
     if name not in known | shipped:
-        told = ", ".join([*known, *([REFERENCE] if shipped else [])]) or "none"
-        raise InputError("run", value=name, rule=f"no such run; there are: {told}", remedy="make report measures one")
+        names = ", ".join([*known, *([REFERENCE] if shipped else [])]) or "none"
+        raise InputError("run", value=name, rule=f"no such run; there are: {names}", remedy="make report measures one")
     return (shipped | known)[name]

@@ -95,8 +95,8 @@ def _here(published: Claims, claim: Claim, rows: Rows | None, judges: Mapping[Ki
 def _nearest_of(
     published: Claims, own: Mapping[str, ClaimVerdict], reference: Path, judges: Mapping[Kind, Judge]
 ) -> dict[str, ClaimVerdict]:
-    """Return what the run in the folder `reference`, if it is judged by what is nearest to the sources, says of what `own` decides: only that can
-    be contradicted, and not by money, which no I/O mode decides.
+    """Return what the run in the folder `reference`, if it is judged by what is nearest to the sources, says of what `own` decides: only
+    that can be contradicted, and not by money, which no I/O mode decides.
     """
     decided = [
         claim

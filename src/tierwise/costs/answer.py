@@ -36,7 +36,7 @@ class DeviceCost(Strict):
     iops_evidence: Evidence
     price_date: str
     today: bool
-    """Whether the price is not older than a year on the day that is asked about."""
+    """Whether the price is not older than a year on the day of the question."""
     purchase: float | None
     cost_a_year: float
     per_gb: float
@@ -106,7 +106,7 @@ class Used(Strict):
 
 
 class PricedLoad(Strict):
-    """The load that was asked about."""
+    """The load of the question."""
 
     data_gib: float
     ram_gib: float

@@ -93,12 +93,12 @@ def _delivered(found: Answer) -> str:
 
 
 def _without(found: Answer) -> str:
-    told = found.without_flash
-    assert told is not None
-    more = "costs" if told.cost_a_year > 0 else "saves"
+    without = found.without_flash
+    assert without is not None
+    more = "costs" if without.cost_a_year > 0 else "saves"
     return (
-        f"Not buying flash ({told.flash}) {more} {money(abs(told.cost_a_year))} {found.currency} a year: "
-        f"the cheaper way without it is more {told.replaces} ({told.memory if told.replaces == 'memory' else told.disks})"
+        f"Not buying flash ({without.flash}) {more} {money(abs(without.cost_a_year))} {found.currency} a year: "
+        f"the cheaper way without it is more {without.replaces} ({without.memory if without.replaces == 'memory' else without.disks})"
     )
 
 

@@ -46,7 +46,7 @@ def remarks(bills: Iterable[Bill], book: Book) -> list[str]:
     old = [f"{item} ({quote.price.date})" for item, quote in sorted(quotes.items()) if quote.stale]
     said = [f"These prices are older than a year on {book.on}: {', '.join(old)}"] if old else []
     said += [
-        f"The price of {item} is {quote.price} at {_told(quote.rate, quote.price.currency)}"
+        f"The price of {item} is {quote.price} at {_amount(quote.rate, quote.price.currency)}"
         for item, quote in sorted(quotes.items())
         if quote.rate
     ]
@@ -56,5 +56,5 @@ def remarks(bills: Iterable[Bill], book: Book) -> list[str]:
     return said
 
 
-def _told(rate: Price, currency: str) -> str:
+def _amount(rate: Price, currency: str) -> str:
     return f"{rate.price:g} {rate.currency} for 1 {currency} ({rate.date}; {rate.source})"

@@ -120,7 +120,7 @@ class Book:
 
     @cached_property
     def _quoted(self) -> dict[str, Quote]:
-        """What was asked for before: a sweep over prices asks tens of thousands of times."""
+        """Quotes given before: a sweep over prices requests tens of thousands."""
         return {}
 
     def price(self, item: str) -> Price:

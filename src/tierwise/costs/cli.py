@@ -51,7 +51,7 @@ def cost(  # noqa: PLR0917  each is an option with a name
     book = load_book((on or datetime.now()).date(), currency=currency, region=region)  # noqa: DTZ005  the reader's day
     for given in price or []:
         book = _with_given(book, given)
-    load = _asked_load({"data_gib": data_gib, "ram_gib": ram_gib, "reads_per_s": reads_per_s, "misses_per_read": misses_per_read})
+    load = _load_of({"data_gib": data_gib, "ram_gib": ram_gib, "reads_per_s": reads_per_s, "misses_per_read": misses_per_read})
     found = answer(
         book,
         load,
@@ -97,7 +97,7 @@ def _with_given(book: "Book", given: str) -> "Book":
     return book.with_price(item, value)
 
 
-def _asked_load(options: Mapping[str, float | None]) -> "Load":
+def _load_of(options: Mapping[str, float | None]) -> "Load":
     from tierwise.costs.delivered import published_load  # noqa: PLC0415
 
     given = {name: value for name, value in options.items() if value is not None}

@@ -41,7 +41,7 @@ from tierwise.devices.volume import CloudSpec, enough, fewest
 
 @dataclass(frozen=True)
 class Load:
-    """What is asked: reads over some data, of which `misses_per_read` go to a device while `ram_bytes` of memory cache the rest."""
+    """The load: reads over some data, of which `misses_per_read` go to a device while `ram_bytes` of memory cache the rest."""
 
     data_bytes: float
     ram_bytes: float

@@ -23,7 +23,7 @@ class VolumeLoad:
 
     @property
     def needed_rate(self) -> float:
-        """Return the bytes a second that the volume must bear: those of the reads, where they are more than those that are asked for."""
+        """Return the bytes a second that the volume must bear: those of the reads, where they are more than those that are required."""
         return max(self.rate, self.iops * self.read_bytes)
 
 

@@ -108,10 +108,10 @@ def load_hardware() -> Hardware:
 @cache
 def members(name: str) -> tuple[str, int]:
     """Return (drive or volume by the name of its file, how many of it) of the device `name`: an array is its drives."""
-    spec, asked = load_device(name), named(name)
+    spec, device = load_device(name), named(name)
     if isinstance(spec, ArraySpec):
-        return named(str(read_table(asked.path)["member"])).stem, int(spec.members.base)
-    return asked.stem, 1
+        return named(str(read_table(device.path)["member"])).stem, int(spec.members.base)
+    return device.stem, 1
 
 
 @cache

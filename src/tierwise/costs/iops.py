@@ -51,7 +51,7 @@ def device_iops(
     published, as its data sheet has them.
 
     Raises:
-        MissingError: no read takes so little, or `published` is asked for and no data sheet's figure of that size was read.
+        MissingError: no read takes so little, or `published` is required and no data sheet's figure of that size was read.
     """
     if evidence is Evidence.SIMULATED:
         reads_per_s = simulated_iops(name, size_bytes, latency_ms=latency_ms)

@@ -46,12 +46,12 @@ class Compared:
     def break_even(self, bounds: Bounds) -> str:
         """Say with what servers the band lies inside the bounds, and with what others it does not; empty where that is the same for all."""
         runs = [(inside, [held for held, _ in run]) for inside, run in groupby(self.bands.items(), lambda one: bounds.contain(*one[1]))]
-        told = []
+        parts = []
         for inside, held in runs:
             low, high = widest([self.bands[one] for one in held])
             servers = f"{held[0]}" if len(held) == 1 else f"{held[0]} to {held[-1]}"
-            told.append(f"{low:.3g} to {high:.3g} with {servers} {self.unit}, {'inside' if inside else 'not wholly inside'} the bound")
-        return "; ".join(told) if len(runs) > 1 else ""
+            parts.append(f"{low:.3g} to {high:.3g} with {servers} {self.unit}, {'inside' if inside else 'not wholly inside'} the bound")
+        return "; ".join(parts) if len(runs) > 1 else ""
 
 
 @dataclass(frozen=True)

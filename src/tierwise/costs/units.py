@@ -21,7 +21,7 @@ UNITS: Final[dict[str, tuple[str, float]]] = {
     **{f"{name}-month": ("byte-month", size) for name, size in _SIZES.items()},
     **{f"{name}/s-month": ("byte/s-month", size) for name, size in _SIZES.items()},
 }
-"""Unit -> what it measures, and its worth in that: decimal (GB) and binary (GiB) sizes are told apart."""
+"""Unit -> what it measures, and its worth in that: decimal (GB) and binary (GiB) sizes differ."""
 
 _CURRENCY: Final = re.compile(r"[A-Z]{3}([12][0-9]{3})?")
 _AMOUNT: Final = re.compile(r"(?:([0-9]+(?:\.[0-9]+)?) )?(\S+)")

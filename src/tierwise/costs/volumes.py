@@ -27,13 +27,13 @@ VCPUS: Final = 4
 """The processors of the machines that say what a GiB of memory costs, where no machine is named or it has no twin."""
 STEPS: Final = 60
 """How many steps of bisection find the reads a second from which on memory pays."""
-INSIDE: Final = "lost when the machine stops; what machines hold such disks is not told"
+INSIDE: Final = "lost when the machine stops; the data do not say which machines hold such disks"
 
 Meets = Literal["yes", "no", "open: within the band"]
 
 
 class Wanted(Strict):
-    """What is asked of a volume; reads of `read_kib` each. `reads_per_gib`: what a GiB more of memory saves, a second."""
+    """The requirements of a volume; reads of `read_kib` each. `reads_per_gib`: what a GiB more of memory saves, a second."""
 
     gib: float = Field(le=2**30)
     iops: float = Field(le=1e9)
@@ -156,12 +156,12 @@ def _check(wanted: Wanted) -> None:
 def _offer(name: str, spec: CloudSpec | SsdSpec, wanted: Wanted, book: Book) -> tuple[Offer | Refused, Bill]:
     latency = _latency(spec, wanted)
     if latency.meets == "no":
-        told = f"{latency.ms:g} ms" if latency.low_ms == latency.high_ms else f"{latency.low_ms:g} to {latency.high_ms:g} ms, assumed"
-        return Refused(volume=name, why=f"a read takes {told}"), NOTHING
+        taken = f"{latency.ms:g} ms" if latency.low_ms == latency.high_ms else f"{latency.low_ms:g} to {latency.high_ms:g} ms, assumed"
+        return Refused(volume=name, why=f"a read takes {taken}"), NOTHING
     load = VolumeLoad(wanted.gib * GIB, wanted.iops, wanted.mib_s * MIB, wanted.read_kib * KIB)
     found, provider = fit(name, spec, load, book), named(name).provider
     if found.count > STRIPED_MOST:
-        return Refused(volume=name, why=f"it would take {found.count} of them, {_told(found.binds)}"), NOTHING
+        return Refused(volume=name, why=f"it would take {found.count} of them, {_described(found.binds)}"), NOTHING
     machine, limits = None, found.limits
     if isinstance(spec, CloudSpec):
         if not sufficient(provider, iops=load.iops, rate=load.needed_rate, most=1):
@@ -181,7 +181,7 @@ def _offer(name: str, spec: CloudSpec | SsdSpec, wanted: Wanted, book: Book) -> 
             iops=found.iops,
             mib_s=found.mib_s,
             per_month=money,
-            binds=_told(limit),
+            binds=_described(limit),
             used=used,
             machine=None if machine is None else Machine(name=machine.name, per_month=machine.bill.cost(book) / MONTHS_A_YEAR),
             latency=latency,
@@ -259,5 +259,5 @@ def _memory(gib: Bill | None, wanted: Wanted, book: Book, bill_of: Callable[[flo
     return Memory(gib_month=gib_month, reads_per_s=high if pays else None, cheaper=cheaper)
 
 
-def _told(limit: Limit) -> str:
+def _described(limit: Limit) -> str:
     return f"{limit.value:,.0f} {limit.rule}"

@@ -43,16 +43,16 @@ def _row(offer: Offer) -> list[str]:
 
 
 def _latency(latency: Latency) -> str:
-    told = f"{latency.ms:g}"
+    text = f"{latency.ms:g}"
     if latency.assumed:
-        told += f" ({latency.low_ms:g} to {latency.high_ms:g}, assumed)"
+        text += f" ({latency.low_ms:g} to {latency.high_ms:g}, assumed)"
     if latency.p99_ms is not None:
-        told += f", 99 %: {latency.p99_ms:g}"
-    return told + (" [open]" if latency.meets and latency.meets.startswith("open") else "")
+        text += f", 99 %: {latency.p99_ms:g}"
+    return text + (" [open]" if latency.meets and latency.meets.startswith("open") else "")
 
 
 def _memory(memory: Memory | None) -> str:
     if memory is None:
         return "-"
-    told = "never" if memory.reads_per_s is None else f"from {memory.reads_per_s:,.0f}/s"
-    return told if memory.cheaper is None else f"{'yes' if memory.cheaper else 'no'} ({told})"
+    text = "never" if memory.reads_per_s is None else f"from {memory.reads_per_s:,.0f}/s"
+    return text if memory.cheaper is None else f"{'yes' if memory.cheaper else 'no'} ({text})"

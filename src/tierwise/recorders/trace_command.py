@@ -71,7 +71,7 @@ def _named(server: Server) -> str:
 
 def as_text(counts: pl.DataFrame) -> str:
     if counts.is_empty():
-        return "no read was seen: the server asked nothing of the storage"
+        return "no read was seen: the server requested nothing from the storage"
     every = counts.group_by("bucket").agg(pl.col("reads").sum())
     parts = [
         ("all", every),

@@ -90,11 +90,11 @@ def _keep(place: Path, inputs: str, lines: tuple[str, ...]) -> None:
 
 def _lines(folder: Path) -> tuple[str, ...]:
     say(f"reading run {folder.name}")
-    from tierwise.report.chapters.answer import told  # noqa: PLC0415  the heavy libraries load only where they are needed
+    from tierwise.report.chapters.answer import paragraphs as answer_paragraphs  # noqa: PLC0415  the heavy libraries load only where they are needed
     from tierwise.report.run import open_run  # noqa: PLC0415
 
     run = open_run(folder.name, folder.parent)
-    found, do, cost, trust = told(run).values()
+    found, do, cost, trust = answer_paragraphs(run).values()
     whose = f"{run.stamp}, as no complete run of yours is here" if run.is_reference else run.stamp
     paragraphs = [found[:1], found[1:], ["What to do.", *do], ["What it costs.", *cost], [f"{whose}:", *trust]]
     return tuple(

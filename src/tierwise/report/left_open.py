@@ -14,7 +14,7 @@ def answer(run: Run, claim_id: str) -> Sentence:
     mapped = claim.open_map
     if mapped is None:
         return Sentence(f"This run has no map of what the text of {claim_id} leaves open.")
-    text = mapped.told.replace(str(mapped.evidence), f"**{mapped.evidence}**")
+    text = mapped.agreement.replace(str(mapped.evidence), f"**{mapped.evidence}**")
     return Sentence(f"Of the map of {claim_id}, {text}; one setting alone says {marked(mapped.at_one)}, the whole {marked(claim.verdict)}.")
 
 
@@ -39,7 +39,7 @@ def table(run: Run, claim_id: str, what: str, source: str) -> Table | Sentence:
 
 
 def _counted(mapped: OpenMap) -> str:
-    return mapped.told.split(" (")[0]
+    return mapped.agreement.split(" (")[0]
 
 
 def _cell(point: Point | None) -> str:

@@ -153,8 +153,8 @@ def _of_bitmap(scan: Scan, lossy: float) -> tuple[str, ...]:
 
 
 def _part(whole: Table, touched: float) -> Table:
-    """Return the table, smaller in proportion where the scan touches too many pages of it; rows are displaced by as many pages as in the whole,
-    unless that is more than a small share of the range, of which they keep theirs.
+    """Return the table, smaller in proportion where the scan touches too many pages of it; rows are displaced by as many pages as in the
+    whole, unless that is more than a small share of the range, of which they keep theirs.
     """
     if touched <= SIMULATED_PAGES:
         return whole

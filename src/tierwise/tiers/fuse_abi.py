@@ -115,7 +115,7 @@ WRITE_OUT: Final = _layout("II", 8)  # size, padding
 FSYNC_IN: Final = _layout("QII", 16)  # fh, fsync_flags, padding
 STATFS_OUT: Final = _layout("QQQQQIIII24x", 80)  # blocks, bfree, bavail, files, ffree, bsize, namelen, frsize, padding
 FALLOCATE_IN: Final = _layout("QQQII", 32)  # fh, offset, length, mode, padding
-LSEEK_IN: Final = _layout("QQII", 24)  # fh, offset, whence, padding
+LSEEK_IN: Final = _layout("QQII", 24)  # fh, offset, origin, padding
 LSEEK_OUT: Final = _layout("Q", 8)  # offset
 
 GETATTR_FH: Final = 1 << 0

@@ -102,7 +102,7 @@ class Sleepers:
                     raise
                 continue  # it was woken by a signal
             number, pid, _, call, _, _, *arguments = _NOTICE.unpack(notice)
-            seconds = _asked_s(pid, call, arguments)
+            seconds = _requested_s(pid, call, arguments)
             if seconds is not None:
                 return number, seconds
             self.let(number)
@@ -128,7 +128,7 @@ class Sleepers:
             ioctl(self.descriptor, _SEND, _ANSWER.pack(number, 0, 0, flags))
 
 
-def _asked_s(pid: int, call: int, arguments: list[int]) -> float | None:
+def _requested_s(pid: int, call: int, arguments: list[int]) -> float | None:
     """Seconds that a process is to sleep, from its own memory; None where it has gone, or sleeps by a clock that is not everybody's."""
     by_clock = call == _CALLS[platform.machine()].clock_nanosleep
     try:

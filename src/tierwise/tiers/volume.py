@@ -117,7 +117,7 @@ class Volume:
         except BlockingIOError:
             return None
         except OSError as error:
-            if error.errno in {errno.EINTR, errno.ENOENT}:  # whoever asked has given up
+            if error.errno in {errno.EINTR, errno.ENOENT}:  # the caller has given up
                 return 0
             if error.errno == errno.ENODEV:
                 raise Unmounted from error
@@ -153,7 +153,7 @@ class Volume:
             parts = [abi.OUT_HEADER.pack(abi.OUT_HEADER.size, -answer, unique)]
         else:
             parts = [abi.OUT_HEADER.pack(abi.OUT_HEADER.size + len(answer), 0, unique), answer]
-        with suppress(FileNotFoundError):  # whoever asked was killed meanwhile
+        with suppress(FileNotFoundError):  # the caller was killed meanwhile
             os.writev(self.descriptor, parts)
 
 

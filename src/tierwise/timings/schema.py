@@ -63,7 +63,7 @@ SCHEMA: Final[dict[str, Any]] = {
     "tier_io": pl.List(TIER_IO),
     "proof": pl.String,  # JSON object: the evidence for `cache`
     "flags": pl.List(pl.String),  # reasons for which this row gives no verdict (overshoot, stalled, cpu, ...); empty: none
-    "clock": pl.String,  # by which `elapsed_s` went: waited, counted-one, counted-several
+    "clock": pl.String,  # by which `elapsed_s` went: real, virtual-one, virtual-several
     "cpu_s": pl.Float64,  # of `elapsed_s`: the server's processor time; null where not known, so for the columns below
     "device_s": pl.Float64,  # of `elapsed_s`: in virtual time what the clock jumped, in real time what the requests took
     "wall_s": pl.Float64,  # what really passed

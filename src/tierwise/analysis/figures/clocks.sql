@@ -1,5 +1,5 @@
 -- The cells that were counted and, in the first replicate, also waited for: one row for each observation of a real-time cell that has a counted
--- twin with enough clean replicates, the twin's figures as medians over these. `requests_s` is what the models asked for in the real-time one and `device_s` what its
+-- twin with enough clean replicates, the twin's figures as medians over these. `requests_s` is the service times of the models in the real-time one and `device_s` what its
 -- requests took; the virtual-time one's devices took `virtual_device_s`. A window of several sessions has transactions in place of devices' times.
 -- Reads the views `raw_timings` and `real_time_checks`; its parameter is how the name of a pair begins.
 with twins as (

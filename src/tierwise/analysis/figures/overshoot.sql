@@ -1,4 +1,4 @@
--- How well did emulated tiers keep the time that their device model asked for? One row for each pair, study and tier.
+-- How well did emulated tiers keep the service time of their device model? One row for each pair, study and tier.
 -- Reads the view `raw_timings`: of the rows that were waited for, because by a virtual clock nothing is late. Times are sums over every request of every observation; a tier that nothing counts has nulls.
 select
     pair,

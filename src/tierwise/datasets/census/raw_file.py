@@ -70,7 +70,7 @@ def write(source: Path, parquet: Path) -> dict[str, Any]:
 
 
 class _Trimmed(io.RawIOBase):
-    """`inner` without the empty lines at its end: the raw file has one. (Arrow refuses those that stand before the end.)"""
+    """`inner` without the empty lines at its end: the raw file has one. Arrow refuses those that stand before the end."""
 
     def __init__(self, inner: BinaryIO):
         self._inner, self._held = inner, b""

@@ -1,4 +1,4 @@
-"""A catalog of the reader's as Parquet: the release's text (``|`` between fields, ``\\N`` for no value), VOTable, FITS or Parquet.
+r"""A catalog of the reader's as Parquet: the release's text (``|`` between fields, ``\N`` for no value), VOTable, FITS or Parquet.
 
 The text has all sixty columns, without a header. The others name theirs: what they lack has no value, and a missing ``pts_key`` counts the
 rows.

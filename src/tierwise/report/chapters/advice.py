@@ -73,7 +73,8 @@ class Advised:
         assert self.workload is not None, "there are rows"
         known = self.workload
         return (
-            f"{self.run.stamp}, pair `{known.pair}`, **{Evidence.SIMULATED}** from **{known.evidence}** requests, {IO_MODES[known.io_mode]}, "
+            f"{self.run.stamp}, pair `{known.pair}`, **{Evidence.SIMULATED}** from **{known.evidence}** requests, "
+            f"{IO_MODES[known.io_mode]}, "
             f"n = {count(n)} {what}. Query: `{studies.path(known.study, heat.HEAT)}`."
         )
 
@@ -125,7 +126,8 @@ def recommendation(found: Advised) -> Table | Sentence:
     return Table(
         header,
         [_advice_row(advice) for advice in found.advice],
-        f"The quickest placement for the space on the SSD: what a job ({listed(map(spelled, one.queries))}) takes, and the regret, its time "
+        f"The quickest placement for the space on the SSD: what a job ({listed(map(spelled, one.queries))}) takes, and the regret, its "
+        f"time "
         "over that of another placement less one. Below zero the advice is better; in brackets where the other does not fit the space. The "
         f"best is found by looking at all {count(one.placements)} placements. {found.note(len(found.advice), 'placements advised')}",
         align="ll" + "r" * (len(header) - 2),

@@ -120,10 +120,10 @@ def _workloads(asked: int) -> str:
 
 
 def answer(run: Run) -> Sentence:
-    return Sentence("\n\n".join(f"**{head}.** {' '.join(filter(None, sentences))}" for head, sentences in told(run).items()))
+    return Sentence("\n\n".join(f"**{head}.** {' '.join(filter(None, sentences))}" for head, sentences in paragraphs(run).items()))
 
 
-def told(run: Run) -> dict[str, list[str]]:
+def paragraphs(run: Run) -> dict[str, list[str]]:
     """Return what the answer says of what was found, what to do, what it costs, and how far to trust it, sentence by sentence, as
     Markdown.
     """
@@ -246,8 +246,8 @@ def _advice(every: Sequence[Compared]) -> str:
 
 
 def _moved(one: Compared) -> str:
-    """Return what to have on the SSD: the quickest placement that saves time, its whole interval below 1; but everything only where no part is as
-    quick, but for what no order is told of.
+    """Return what to have on the SSD: the quickest placement that saves time, its whole interval below 1; but everything only where no part
+    is as quick, but for what no order is told of.
     """
     saving = {gain.placement: gain.estimate.value for gain in one.gains if gain.estimate.value and (gain.estimate.high or 1.0) < 1}
     most = CLEARLY_ABOVE_ONE.apart * min(saving.values(), default=1.0)

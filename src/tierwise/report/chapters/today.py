@@ -28,7 +28,7 @@ from tierwise.report.words import NOTHING, case_name, estimated, unit_of
 
 DISKS: Final = "all hdd"
 EVERYTHING: Final = "all ssd"
-NOT_ASKED: Final = "not asked"
+NOT_APPLICABLE: Final = "not applicable"
 """What stands beside a statement that speaks for no placement."""
 
 
@@ -102,7 +102,7 @@ def now(run: Run) -> Now | None:
 
 def cell(found: Now, claim: ClaimVerdict) -> str:
     if claim.today is None:
-        return NOT_ASKED
+        return NOT_APPLICABLE
     money = found.saved(claim.today.placement, claim.today.study)
     return "; ".join(filter(None, [_still(claim.today), _money(money, found)]))
 
@@ -133,7 +133,7 @@ def note(found: Now) -> str:
     """Return the end of a caption that says what stands under *today* beside a statement, and which part of it is a band."""
     return (
         f"Today: the same rule on `{found.pair}` ({_tiers(found)}), reported and not judged. It *matters* where the whole interval is "
-        f"beyond {MATTERS:g} times, either way (assumed); *{NOT_ASKED}*: no placement is in question. {_origin(found)}"
+        f"beyond {MATTERS:g} times, either way (assumed); *{NOT_APPLICABLE}*: no placement is in question. {_origin(found)}"
     )
 
 

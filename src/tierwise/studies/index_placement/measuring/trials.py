@@ -122,12 +122,12 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
             replicated=VARIANTS[variant].build == PUBLISHED,
         )
         for io_mode in (profile.io_modes[:1] if pair.name == profile.today else profile.io_modes)
-        for variant, table, start in (_todays(profile.sweep) if pair.name == profile.today else _asked(profile, io_mode))
+        for variant, table, start in (_todays(profile.sweep) if pair.name == profile.today else _combinations(profile, io_mode))
         for index in TIERS
     )
 
 
-def _asked(profile: Profile, io_mode: IoMode) -> Iterator[tuple[str, str, str]]:
+def _combinations(profile: Profile, io_mode: IoMode) -> Iterator[tuple[str, str, str]]:
     sweep = profile.sweep
     if io_mode is not profile.io_modes[0] and sweep is not Sweep.WHOLE:
         yield (BESIDE[io_mode], "hdd", BESIDE_START)

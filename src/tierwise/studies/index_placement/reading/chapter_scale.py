@@ -43,7 +43,8 @@ def sizes(run: Run, pair: str) -> Table | Sentence:
         _sizes(entries, emulated),
         "Left of the time",
         f"A cold count for {case_name(STATE)} with the index on SSD over the same with the index on HDD, the table on HDD, by rows of the "
-        "census: each size is generated, loaded and asked anew in every replicate, by direct I/O, and the requests of the server are replayed "
+        "census: each size is generated, loaded and asked anew in every replicate, by direct I/O, and the requests of the server are "
+        "replayed "
         f"on the devices, stretched for that size (**{Evidence.SIMULATED}**, n = {count(observations(entries))}, from the run's "
         f"manifest). {FORM.format(repeat='replicate')} Emulated: at the largest size. {note}",
     )

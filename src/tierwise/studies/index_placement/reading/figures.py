@@ -97,7 +97,8 @@ def placements(run: Run, pair: str, times: pl.DataFrame) -> Figure | Sentence:
     )
     caption = (
         f"Time of the count from a {FROM[cache]} cache over the time with table and index on HDD "
-        f"(1: as long; {IO_MODES[io_mode]}{left_out(run, pair, cache=cache)}). {MARKS} Grey band: published by the census study for the index "
+        f"(1: as long; {IO_MODES[io_mode]}{left_out(run, pair, cache=cache)}). {MARKS} Grey band: published by the census study for the "
+        f"index "
         "on SSD. "
         f"{run.note(pair, len(ratios), 'paired ratios', QUERY)}"
     )

@@ -56,7 +56,8 @@ def _answer(run: Run, pair: str) -> str:
 def finding(run: Run, pair: str) -> str:
     """Return how many times the transactions tables and indexes on SSD give, as a chapter's title; empty without enough clean repeats."""
     rows = run.query(
-        f"select placement, list(ratio) as ratios from pgbench_placement where pair = ? and {TPCB} and size = 'large' and io_mode = 'direct' "
+        f"select placement, list(ratio) as ratios from pgbench_placement where pair = ? and {TPCB} and size = 'large' and io_mode = "
+        f"'direct' "
         "and judged = 'yes' and not flagged and ratio is not null group by placement having enough(ratio)",
         [pair],
     ).rows()
@@ -167,7 +168,8 @@ def background(run: Run, pair: str) -> Table | Sentence:
             "Written by clients",
         ],
         cells,
-        f"What else a clean window did: medians over the replicates of the interleaving, {IO_MODES['direct']}. A dash: when a window closed the "
+        f"What else a clean window did: medians over the replicates of the interleaving, {IO_MODES['direct']}. A dash: when a window "
+        f"closed the "
         f"server had told fewer than {RECORDS} records of WAL for each transaction (three updates, an insert, a commit), because a busy "
         "session tells its counts late (@sec-counted). "
         f"{run.note(pair, len(rows), 'windows', QUERY)}",

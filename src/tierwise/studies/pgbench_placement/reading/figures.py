@@ -43,7 +43,7 @@ def panels(rows: pl.DataFrame) -> list[tuple[str, str, float]]:
 
 
 def panel_title(size: str, io_mode: str, slowdown: float) -> str:
-    """Return ``Fits in memory, direct I/O, tiers slowed 8-fold``"""
+    """Return ``Fits in memory, direct I/O, tiers slowed 8-fold``."""
     slowed = "" if slowdown == 1 else f", tiers slowed {slowdown:g}-fold"
     return f"{SIZES[size]}, {IO_MODES[io_mode]}{slowed}"
 

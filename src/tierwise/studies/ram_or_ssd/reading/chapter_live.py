@@ -36,7 +36,8 @@ def beside_its_model(run: Run) -> Table | Sentence:
         cells,
         f"Eight threads read a file of 1/{scale} of the size through mmap, with space for 1/{scale} of {cache_gib} GiB: measured phase, "
         "from dropped caches. Below each live row its model: same file, page cache, drive, threads and duration; `Apart` is model over "
-        "live, by replicate. Nothing was fitted on the live rows; what a hit and a fault cost one thread, and what this machine's disk does "
+        "live, by replicate. Nothing was fitted on the live rows; what a hit and a fault cost one thread, and what this machine's disk "
+        "does "
         f"with direct reads, were calibrated apart. {run.stamp}, pair `{PAIR}`, **measured**, **emulated** and **simulated** as "
         f"stamped, n = {count(live['replicate'].n_unique())} replicates. "
         + (f"Of {count(len(live))} live runs {count(flagged)} are flagged and left out of the means. " if flagged else "")

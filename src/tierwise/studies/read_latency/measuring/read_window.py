@@ -118,12 +118,12 @@ class ReadWindow:
         """
         requests = tuple(tier_io(tier, self._files[name]) for name, tier in self.testbed.tiers.items())
         overshoot_s = math.fsum((io.actual_s or 0.0) - (io.intended_s or 0.0) for io in requests)
-        asked_s = math.fsum(io.intended_s or 0.0 for io in requests)
+        intended_s = math.fsum(io.intended_s or 0.0 for io in requests)
         ours = self.reads.filter(pl.col("tablespace").is_in(list(self.tablespaces)))
         recorded = self.reads.filter(~pl.col("tablespace").str.starts_with("pg_")).height
         differs = abs(recorded - self._counted["reads"]) > CONSERVED * max(1, self._counted["reads"])
         flags = [
-            *(["overshoot"] if overshoot_s > OVERSHOOT_BOUND * asked_s else []),
+            *(["overshoot"] if overshoot_s > OVERSHOOT_BOUND * intended_s else []),
             *(["unseen"] if self.recorder == EMULATOR else ["conservation"] if differs else []),
         ]
         return Timing(

@@ -88,7 +88,8 @@ def outstanding(run: Run, pair: str) -> dict[str, float]:
     """Return tablespace -> how many of its reads were under way at once, on average: their summed time over that of the windows."""
     rows = run.query(
         "select tablespace, sum(mean_us * reads) / 1e6 / sum(elapsed_s) from read_latency "
-        f"join (select replicate, sum(elapsed_s) as elapsed_s from timings where study = '{STUDY}' and pair = $1 group by replicate) using (replicate) "
+        f"join (select replicate, sum(elapsed_s) as elapsed_s from timings where study = '{STUDY}' and pair = $1 group by replicate) "
+        f"using (replicate) "
         f"semi join ({CLEAN}) using (tablespace, replicate) where pair = $1 and variant = 'published' group by tablespace",
         [pair],
     )

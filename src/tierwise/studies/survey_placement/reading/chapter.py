@@ -178,7 +178,8 @@ def index_orders(run: Run, pair: str) -> Table | Sentence:
             for query, row in found.items()
         ],
         "Time with the indexes on the SSDs over that with everything on the disks; above 1 the SSDs are slower. *Cold on both*: as timed. "
-        "*Cached on the disks alone*: reckoned, the disks' time being less what the reads of its indexes took in the same replicate. *To be "
+        "*Cached on the disks alone*: reckoned, the disks' time being less what the reads of its indexes took in the same replicate. *To "
+        "be "
         "spared for that*: the part of the disks' cold time that a cache must have saved for the published order (inferred from a chart). "
         f"Geometric means of ratios of one replicate each, with 95{NBSP}% intervals. "
         f"{run.note(pair, sum(len(row['cold']) for row in found.values()), 'repeats', PLACEMENT.query)}",

@@ -40,7 +40,8 @@ def sizes(run: Run, pair: str) -> Table | Sentence:
         _sizes(entries, emulated),
         "Left of the time",
         "Source and Detection joined by a single index, with Detection on the SSDs over everything on the disks, by detections: each size "
-        "is generated, loaded and asked anew in every replicate, by direct I/O, and the requests of the server are replayed on the devices, "
+        "is generated, loaded and asked anew in every replicate, by direct I/O, and the requests of the server are replayed on the "
+        "devices, "
         f"stretched for that size (**{Evidence.SIMULATED}**, n = {count(observations(entries))}, from the run's manifest); the published "
         f"number is assumed. {FORM.format(repeat='replicate')} Emulated: at the largest size. {note}",
     )
@@ -53,7 +54,8 @@ def _sizes(entries: list[dict[str, Any]], emulated: dict[str, Estimate]) -> Size
 
 def _emulated(run: Run, pair: str) -> dict[str, Estimate]:
     rows = run.query(
-        "select replicate, ratio from survey_placement where pair = ? and io_mode = 'direct' and query = ? and placement = ? and not flagged",
+        "select replicate, ratio from survey_placement where pair = ? and io_mode = 'direct' and query = ? and placement = ? and not "
+        "flagged",
         [pair, ASKED, MOVED],
     ).rows()
     found = geometric_estimate(dict(rows))

@@ -29,7 +29,8 @@ and io_mode = (select max(io_mode) from survey_moves where pair = $1) order by p
 """The timed moves as SQL: by direct I/O where the run has both ways, on tiers that count what their devices take."""
 JOBS: Final = """
 select query, placement, replicate, evidence, elapsed_s from survey_placement
-where pair = ? and not flagged and io_mode = (select max(io_mode) from survey_placement where pair = $1) order by query, placement, replicate
+where pair = ? and not flagged and io_mode = (select max(io_mode) from survey_placement where pair = $1)
+order by query, placement, replicate
 """
 
 

@@ -30,8 +30,8 @@ def answer(run: Run) -> str:
 
 
 def _told(run: Run, place: str) -> str:
-    """Return the range of the ratios over `place` that have an interval, over the numbers of clients; in how many the SSD pays, where not in
-    all.
+    """Return the range of the ratios over `place` that have an interval, over the numbers of clients; in how many the SSD pays, where not
+    in all.
     """
     found = [one for (_, grouped), one in of_places(run, PAIR, "ssd", place).items() if grouped == "off" and one.interval]
     values = [one.value for one in found if one.value is not None]

@@ -77,7 +77,8 @@ def ratios(run: Run, pair: str) -> Table | Sentence:
     return Table(
         ["Clients", "commit_delay", *(f"{PLACES[place][0].upper()}{PLACES[place][1:]} over {PLACES[over]}" for place, over in COMPARED)],
         [[count(case[0]), GROUPED[case[1]], *(told(every.get(case)) for every in found)] for case in cases],
-        "Commits a second with the log in one place over those with it in another, in the same replicate of the interleaving: geometric mean "
+        "Commits a second with the log in one place over those with it in another, in the same replicate of the interleaving: geometric "
+        "mean "
         f"and 95 % interval of the clean repeats; a dash where there are fewer than five. {run.note(pair, pairs, 'paired ratios', QUERY)}",
         align="rlrrr",
     )
