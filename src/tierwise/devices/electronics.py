@@ -105,7 +105,7 @@ class Electronics(Strict):
     free_blocks: Flag = Field(default=False, alias="Read any free blocks", description="what passes on the track before a request is kept")
     reads_on_arrival: Flag = Field(default=False, alias="Immediate buffer read", description="wherever on the request the head arrives")
     writes_on_arrival: Flag = Field(default=False, alias="Immediate buffer write")
-    ahead_hits: bool = Field(default=False, description="an idle arm's read-ahead is waited for, and goes on after a hit")
+    ahead_hits: bool = Field(default=False, description="a command waits for an idle arm's read-ahead, which goes on after a hit")
     queue: int = Field(default=1, description="commands that the drive orders by positioning time; 1: first in, first out")
 
     def on_bus(self, ms_per_sector: float) -> Self:
