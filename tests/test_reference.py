@@ -57,7 +57,7 @@ def test_its_numbers_come_from_the_code_and_the_inputs_of_this_version() -> None
     other = {study: sorted(names) for study, names in differing.items() if names}
     changes = (paths.home() / "CHANGELOG.md").read_text(encoding="utf-8")
     if other and re.findall(r"(?m)^## \[(.+?)\]", changes)[0] == "Unreleased":
-        pytest.skip(f"this version is not released, and the reference run was measured before changes: {other}")
+        pytest.skip(f"this version is not released, and the reference run was measured before changes in {len(other)} studies")
     assert not other, "make reference"
 
 
