@@ -13,12 +13,6 @@ from tierwise.devices.hdd import Hdd
 from tierwise.devices.mechanism import Mechanics
 
 
-def test_the_bench_stands_where_it_says() -> None:
-    took = bench()(1.0, READ, 50, 1)
-    assert wait_ms(1.5, 50) == pytest.approx(3.4)
-    assert took == pytest.approx(0.5 + 3.4 + 0.1 + 0.05)
-
-
 @pytest.mark.parametrize(("bus_ms", "after_the_first_ms"), [(0.05, 0.7 + 0.05), (0.1, 0.8), (0.25, 8 * 0.25), (0.0, 0.7)])
 def test_a_read_goes_over_the_bus_as_it_comes_from_the_medium_and_the_slower_decides(bus_ms: float, after_the_first_ms: float) -> None:
     took = bench({"Bulk sector transfer time": bus_ms})(1.0, READ, 50, 8)
@@ -201,12 +195,6 @@ def test_a_write_waits_until_the_bus_can_keep_ahead_of_the_head() -> None:
     machine = bench({"Bulk sector transfer time": 0.3})
     safe_ms = 10 + 0.7 + 16 * 0.3 - 1.5
     assert machine(10, WRITE, 20, 16) == pytest.approx(safe_ms + wait_ms(safe_ms, 20) + 1.6 - 10)
-
-
-def test_a_slow_bus_makes_hits_slow_and_leaves_space_for_rotation() -> None:
-    machine = bench({"Bulk sector transfer time": 0.3})
-    assert machine(1, READ, 50, 16) == pytest.approx(0.5 + 3.4 + 0.1 + 16 * 0.3)
-    assert machine(20, READ, 50, 16) == pytest.approx(0.2 + 16 * 0.3)
 
 
 def test_an_early_write_is_done_when_it_is_buffered_and_the_next_read_waits_for_the_arm() -> None:

@@ -16,8 +16,6 @@ from tierwise.devices.spec import HddSpec
 
 
 class ReadAhead(IntEnum):
-    """How far a drive goes on reading."""
-
     NONE = 0
     TRACK = 1
     CYLINDER = 2
@@ -119,7 +117,6 @@ class Electronics(Strict):
 
     @property
     def extra_before_data_ms(self) -> float:
-        """Return what an extra disconnect takes before the data of a write, in ms."""
         return self.extra_disconnect_ms + self.extra_pause_ms + self.first_reselect_ms + self.prepare_ms
 
     @property
@@ -170,7 +167,6 @@ def plain_electronics(
 
 
 def datasheet_electronics(spec: HddSpec) -> Electronics:
-    """Return the electronics that a data sheet states."""
     segments = int(spec.segments.base)
     return plain_electronics(
         overhead_s=spec.overhead.base,
