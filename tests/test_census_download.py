@@ -133,7 +133,7 @@ def test_a_full_disk_is_the_machine_s_error_and_leaves_no_file(tmp_path: Path, m
     assert names(tmp_path) == set()
 
 
-def test_a_slow_server_is_waited_for_with_the_time_left(
+def test_a_slow_server_gets_the_time_that_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(progress, "INTERVAL_S", 0.2)

@@ -130,7 +130,7 @@ def test_what_nothing_counts_gets_its_time_from_strace_or_says_why_not() -> None
 
 
 def test_a_request_follows_the_latest_completion_before_it() -> None:
-    """The third comes while the second is under way: it had waited for the first."""
+    """The third comes while the second is under way: it follows the first."""
     requests = [(1.0, 2.0), (2.1, 9.0), (2.5, 4.0), (9.5, 10.0)]
     assert list(awaited(requests, 11.0)) == [(None, None), (0, 2.0), (0, 2.0), (1, 9.0), (3, 10.0)]
 

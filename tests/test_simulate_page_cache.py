@@ -191,7 +191,7 @@ def test_a_page_read_along_with_another_has_not_been_used() -> None:
 
 def test_a_page_that_comes_back_soon_becomes_active_at_once() -> None:
     def survives(gap: int) -> bool:
-        """Whether page 50, evicted and requested for again after `gap` more evictions, outlives a scan of a cache of 10."""
+        """Whether page 50, evicted and requested again after `gap` more evictions, outlives a scan of a cache of 10."""
         cache = PageCache(1000, 10, "two-list")
         for page in [0, 1, 2, 3] * 3:  # four active pages
             cache.access(page)

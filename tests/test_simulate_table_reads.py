@@ -1,4 +1,4 @@
-"""A table's pages requested for in one way or another: what a device takes for all of them, from a sample."""
+"""A table's pages read in one order or another: what a device takes for all of them, from a sample."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def test_a_scan_of_a_disk_is_between_the_rates_of_its_zones() -> None:
     assert TABLE_BYTES / 175e6 < scanned_s < TABLE_BYTES / 83e6
 
 
-def test_disks_wait_for_the_arm_where_replicates_lie_apart_and_an_ssd_does_not() -> None:
+def test_disks_wait_for_the_arm_where_blocks_lie_apart_and_an_ssd_does_not() -> None:
     scan = whole(TABLE_BYTES, request_bytes=512 * KIB, depth=32)
     torn = Reading(scan.requests, scan.request_bytes, scan.depth, scattered=1.0)
     assert took_s(DISKS, torn) > 2 * took_s(DISKS, scan)

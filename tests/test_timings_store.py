@@ -237,7 +237,7 @@ def test_an_unknown_run_is_an_error_that_names_those_there_are(tmp_path: Path) -
         ("manifest.json", b"\xff", "not UTF-8"),
     ],
 )
-def test_a_corrupt_run_is_named_and_left_out_unless_it_is_the_one_requested_for(
+def test_a_corrupt_run_is_named_and_left_out_unless_it_is_the_one_requested(
     tmp_path: Path, file: str, content: bytes, rule: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     make_run(tmp_path, run_id="sound", replicates=1)

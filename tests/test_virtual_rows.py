@@ -92,7 +92,7 @@ def test_an_unsteady_host_stays_in_the_rows_where_its_share_is_large(tmp_path: P
     assert large["flags"].list.len().sum() == small["flags"].list.len().sum() == 0
 
 
-def test_what_was_also_waited_for_stands_beside_and_is_not_among_the_rows(tmp_path: Path) -> None:
+def test_trials_repeated_in_real_time_are_kept_beside_the_rows(tmp_path: Path) -> None:
     written(tmp_path, [virtual(1.0, 0.01)])
     written(tmp_path, [Parts(cpu_s=0.01, device_s=1.1)], {**CELL, "clock": "real"})
     connection = connect(tmp_path, RUN)

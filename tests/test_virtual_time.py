@@ -1,106 +1,27 @@
-"""Time that is counted: what a clock of the mounts' own gains, whom it sees, and what it refuses."""
+"""The virtual clock of the mounts: what it gains, which processes it counts, and what it refuses."""
 
 import math
-import mmap
 import os
-import random
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from emulation import emulated, replayed_s
+from emulation import replayed_s
+from random_readers import FILE_BYTES, READER, filled, need_groups, read_at_random, readers, run, virtual_readers
 from tierwise.bench.accounting import outstanding, tier_io
-from tierwise.core import control_groups, session_group
+from tierwise.core import session_group
 from tierwise.core.errors import TierwiseError
-from tierwise.core.units import MIB, PAGE_BYTES
 from tierwise.core.vocabulary import ClockKind
 from tierwise.tiers.clock import HELD_MOST_S
 from tierwise.tiers.daemon import Daemon
 from tierwise.tiers.emulated import Emulated
-from tierwise.tiers.sessions import CgroupV2, ProcTasks, grouped, processor_clock, state_of, used_s_of
-
-FILE_BYTES = 64 * MIB
-READS = 200
-READER = """
-import mmap, os, random, sys
-path, seed, count, rounds = sys.argv[1], *map(int, sys.argv[2:])
-descriptor, chance = os.open(path, os.O_RDONLY | os.O_DIRECT), random.Random(seed)
-buffer = mmap.mmap(-1, 8192)
-print("ready", flush=True)
-sys.stdin.readline()
-for _ in range(count):
-    os.preadv(descriptor, [buffer], chance.randrange(8192) * 8192)
-    for _ in range(rounds):
-        os.sched_yield()  # which has the kernel charge it
-print("done", flush=True)
-sys.stdin.readline()
-"""
-
-need_groups = pytest.mark.skipif(session_group.obstacle() is not None, reason=str(session_group.obstacle()))
-
-
-@contextmanager
-def filled(work: Path, device: str) -> Iterator[tuple[Emulated, Path]]:
-    with emulated(work, device) as tier:
-        path = tier.directory / "data"
-        path.write_bytes(bytes(FILE_BYTES))
-        yield tier, path
-
-
-def read_at_random(path: Path, count: int = READS, *, seed: int = 1) -> None:
-    chance, descriptor = random.Random(seed), os.open(path, os.O_RDONLY | os.O_DIRECT)
-    with mmap.mmap(-1, PAGE_BYTES) as buffer:
-        for _ in range(count):
-            os.preadv(descriptor, [buffer], chance.randrange(FILE_BYTES // PAGE_BYTES) * PAGE_BYTES)
-    os.close(descriptor)
-
-
-@contextmanager
-def readers(path: Path, count: int, *, reads: int = READS, rounds: int = 0) -> Iterator[list[subprocess.Popen[str]]]:
-    """Provide processes that read at random on a signal, and end on another."""
-    command = [sys.executable, "-c", READER, str(path)]
-    started = [
-        subprocess.Popen([*command, str(seed), str(reads), str(rounds)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        for seed in range(count)
-    ]
-    try:
-        for process in started:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"
-        yield started
-    finally:
-        for process in started:
-            process.communicate("\n")
-
-
-@contextmanager
-def counted_readers(
-    work: Path, device: str, count: int, *, reads: int = READS, rounds: int = 0, origin_s: float = 0.0
-) -> Iterator[tuple[Emulated, list[subprocess.Popen[str]]]]:
-    """Readers by whose clock the tier goes, which has its delays; who tests them is counted nowhere."""
-    with filled(work, device) as (tier, path), session_group.session_group() as group, ExitStack() as ends:
-        with group.entered():
-            processes = ends.enter_context(readers(path, count, reads=reads, rounds=rounds))
-        tier.daemon.count_several(group.folders, processors=2, origin_s=origin_s)
-        tier.delays(True)
-        yield tier, processes
-
-
-def run(processes: list[subprocess.Popen[str]]) -> None:
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write("\n")
-        process.stdin.flush()
-    for process in processes:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "done\n"
+from tierwise.tiers.sessions import processor_clock
 
 
 @pytest.mark.parametrize("device", ["mtron-3025", "sata-7k2-x6", "st3000dm001"])
@@ -122,7 +43,7 @@ def test_one_session_takes_its_processor_time_and_the_service_times_of_its_reque
     assert ended.now_s - begun.now_s == pytest.approx(ended.computed_s - begun.computed_s + io.intended_s, rel=1e-6)
 
 
-def test_the_one_session_and_the_daemon_take_turns_on_one_processor_until_it_is_counted_no_more(tmp_path: Path) -> None:
+def test_the_one_session_and_the_daemon_take_turns_on_one_processor_until_real_time_returns(tmp_path: Path) -> None:
     everywhere = os.sched_getaffinity(0)
     with filled(tmp_path, "intel-x25-e") as (tier, _):
         assert tier.daemon.pid is not None
@@ -135,7 +56,7 @@ def test_the_one_session_and_the_daemon_take_turns_on_one_processor_until_it_is_
 @pytest.mark.parametrize("device", ["sas-10k-raid10", "mtron-3025"])
 @need_groups
 def test_the_log_of_several_replayed_through_a_new_model_gives_the_same_completions(tmp_path: Path, device: str) -> None:
-    with counted_readers(tmp_path, device, 4, reads=60) as (tier, processes):
+    with virtual_readers(tmp_path, device, 4, reads=60) as (tier, processes):
         tier.reset_io()
         run(processes)
         log = tier.requests()
@@ -145,7 +66,7 @@ def test_the_log_of_several_replayed_through_a_new_model_gives_the_same_completi
 
 
 @need_groups
-def test_outstanding_requests_are_counted_as_the_log_tells_them(tmp_path: Path) -> None:
+def test_outstanding_requests_are_those_of_the_log(tmp_path: Path) -> None:
     with filled(tmp_path, "sata-7k2") as (tier, path), session_group.session_group() as group:
         found = {}
         for count in (1, 4):
@@ -195,7 +116,7 @@ def test_while_somebody_computes_the_clock_gains_his_processor_time_and_does_not
 @pytest.mark.alone  # one of the two waits where others take both processors, and the clock goes by the other
 def test_while_two_compute_the_clock_gains_half_of_what_they_use_whoever_was_answered_last(tmp_path: Path) -> None:
     """Who is answered by a flash drive computes from then on, and nobody asks for anything for a while."""
-    with counted_readers(tmp_path, "mtron-3025", 2, reads=800, rounds=2_000) as (tier, processes):
+    with virtual_readers(tmp_path, "mtron-3025", 2, reads=800, rounds=2_000) as (tier, processes):
         begun = tier.daemon.time()
         run(processes)
         ended = tier.daemon.time()
@@ -205,7 +126,7 @@ def test_while_two_compute_the_clock_gains_half_of_what_they_use_whoever_was_ans
 
 @need_groups
 def test_a_held_clock_stands_and_whoever_sleeps_by_it_wakes_at_its_time(tmp_path: Path) -> None:
-    with counted_readers(tmp_path, "sata-7k2", 1, reads=4, origin_s=5.0) as (tier, processes):
+    with virtual_readers(tmp_path, "sata-7k2", 1, reads=4, origin_s=5.0) as (tier, processes):
         begun_s = tier.daemon.time().now_s
         tier.daemon.hold(True)
         tier.daemon.sleep(100.0, hold=False)  # a session's own: it goes for whoever sleeps; nobody computes, and nobody reads: it jumps
@@ -227,7 +148,7 @@ def test_a_held_clock_stands_and_whoever_sleeps_by_it_wakes_at_its_time(tmp_path
 @need_groups
 def test_a_window_does_not_end_while_its_sessions_wait_for_what_no_device_serves(tmp_path: Path) -> None:
     """Sessions were all blocked by a page that the kernel's own thread held, and the clock went on to the window's end at once."""
-    with counted_readers(tmp_path, "sata-7k2", 1, reads=100) as (tier, processes):
+    with virtual_readers(tmp_path, "sata-7k2", 1, reads=100) as (tier, processes):
         tier.reset_io()
         begun_s = time.monotonic()
         with ThreadPoolExecutor(1) as pool:
@@ -245,7 +166,7 @@ def test_a_window_does_not_end_while_its_sessions_wait_for_what_no_device_serves
 @need_groups
 def test_who_has_the_clock_stand_can_wait_for_a_read_and_nobody_waits_for_ever(tmp_path: Path) -> None:
     """Pgbench reads the catalogues before its clients connect; where these were not cached any more, a whole run hung on that."""
-    with counted_readers(tmp_path, "sata-7k2", 1, reads=20) as (tier, processes):
+    with virtual_readers(tmp_path, "sata-7k2", 1, reads=20) as (tier, processes):
         tier.daemon.hold(True)
         begun_s = time.monotonic()
         run(processes)
@@ -320,84 +241,7 @@ def test_platters_stand_where_the_clock_begins(tmp_path: Path) -> None:
 
 
 @need_groups
-def test_virtual_sessions_go_before_what_else_runs() -> None:
-    """Else the same work takes more processor time, which is part of what is counted."""
-    outside = Path("/proc/self/cgroup").read_text()
-    with session_group.session_group() as group:
-        controls = [group.folders[-1] / name for name in session_group.PRECEDENCE]
-        precedence = {control.name: int(control.read_text()) for control in controls if control.exists()}
-        if not precedence:
-            pytest.skip("no controller here gives precedence")
-        assert precedence.items() <= session_group.PRECEDENCE.items()
-        with group.entered():
-            assert Path("/proc/self/cgroup").read_text() != outside
-    assert Path("/proc/self/cgroup").read_text() == outside
-    assert not any(folder.exists() for folder in group.folders)
-
-
-@need_groups
-def test_the_kernels_count_of_tasks_by_state_is_that_of_looking_at_each(tmp_path: Path) -> None:
-    path = tmp_path / "data"
-    path.write_bytes(bytes(FILE_BYTES))
-    with session_group.session_group() as group, ExitStack() as ends:
-        with group.entered():
-            ends.enter_context(readers(path, 3))
-            busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
-        try:
-            time.sleep(0.5)
-            sessions = grouped([str(folder) for folder in group.folders])
-            assert sessions.running(thoroughly=True) == 1
-            before_s = sessions.used_s()
-            time.sleep(0.2)
-            assert sessions.used_s() > before_s
-            by_hand = ProcTasks(group.folders[0] / "tasks")
-            assert by_hand.running() == 1
-            busy.kill()
-            busy.wait()
-            assert sessions.running(thoroughly=True) == by_hand.running() == 0
-            by_hand.close()
-            sessions.close()
-        finally:
-            busy.kill()
-            busy.wait()
-
-
-def test_files_of_control_groups_are_read_as_the_kernel_writes_them() -> None:
-    assert state_of(b"4711 (a (b) c) S 1 4711 4711 0 -1") == b"S"
-    assert state_of(b"12 (postgres) R 1 2") == b"R"
-    assert used_s_of(b"usage_usec 1234567\nuser_usec 1000000\nsystem_usec 234567\n") == pytest.approx(1.234567)
-    with pytest.raises(TierwiseError, match="no usage_usec"):
-        used_s_of(b"nr_periods 0\n")
-
-
-@pytest.mark.skipif(
-    os.geteuid() != 0 or not (control_groups.own_unified() / "cgroup.procs").exists(), reason="no control groups of version 2 here"
-)
-def test_a_group_of_version_2_is_looked_at_task_by_task(tmp_path: Path) -> None:
-    folder = control_groups.make(control_groups.own_unified(), "test")
-    if not (folder / "cpu.stat").exists():
-        control_groups.remove(folder)
-        pytest.skip("this kernel's control groups of version 2 tell no processor time")
-    busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
-    try:
-        control_groups.take_in(folder, busy.pid)
-        sessions = CgroupV2(folder)
-        assert sessions.running(thoroughly=True) == 1
-        before_s = sessions.used_s()
-        time.sleep(0.2)
-        assert sessions.used_s() > before_s
-        busy.kill()
-        busy.wait()
-        assert sessions.running(thoroughly=True) == 0
-        sessions.close()
-    finally:
-        busy.kill()
-        busy.wait()
-        control_groups.remove(folder)
-
-
-@need_groups
-@pytest.mark.parametrize("then", ["counted", "real"])
+@pytest.mark.parametrize("then", ["virtual", "real"])
 def test_what_a_killed_process_has_under_way_is_done_before_another_clock_comes(tmp_path: Path, then: str) -> None:
     with filled(tmp_path, "sata-7k2") as (tier, path), session_group.session_group() as group:
         tier.daemon.count_several(group.folders, processors=2, origin_s=0.0)
@@ -412,7 +256,7 @@ def test_what_a_killed_process_has_under_way_is_done_before_another_clock_comes(
         reader.stdin.flush()
         time.sleep(1.0)
         reader.kill()
-        if then == "counted":
+        if then == "virtual":
             tier.daemon.count_several(group.folders, processors=2, origin_s=0.0)
         else:
             tier.daemon.wait_in_real_time()

@@ -87,7 +87,7 @@ def test_every_profile_has_a_grid_that_can_be_read() -> None:
         assert len({trial.key for trial in gathered}) == len(gathered)
 
 
-def test_half_a_flush_is_waited_for_where_it_is_that_long() -> None:
+def test_the_commit_delay_is_half_a_flush_where_a_flush_is_long() -> None:
     """The delays are what PostgreSQL's manual advises for the devices of the pair, not anybody's taste."""
 
     def flushed_s(model: DeviceModel, now_s: float, page: int) -> float:

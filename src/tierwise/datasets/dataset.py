@@ -21,8 +21,6 @@ ColumnType = Literal["boolean", "integer", "text"]
 
 @dataclass(frozen=True)
 class Column:
-    """One column, by the source's name for it."""
-
     name: str
     type: ColumnType
 

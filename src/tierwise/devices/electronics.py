@@ -16,8 +16,6 @@ from tierwise.devices.spec import HddSpec
 
 
 class ReadAhead(IntEnum):
-    """How far a drive goes on reading."""
-
     NONE = 0
     TRACK = 1
     CYLINDER = 2
@@ -105,7 +103,7 @@ class Electronics(Strict):
     free_blocks: Flag = Field(default=False, alias="Read any free blocks", description="what passes on the track before a request is kept")
     reads_on_arrival: Flag = Field(default=False, alias="Immediate buffer read", description="wherever on the request the head arrives")
     writes_on_arrival: Flag = Field(default=False, alias="Immediate buffer write")
-    ahead_hits: bool = Field(default=False, description="an idle arm's read-ahead is waited for, and goes on after a hit")
+    ahead_hits: bool = Field(default=False, description="a command waits for an idle arm's read-ahead, which goes on after a hit")
     queue: int = Field(default=1, description="commands that the drive orders by positioning time; 1: first in, first out")
 
     def on_bus(self, ms_per_sector: float) -> Self:
@@ -119,7 +117,6 @@ class Electronics(Strict):
 
     @property
     def extra_before_data_ms(self) -> float:
-        """Return what an extra disconnect takes before the data of a write, in ms."""
         return self.extra_disconnect_ms + self.extra_pause_ms + self.first_reselect_ms + self.prepare_ms
 
     @property
@@ -170,7 +167,6 @@ def plain_electronics(
 
 
 def datasheet_electronics(spec: HddSpec) -> Electronics:
-    """Return the electronics that a data sheet states."""
     segments = int(spec.segments.base)
     return plain_electronics(
         overhead_s=spec.overhead.base,

@@ -55,7 +55,6 @@ def _read(path: Path) -> Instances:
 
 
 def attached(provider: str, name: str) -> InstanceLimits:
-    """Return what the instance `name` of `provider` takes."""
     there = load_instances(provider)
     if there is None or name not in there.instances:
         known = ", ".join(there.instances) if there else "none"

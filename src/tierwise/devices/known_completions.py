@@ -5,8 +5,6 @@ from heapq import heappop, heappush
 
 
 class KnownCompletions:
-    """The waiting for completions that are known already."""
-
     def __init__(self) -> None:
         self._done: list[tuple[float, int]] = []  # a heap of (completion, tag)
 

@@ -73,7 +73,6 @@ class Mechanism:
         return start_s + (max(0.0, move_s + settle_s) if settle_s else move_s)
 
     def _begin_s(self, arrival_s: float, turns: float) -> float:
-        """Return when the platter has turned to `turns`, where the head waits from `arrival_s` on."""
         wait = (turns - arrival_s / self._turn_s - self._phase) % 1.0
         return arrival_s if wait > 1 - ROUNDING_TURNS else arrival_s + wait * self._turn_s
 

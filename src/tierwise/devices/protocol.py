@@ -5,8 +5,6 @@ from typing import Protocol
 
 
 class Operation(IntEnum):
-    """A kind of request."""
-
     READ = 0
     WRITE = 1
     FLUSH = 2

@@ -111,7 +111,6 @@ class CloudSpec(Strict):
 
     @property
     def sustained_rate(self) -> float:
-        """Return the bytes a second that arrive once all credits are spent."""
         return min(self.rate, self.burst.baseline.base) if self.burst else self.rate
 
     def with_size(self, size_bytes: float, iops: float, rate: float) -> Self:

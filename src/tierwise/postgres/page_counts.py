@@ -30,7 +30,7 @@ class PageCounter:
 
     Exact, because pending counts are flushed before both readings, which touch catalogues only. PostgreSQL flushes between
     transactions, so the session must be in autocommit. Counts are the cluster's: nobody else may use the relations meanwhile.
-    `storage_s`: how long the database's sessions waited for the storage meanwhile (`track_io_timing`; zero without it).
+    `storage_s`: how long the database's sessions spent in reads and writes meanwhile (`track_io_timing`; zero without it).
     """
 
     def __init__(self, conn: Connection, relations: Sequence[str]):

@@ -99,7 +99,7 @@ def open_workspace() -> Path:
     elif not paths.installed() and account.can_enter(inside):
         folder = inside
     else:
-        folder = Path("/var/tmp") / f"tierwise-{hashlib.sha256(str(paths.home()).encode()).hexdigest()[:8]}"  # noqa: S108 - marked and owned
+        folder = Path("/var/tmp") / f"tierwise-{hashlib.sha256(str(paths.home()).encode()).hexdigest()[:8]}"  # noqa: S108 - owned
     _claim(folder)
     if not account.can_enter(folder):
         raise InputError(

@@ -27,8 +27,6 @@ EXTENT_BYTES: Final = 16 * MIB
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """How a server reads, and what that costs its processor."""
-
     io_method: IoMethod
     io_workers: int
     effective_io_concurrency: int

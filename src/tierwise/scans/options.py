@@ -4,8 +4,6 @@ from enum import StrEnum
 
 
 class ScanMethod(StrEnum):
-    """How the rows of the range are found."""
-
     SEQUENTIAL = "sequential"
     INDEX = "index"
     BITMAP = "bitmap"

@@ -65,8 +65,6 @@ class Scan:
 
 
 class Prediction(Strict):
-    """What a scan will take."""
-
     time_s: float
     low_s: float = Field(description="with a processor twice as quick, and a device that takes 0.85 times as long")
     high_s: float = Field(description="with a processor half as quick, and a device that takes 1.2 times as long")

@@ -19,24 +19,18 @@ class Speed(Sourced):
 
 
 class SequentialCosts(Strict):
-    """Costs of a sequential scan with a condition on one column."""
-
     page: Time = Field(description="a page in shared buffers")
     row: Time = Field(description="each row of it, in the range or not")
     match: Time = Field(description="on top, a row of the range")
 
 
 class IndexCosts(Strict):
-    """Costs of an index scan, the index included."""
-
     row: Time = Field(description="a row of the range")
     page: Time = Field(description="on top, where it lies on the page after that of the row before")
     jump: Time = Field(description="on top, where it lies on any other page than that of the row before")
 
 
 class BitmapCosts(Strict):
-    """Costs of a bitmap scan, the index included."""
-
     row: Time = Field(description="a row of the range")
     page: Time = Field(description="a page of the table that holds such rows")
     outside: Time = Field(description="on a page that is lossy, a row outside the range, which is looked at as well")

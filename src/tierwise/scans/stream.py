@@ -1,7 +1,7 @@
 """PostgreSQL 18's read stream: which pages a sequential or a bitmap scan reads, how far ahead, and who reads them.
 
-The rules are those of ``read_stream.c``: pages that follow each other become one read; the look-ahead doubles with each read that is
-waited for, and falls by one with each page found in shared buffers, of which there are none here. Under `sync` no read begins before it
+The rules are those of ``read_stream.c``: pages that follow each other become one read; the look-ahead doubles with each read that the scan
+must wait for, and falls by one with each page found in shared buffers, of which there are none here. Under `sync` no read begins before it
 is wanted, but pages that do not follow each other are announced to the kernel. Without concurrency every method reads as `sync` does.
 """
 

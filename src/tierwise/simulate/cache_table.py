@@ -20,7 +20,7 @@ INACTIVE_QUEUE, ACTIVE_QUEUE = 0, 1
 HEAD = 16
 
 AHEAD = 24
-"""Accesses between the fetching of a page's number and its use: memory is waited for by many at once, not by one after the other."""
+"""Accesses between the fetching of a page's number and its use: many wait for memory at once, not one after the other."""
 
 MISS, HIT, MARKED_HIT = 0, 1, 2
 

@@ -33,7 +33,7 @@ class Costs:
 
 @dataclass(frozen=True)
 class Rates:
-    """Means over a stretch of time; a miss is an operation that waited for the device, be it for another thread's read."""
+    """Means over a stretch of time; a miss is an operation that had to wait for the device, perhaps for another thread's read."""
 
     reads_per_s: float
     miss_ratio: float

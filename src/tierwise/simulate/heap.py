@@ -43,8 +43,6 @@ class Touched:
 
 
 class _Heap(NamedTuple):
-    """The table as compiled code sees it."""
-
     space: Keys
     """Rows that each page has space for."""
     dead: Keys
@@ -75,8 +73,6 @@ class _Work(NamedTuple):
 
 
 class _Log(NamedTuple):
-    """What is touched, `end[0]` lines so far."""
-
     pages: Keys
     transactions: Keys
     changed: Flags

@@ -18,8 +18,6 @@ HELPERS = 8  # asynchronous reads of the kernel at a time; where more would begi
 
 
 class Loop(NamedTuple):
-    """The whole simulation as compiled code sees it."""
-
     table: Table
     window: int
     clock: Floats

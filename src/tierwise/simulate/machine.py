@@ -8,8 +8,6 @@ from tierwise.simulate.closed_loop import Costs
 
 
 class Machine(Strict):
-    """The machines that stand before the tiers of the pair of the same name."""
-
     description: str
     threads: int = Field(ge=1)
     hit: Time = Field(description="of a thread, to read an item whose page is mapped, its choice included")

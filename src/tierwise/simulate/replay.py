@@ -17,7 +17,7 @@ EXTENT_BYTES: Final = 16 * MIB
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One request of the host, and what it waited for.
+    """One request of the host, and the one whose completion it follows.
 
     Closed loop: it is issued `think_s` after the completion of access number `after` (of the same trace, below its own). Open:
     `after` is None, and it is issued `think_s` after the beginning, whatever the devices do. `think_s` may lie a little below

@@ -115,7 +115,6 @@ def _activate(table: Table, page: int) -> None:
 
 @inlined
 def _deactivate(table: Table, page: int, state: int) -> None:
-    """Put `page` at the new end of the inactive list."""
     table[HEAD + page] = append(table, INACTIVE_QUEUE, _inactive(table), page) << _BITS | state
     if table[FIRST] == table[END]:
         _close_ranks(table)

@@ -59,9 +59,8 @@ class Server:
         self._workers = Workers(self._wake)
         self._wakefulness = AwakeProcessors()
         self._turns = SharedProcessor()
-        self._sleepers: list[
-            tuple[float, int, bool, DeferredAnswer]
-        ] = []  # a heap of (when, number, whether the clock is then held, answer)
+        # A heap of (when, number, whether the clock is then held, answer)
+        self._sleepers: list[tuple[float, int, bool, DeferredAnswer]] = []
         self._slept = 0
         self._were_awaited = False  # whoever was answered last may still be being woken, and is not seen to run yet
         self._reported_sleeps: Sleepers | None = None  # of a server's processes

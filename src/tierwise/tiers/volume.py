@@ -68,7 +68,7 @@ class Volume:
             Opcode.FSYNC: self.transfers.flush,
         }
         self._quick: QuickReads | None = None
-        self._slow_reads = 0  # that waited for no device
+        self._slow_reads = 0  # without delays
         self.descriptor = mount(mountpoint)
         self._clock = clock
 

@@ -3,7 +3,8 @@
 --
 -- A virtual-time row is its devices' time and its host's: what a query computed. The devices' is its own; the host's is the median over the
 -- repetitions, each at the speed that the processors had for a fixed work (`reference_s`) in its replicate, the median over the replicate's
--- trials, over their usual one in the run (of a merged run, in the run that the replicate is of: `replicate // 1000`, timings/replicates.py). One trial's own is a few milliseconds beside other work and scatters more than what it is to
+-- trials, over their usual one in the run (of a merged run, in the run that the replicate is of: `replicate // 1000`,
+-- timings/replicates.py). One trial's own is a few milliseconds beside other work and scatters more than what it is to
 -- even out: it made the host's part of a cell scatter 1.5 times as much (benchmarks/by_name/virtual_time.py).
 -- The host's part of a hot query is held against its own session's work, which was done beside each of its executions.
 -- Where the host's parts differ so much between repetitions that their scatter (1.4826 times the median absolute deviation) is more than a
@@ -11,9 +12,9 @@
 -- scatter; a hot query, which is nothing else, bears the flag `host` and gives no verdict. Below five repetitions nothing is judged anyway.
 --
 -- A phase of a window bears the flag `jumped` where its clock went on, while nobody ran, for longer than all its requests took together, by
--- more than a tenth of its time (assumed): its sessions waited for what no device serves, such as the kernel's own writing back. The clock
--- stands then, and after a second goes by real time; in runs of versions before 0.2.0 it went on to the window's end at once. (The log's
--- windows have no phases: their sessions sleep before a commit, which the clock counts.)
+-- more than a tenth of its time (assumed): its sessions were blocked by what no device serves, such as the kernel's own writing back. The
+-- clock stands then, and after a second goes by real time; in runs of versions before 0.2.0 it went on to the window's end at once. (The
+-- log's windows have no phases: their sessions sleep before a commit, which the clock counts.)
 create temp table timings as
 with
 usual as (

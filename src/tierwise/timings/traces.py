@@ -25,7 +25,7 @@ TRACE: Final[dict[str, Any]] = {
     "page": pl.Int64,  # in the relation, over all its segments
     "size_bytes": pl.Int64,
     "address_bytes": pl.Int64,  # on the emulated device; null where none was
-    "after": pl.Int32,  # number (from 0, within the query) of the request whose completion this one waited for; null: the query's start
+    "after": pl.Int32,  # number (from 0, within the query) of the request whose completion this one follows; null: the query's start
     "think_s": pl.Float64,  # from that completion to this issue: the host's time
     "intended_s": pl.Float32,  # service time of the device model; null where there was none
     "actual_s": pl.Float32,  # what it took, from issue to completion; null where the recorder disturbs times

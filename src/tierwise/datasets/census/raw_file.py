@@ -164,7 +164,6 @@ def _batches(text: _Trimmed, layout: Layout) -> Iterator[pa.RecordBatch]:
 
 
 def _malformed(source: Path, layout: Layout, reason: str) -> InputError:
-    """Return Arrow's `reason` by line, column and value."""
     if found := re.match(r"In CSV column #(\d+): Row #(\d+): CSV conversion error to (\w+): (?:invalid value '(.*)')?", reason, re.DOTALL):
         column, line, kind, value = found.groups()
         return InputError(f"{short(source)} line {line}", field=layout.names[int(column)], value=value, rule=_NEEDED[kind])

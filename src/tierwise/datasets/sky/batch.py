@@ -59,7 +59,6 @@ def _spelled(alphabets: Sequence[Sequence[str]], letters: Sequence[Values]) -> p
 
 
 def _of(name: str, rows: int, rng: np.random.Generator) -> pa.Array:
-    """Values as often as the facts have them."""
     known = load_facts().flags[name]
     number = np.searchsorted(np.cumsum(known.shares)[:-1], rng.random(rows, dtype=np.float32), side="right")
     values = pa.array(known.values, pa.int16() if isinstance(known.values[0], int) else pa.string())

@@ -45,8 +45,6 @@ class Query(Strict):
 
 
 class Queries(Strict):
-    """The queries of ``data/datasets/twomass-queries.toml`` with their source."""
-
     source: str
     estimated_by: str
     sample_rows: int

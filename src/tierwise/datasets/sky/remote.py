@@ -39,7 +39,6 @@ class Region(Strict):
 
     @property
     def name(self) -> str:
-        """The region's bounds as they are typed, in degrees, with commas between them."""
         return ",".join(f"{bound:.10g}" for bound in (self.ra_min_deg, self.ra_max_deg, self.dec_min_deg, self.dec_max_deg))
 
 

@@ -27,8 +27,6 @@ class Photometry:
 
 
 class _Tables:
-    """The facts, expanded once."""
-
     def __init__(self, facts: Facts):
         known = facts.magnitudes
         self.facts = facts

@@ -61,7 +61,6 @@ class Sky:
 
 
 def plan(fraction: float, seed: int) -> Sky:
-    """Return the file of `fraction` and `seed`."""
     check_size("sky", fraction, seed, least=LEAST_FRACTION, why=f"of {ROWS:,} sources")
     density, joined = load_facts().density, bins_joined(fraction)
     counts = cell_counts(density, round(ROWS * fraction), joined)

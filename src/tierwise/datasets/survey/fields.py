@@ -95,8 +95,6 @@ def light_curves(count: int, mjd: Floats, band: Ints, rng: np.random.Generator) 
 
 @dataclass(frozen=True)
 class Place:
-    """Positions in the columns of every table that has them."""
-
     ra: Floats
     dec: Floats
     vectors: Floats

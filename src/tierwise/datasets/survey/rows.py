@@ -78,7 +78,6 @@ def frame_set_ids(field: int, ext_num: Ints) -> Ints:
 
 
 def multiframe(frames: Frames) -> pa.RecordBatch:
-    """Return the rows of Multiframe: one for every exposure."""
     rows = len(frames.field)
     date = (np.datetime64("1858-11-17") + frames.mjd.astype(np.int64)).astype(str)
     names = np.array([f"survey{number:08d}" for number in range(rows)])
@@ -179,7 +178,6 @@ def detection(field: Field, frames: Frames, exposure: int, at: Place) -> pa.Reco
 
 
 def _measures(magnitude: Floats) -> dict[str, Any]:
-    """One brightness through every aperture and profile."""
     counts, error = flux(magnitude), error_mag(magnitude)
     values: dict[str, Any] = {"isoMag": magnitude, "isoFlux": counts, "pHeight": counts / 12, "pHeightErr": counts / 12 * error}
     for aperture in range(1, APERTURES + 1):

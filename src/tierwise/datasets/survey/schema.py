@@ -47,7 +47,6 @@ class _Columns(Strict):
 
 @cache
 def load_tables() -> dict[str, Table]:
-    """Return each table by its name, in the order of `NAMES`."""
     path = paths.data() / "datasets" / "survey.toml"
     read = {name: validate(entry, _Columns, where=f"{paths.short(path)}: {name}") for name, entry in read_table(path).items()}
     if missing := [name for name in NAMES if name not in read]:

@@ -45,7 +45,6 @@ class Survey:
 
     @cached_property
     def frames(self) -> Frames:
-        """Return all exposures of the survey, in the order of their time."""
         return schedule(self.field_count, self.seed)
 
     @cached_property

@@ -221,7 +221,7 @@ def memory_bytes(cell: Cell, testbed: Testbed) -> int:
     return round(cell.memory * PUBLISHED_MEMORY * large_bytes)
 
 
-def measure(trial: Trial[Cell], testbed: Testbed, study_state: None, recorder: Recorder) -> Observed:  # noqa: ARG001 - many sessions: no query is watched
+def measure(trial: Trial[Cell], testbed: Testbed, study_state: None, recorder: Recorder) -> Observed:  # noqa: ARG001 - no query is watched
     cell, config, clients, scale = trial.cell, grid(testbed.profile), trial.cell.clients, grid(testbed.profile).scale_of(trial.cell.size)
     memory = memory_bytes(cell, testbed)
     testbed.processors = cell.processors or PROCESSORS

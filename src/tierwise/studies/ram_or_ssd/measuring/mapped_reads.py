@@ -54,7 +54,7 @@ class Reading:
 class Sample:
     time_s: float
     reads: int
-    major_faults: int  # reads that waited for a page
+    major_faults: int  # reads that had to wait for a page
     read_bytes: int  # that this process had a disk read; 0 on a mount that another process serves
     wrong: int  # items that did not hold what was written
 

@@ -158,7 +158,7 @@ class ReadWindow:
         self.reads = recording.reads
 
     def _server(self) -> tuple[int, float]:
-        """Return the reads of relations that the server counted, of all its processes, and how long it waited for them."""
+        """Return how many reads of relations the server's processes did, and how long these took."""
         self.connection.execute("SELECT pg_stat_force_next_flush()")
         known = self.testbed.cluster.binaries.version >= (16, 0)
         row = self.connection.execute(SERVERS_READS if known else SERVERS_PAGES).fetchone()

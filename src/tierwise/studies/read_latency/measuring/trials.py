@@ -141,7 +141,7 @@ def _load(connection: Connection, tablespace: str, pages: int) -> None:
         connection.execute(sql.SQL(command).format(**names))
 
 
-def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recorder: Recorder) -> Observed:  # noqa: ARG001 - single reads are recorded
+def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recorder: Recorder) -> Observed:  # noqa: ARG001 - no query
     spaces, window_s = tablespaces(testbed), trial.cell.window_s
     relations = [name for space in spaces for name in (table_of(space), index_of(space))]
     settings = measuring_settings(testbed.cluster.binaries, io_mode=trial.io_mode, shared_buffers_bytes=SHARED_BUFFERS_BYTES)

@@ -126,7 +126,7 @@ def prepare(trial: Trial[Cell], testbed: Testbed, study_state: StudyState) -> No
     place_wal(testbed.cluster, testbed.tiers[trial.cell.wal].directory)
 
 
-def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recorder: Recorder) -> Observed:  # noqa: ARG001 - many sessions: no query is watched
+def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recorder: Recorder) -> Observed:  # noqa: ARG001 - no query
     cell, config = trial.cell, grid(testbed.profile)
     settings = measuring_settings(testbed.cluster.binaries, io_mode=trial.io_mode, shared_buffers_bytes=SHARED_BUFFERS_BYTES)
     settings |= {"commit_delay": str(round(cell.commit_delay_us * cell.slowdown)), "commit_siblings": str(SIBLINGS)}
