@@ -26,13 +26,13 @@ def simulated(pair: str, *queries: Query, table_bytes: float = TABLE_BYTES) -> l
 def test_every_way_is_reported_for_every_query_and_subsystem() -> None:
     found = simulated("source-h", SCAN, FEW)
     assert len(found) == 2 * len(list(ways(SCAN, TABLE_BYTES)))
-    assert [one["io_mode"] for one in found if not one["hunted"]] == [OURS, IDEAL] * 2
+    assert [one["method"] for one in found if not one["hunted"]] == [OURS, IDEAL] * 2
     assert all(len(values) == 2 and min(values) > 0 for one in found for values in one["seconds"].values())
     assert {tuple(one["seconds"]) for one in found} == {("hdd", "hdd_raid0", "ssd", "ssd_raid5")}
 
 
 def test_what_does_not_depend_on_the_query_is_the_same_for_both() -> None:
-    scan, few = ({one["io_mode"]: one for one in simulated("source-h", query)} for query in (SCAN, FEW))
+    scan, few = ({one["method"]: one for one in simulated("source-h", query)} for query in (SCAN, FEW))
     assert scan[IDEAL]["seconds"] == few[IDEAL]["seconds"]
     assert few[OURS]["bytes"] < scan[OURS]["bytes"] == pytest.approx(TABLE_BYTES)
 

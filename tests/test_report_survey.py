@@ -23,7 +23,7 @@ from tierwise.timings.manifest import StudyRecord, load_manifest
 
 PAIR = "source-h"
 INFERRED = {"H1", "H2", "H3", "H4", "H5", "H6", "H7"}
-IO_MODES = {
+METHODS = {
     "as PostgreSQL reads here": (182.0, 167.0, 436.0, 270.0),
     "ideal": (170.0, 114.0, 331.0, 69.0),
     "one request at a time": (148.0, 125.0, 357.0, 109.0),
@@ -36,13 +36,13 @@ def hunt(query: str) -> list[dict[str, object]]:
         {
             "query": query,
             "form": "printed",
-            "io_mode": io_mode,
-            "hunted": io_mode not in {"as PostgreSQL reads here", "ideal"},
+            "method": method,
+            "hunted": method not in {"as PostgreSQL reads here", "ideal"},
             "evidence": "simulated",
             "seconds": {tier: [value] * 5 for tier, value in zip(ARRAYS_S["indexed"], values, strict=True)},
             "bytes": 1e11,
         }
-        for io_mode, values in IO_MODES.items()
+        for method, values in METHODS.items()
     ]
 
 
@@ -122,7 +122,7 @@ def test_the_chapter_on_arrays_tells_gains_and_the_hunt(run: Run) -> None:
     assert f"7 disks, RAID5: {torn}; 7 disks, RAID0: {torn}; one SSD: {alone} and {torn}; 6 SSDs, RAID5: {torn}." in told
     table = survey_arrays.hunt(run, PAIR)
     assert isinstance(table, Table)
-    assert [row[0] for row in table.rows] == list(IO_MODES)
+    assert [row[0] for row in table.rows] == list(METHODS)
     assert table.rows[-1][-1] == "1.13-fold"
     mixed = survey_arrays.hunt(run, PAIR, "mixed")
     assert isinstance(mixed, Table)

@@ -78,8 +78,8 @@ def test_the_printed_queries_are_cold_on_every_subsystem(workspace: Path, tmp_pa
     (facts,) = (record.facts for record in manifest.studies)
     assert facts["pages"] == pages["non_indexed"]
     assert facts["published_bytes"] == pytest.approx(facts["row_bytes"] * 470_992_970)
-    assert {io_mode["io_mode"] for io_mode in facts["non_indexed"] if not io_mode["hunted"]} == {"as PostgreSQL reads here", "ideal"}
-    assert all(len(io_mode["seconds"]["ssd"]) == 2 and io_mode["evidence"] == "simulated" for io_mode in facts["indexed"])
+    assert {one["method"] for one in facts["non_indexed"] if not one["hunted"]} == {"as PostgreSQL reads here", "ideal"}
+    assert all(len(one["seconds"]["ssd"]) == 2 and one["evidence"] == "simulated" for one in facts["indexed"])
 
 
 @needs_fuse

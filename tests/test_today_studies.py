@@ -38,13 +38,13 @@ SKY = {
     "published_bytes": SKY_BYTES,
     "size_bytes": {"twomass_psc": 704 * 8192},
     "touched": {
-        "indexed, printed": {"replicates": {"twomass_psc": 19, "twomass_psc_ra": 5}, "plan": ["Bitmap Heap Scan on twomass_psc"]},
-        "non_indexed, printed": {"replicates": {"twomass_psc": 704}, "plan": ["Seq Scan on twomass_psc"]},
-        "mixed, printed": {"replicates": {"twomass_psc": 42, "twomass_psc_ra": 8}, "plan": ["Bitmap Heap Scan on twomass_psc"]},
+        "indexed, printed": {"pages": {"twomass_psc": 19, "twomass_psc_ra": 5}, "plan": ["Bitmap Heap Scan on twomass_psc"]},
+        "non_indexed, printed": {"pages": {"twomass_psc": 704}, "plan": ["Seq Scan on twomass_psc"]},
+        "mixed, printed": {"pages": {"twomass_psc": 42, "twomass_psc_ra": 8}, "plan": ["Bitmap Heap Scan on twomass_psc"]},
     },
     **{
         query: [
-            {"query": query, "form": "printed", "io_mode": way, "hunted": False, "evidence": "simulated", "bytes": 1, "seconds": seconds}
+            {"query": query, "form": "printed", "method": way, "hunted": False, "evidence": "simulated", "bytes": 1, "seconds": seconds}
             for way in ("as PostgreSQL reads here", "ideal")
         ]
         for query, seconds in {

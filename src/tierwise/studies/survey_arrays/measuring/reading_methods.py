@@ -97,7 +97,7 @@ def published_size(testbed: Testbed, queries: Sequence[Query], hunt: Hunt, *, ta
                 {
                     "query": query.name,
                     "form": query.form,
-                    "io_mode": way,
+                    "method": way,
                     "hunted": way not in {OURS, IDEAL},
                     "evidence": str(Evidence.SIMULATED),
                     REPLICATES: list(range(hunt.seeds)),

@@ -171,7 +171,7 @@ def hunt(run: Run, pair: str, query: str = SCAN) -> Table | Sentence:
         ["Way of reading", *(ARRAYS.places[tier] for tier in tiers), "RAID5 / RAID0", "Furthest off"],
         [
             [
-                way["io_mode"],
+                way["method"],
                 *(f"{number(ratio)}" for ratio in (fmean(way["seconds"][tier]) / bars[tier] for tier in tiers)),
                 _raid(way) or DASH,
                 f"{number(furthest(way, bars))}-fold",
@@ -192,12 +192,12 @@ def hunt_found(run: Run, pair: str) -> Sentence:
     if not ways:
         return Sentence("")
     near = min(ways, key=lambda way: furthest(way, bars))
-    within = [way["io_mode"] for way in ways if furthest(way, bars) <= ALIKE]
+    within = [way["method"] for way in ways if furthest(way, bars) <= ALIKE]
     rates = listed(f"{number(_published_bytes(run, pair) / seconds / MB)}" for seconds in bars.values())
     told = (
         f"Within {percent(ALIKE - 1)} of all four bars: {listed(f'*{name}*' for name in within)}."
         if within
-        else f"No way of reading comes within {percent(ALIKE - 1)} of all four bars. The closest is *{near['io_mode']}*, "
+        else f"No way of reading comes within {percent(ALIKE - 1)} of all four bars. The closest is *{near['method']}*, "
         f"{number(furthest(near, bars))}-fold off at "
         f"the worst of them."
     )
@@ -217,7 +217,7 @@ def _bar_by_bar(ways: Sequence[dict[str, Any]], bars: Mapping[str, float]) -> st
     """Which ways come near each subsystem's time, whatever they give for the others."""
     told = []
     for tier, place in ARRAYS.places.items():
-        ratios = {way["io_mode"]: fmean(way["seconds"][tier]) / bars[tier] for way in ways if tier in way["seconds"] and tier in bars}
+        ratios = {way["method"]: fmean(way["seconds"][tier]) / bars[tier] for way in ways if tier in way["seconds"] and tier in bars}
         if not ratios:
             continue
         within = [f"*{name}*" for name, ratio in ratios.items() if 1 / ALIKE <= ratio <= ALIKE]

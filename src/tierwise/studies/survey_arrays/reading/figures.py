@@ -25,7 +25,7 @@ def hunted_seconds(run: Run, pair: str, query: str = SCAN) -> pl.DataFrame:
     way), place, seconds, how, seeds.
     """
     simulated = [
-        {"row": way["io_mode"], "place": ARRAYS.places[tier], "seconds": fmean(values), "how": "simulated", "seeds": len(values)}
+        {"row": way["method"], "place": ARRAYS.places[tier], "seconds": fmean(values), "how": "simulated", "seeds": len(values)}
         for way in hunted(run, pair, query)
         for tier, values in way["seconds"].items()
     ]

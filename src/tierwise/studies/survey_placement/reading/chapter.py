@@ -247,7 +247,7 @@ def _in_sequence(run: Run, pair: str) -> str:
         return "*Reading in sequence*, the author's own guess, was not simulated."
     ahead = dict[str, str]()
     for place in ("ssd_raid5", "ssd"):
-        ratios = {way["io_mode"]: fmean(way["seconds"][place]) / fmean(way["seconds"]["hdd"]) for way in ways if place in way["seconds"]}
+        ratios = {way["method"]: fmean(way["seconds"][place]) / fmean(way["seconds"]["hdd"]) for way in ways if place in way["seconds"]}
         quicker = [f"*{name}* ({number(ratio)})" for name, ratio in ratios.items() if ratio > 1]
         ahead[place] = listed(quicker) if len(quicker) <= FEW else f"{count(len(quicker))} of them (up to {number(max(ratios.values()))})"
     meaning = (
