@@ -132,13 +132,13 @@ def test_no_row_is_lost_and_none_is_there_twice_whenever_the_power_is_cut(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: pl.DataFrame
 ) -> None:
     """Parts are written and merged; after the cut what is missing is measured again, and the same rows are there."""
-    trials = rows.partition_by("trial", "block", maintain_order=True)[:3]
+    trials = rows.partition_by("trial", "replicate", maintain_order=True)[:3]
     expected = pl.concat(trials).sort("study", "pair", "sequence", "step")
 
     def measure(raw: Path) -> None:
         done = done_parts(raw / "run")
         for part in trials:
-            key = part.select("study", "pair", "trial", "block").row(0)
+            key = part.select("study", "pair", "trial", "replicate").row(0)
             if key not in done:
                 write_part(raw / "run", part)
         merge_parts(raw / "run")
@@ -164,7 +164,7 @@ def test_without_locks_and_shared_mappings_rows_are_kept_and_read(tmp_path: Path
             assert lock(file.fileno()) is None
             with pytest.raises(OSError, match="No such device"):
                 mmap.mmap(file.fileno(), 4096)
-        for part in rows.partition_by("trial", "block", maintain_order=True)[:2]:
+        for part in rows.partition_by("trial", "replicate", maintain_order=True)[:2]:
             write_part(mount / "run", part)
         merge_parts(mount / "run")
         assert len(read_rows(mount / "run"))

@@ -124,7 +124,7 @@ def test_a_query_without_a_record_has_that_of_the_same_one_on_other_tiers(smoke:
         found = recorded_queries(smoke.connection, smoke.folder)
         return {one.step: one for one in found if one.trial == hidden and one.study == "index_placement"}
 
-    hidden = "io_mode=direct/index=hdd/start=NV/table=hdd/variant=published"
+    hidden = "index=hdd/io_mode=direct/start=NV/table=hdd/variant=published"
     own = wanted()
     assert not any(one.lent for one in own.values())
     recorded = heat.recorded

@@ -20,7 +20,7 @@ from tierwise.tiers.directory import Directory
 from tierwise.timings.schema import RelationIo, Timing
 from tierwise.timings.traces import TRACE, TRACES, TrialKey, read_trace, write_trace
 
-KEY = TrialKey("index_placement", "source-m", "io_mode=direct/index=ssd/start=FL/table=hdd")
+KEY = TrialKey("index_placement", "source-m", "index=ssd/io_mode=direct/start=FL/table=hdd")
 SAID = r"""
 pread64(5</w/hdd/PG_18/5/16400>, ""..., 8192, 16384) = 8192 <0.000061>
 preadv(5</w/hdd/PG_18/5/16400.1>, [...], 2, 8192) = 16384

@@ -82,7 +82,7 @@ def test_what_the_pointer_reads_from_a_mark_keys_find_in_a_table(opened: "Page",
     opened.keyboard.press("Enter")
     marks.locator("table").first.wait_for()
     heads = marks.locator("table").first.locator("th").all_inner_texts()
-    assert heads == ["case", "placement", "block", "time", "flags"]
+    assert heads == ["case", "placement", "replicate", "time", "flags"]
     assert "Cold cache" in marks.locator("caption").all_inner_texts()
     cells = "(rows) => rows.map((row) => [...row.cells].map((cell) => cell.innerText))"
     rows = [tuple(row) for row in marks.locator("tbody tr").evaluate_all(cells)]

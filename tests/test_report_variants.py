@@ -183,7 +183,7 @@ def test_distances_are_mean_steps_within_a_relation(tmp_path: Path) -> None:
 
 def test_recorded_requests_add_a_panel_of_distances(opened: Opened) -> None:
     run = opened(make_rows())
-    trial = "io_mode=direct/index=hdd/start=FL/table=hdd/variant=published"
+    trial = "index=hdd/io_mode=direct/start=FL/table=hdd/variant=published"
     told = {"step": 0, "cache": "cold", "operation": "read", "relation": "census", "size_bytes": 8192}
     rows = [{column: {**told, "page": page}.get(column) for column in TRACE} for page in (0, 30)]
     write_trace(paths.raw() / run.run_id, TrialKey("index_placement", PAIR, trial), pl.DataFrame(rows, schema=TRACE))

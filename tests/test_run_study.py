@@ -25,7 +25,7 @@ description = "As little as shows that a study is run."
 free_space_bytes = 1_000_000
 fraction = 0.001
 replicates = 2
-I/O modes = ["direct"]
+io_modes = ["direct"]
 memory_fraction = 0.25
 sweep = "sample"
 

@@ -24,7 +24,7 @@ NEW: Final = "20260202-000000-new"
 STUDY: Final = "index_placement"
 OWN: Final = "read_latency"
 PAIR: Final = "source-m"
-TRIAL: Final = "io_mode=direct/index=hdd/start=FL/table=hdd/variant=published"
+TRIAL: Final = "index=hdd/io_mode=direct/start=FL/table=hdd/variant=published"
 KEY: Final = TrialKey(STUDY, PAIR, TRIAL)
 REPLICATES: Final = 3
 
