@@ -120,7 +120,7 @@ def make_rows(
                 pair=pair,
                 evidence=Evidence.of({evidence_of[trial.table], evidence_of[trial.index]}),
                 io_mode=io_mode,
-                trial="/".join(f"{name}={value}" for name, value in {"io_mode": io_mode, **trial.cell}.items()),
+                trial="/".join(f"{name}={value}" for name, value in sorted({"io_mode": io_mode, **trial.cell}.items())),
                 replicate=replicate,
                 sequence=len(parts),
             )
