@@ -1,16 +1,23 @@
 """How numbers and tables look."""
 
+import shutil
+from pathlib import Path
+
 import duckdb
 import pytest
 
+from kept_smoke import FOLDER
 from rows import make_manifest, make_rows
 from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.rules import Verdict
+from tierwise.bench.inputs import Clocks
 from tierwise.report import formats
+from tierwise.report.chapters import clocks
 from tierwise.report.chapters.provenance import settings
 from tierwise.report.display import LINE, PADDING, Table, shares
-from tierwise.report.run import Run
+from tierwise.report.run import Run, open_run
 from tierwise.report.words import marked
+from tierwise.timings.manifest import load_manifest
 
 
 @pytest.mark.parametrize(
@@ -76,3 +83,14 @@ def test_a_study_without_a_server_has_no_settings() -> None:
     assert isinstance(told, Table)
     assert {where for _, _, where in told.rows} == {"all"}
     assert ["`server version`", "`18.6`", "all"] in told.rows
+
+
+def test_the_clock_of_several_sessions_is_named_where_it_is_real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / FOLDER.name
+    shutil.copytree(FOLDER, folder)
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
+    for found, sentence in ((Clocks(), False), (Clocks("no right to trace"), True)):
+        load_manifest(folder).model_copy(update={"clocks": found.record()}).save(folder)
+        text = clocks.told(open_run(folder.name)).text
+        assert text.endswith(" Several sessions at once ran in real time: no right to trace.") == sentence
+        assert ("Several sessions" in text) == sentence

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from tierwise.core import paths
 from tierwise.core.errors import InputError
@@ -14,6 +14,9 @@ from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.simulate.machine import load_machine
 from tierwise.tiers.open import device_files
+
+VIRTUAL: Final = "virtual"
+"""What a manifest says of sessions that have virtual time."""
 
 
 @dataclass(frozen=True)
@@ -27,8 +30,7 @@ class Clocks:
         return self.obstacle is None
 
     def record(self) -> dict[str, str]:
-        virtual = "counted"
-        return {"one session": virtual, "several sessions": virtual if self.several else f"real time: {self.obstacle}"}
+        return {"one session": VIRTUAL, "several sessions": VIRTUAL if self.several else f"real time: {self.obstacle}"}
 
 
 @dataclass(frozen=True)

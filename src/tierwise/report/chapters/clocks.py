@@ -24,8 +24,8 @@ def told(run: Run) -> Sentence:
     if rows.is_empty():
         return Sentence("This run has no row of an emulated tier, so no clock was counted.")
     each = (f"`{study}` {count(n)} {CLOCKS[clock]}" for study, clock, n in rows.iter_rows())
-    why = [text for text in run.manifest.clocks.values() if text != "counted"]
-    several = f" Several sessions at once were {why[0]}." if why else ""
+    why = [text for text in run.manifest.clocks.values() if text != "virtual"]
+    several = f" Several sessions at once ran in {why[0]}." if why else ""
     return Sentence(f"Rows of emulated tiers by clock: {'; '.join(each)}.{several}")
 
 

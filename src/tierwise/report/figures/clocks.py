@@ -43,15 +43,15 @@ def composed(run: Run, both: pl.DataFrame) -> Figure | Sentence:
         cell = cell_words(row["cell"])
         late_s = max(0.0, row["device_s"] - row["requests_s"])
         stalled_s = max(0.0, row["elapsed_s"] - row["cpu_s"] - row["device_s"])
-        counted = {"processor": row["virtual_cpu_s"], "devices": row["virtual_device_s"]}
+        virtual = {"processor": row["virtual_cpu_s"], "devices": row["virtual_device_s"]}
         real_time = {"processor": row["cpu_s"], "devices": row["requests_s"], "late": late_s, "stalled": stalled_s}
-        for clock, times in (("counted", counted), ("real", real_time)):
+        for clock, times in (("virtual", virtual), ("real", real_time)):
             found += [
                 {"cell": cell, "clock": clock, "part": PARTS[name][0], "order": order, "seconds": seconds}
                 for order, (name, seconds) in enumerate(times.items())
             ]
     table = pl.DataFrame(found)
-    clocks = ["counted", "real"]
+    clocks = ["virtual", "real"]
     colours = alt.Scale(domain=[text for text, _ in PARTS.values()], range=[colour for _, colour in PARTS.values()])
     panels = [
         alt.LayerChart(

@@ -41,8 +41,8 @@ def shown_state(run: Run, pair: str) -> str:
     found = run.query(
         "select state, count(distinct variant) from index_placement_through where pair = ? and cache = 'cold' group by state", [pair]
     )
-    io_modes_of = dict(found.iter_rows())
-    return max(CASES, key=lambda state: (io_modes_of.get(state, 0), -list(CASES).index(state)))
+    variants_of = dict(found.iter_rows())
+    return max(CASES, key=lambda state: (variants_of.get(state, 0), -list(CASES).index(state)))
 
 
 def reads_by_variant(run: Run, pair: str, found: pl.DataFrame) -> Figure | Sentence:
