@@ -29,7 +29,7 @@ ESTIMATES: Final = {
 }
 PREDICTIONS: Final = [
     {
-        "trial": f"io_mode=direct/index={index}/start={start}/table={table}/variant=published",
+        "trial": f"index={index}/io_mode=direct/start={start}/table={table}/variant=published",
         "reference": f"index=ssd/io_mode=direct/start={start}/table=ssd/variant=published",
         "step": 0,
         "evidence": "simulated",

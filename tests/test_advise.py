@@ -220,9 +220,9 @@ def test_without_a_run_the_remedy_is_reported(raw: Path) -> None:
 
 def test_a_replicate_counts_where_each_query_of_the_job_was_timed(raw: Path) -> None:
     folder = counts_run(raw)
-    flag(folder, pl.col("trial").str.contains("index=hdd/start=NV/table=hdd/") & (pl.col("replicate") == 0))
+    flag(folder, pl.col("trial").str.contains("index=hdd/io_mode=[a-z]+/start=NV/table=hdd/") & (pl.col("replicate") == 0))
     assert sorted(workload_of(folder).measured["all hdd"].job_s) == [1, 2, 3, 4]
-    flag(folder, pl.col("trial").str.contains("index=hdd/start=NV/table=hdd/"))
+    flag(folder, pl.col("trial").str.contains("index=hdd/io_mode=[a-z]+/start=NV/table=hdd/"))
     assert "all hdd" not in workload_of(folder).measured
 
 

@@ -57,7 +57,7 @@ def flagging(rows: pl.DataFrame, chosen: pl.Expr, flag: str = "overshoot") -> pl
     return rows.with_columns(flags=pl.when(chosen).then(pl.lit([flag])).otherwise(pl.col("flags")))
 
 
-ON_SSD_INDEX = pl.col("trial").str.contains("index=ssd/start=FL/table=hdd", literal=True) & (pl.col("cache") == "cold")
+ON_SSD_INDEX = pl.col("trial").str.contains("index=ssd/io_mode=[a-z]+/start=FL/table=hdd") & (pl.col("cache") == "cold")
 
 
 # the rules, on real rows
