@@ -22,7 +22,7 @@ from tierwise.timings.traces import TrialKey
 from tierwise.timings.transactions import TRANSACTIONS, read_transactions, write_transactions
 
 STUDY = "index_placement"
-KEY = TrialKey(STUDY, "source-m", "index=hdd/start=FL/table=hdd")
+KEY = TrialKey(STUDY, "source-m", "index=hdd/io_mode=direct/start=FL/table=hdd")
 REPLICATES = 5
 
 

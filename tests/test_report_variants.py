@@ -188,6 +188,3 @@ def test_recorded_requests_add_a_panel_of_distances(opened: Opened) -> None:
     rows = [{column: {**told, "page": page}.get(column) for column in TRACE} for page in (0, 30)]
     write_trace(paths.raw() / run.run_id, TrialKey("index_placement", PAIR, trial), pl.DataFrame(rows, schema=TRACE))
     assert [row["pages"] for row in points(reads_by_variant(run)) if "pages" in row] == [30.0]
-
-
-# the planner
