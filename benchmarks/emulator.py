@@ -66,7 +66,7 @@ write_rate = { value = 1000, unit = "MB/s", source = "assumed" }
 
 @dataclass(frozen=True)
 class Load:
-    """What fio does: like its own options; with `total_bytes` it takes each replicate once and ends after these or after `seconds`."""
+    """What fio does: like its own options; with `total_bytes` it takes each block once and ends after these or after `seconds`."""
 
     rw: str
     depth: int = 1

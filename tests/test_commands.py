@@ -198,7 +198,7 @@ def test_a_server_that_runs_on_the_disk_of_a_folder_is_found(cluster18: Cluster)
         cluster18.stop()
 
 
-def test_an_emulation_beside_a_running_server_or_over_files_is_requested_for(cluster18: Cluster, tmp_path: Path) -> None:
+def test_an_emulation_beside_a_running_server_or_over_files_needs_consent(cluster18: Cluster, tmp_path: Path) -> None:
     backing, mountpoint = cluster18.data.parent / "backing", tmp_path / "mount"
     for folder in (backing, mountpoint):
         folder.mkdir()

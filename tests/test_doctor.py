@@ -84,7 +84,7 @@ def test_a_program_that_does_not_run_is_missing(examine: Examine, monkeypatch: p
     assert examine()["fio"].status is Status.OPTIONAL
 
 
-def test_a_profile_that_does_not_fit_matters_if_it_is_the_one_requested_for(
+def test_a_profile_that_does_not_fit_matters_if_it_is_the_requested_one(
     examine: Examine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "data").mkdir()

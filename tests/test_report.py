@@ -214,7 +214,7 @@ def test_a_build_that_fails_leaves_no_trace(in_place: Built, tmp_path: Path) -> 
     assert set((in_place.root / "_build").rglob("*")) == kept, "the judgement that the chapters shared, and nothing else"
 
 
-def test_quarto_is_requested_for_where_it_is_absent(in_place: Built, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quarto_is_requested_where_it_is_absent(in_place: Built, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(MissingError, match="ENGINE=plain"):
         render(run_id=RUN_ID, executed=in_place.executed, engine="quarto")

@@ -131,7 +131,7 @@ def attempt(environment: Path, *arguments: str) -> str:
     return done.stderr
 
 
-def test_an_attempt_without_network_is_recorded_and_made_once_unless_requested_for(tmp_path: Path) -> None:
+def test_an_attempt_without_network_is_recorded_and_made_once_unless_requested(tmp_path: Path) -> None:
     outcome = "Quarto 1.10.18 is not installed: no network, or no mirror with quarto-cli; `make quarto` tries again\n"
     assert attempt(tmp_path, "--once").endswith(outcome)
     assert (tmp_path / "quarto.txt").read_text(encoding="utf-8") == outcome

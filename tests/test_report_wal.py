@@ -107,7 +107,7 @@ def test_the_chart_has_a_dot_for_every_window_and_a_panel_without_group_commit_a
     assert all(title in image for title in figures.GROUPED.values())
 
 
-def test_the_places_that_are_requested_for_keep_their_marks(run: Run) -> None:
+def test_the_places_that_are_requested_keep_their_marks(run: Run) -> None:
     figure = drawn("wal_placement", run, PLACES=["cached", "ssd"])["fig-wal-rates"]
     assert isinstance(figure, Figure)
     assert set(figure.rows["wal"]) == {"cached", "ssd"}

@@ -114,7 +114,7 @@ def test_a_study_that_is_not_there_is_named_with_those_that_are(home: Home, run:
     assert list(home.runs()) == [run.run_id]
 
 
-def test_no_trial_is_measured_where_none_has_all_that_is_requested_for(home: Home, run: Manifest) -> None:
+def test_no_trial_is_measured_where_none_has_all_that_is_requested(home: Home, run: Manifest) -> None:
     answer = command(home, "run", NAME, "--trials", "tier=tape")
     assert answer.returncode == 2
     assert "no trial has all of these" in answer.stderr

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import tomllib
 
-from tierwise.core.errors import InputError
 from tierwise.core.pairs import Pair, load_pair
 from tierwise.core.paths import home
 from tierwise.core.toml import validate
@@ -15,13 +14,13 @@ from tierwise.core.vocabulary import Evidence
 README = (home() / "README.md").read_text(encoding="utf-8")
 
 
-def replicates(language: str) -> list[str]:
+def code_blocks(language: str) -> list[str]:
     return re.findall(rf"(?ms)^```{language}\n(.*?)^```", README)
 
 
 def test_continuous_integration_runs_the_two_commands() -> None:
     commands = (home() / ".ci" / "run").read_text(encoding="utf-8").splitlines()
-    assert replicates("sh")[0] == "make report\nmake test\n"
+    assert code_blocks("sh")[0] == "make report\nmake test\n"
     assert {"make check", "make test", "PROFILE=smoke make report"} <= set(commands)
     assert os.access(home() / ".ci" / "run", os.X_OK)
 
@@ -32,7 +31,7 @@ def test_every_make_target_that_it_names_exists() -> None:
 
 
 def test_its_example_of_a_pair_is_one() -> None:
-    pair = validate(tomllib.loads(replicates("toml")[0]), Pair, where="README.md")
+    pair = validate(tomllib.loads(code_blocks("toml")[0]), Pair, where="README.md")
     assert pair.name == "mine"
     assert pair.tiers.keys() == {"hdd", "ssd"}
     assert pair.evidence is Evidence.MEASURED
@@ -40,10 +39,7 @@ def test_its_example_of_a_pair_is_one() -> None:
 
 def test_the_pairs_that_it_names_exist() -> None:
     for name in set(re.findall(r"TIERS=(\w+)", README)) - {"mine"}:
-        try:
-            load_pair(name)
-        except InputError as error:
-            raise AssertionError(f"the README names TIERS={name}") from error
+        load_pair(name)  # names what is not there
 
 
 def test_the_documents_have_the_times_of_the_plan() -> None:

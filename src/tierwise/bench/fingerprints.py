@@ -43,7 +43,7 @@ def fingerprint(name: str, inputs: Inputs) -> Fingerprint:
 
 
 def code_of_study(name: str, inputs: Inputs) -> dict[str, str]:
-    """Return module, or file that one reads -> digest: what the space of study `name` and its runner come to by imports, and the models of
+    """Return module, or file that one reads -> digest: what the package of study `name` and its runner come to by imports, and the models of
     the devices that its pairs name.
     """
     study = load_study(name)

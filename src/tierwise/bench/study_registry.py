@@ -13,7 +13,7 @@ from tierwise.core.pairs import TODAY, Pair
 
 
 def trials_module(name: str) -> str:
-    """Return the module in which the space of study `name` begins to measure."""
+    """Return the module in which the package of study `name` begins to measure."""
     return f"tierwise.studies.{studies.known(name)}.measuring.trials"
 
 

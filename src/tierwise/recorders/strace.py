@@ -1,17 +1,16 @@
 """Reads and writes of one process, in order, by strace. Stopping a process at each call disturbs times: no scored one is taken here."""
 
-import os
 import re
 import shutil
-import signal
 import subprocess
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
+import psutil
+
 from tierwise.core.errors import MissingError, TierwiseError
-from tierwise.core.files import scratch_folder
 from tierwise.recorders.watching import Watcher, watching
 
 Operation = Literal["read", "write", "flush"]
@@ -31,7 +30,6 @@ CALL: Final = re.compile(r"(?P<call>\w+)\(\d+<(?P<path>[^>]*)>(?P<arguments>.*)\
 """A call that did something: ``pread64(5</folder/file>, ""..., 8192, 16384) = 8192 <0.000061>``."""
 
 PATIENCE_S: Final = 10.0
-REMEDY: Final = "run it as the process's own user with kernel.yama.ptrace_scope=0, or as root (a container needs --cap-add SYS_PTRACE)"
 RIGHTS: Final = ("sys_ptrace",)
 """Capability kept beside the account, since a kernel may let nobody else attach (Yama)."""
 
@@ -72,7 +70,8 @@ def attached(command: Sequence[str], account: tuple[int, int] | None = None) -> 
             watcher = stack.enter_context(watching(command, rights=RIGHTS, account=account))
             watcher.wait_until_ready(b"attached", watcher.complained)
         except TierwiseError as error:
-            raise MissingError("permission to trace", why=f"strace may not attach to a process ({error})", remedy=REMEDY) from error
+            remedy = "run it as the process's own user with kernel.yama.ptrace_scope=0, or as root (a container needs --cap-add SYS_PTRACE)"
+            raise MissingError("permission to trace", why=f"strace may not attach to a process ({error})", remedy=remedy) from error
         yield watcher
 
 
@@ -80,25 +79,16 @@ def attached(command: Sequence[str], account: tuple[int, int] | None = None) -> 
 def recorded(pid: int) -> Iterator[list[Transfer]]:
     """Record what process `pid` reads and writes by position, while open; the list is filled on exit.
 
-    Raises:
-        MissingError: strace is not permitted to attach.
+    strace runs as the process's own user: without its other capabilities root may not see which files another user has open.
     """
     transfers: list[Transfer] = []
-    with scratch_folder("tierwise-strace-") as folder:
-        calls = folder / "calls"
-        command = ["strace", "-p", str(pid), "-e", f"trace={','.join(CALLS)}", "-y", "-T", "-s", "0", "-o", str(calls)]
-        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "LC_ALL": "C"}) as strace:
-            assert strace.stderr is not None
-            answer = strace.stderr.readline()
-            if "attached" not in answer:
-                strace.wait(PATIENCE_S)
-                raise MissingError("permission to trace", why=f"strace may not attach to a process ({answer.strip()})", remedy=REMEDY)
-            try:
-                yield transfers
-            finally:
-                strace.send_signal(signal.SIGINT)  # it detaches
-                strace.wait(PATIENCE_S)
-        transfers += parse(calls.read_text(encoding="utf-8", errors="replace"))
+    account = None
+    with suppress(psutil.NoSuchProcess):  # strace reports that it is gone
+        account = (psutil.Process(pid).uids().real, psutil.Process(pid).gids().real)
+    command = ["strace", "-p", str(pid), "-e", f"trace={','.join(CALLS)}", "-y", "-T", "-s", "0", "-o", "/dev/stdout"]
+    with attached(command, account) as watcher:
+        yield transfers
+        transfers += parse(watcher.last_words().decode("utf-8", "replace"))
 
 
 def parse(text: str) -> Iterator[Transfer]:

@@ -40,7 +40,7 @@ def judges() -> Mapping[Kind, Judge]:
     of_cost: dict[str, Judge] = {claim: own for module in modules("judges") for claim, own in module.MONEY.items()}
 
     def cost(claim: Claim, on: Grounds) -> ClaimVerdict:
-        """Return a cost is its source's: the reader's own pair has no price that it could be judged by."""
+        """Judge a cost on the source's pair alone: the reader's own pair has no price to judge it by."""
         return on.absent() if on.readers or claim.id not in of_cost else of_cost[claim.id](claim, on)
 
     return {**JUDGES, Kind.COST: cost}
