@@ -43,8 +43,8 @@ def fingerprint(name: str, inputs: Inputs) -> Fingerprint:
 
 
 def code_of_study(name: str, inputs: Inputs) -> dict[str, str]:
-    """Return module, or file that one reads -> digest: what the package of study `name` and its runner come to by imports, and the models of
-    the devices that its pairs name.
+    """Return module, or file that one reads -> digest: what the package of study `name` and its runner come to by imports, and the models
+    of the devices that its pairs name.
     """
     study = load_study(name)
     runner = simulation if isinstance(study, SimulatedStudy) else live
