@@ -135,7 +135,6 @@ def save_run(
     complete: bool = True,
     profile: str = "quick",
     reader_pair: str | None = None,
-    decides: str = "direct",
 ) -> Path:
     """`rows` (of one run, any pairs and I/O modes) and a manifest that fits them; an incomplete run has no finish."""
     run_id = str(rows["run_id"][0])
@@ -143,7 +142,7 @@ def save_run(
     folder.mkdir(parents=True)
     rows.sort("sequence", "step").write_parquet(folder / "timings.parquet")
     made = make_manifest(rows, complete=complete, profile=profile, reader_pair=reader_pair)
-    made.model_copy(update={"profile": {**made.profile, "decides": decides}}).save(folder)
+    made.save(folder)
     return folder
 
 

@@ -135,32 +135,32 @@ def test_hot_counts_whose_processor_time_scatters_are_not_reported_to_be_mended_
 # which I/O mode decides
 
 
-def test_the_direct_io_mode_decides_and_one_that_says_otherwise_is_shown(tmp_path: Path) -> None:
+NOT_BY_IT = "by published: published (buffered) was not measured"
+
+
+def test_the_io_mode_that_claims_toml_fixes_decides_and_one_that_says_otherwise_is_shown(tmp_path: Path) -> None:
     save_run(tmp_path, pl.concat([make_rows(ratios=AS_PUBLISHED), make_rows(io_mode=IoMode.BUFFERED)]))
-    verdict = by_id(judge(tmp_path))["M1"]
-    assert (verdict.verdict, verdict.variant, verdict.io_mode) == (Verdict.CONFIRMED, "published", IoMode.DIRECT)
-    assert {name: io_mode.verdict for name, io_mode in others(verdict).items()} == {"published (buffered)": Verdict.CONTRADICTED}
-
-
-def test_the_io_mode_nearest_to_the_source_decides_where_the_profile_says_so(tmp_path: Path) -> None:
-    save_run(tmp_path, pl.concat([make_rows(ratios=AS_PUBLISHED), make_rows(io_mode=IoMode.BUFFERED)]), decides="nearest")
     verdict = by_id(judge(tmp_path))["M1"]
     assert (verdict.verdict_text, verdict.variant, verdict.io_mode) == ("contradicted", "published", IoMode.BUFFERED)
     assert {name: io_mode.verdict for name, io_mode in others(verdict).items()} == {"published": Verdict.CONFIRMED}
 
 
-def test_a_verdict_that_the_nearest_io_mode_of_the_reference_run_contradicts_says_so(tmp_path: Path) -> None:
+def test_a_run_without_the_deciding_io_mode_is_judged_by_the_first_that_it_has_and_says_so(tmp_path: Path) -> None:
+    save_run(tmp_path, make_rows(ratios=AS_PUBLISHED))
+    verdict = by_id(judge(tmp_path))["M1"]
+    assert (verdict.verdict, verdict.io_mode, verdict.conditions) == (Verdict.CONFIRMED, IoMode.DIRECT, (NOT_BY_IT,))
+
+
+def test_a_verdict_that_the_deciding_io_mode_of_the_reference_run_contradicts_says_so(tmp_path: Path) -> None:
     save_run(tmp_path / "own", make_rows(ratios=AS_PUBLISHED))
-    for decides, reported in (
-        ("nearest", "confirmed (the reference run says contradicted by published (buffered), the nearest to the source)"),
-        ("direct", "confirmed"),  # it binds once the reference run is one that the nearest I/O modes decide
+    contradicting = save_run(tmp_path / "theirs", make_rows(io_mode=IoMode.BUFFERED), profile="full")
+    agreeing = save_run(tmp_path / "agreeing", make_rows(ratios=AS_PUBLISHED, io_mode=IoMode.BUFFERED), profile="full")
+    for reference, conditions in (
+        (contradicting, (NOT_BY_IT, "the reference run says contradicted by published (buffered), which decides")),
+        (agreeing, (NOT_BY_IT,)),
     ):
-        theirs = pl.concat([make_rows(ratios=AS_PUBLISHED), make_rows(io_mode=IoMode.BUFFERED)])
-        reference = save_run(tmp_path / decides, theirs, profile="full", decides=decides)
         verdict = by_id(judged_by(tmp_path / "own", judges=JUDGES, reference=reference))["M1"]
-        assert verdict.verdict_text == reported
-    agreeing = save_run(tmp_path / "agreeing", make_rows(ratios=AS_PUBLISHED, io_mode=IoMode.BUFFERED), profile="full", decides="nearest")
-    assert by_id(judged_by(tmp_path / "own", judges=JUDGES, reference=agreeing))["M1"].verdict_text == "confirmed"
+        assert (verdict.verdict, verdict.conditions) == (Verdict.CONFIRMED, conditions)
 
 
 @pytest.mark.parametrize(("outstanding", "conditions"), [(1.9, (NOT_ASYNCHRONOUS,)), (2.0, ())])
@@ -172,7 +172,7 @@ def test_an_asynchronous_io_mode_with_fewer_than_two_requests_at_once_is_marked(
     verdict = by_id(judge(tmp_path))["M1"]
     io_mode = others(verdict)["published (asynchronous)"]
     assert (io_mode.conditions, [case.outstanding for case in io_mode.cases]) == (conditions, [outstanding] * 3)
-    assert verdict.conditions == (), "the direct I/O mode asks for one thing at a time, and nobody says otherwise"
+    assert verdict.conditions == (NOT_BY_IT,), "the direct I/O mode asks for one thing at a time, and nobody says otherwise"
 
 
 def test_a_claim_is_never_judged_on_a_device_that_was_fitted_on_it(tmp_path: Path) -> None:

@@ -214,10 +214,14 @@ def test_a_claim_that_breaks_a_rule_is_refused(table: dict[str, Any], rule: str)
 
 def test_ids_are_unique_and_sources_described() -> None:
     source = {"name": "n", "title": "t", "author": "a", "system": "s", "pair": "source-m"}
-    with pytest.raises(InputError, match="ids must be unique"):
-        validate({"sources": {"M": source}, "claims": [RATIO, RATIO]}, Claims, where="claims.toml")
-    with pytest.raises(InputError, match="sources that are not described"):
-        validate({"sources": {"L": source}, "claims": [RATIO]}, Claims, where="claims.toml")
+    deciding = {"index_placement": {"variant": "published", "io_mode": "buffered", "why": "w"}}
+    for table, rule in (
+        ({"deciding": deciding, "sources": {"M": source}, "claims": [RATIO, RATIO]}, "ids must be unique"),
+        ({"deciding": deciding, "sources": {"L": source}, "claims": [RATIO]}, "sources that are not described"),
+        ({"deciding": {}, "sources": {"M": source}, "claims": [RATIO]}, "studies that `deciding` does not name"),
+    ):
+        with pytest.raises(InputError, match=rule):
+            validate(table, Claims, where="claims.toml")
 
 
 def test_a_bound_moves_from_1_and_one_around_a_figure_from_that() -> None:

@@ -1,4 +1,4 @@
-"""Every judged cell of full is measured by the I/O mode nearest to its source; quick has a little of the others beside the direct one."""
+"""Every judged cell of full is measured by the I/O mode that decides; quick has a little of the others beside the direct one."""
 
 from collections.abc import Mapping
 
@@ -14,11 +14,9 @@ from tierwise.core.vocabulary import IoMode
 from tierwise.report.study_registry import judge_all
 
 CLAIMS = load_claims()
-NEAREST = {
-    letter: source.nearest.io_mode for letter, source in CLAIMS.sources.items() if source.nearest and source.nearest.variant == "published"
-}
-"""The way of I/O of each source whose nearest I/O mode is one."""
-CASES = [(claim.source, case) for claim in CLAIMS.claims if claim.source in NEAREST for case in claim.cases]
+DECIDING = {study: one.io_mode for study, one in CLAIMS.deciding.items() if one.io_mode and one.variant == "published"}
+"""Study -> the I/O mode in which its published protocol decides."""
+CASES = [(claim.source, case) for claim in CLAIMS.claims for case in claim.cases if case.study in DECIDING]
 
 
 def cells(study: str, source: str, profile: str) -> list[dict[str, str]]:
@@ -42,21 +40,22 @@ def without_io_mode(cell: Mapping[str, str]) -> frozenset[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("study", sorted({case.study for _, case in CASES}))
-def test_every_judged_cell_of_full_is_measured_by_the_io_mode_nearest_to_its_source(study: str) -> None:
+def test_every_judged_cell_of_full_is_measured_by_the_io_mode_that_decides(study: str) -> None:
     for source, case in CASES:
         if case.study == study:
             requested = [cell for cell in cells(study, source, "full") if selected(case, cell)]
-            nearest = {without_io_mode(cell) for cell in requested if cell["io_mode"] == NEAREST[source]}
-            assert nearest, f"{source} {case.name}"
-            assert {without_io_mode(cell) for cell in requested if cell["io_mode"] == IoMode.DIRECT} <= nearest, f"{source} {case.name}"
+            deciding = {without_io_mode(cell) for cell in requested if cell["io_mode"] == DECIDING[study]}
+            assert deciding, f"{source} {case.name}"
+            assert {without_io_mode(cell) for cell in requested if cell["io_mode"] == IoMode.DIRECT} <= deciding, f"{source} {case.name}"
 
 
-def test_a_nearest_io_mode_that_is_no_way_of_io_is_one_that_a_run_has() -> None:
-    judged = judge_all(kept_smoke.RAW, kept_smoke.FOLDER.name)
-    for letter, source in CLAIMS.sources.items():
-        if source.nearest and letter not in NEAREST:
-            measured = {(one.variant, one.io_mode) for verdict in judged if verdict.source == letter for one in verdict.others}
-            assert (source.nearest.variant, source.nearest.io_mode) in measured
+def test_every_deciding_variant_is_one_that_a_run_has() -> None:
+    judged = {verdict.id: verdict for verdict in judge_all(kept_smoke.RAW, kept_smoke.FOLDER.name)}
+    for study, decides in CLAIMS.deciding.items():
+        if decides.io_mode and study not in DECIDING:
+            claims = [judged[claim.id] for claim in CLAIMS.claims if any(case.study == study for case in claim.cases)]
+            measured = {(one.variant, one.io_mode) for verdict in claims for one in (verdict, *verdict.others)}
+            assert (decides.variant, decides.io_mode) in measured
 
 
 def test_quick_has_one_cell_of_the_census_and_one_query_of_the_survey_on_the_other_io_modes() -> None:

@@ -25,11 +25,11 @@ COLD = {("cold", state): 0.05 for state in ("FL", "PR", "NV")}
 """An index on SSD takes a twentieth of the time, which is what the source says."""
 
 
-def made(raw: Path, *io_modes: IoMode, decides: str = "direct") -> Run:
+def made(raw: Path, *io_modes: IoMode) -> Run:
     """Return a run whose times are all its devices', but for hot queries, by each of `io_modes`."""
     waits = pl.when(pl.col("cache") != "hot").then(pl.col("elapsed_s")).otherwise(0.0)
     rows = pl.concat(make_rows(ratios=COLD, io_mode=io_mode, variant="published") for io_mode in io_modes).with_columns(device_s=waits)
-    folder = save_run(raw, rows, decides=decides)
+    folder = save_run(raw, rows)
     manifest = load_manifest(folder)
     manifest.model_copy(update={"pairs": {"source-m": pair_as_recorded("source-m")}}).save(folder)
     return open_run(raw=raw)

@@ -8,12 +8,16 @@ import polars as pl
 import pytest
 
 from rejected_run import RUN_ID, rejected_run
+from tierwise.advisor.advice import Question, advise
+from tierwise.advisor.ranking import DISKS, Gain, advised, gains_of
+from tierwise.advisor.workload import fixed
 from tierwise.analysis import heat
 from tierwise.analysis.rules import Verdict
 from tierwise.report.chapters import answer
-from tierwise.report.chapters.answer import DISKS, EVERYTHING, INDEXES, MOST_WORDS, TABLES, Compared, Gain, compared, finding
+from tierwise.report.chapters.answer import EVERYTHING, INDEXES, MOST_WORDS, TABLES, Compared, compared, finding
 from tierwise.report.chapters.conclusion_rows import gather, name_of
 from tierwise.report.display import Figure, Sentence
+from tierwise.report.prices import book_of
 from tierwise.report.run import Run, open_run
 
 REPLICATES = range(5)
@@ -105,9 +109,33 @@ def test_a_short_name_still_tells_a_workload_from_the_others(names: list[str], b
     assert heat.brief(names) == dict(zip(names, brief, strict=True))
 
 
-def test_everything_is_advised_only_where_no_part_is_as_quick() -> None:
-    assert answer._advice([case({TABLES: 0.41, EVERYTHING: 0.40})]) == "Move all tables (a workload)."
-    assert answer._advice([case({TABLES: 0.45, EVERYTHING: 0.40})]) == "Move everything (a workload)."
+@pytest.mark.parametrize(
+    ("shares", "scatter", "chosen"),
+    [
+        ({TABLES: 0.41, EVERYTHING: 0.40}, 0.001, TABLES),  # less than a twentieth apart: the smaller move
+        ({TABLES: 0.45, EVERYTHING: 0.40}, 0.001, EVERYTHING),
+        ({TABLES: 0.45, EVERYTHING: 0.40}, 0.2, TABLES),  # the interval of their ratio holds 1
+        ({TABLES: 0.97, EVERYTHING: 0.96}, 0.001, None),  # less than a twentieth gained
+        ({TABLES: 0.9, EVERYTHING: 0.9}, 0.4, None),  # the interval of the gain holds 1
+    ],
+)
+def test_the_smallest_move_that_is_as_fast_as_the_fastest_is_advised(
+    shares: Mapping[str, float], scatter: float, chosen: str | None
+) -> None:
+    gains = [
+        Gain(name, {replicate: share * (1 + scatter * (-1) ** (replicate + number)) for replicate in REPLICATES}, moved_bytes=number)
+        for number, (name, share) in enumerate(shares.items())
+    ]
+    best = advised(gains)
+    assert (best.placement if best else None) == chosen
+
+
+def test_the_advice_for_a_workload_is_the_same_on_every_page_and_in_the_command(reference: Run) -> None:
+    for workload in gather(reference).workloads:
+        best = advised(gains_of(workload))
+        found = advise(workload, Question(ssd_gib=100), book_of(reference))
+        assert found.placement == fixed(workload)[best.placement if best else DISKS]
+        assert found.chosen_by is workload.evidence
 
 
 def test_the_chart_is_of_the_rows_that_it_gets(reference: Run) -> None:

@@ -111,7 +111,7 @@ def check_accessible(shown: Path, chromium: "Browser", width_px: int, scheme: Sc
 CONTENTS = "#contents > summary"
 QUESTIONS = {
     "Tables or indexes first?": ((), "#sec-answer", r"tables come first in \d of \d workloads"),
-    "Which placement for a load like mine?": (("#contents a[href='#sec-conclusion']",), "#sec-conclusion", "The quickest placement is"),
+    "Which placement for a load like mine?": (("#contents a[href='#sec-conclusion']",), "#sec-conclusion", "Move to"),
     "More RAM or more flash?": (("#sec-answer a[href='#sec-cost']",), "#sec-cost", r"cost \d\.\d+ times as much"),
     "How sure is that?": (("#sec-answer a[href='#sec-summary']",), "#sec-summary", r"Of \d+ published statements, \d+ are confirmed"),
     "What would change it?": (("#contents a[href='#sec-ledger']",), "#sec-ledger", "moved by half"),

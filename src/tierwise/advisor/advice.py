@@ -7,9 +7,10 @@ from typing import Final
 
 from tierwise.advisor import placing
 from tierwise.advisor.placing import Placement, Problem
+from tierwise.advisor.ranking import DISKS, advised, gains_of
 from tierwise.advisor.service import SEED
 from tierwise.advisor.solving import solve
-from tierwise.advisor.workload import CELLS, FAST, SLOW, Relation, Workload
+from tierwise.advisor.workload import FAST, SLOW, Relation, Workload, fixed
 from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.toml import Strict
@@ -81,7 +82,11 @@ class Alternative(Strict):
 
 
 class Advice(Strict):
-    """The answer. Times are simulated, from heat of the evidence `heat`; `exhaustive` is `None` for more than twelve relations."""
+    """The answer. Times are simulated, from heat of the evidence `heat`; `exhaustive` is `None` for more than twelve relations.
+
+    `chosen_by`: the evidence of the times that the placement was chosen by. It is that of the run where a measured placement fits the
+    space and the money, and no other devices are named.
+    """
 
     run_id: str
     study: str
@@ -106,6 +111,7 @@ class Advice(Strict):
     placements: int
     evidence: Evidence
     heat: Evidence
+    chosen_by: Evidence
     assumptions: tuple[str, ...]
     warnings: tuple[str, ...]
 
@@ -115,7 +121,8 @@ class Advice(Strict):
 
 
 def advise(workload: Workload, question: Question, book: Book, service_s: ServiceTimes | None = None) -> Advice:
-    """Return the best placement of the workload's relations on hdd and ssd; `service_s` where `times` was called already.
+    """Return where the workload's relations belong, on hdd or ssd: by the measured placements that are within the limits, else by a search
+    over simulated times. `service_s` where `times` was called already.
 
     Raises:
         InputError: nothing is within the limits.
@@ -123,7 +130,8 @@ def advise(workload: Workload, question: Question, book: Book, service_s: Servic
     """
     service_s = service_s or times(workload, question.devices)
     problem, why_free = problem_of(workload, question, service_s, book)
-    best = solve(problem, question.goal)
+    measured = _measured(workload, question, problem)
+    best = measured or solve(problem, question.goal)
     searched = placing.exhaustive(problem, question.goal)
     against = partial(_against, best, problem, question.goal, workload.host_s)
     devices = names(workload, question.devices)
@@ -151,6 +159,7 @@ def advise(workload: Workload, question: Question, book: Book, service_s: Servic
         placements=len(TIERS) ** len(workload.relations),
         evidence=Evidence.SIMULATED,
         heat=workload.evidence,
+        chosen_by=workload.evidence if measured else Evidence.SIMULATED,
         assumptions=tuple(assumptions(workload)),
         warnings=(why_free,) if why_free else tuple(remarks([device_bill(name, book) for name in devices.values()], book)),
     )
@@ -203,27 +212,11 @@ def problem_of(workload: Workload, question: Question, service_s: ServiceTimes, 
         return problem, f"no money is counted: {missing}"
 
 
-def fixed(workload: Workload) -> dict[str, Placement]:
-    """Return the four placements by class, and the study's own, as the run measured them where it did: a relation that has a tier of its
-    own (the log) goes with the slow tier unless everything is fast, and so does one that a cell does not name.
-    """
-    found: dict[str, Placement] = {}
-    for name in (*CELLS, *(other for other in workload.measured if other not in CELLS)):
-        tables, indexes = CELLS.get(name, (SLOW, SLOW))
-        by_class = {RelationClass.TABLE: tables, RelationClass.INDEX: indexes}
-        measured = workload.measured[name].placement if name in workload.measured else {}
-        other = FAST if tables == indexes == FAST else SLOW
-        found[name] = {
-            relation.name: measured[relation.name] if measured.get(relation.name) in TIERS else by_class.get(relation.relation_class, other)
-            for relation in workload.relations
-        }
-    return found
-
-
 def assumptions(workload: Workload) -> list[str]:
     remarks = [
         "a job is one of each query, all equally often; requests of different relations do not delay each other",
-        f"requests counted on the placement {workload.reference!r}, {workload.evidence}; the host's time of a job is as there",
+        f"requests counted on the placement {workload.reference!r} by {workload.requests_io_mode} I/O, {workload.evidence}; the host's "
+        "time of a job is as there",
         f"sizes and requests are the run's; seek distances are stretched {workload.stretch:g}-fold, as its data are smaller than the "
         "published ones",
     ]
@@ -236,6 +229,15 @@ def assumptions(workload: Workload) -> list[str]:
     if workload.depth > 1:
         remarks.append(f"all {workload.depth} sessions wait for one device at a time")
     return remarks
+
+
+def _measured(workload: Workload, question: Question, problem: Problem) -> Placement | None:
+    if question.devices or question.goal is Goal.CHEAPEST:
+        return None
+    placements = fixed(workload)
+    within = [gain for gain in gains_of(workload) if problem.feasible(placements[gain.placement])]
+    best = advised(within)
+    return placements[best.placement if best else DISKS] if within else None
 
 
 def _placed(relation: Relation, tier: str, service_s: Mapping[str, float]) -> Placed:

@@ -15,6 +15,7 @@ def as_text(advice: Advice) -> str:
         f"The {advice.goal} placement with {limits}{rate}; hdd is {advice.devices['hdd']}, ssd is {advice.devices['ssd']}",
         f"run {advice.run_id}, {advice.study} on {advice.pair}, {advice.workload}, {advice.io_mode} I/O; a job: "
         f"{', '.join(advice.queries)}",
+        f"chosen by {advice.chosen_by} times",
         table(
             ["relation", "class", "size", "goes to", "requests a job", "on hdd", "on ssd", "known from"],
             [

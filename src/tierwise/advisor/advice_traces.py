@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tierwise.advisor.workload import nearest_the_devices, recorded_as, requested
+from tierwise.advisor.workload import recorded_as, requested
 from tierwise.analysis import heat
 from tierwise.analysis.views import open_views
 from tierwise.core.errors import MissingError
@@ -21,11 +21,11 @@ def behind_advice(run_folder: Path) -> list[tuple[str, str, str]]:
         for study in heat.placeable():
             for pair in heat.pairs_of(connection, study):
                 for _, rows in heat.heat_of(connection, study, pair).group_by("workload", maintain_order=True):
-                    nearest = nearest_the_devices(rows)
-                    try:
-                        _, by_query = requested(nearest)
-                    except MissingError:
-                        continue
-                    made_of |= {(study, pair, recorded_as(part)[0]): None for part in by_query.values()}
-                    replayed |= {(study, pair, trial): None for trial in nearest["trial"].unique(maintain_order=True)}
+                    for _, mode in rows.group_by("io_mode", maintain_order=True):
+                        try:
+                            _, by_query = requested(mode)
+                        except MissingError:
+                            continue
+                        made_of |= {(study, pair, recorded_as(part)[0]): None for part in by_query.values()}
+                        replayed |= {(study, pair, trial): None for trial in mode["trial"].unique(maintain_order=True)}
     return list(made_of | replayed)

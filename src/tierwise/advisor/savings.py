@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Final
 
-from tierwise.advisor.advice import TIERS, fixed
+from tierwise.advisor.advice import TIERS
 from tierwise.advisor.placing import Placement
 from tierwise.advisor.service import SEED, NewDevice
-from tierwise.advisor.workload import FAST, SLOW, Workload
+from tierwise.advisor.workload import FAST, SLOW, Workload, fixed
 from tierwise.core.toml import Strict
 from tierwise.core.vocabulary import RelationClass
 from tierwise.costs.book import Book

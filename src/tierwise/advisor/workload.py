@@ -12,12 +12,13 @@ import polars as pl
 from tierwise.advisor.placing import Placement
 from tierwise.advisor.service import SEED, Build, Counted, NewDevice, Recorded, Requests
 from tierwise.analysis import heat
+from tierwise.analysis.deciding import mode_of
 from tierwise.analysis.runs import find_run, newest_run
 from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, enough, geometric_estimate
 from tierwise.analysis.views import open_views
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.units import PAGE_BYTES
-from tierwise.core.vocabulary import Evidence, RelationClass
+from tierwise.core.vocabulary import Evidence, IoMode, RelationClass
 from tierwise.devices.spec import load_device
 from tierwise.simulate.replay import Access, Operation
 
@@ -59,9 +60,11 @@ class Workload:
     """A job is one of each of `queries`.
 
     `host_s` is what a job takes besides the requests, on the placement `reference` that they were counted on. `measured`: by the name of
-    one of `CELLS`, or of a placement of the study's own. `tiers`: as the pair's file has them, `FAST` the one that the study takes for
-    it. `left_out`: relations that no job asks for anything. The measured times are of tiers that were all slowed `slowdown`-fold, so that
-    the processors were not what is measured; the requests and `host_s` are not.
+    one of `CELLS`, or of a placement of the study's own, by the I/O mode that decides. The requests are of `requests_io_mode`: the same one
+    where they were recorded in their order, else the first that has a record; `replayed` has what was measured by it. `tiers`: as the
+    pair's file has them, `FAST` the one that the study takes for it. `left_out`: relations that no job asks for anything. The measured
+    times are of tiers that were all slowed `slowdown`-fold, so that the processors were not what is measured; the requests and `host_s` are
+    not.
     """
 
     run_id: str
@@ -76,6 +79,8 @@ class Workload:
     host_s: float
     reference: str
     measured: Mapping[str, Measured]
+    requests_io_mode: str
+    replayed: Mapping[str, Measured]
     tiers: Mapping[str, Mapping[str, Any]]
     stretch: float
     slowdown: float
@@ -134,7 +139,8 @@ def workload_of(
     if rows.is_empty():
         raise MissingError(f"heat of {study} on {pair}", why=f"every row of run {run_id} is flagged", remedy="make report RETRY=1")
     name = _one_of("--workload", name, sorted(rows["workload"].unique()), run_id)
-    rows = nearest_the_devices(rows.filter(workload=name))
+    every = rows.filter(workload=name)
+    rows = deciding_rows(study, every)
     record = heat.record_of(connection, study, pair)
     sizes = record.sizes_bytes(rows["data_set"][0]) if record else {}
     classes = dict(rows.select("relation", "relation_class").unique().sort("relation").rows())
@@ -142,9 +148,10 @@ def workload_of(
     if record is None or unknown:
         why = f"run {run_id} recorded no size of {', '.join(unknown) or 'any relation'} for {study} on {pair}"
         raise MissingError("sizes of relations", why=why, remedy="measure the study to its end: make report")
-    reference, by_query = requested(rows)
+    requested(rows)  # without enough replicates by the deciding mode there is no advice
+    counted, traced = _recorded(run_folder, study, pair, rows, every)
+    reference, by_query = requested(counted)
     tiers = record.pair.get("tiers") or {}
-    traced = {query: heat.requests_of(run_folder, study, pair, *recorded_as(part)) for query, part in by_query.items()}
     return Workload(
         run_id=run_id,
         study=study,
@@ -158,6 +165,8 @@ def workload_of(
         host_s=_host_s(pl.concat(by_query.values())),
         reference=reference,
         measured=_measured(rows.filter(pl.col("query").is_in(list(by_query))), len(by_query)),
+        requests_io_mode=counted["io_mode"][0],
+        replayed=_measured(counted.filter(pl.col("query").is_in(list(by_query))), len(by_query)),
         tiers={**tiers, FAST: tiers[fast]} if (fast := rows["ssd"][0]) in tiers else tiers,
         stretch=record.stretch,
         slowdown=float(rows["slowdown"][0]),
@@ -173,9 +182,25 @@ def _one_of(field: str, value: str, there: Sequence[str], run_id: str) -> str:
     return value or there[0]
 
 
-def nearest_the_devices(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return those of a workload's `rows` whose requests are the most the device's own: by direct I/O before buffered."""
-    return rows.filter(io_mode=max(rows["io_mode"].unique()))
+def deciding_rows(study: str, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return those of a workload's `rows` that are of the I/O mode which decides the study's verdicts."""
+    return rows.filter(io_mode=mode_of(study, rows["io_mode"].unique()))
+
+
+def _recorded(
+    run_folder: Path, study: str, pair: str, rows: pl.DataFrame, every: pl.DataFrame
+) -> tuple[pl.DataFrame, dict[str, pl.DataFrame | None]]:
+    """Return the rows of a workload that requests are taken from, and by query what was recorded of them."""
+    found: list[tuple[pl.DataFrame, dict[str, pl.DataFrame | None]]] = []
+    for part in (rows, *(every.filter(io_mode=str(mode)) for mode in IoMode)):
+        try:
+            _, by_query = requested(part)
+        except MissingError:
+            continue
+        found.append((part, {query: heat.requests_of(run_folder, study, pair, *recorded_as(one)) for query, one in by_query.items()}))
+        if all(trace is not None for trace in found[-1][1].values()):
+            return found[-1]
+    return found[0]
 
 
 def requested(rows: pl.DataFrame) -> tuple[str, dict[str, pl.DataFrame]]:
@@ -195,6 +220,25 @@ def requested(rows: pl.DataFrame) -> tuple[str, dict[str, pl.DataFrame]]:
             return name, {str(query): part for (query,), part in referred.group_by("query", maintain_order=True)}
     why = f"advice needs {MINIMUM_REPEATS} clean replicates of one placement, and no placement has more than {max(clean.values())}"
     raise MissingError("clean replicates", why=why, remedy="make report RETRY=1, best on a quiet machine")
+
+
+def fixed(workload: Workload) -> dict[str, Placement]:
+    """Return the four placements by class, and the study's own, as the run measured them where it did: a relation that has a tier of its
+    own (the log) goes with the slow tier unless everything is fast, and so does one that a cell does not name.
+    """
+    found: dict[str, Placement] = {}
+    for name in (*CELLS, *(other for other in workload.measured if other not in CELLS)):
+        tables, indexes = CELLS.get(name, (SLOW, SLOW))
+        by_class = {RelationClass.TABLE: tables, RelationClass.INDEX: indexes}
+        measured = workload.measured[name].placement if name in workload.measured else {}
+        other = FAST if tables == indexes == FAST else SLOW
+        found[name] = {
+            relation.name: measured[relation.name]
+            if measured.get(relation.name) in {SLOW, FAST}
+            else by_class.get(relation.relation_class, other)
+            for relation in workload.relations
+        }
+    return found
 
 
 def recorded_as(rows: pl.DataFrame) -> tuple[str, int]:

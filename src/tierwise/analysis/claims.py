@@ -182,11 +182,11 @@ class Claim(Strict):
         return self
 
 
-class Nearest(Strict):
-    """The variant and the I/O mode nearest to what a source ran."""
+class Deciding(Strict):
+    """The variant and the I/O mode of a study whose rows decide, in every profile."""
 
     variant: str = Field(min_length=1)
-    io_mode: IoMode
+    io_mode: IoMode | None = Field(default=None, description="absent: the study has no I/O modes")
     why: str = Field(min_length=1, description="what the source ran, and where the text says so; what it leaves out is assumed")
 
 
@@ -198,12 +198,12 @@ class Source(Strict):
     author: str
     system: str = Field(description="what it was measured on")
     pair: str = Field(description="name of the file in data/tiers that stands for it")
-    nearest: Nearest | None = Field(default=None, description="absent: the study has one variant and one I/O mode")
 
 
 class Claims(Strict):
     """All published statements and their sources, as the file ``data/published/claims.toml`` has them."""
 
+    deciding: dict[str, Deciding] = Field(description="study -> whose rows decide")
     sources: dict[str, Source]
     claims: tuple[Claim, ...] = Field(min_length=1)
 
@@ -215,6 +215,9 @@ class Claims(Strict):
         unknown = sorted({claim.source for claim in self.claims} - self.sources.keys())
         if unknown:
             raise ValueError(f"claims of sources that are not described: {unknown}")
+        undecided = sorted({case.study for claim in self.claims for case in claim.cases} - self.deciding.keys())
+        if undecided:
+            raise ValueError(f"claims are judged on studies that `deciding` does not name: {undecided}")
         return self
 
 

@@ -2,8 +2,8 @@
 
 Who judges is found by the claim's kind in `JUDGES`; those of costs, which rows do not decide alone, are the studies' own and handed in.
 
-A study is run in variants of the published protocol, each by one or several I/O modes. Which of them decides stands in the profile: the
-published protocol by direct I/O, or what is named beside the source as the nearest to what it ran.
+A study is run in variants of the published protocol, each by one or several I/O modes. One of them decides,
+as ``claims.toml`` fixes it for each study.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, computed_field, model
 from tierwise.analysis import rules
 from tierwise.analysis.causes import Cause, cure
 from tierwise.analysis.claim_rows import PUBLISHED, READS, Rows, facts_of, fitted_claims, pair_evidence, reads_of, series_of, variants_of
-from tierwise.analysis.claims import Claim, Fitted, Kind, Nearest
+from tierwise.analysis.claims import Claim, Deciding, Fitted, Kind, load_claims
 from tierwise.analysis.left_open import OpenMap, map_of
 from tierwise.analysis.moved_bounds import Flip
 from tierwise.analysis.rules import CaseVerdict, Series, Verdict
@@ -125,13 +125,11 @@ class Grounds:
     """What a claim is judged on: a pair of tiers, and the rows of one run, if there is one.
 
     `readers`: the pair is the one that the reader named; all its tiers must share one evidence, not only those that a claim touches.
-    `nearest`: the variant and I/O mode nearest to what the claim's source ran, if they are named.
     """
 
     pair: str
     rows: Rows | None
     readers: bool = False
-    nearest: Nearest | None = None
 
     def absent(
         self, reason: str = "no row of this run is about it", study: str = "", others: tuple[ClaimVerdict, ...] = ()
@@ -180,45 +178,42 @@ def judge_cases(claim: Claim, on: Grounds) -> ClaimVerdict:
     if on.rows is None:
         return on.absent()
     every, manifest, study = _every(claim, on, on.rows), on.rows.manifest, claim.cases[0].study
-    found = _decider(claim, on, manifest, every)
+    found = _decider(claim, every)
     if found is None:
         return on.absent(study=study, others=every)
     mapped = map_of(claim, manifest, on.pair, found.verdict) if claim.left_open else None
     own = (found.verdict, found.cause, found.reason)
-    ruling = ruled(mapped.outcome(own) if mapped else own, manifest, study, found.cases, _aside(claim, on, manifest, found, mapped))
+    ruling = ruled(mapped.outcome(own) if mapped else own, manifest, study, found.cases, _aside(claim, found, mapped))
     others = tuple(one for one in every if one is not found)
     return found.model_copy(update={**ruling, "others": others, "open_map": mapped})
 
 
-def _aside(claim: Claim, on: Grounds, manifest: Manifest, decider: ClaimVerdict, mapped: OpenMap | None) -> list[str]:
+def _aside(claim: Claim, decider: ClaimVerdict, mapped: OpenMap | None) -> list[str]:
     found = []
-    if decides_nearest(manifest) and on.nearest and not _same(decider, on.nearest):
-        found.append(f"by {named(decider)}: {named(on.nearest)} was not measured")
+    deciding = load_claims().deciding[claim.cases[0].study]
+    if not decides(decider, deciding):
+        found.append(f"by {named(decider)}: {named(deciding)} was not measured")
     if claim.left_open and mapped is None:
         found.append(f"at one setting of {' and '.join(claim.left_open.axes)} alone, which the text leaves open")
     return found
 
 
-def decides_nearest(manifest: Manifest) -> bool:
-    """Return whether in the run of `manifest` the variants and I/O modes nearest to the sources decide."""
-    return manifest.profile.get("decides") == "nearest"
+def decides(one: ClaimVerdict, deciding: Deciding) -> bool:
+    """Return whether `one` is of the variant and the I/O mode that decide."""
+    return one.variant == deciding.variant and one.io_mode == (deciding.io_mode or one.io_mode)
 
 
-def named(one: ClaimVerdict | Nearest) -> str:
+def named(one: ClaimVerdict | Deciding) -> str:
     """Return ``published``, and the I/O mode behind it where that is not direct: ``published (buffered)``."""
     return one.variant if one.io_mode in {None, IoMode.DIRECT} else f"{one.variant} ({one.io_mode})"
 
 
-def _same(one: ClaimVerdict, other: ClaimVerdict | Nearest) -> bool:
-    return (one.variant, one.io_mode) == (other.variant, other.io_mode)
-
-
-def _decider(claim: Claim, on: Grounds, manifest: Manifest, every: Sequence[ClaimVerdict]) -> ClaimVerdict | None:
-    """Which of `every` decides; the nearest one only where it was measured in each case that it speaks of."""
-    if on.nearest and decides_nearest(manifest):
-        nearest = next((one for one in every if _same(one, on.nearest)), None)
-        if nearest is not None and len(nearest.cases) == len(claim.orders or claim.cases):
-            return nearest
+def _decider(claim: Claim, every: Sequence[ClaimVerdict]) -> ClaimVerdict | None:
+    """Which of `every` decides: that of ``claims.toml`` only where it was measured in each case of the claim."""
+    deciding = load_claims().deciding[claim.cases[0].study]
+    found = next((one for one in every if decides(one, deciding)), None)
+    if found is not None and len(found.cases) == len(claim.orders or claim.cases):
+        return found
     published = {one.io_mode: one for one in every if one.variant == PUBLISHED}
     return next((published[mode] for mode in IoMode if mode in published), None)
 

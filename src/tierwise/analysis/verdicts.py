@@ -13,7 +13,7 @@ import duckdb
 from tierwise.analysis import rules
 from tierwise.analysis.claim_rows import THROUGH, Rows, relations
 from tierwise.analysis.claims import Claim, Claims, Kind, load_claims
-from tierwise.analysis.judging import ClaimVerdict, Grounds, Judge, decides_nearest, named
+from tierwise.analysis.judging import ClaimVerdict, Grounds, Judge, decides, named
 from tierwise.analysis.moved_bounds import Flip, flip
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.runs import newest_run
@@ -47,23 +47,22 @@ def judge(
     """Return one verdict for each claim of ``claims.toml``, in its order, by the judge of its kind, on run `run_id` (or the newest one);
     `todays`: what studies themselves report of the pair of today, by claim.
 
-    Where the run in the folder `reference` is judged by what is nearest to the sources, and this one is not, a verdict that it contradicts
-    says so. `views`: what `open_views` gave for this run, where it is open already; views that claims are judged on are tables then.
+    A verdict by another I/O mode than the deciding one says so where the run in the folder `reference` contradicts it by the latter.
+    `views`: what `open_views` gave for this run, where it is open already; views that claims are judged on are tables then.
 
     Raises `InputError` where `run_id` is unknown or its files break the schema. Without any run nothing is measured.
     """
     published = load_claims()
     with _rows(raw, newest_run(raw) if run_id is None else run_id, views=views) as rows:
         own = {claim.id: _own(published, claim, rows, judges) for claim in published.claims}
-        beside = reference is not None and rows is not None and not decides_nearest(rows.manifest)
-        theirs = _nearest_of(published, own, reference, judges) if reference is not None and beside else {}
+        theirs = _deciding_of(published, own, reference, judges) if reference is not None and rows is not None else {}
         return [
             _verdict(
                 claim,
                 rows,
                 own[claim.id],
                 aside=_contradiction(own[claim.id], theirs.get(claim.id)),
-                here=_here(published, claim, rows, judges),
+                here=_here(claim, rows, judges),
                 now=today(claim, rows, todays) if rows else None,
             )
             for claim in published.claims
@@ -83,27 +82,24 @@ def judge_changed(
 
 
 def _own(published: Claims, claim: Claim, rows: Rows | None, judges: Mapping[Kind, Judge]) -> ClaimVerdict:
-    source = published.sources[claim.source]
-    return judges[claim.kind](claim, Grounds(source.pair, rows, nearest=source.nearest))
+    return judges[claim.kind](claim, Grounds(published.sources[claim.source].pair, rows))
 
 
-def _here(published: Claims, claim: Claim, rows: Rows | None, judges: Mapping[Kind, Judge]) -> ClaimVerdict | None:
-    pair, nearest = rows and rows.manifest.reader_pair, published.sources[claim.source].nearest
-    return judges[claim.kind](claim, Grounds(pair, rows, readers=True, nearest=nearest)) if pair else None
+def _here(claim: Claim, rows: Rows | None, judges: Mapping[Kind, Judge]) -> ClaimVerdict | None:
+    pair = rows and rows.manifest.reader_pair
+    return judges[claim.kind](claim, Grounds(pair, rows, readers=True)) if pair else None
 
 
-def _nearest_of(
+def _deciding_of(
     published: Claims, own: Mapping[str, ClaimVerdict], reference: Path, judges: Mapping[Kind, Judge]
 ) -> dict[str, ClaimVerdict]:
-    """Return what the run in the folder `reference`, if it is judged by what is nearest to the sources, says of what `own` decides: only
-    that can be contradicted, and not by money, which no I/O mode decides.
-    """
+    """Return what the run in the folder `reference` says of the claims that `own` decides by another I/O mode than the deciding one."""
     decided = [
         claim
         for claim in published.claims
-        if own[claim.id].verdict in DECIDED and claim.kind is not Kind.COST and published.sources[claim.source].nearest
+        if own[claim.id].verdict in DECIDED and claim.cases and not decides(own[claim.id], published.deciding[claim.cases[0].study])
     ]
-    if not decided or not decides_nearest(load_manifest(reference)):
+    if not decided:
         return {}
     known = _known_of(reference, (reference / MANIFEST).stat().st_mtime_ns, published.model_dump_json())
     if unknown := [claim for claim in decided if claim.id not in known]:
@@ -120,7 +116,7 @@ def _known_of(reference: Path, written_ns: int, claims: str) -> dict[str, ClaimV
 def _contradiction(own: ClaimVerdict, theirs: ClaimVerdict | None) -> tuple[str, ...]:
     if theirs is None or theirs.verdict not in DECIDED or own.verdict is theirs.verdict or named(own) == named(theirs):
         return ()
-    return (f"the reference run says {theirs.verdict} by {named(theirs)}, the nearest to the source",)
+    return (f"the reference run says {theirs.verdict} by {named(theirs)}, which decides",)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 import tomllib
 from enum import StrEnum
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, Field
 
@@ -35,10 +35,6 @@ class Profile(Strict):
     memory_fraction: float = Field(gt=0, description="shared_buffers over the size of table + index")
     today: FileName | None = Field(
         default=None, description="pair of data/tiers on which each study of a placement has a few of its cells as well, then and now"
-    )
-    decides: Literal["direct", "nearest"] = Field(
-        default="direct",
-        description="the I/O mode that a verdict comes from; nearest: the one named beside its source, direct where that lacks",
     )
     sweep: Sweep = Field(description="variants beside the published protocol: sample (does it work?), deciding (a first answer), whole")
     studies: dict[str, dict[str, Any]] = Field(default_factory=dict)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tierwise.analysis.claim_rows import PUBLISHED
-from tierwise.analysis.claims import Nearest
+from tierwise.analysis.claims import Deciding
 from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.rules import CaseVerdict, Verdict
 from tierwise.analysis.today import CaseToday
@@ -44,7 +44,7 @@ def variant_label(variant: str, io_mode: IoMode | None = None) -> str:
     return name if io_mode in {None, IoMode.DIRECT} else f"{name}, {io_mode}"
 
 
-def way_of(one: ClaimVerdict | Nearest) -> str:
+def way_of(one: ClaimVerdict | Deciding) -> str:
     """Return the I/O mode of the published protocol in words (``buffered I/O``), and any other variant by its label."""
     return IO_MODES[one.io_mode or IoMode.DIRECT] if one.variant == PUBLISHED else variant_label(one.variant, one.io_mode)
 

@@ -74,7 +74,7 @@ class Advised:
         known = self.workload
         return (
             f"{self.run.stamp}, pair `{known.pair}`, **{Evidence.SIMULATED}** from **{known.evidence}** requests, "
-            f"{IO_MODES[known.io_mode]}, "
+            f"{IO_MODES[known.requests_io_mode]}, "
             f"n = {count(n)} {what}. Query: `{studies.path(known.study, heat.HEAT)}`."
         )
 
@@ -126,12 +126,20 @@ def recommendation(found: Advised) -> Table | Sentence:
     return Table(
         header,
         [_advice_row(advice) for advice in found.advice],
-        f"The quickest placement for the space on the SSD: what a job ({listed(map(spelled, one.queries))}) takes, and the regret, its "
-        f"time "
+        f"The placement for the space on the SSD, chosen by {_chosen(found.advice)}: what a job ({listed(map(spelled, one.queries))}) "
+        f"takes, and the regret, its time "
         "over that of another placement less one. Below zero the advice is better; in brackets where the other does not fit the space. The "
         f"best is found by looking at all {count(one.placements)} placements. {found.note(len(found.advice), 'placements advised')}",
         align="ll" + "r" * (len(header) - 2),
     )
+
+
+def _chosen(advice: Sequence[Advice]) -> str:
+    measured = [one for one in advice if one.chosen_by is not Evidence.SIMULATED]
+    if not measured:
+        return "simulated times"
+    spaces = listed(size(one.ssd_gib * GIB) for one in measured)
+    return f"{measured[0].chosen_by} times for {spaces}" + (", by simulated times otherwise" if len(measured) < len(advice) else "")
 
 
 def _in_words(found: Advised) -> str:
@@ -185,7 +193,7 @@ def check(found: Advised) -> Table | Sentence:
     """Return each measured placement: what was predicted from the requests of one of them, and what the server took."""
     if found.workload is None:
         return found.sentence
-    cells = {name: (measured, found.predicted_s(measured.placement)) for name, measured in found.workload.measured.items()}
+    cells = {name: (measured, found.predicted_s(measured.placement)) for name, measured in found.workload.replayed.items()}
     judged = {name: (measured, time_s) for name, (measured, time_s) in cells.items() if time_s is not None}
     if not judged:
         return Sentence("No measured placement can be predicted: each has a relation on a tier without a model.")
@@ -213,7 +221,7 @@ def check_words(found: Advised) -> str:
 def check_errors(found: Advised) -> dict[str, float]:
     """Return the predicted time over the seen one, less one, by placement, but for the one that the requests are from."""
     errors = {}
-    for name, measured in found.workload.measured.items() if found.workload else ():
+    for name, measured in found.workload.replayed.items() if found.workload else ():
         predicted_s, seen_s = found.predicted_s(measured.placement), measured.estimate.value
         if found.workload and name != found.workload.reference and predicted_s is not None and seen_s is not None:
             errors[name] = predicted_s / seen_s - 1

@@ -6,16 +6,16 @@ All of it is made from the run's numbers by rules, so that it is true of any run
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 import altair as alt
 import polars as pl
 
+from tierwise.advisor.ranking import Gain, advised, gains_of
 from tierwise.analysis import heat
 from tierwise.analysis.rejections import rejections
-from tierwise.analysis.rules import CLEARLY_ABOVE_ONE, Verdict
-from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, geometric_estimate, paired_ratios
+from tierwise.analysis.rules import Verdict
+from tierwise.analysis.statistics import MINIMUM_REPEATS, geometric_estimate, paired_ratios
 from tierwise.analysis.verdicts import DECIDED
 from tierwise.core import studies
 from tierwise.core.vocabulary import Evidence
@@ -31,7 +31,7 @@ from tierwise.report.reference import open_reference
 from tierwise.report.run import Run
 
 MOST_WORDS: Final = 150
-DISKS, INDEXES, TABLES, EVERYTHING = "all hdd", "indexes ssd", "tables ssd", "all ssd"
+INDEXES, TABLES, EVERYTHING = "indexes ssd", "tables ssd", "all ssd"
 NOTHING: Final = "nothing"
 """What is moved where no placement saves time."""
 HEAT: Final = "reading/heat.sql"
@@ -42,18 +42,6 @@ DIGITS: Final = 12
 """Digits of a share that are kept: threads add in any order, and the last ones differ from run to run."""
 WAL: Final = "WAL"
 """The topic of a study's `answer` on where the log belongs."""
-
-
-@dataclass(frozen=True)
-class Gain:
-    """What a job takes on one placement, as a share of its time with everything on disks, from repeats of the same replicate."""
-
-    placement: str
-    ratios: dict[int, float]
-
-    @cached_property
-    def estimate(self) -> Estimate:
-        return geometric_estimate(self.ratios)
 
 
 @dataclass(frozen=True)
@@ -92,14 +80,8 @@ def compared(found: Found) -> list[Compared]:
     told = []
     names = heat.brief(map(name_of, found.workloads))
     for workload in found.workloads:
-        disks = workload.measured.get(DISKS)
-        gains = [
-            Gain(name, ratios)
-            for name, measured in workload.measured.items()
-            if disks and name != DISKS and len(ratios := paired_ratios(measured.job_s, disks.job_s)) >= MINIMUM_REPEATS
-        ]
-        if gains:
-            told.append(Compared(names[name_of(workload)], str(workload.evidence), tuple(gains)))
+        if gains := gains_of(workload):
+            told.append(Compared(names[name_of(workload)], str(workload.evidence), gains))
     return told
 
 
@@ -246,15 +228,11 @@ def _advice(every: Sequence[Compared]) -> str:
 
 
 def _moved(one: Compared) -> str:
-    """Return what to have on the SSD: the quickest placement that saves time, its whole interval below 1; but everything only where no part
-    is as quick, but for what no order is told of.
-    """
-    saving = {gain.placement: gain.estimate.value for gain in one.gains if gain.estimate.value and (gain.estimate.high or 1.0) < 1}
-    most = CLEARLY_ABOVE_ONE.apart * min(saving.values(), default=1.0)
-    enough = [name for name, value in saving.items() if value <= most]
-    least = min(enough, key=lambda name: (name == EVERYTHING, saving[name]), default=NOTHING)
+    """Return what to move to the SSD, by the rule of `advisor.ranking`."""
+    best = advised(one.gains)
+    name = best.placement if best else NOTHING
     among = {INDEXES: "all indexes", TABLES: "all tables", EVERYTHING: "everything", NOTHING: NOTHING}
-    return among.get(least, f"`{least.removesuffix(' ssd')}`")
+    return among.get(name, f"`{name.removesuffix(' ssd')}`")
 
 
 def _cheapest(found: Found) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from tierwise.advisor.advice import ServiceTimes
+from tierwise.advisor.ranking import advised, gains_of
 from tierwise.advisor.strategies import Strategy, rank
 from tierwise.advisor.workload import FAST, SLOW, Workload
 from tierwise.analysis.questions import Questions, load_questions
@@ -141,7 +142,10 @@ def _answer(found: Found) -> str:
         firsts = [_first(every, value) for value in RANKED]
         if not firsts[0]:
             continue
-        line = f"**{name}.** The quickest placement is *{firsts[0]}*"
+        workload = found.services[name][0] if name in found.services else None
+        best = advised(gains_of(workload)) if workload else None
+        choice = f"Move to *{places()[best.placement]}*" if best else "No move surely saves time"
+        line = f"**{name}.** {choice if workload else f'The fastest placement is *{firsts[0]}*'}"
         if firsts[1] and firsts[2]:
             line += f"; the cheapest by the IOPS that the devices could serve is *{firsts[1]}*, and by the job *{firsts[2]}*"
         saved = _saved(*found.services[name]) if name in found.services else {}

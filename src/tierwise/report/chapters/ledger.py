@@ -8,7 +8,7 @@ import polars as pl
 from tierwise.analysis.between_runs import load_between
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.earlier_rules import verdict_before
-from tierwise.analysis.judging import ClaimVerdict
+from tierwise.analysis.judging import ClaimVerdict, decides
 from tierwise.analysis.moved_bounds import BY_INTERVAL
 from tierwise.analysis.rules import NOT_ASYNCHRONOUS, Verdict
 from tierwise.analysis.statistics import scope_of
@@ -116,15 +116,13 @@ def cases(run: Run) -> Table | Sentence:
 
 
 def ways(run: Run) -> Table | Sentence:
-    """Tabulate what the ways of I/O, and what is nearest to the source, say of the claims that have several of them."""
-    known = load_claims().sources
-    rows, evidence_kinds = [], set()
-    for claim in run.verdicts:
-        nearest = known[claim.source].nearest
-        near = (nearest.variant, nearest.io_mode) if nearest else None
-        shown = [one for one in variants(claim) if one.variant == PUBLISHED or (one.variant, one.io_mode) == near]
+    """Tabulate what the ways of I/O, and what decides, say of the claims that have several of them."""
+    known, rows, evidence_kinds = load_claims(), [], set()
+    for published, claim in zip(known.claims, run.verdicts, strict=True):
+        decider = known.deciding[published.cases[0].study] if published.cases else None
+        shown = [one for one in variants(claim) if one.variant == PUBLISHED or (decider and decides(one, decider))]
         for one in shown if len(shown) > 1 else []:
-            marks = ["decides"] * (one is claim) + ["nearest to the source"] * ((one.variant, one.io_mode) == near)
+            marks = ["decides"] * (one is claim)
             at_once = [case.outstanding for case in one.cases if case.outstanding is not None]
             label = way_of(one) + (f" ({', '.join(marks)})" if marks else "")
             found = "; ".join(f"{case_name(case.case)} {estimated(case)}" for case in one.cases)
@@ -134,13 +132,13 @@ def ways(run: Run) -> Table | Sentence:
             rows.append([claim.id, label, f"{found}, **{one.cases[0].evidence}**", requests, marked(one.verdict)])
     if not rows:
         return Sentence("This run has one way of I/O alone.")
-    why = "; ".join(f"{source.name}: {way_of(source.nearest)}, {source.nearest.why}" for source in known.values() if source.nearest)
+    why = "; ".join(f"{study}: {way_of(decider)}, {decider.why}" for study, decider in known.deciding.items() if decider.io_mode)
     return Table(
         ["Claim", "Variant, way of I/O", "Found (95 % interval)", "Requests at once", "Verdict"],
         rows,
-        "Statements that several ways of I/O speak of. One decides, by the profile; what another says is shown. Requests at once: how many "
+        "Statements that several ways of I/O speak of. One decides; what another says is shown. Requests at once: how many "
         "the devices had on average while they had any, from the case with least to that with most, where it is recorded. "
-        f"Nearest to the sources: {why}. {run.stamp}, {listed(sorted(evidence_kinds))}, n = {count(len(rows))} verdicts. {INPUT}",
+        f"Deciding: {why}. {run.stamp}, {listed(sorted(evidence_kinds))}, n = {count(len(rows))} verdicts. {INPUT}",
         align="lllrl",
     )
 

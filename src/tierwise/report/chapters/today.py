@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import polars as pl
 
-from tierwise.advisor.advice import TIERS, fixed
+from tierwise.advisor.advice import TIERS
 from tierwise.advisor.savings import TIB, Money, band_factors, saved, shares
 from tierwise.advisor.savings import bands as bands_of
-from tierwise.advisor.workload import FAST, SLOW, Workload
+from tierwise.advisor.workload import FAST, SLOW, Workload, fixed
 from tierwise.analysis import heat
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.judging import ClaimVerdict

@@ -7,6 +7,7 @@ from typing import Any, Final
 import altair as alt
 import polars as pl
 
+from tierwise.analysis.deciding import mode_in
 from tierwise.analysis.statistics import enough
 from tierwise.report import theme
 from tierwise.report.display import Figure, Sentence
@@ -82,8 +83,8 @@ def log_range(values: Iterable[float]) -> tuple[float, float]:
 
 
 def medians(run: Run, pair: str, shown: Shown, value: str) -> Mapping[tuple[str, str], float]:
-    """Return the median of column `value`, by (query in its first form, place), over the unflagged replicates of the first way of I/O that
-    was measured, where there are enough of them.
+    """Return the median of column `value`, by (query in its first form, place), over the unflagged replicates of the I/O mode that decides,
+    where there are enough of them.
     """
     where = f" and form = '{next(iter(shown.forms))}'" if shown.forms else ""
     rows = run.query(
@@ -95,9 +96,8 @@ def medians(run: Run, pair: str, shown: Shown, value: str) -> Mapping[tuple[str,
 
 
 def io_mode_of(run: Run, pair: str, shown: Shown) -> str:
-    """Return the way of I/O that is shown: direct where it was measured."""
-    found = set(run.query(f"select distinct io_mode from {shown.study} where pair = ?", [pair])["io_mode"])
-    return next((io_mode for io_mode in IO_MODES if io_mode in found), "direct")
+    """Return the I/O mode that decides, as far as it was measured."""
+    return mode_in(run.store, shown.study, pair)
 
 
 def simulated_ways(run: Run, pair: str, study: str, query: str, form: str = ONLY_FORM) -> list[dict[str, Any]]:

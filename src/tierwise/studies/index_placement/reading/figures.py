@@ -7,6 +7,7 @@ import altair as alt
 import polars as pl
 
 from tierwise.analysis.claims import Bounds, Kind, load_claims
+from tierwise.analysis.deciding import mode_of
 from tierwise.analysis.statistics import estimable
 from tierwise.report import theme
 from tierwise.report.display import Figure, Sentence
@@ -42,8 +43,8 @@ def io_modes(run: Run, pair: str) -> list[str]:
 
 
 def main_io_mode(run: Run, pair: str) -> str:
-    """Return the I/O mode that is shown where one must do: direct, where it was measured."""
-    return next(iter(io_modes(run, pair)), "direct")
+    """Return the I/O mode that decides, as far as it was measured."""
+    return mode_of(STUDY, io_modes(run, pair))
 
 
 def left_out(run: Run, pair: str, cache: str = "%") -> str:

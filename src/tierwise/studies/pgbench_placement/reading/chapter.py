@@ -10,7 +10,7 @@ from tierwise.report.formats import DASH, count, listed, number, percent
 from tierwise.report.no_answer import answered
 from tierwise.report.run import Run
 from tierwise.report.words import IO_MODES, claim_sentence, estimated, marked
-from tierwise.studies.pgbench_placement.reading.figures import PLACEMENTS, QUERY, SIZES, TPCB, nothing
+from tierwise.studies.pgbench_placement.reading.figures import PLACEMENTS, QUERY, SIZES, TPCB, mode, nothing
 
 STUDY: Final = "pgbench_placement"
 PHASES: Final = ("before", "checkpoint", "after")
@@ -36,8 +36,8 @@ def answer(run: Run, pair: str) -> Sentence:
 def _answer(run: Run, pair: str) -> str:
     rows = run.query(
         f"select placement, median(tps), median(cpu_share), any_value(slowdown) from pgbench_placement where pair = ? and {TPCB} "
-        "and size = 'large' and io_mode = 'direct' and judged = 'yes' and not flagged group by placement having enough(tps)",
-        [pair],
+        "and size = 'large' and io_mode = ? and judged = 'yes' and not flagged group by placement having enough(tps)",
+        [pair, mode(run, pair)],
     ).rows()
     if len(rows) < 2:  # one rate alone compares nothing
         return ""
@@ -48,7 +48,7 @@ def _answer(run: Run, pair: str) -> str:
     busy = max(share for *_, share, _ in rows)
     return (
         f"On pgbench's large set, eight clients get {told} (medians of clean windows, {run.evidence(pair)}, "
-        f"{IO_MODES['direct']}).{slowed} "
+        f"{IO_MODES[mode(run, pair)]}).{slowed} "
         f"The processors were at most {percent(busy)} busy, in the median window."
     )
 
@@ -56,10 +56,9 @@ def _answer(run: Run, pair: str) -> str:
 def finding(run: Run, pair: str) -> str:
     """Return how many times the transactions tables and indexes on SSD give, as a chapter's title; empty without enough clean repeats."""
     rows = run.query(
-        f"select placement, list(ratio) as ratios from pgbench_placement where pair = ? and {TPCB} and size = 'large' and io_mode = "
-        f"'direct' "
-        "and judged = 'yes' and not flagged and ratio is not null group by placement having enough(ratio)",
-        [pair],
+        f"select placement, list(ratio) as ratios from pgbench_placement where pair = ? and {TPCB} and size = 'large' "
+        "and io_mode = ? and judged = 'yes' and not flagged and ratio is not null group by placement having enough(ratio)",
+        [pair, mode(run, pair)],
     ).rows()
     gains = {placement: geometric_estimate(ratios).value for placement, ratios in rows}
     told = [f"{words} give {number(gain)} times" for place, words in PLACEMENTS.items() if place in MOVED and (gain := gains.get(place))]
@@ -78,7 +77,7 @@ def io_by_relation(run: Run, pair: str) -> Table | Sentence:
         f"""
         with judged as (
             select pair, trial, replicate, size, placement from pgbench_placement
-            where {TPCB} and judged = 'yes' and io_mode = 'direct' and not flagged
+            where {TPCB} and judged = 'yes' and io_mode = '{mode(run, pair)}' and not flagged
             qualify count(*) over (partition by pair, trial) >= {MINIMUM_REPEATS}
         )
         select size, placement, relation, phase,
@@ -110,7 +109,7 @@ def io_by_relation(run: Run, pair: str) -> Table | Sentence:
         "Where the I/O of pgbench goes: pages found in shared buffers, of those asked for, as far as the server had told it (@sec-counted; "
         "a dash: not yet); then, for each hundred transactions and by the tiers' log, pages read, requests written, and milliseconds that "
         "the device models took for them; of the reads that reached the tier, those in sequence. The sums of all "
-        f"clean replicates of the interleaving, {IO_MODES['direct']}. {run.note(pair, len(rows), 'groups', QUERY)}",
+        f"clean replicates of the interleaving, {IO_MODES[mode(run, pair)]}. {run.note(pair, len(rows), 'groups', QUERY)}",
         align="llllrrrrr",
     )
 
@@ -143,7 +142,7 @@ def background(run: Run, pair: str) -> Table | Sentence:
                sum((server -> 'io/client backend/relation/normal' ->> 'writes')::double) as own_writes
         from pgbench_placement_phases
         semi join (from pgbench_placement where {TPCB} and judged = 'yes' and not flagged) using (pair, trial, replicate)
-        where pair = ? and io_mode = 'direct' group by size, placement, replicate
+        where pair = ? and io_mode = '{mode(run, pair)}' group by size, placement, replicate
         qualify count(*) over (partition by size, placement) >= {MINIMUM_REPEATS}
         """,
         [pair],
@@ -168,10 +167,9 @@ def background(run: Run, pair: str) -> Table | Sentence:
             "Written by clients",
         ],
         cells,
-        f"What else a clean window did: medians over the replicates of the interleaving, {IO_MODES['direct']}. A dash: when a window "
-        f"closed the "
-        f"server had told fewer than {RECORDS} records of WAL for each transaction (three updates, an insert, a commit), because a busy "
-        "session tells its counts late (@sec-counted). "
+        f"What else a clean window did: medians over the replicates of the interleaving, {IO_MODES[mode(run, pair)]}. A dash: when a "
+        f"window closed the server had told fewer than {RECORDS} records of WAL for each transaction (three updates, an insert, a "
+        "commit), because a busy session tells its counts late (@sec-counted). "
         f"{run.note(pair, len(rows), 'windows', QUERY)}",
         align="llrrrrrr",
     )

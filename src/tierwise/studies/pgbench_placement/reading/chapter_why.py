@@ -6,7 +6,7 @@ from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, count, listed, number, percent, percents
 from tierwise.report.run import Run
 from tierwise.report.words import IO_MODES
-from tierwise.studies.pgbench_placement.reading.figures import QUERY, SIZES, TPCB
+from tierwise.studies.pgbench_placement.reading.figures import QUERY, SIZES, TPCB, mode
 from tierwise.studies.pgbench_placement.reading.figures_map import gain_of, points
 
 STUDY: Final = "pgbench_placement"
@@ -105,7 +105,7 @@ def processors(run: Run, pair: str) -> Table | Sentence:
     ).rows(named=True)
     if not rows:
         return Sentence("")
-    rows.sort(key=lambda row: (list(SIZES).index(row["size"]), row["io_mode"] != "direct", row["slowdown"]))
+    rows.sort(key=lambda row: (list(SIZES).index(row["size"]), row["io_mode"] != mode(run, pair), row["slowdown"]))
     return Table(
         ["Set", "I/O", "Tiers slowed", "Transactions/s", "Processors busy, at most", "Flagged windows", "n"],
         [
@@ -142,7 +142,7 @@ def _conditions(run: Run, pair: str) -> list[dict[str, Any]]:
     """Share of the misses and geometric mean gains by I/O mode, script, clients and memory of the large set; the judged condition first."""
     rows = run.query(
         f"""
-        select io_mode, script, clients, memory, {TPCB} and io_mode = 'direct' as judged_here,
+        select io_mode, script, clients, memory, {TPCB} and io_mode = '{mode(run, pair)}' as judged_here,
                sum(index_reads) filter (placement = 'all_hdd') / nullif(sum(index_reads + table_reads) filter (placement = 'all_hdd'), 0)
                    as share,
                {_gain("index_ssd")} as index_ssd, {_gain("table_ssd")} as table_ssd,
@@ -159,5 +159,11 @@ def _conditions(run: Run, pair: str) -> list[dict[str, Any]]:
         row["index_to_memory"] = unit / float(row["memory"]) if unit else None
     return sorted(
         rows,
-        key=lambda row: (not row["judged_here"], row["io_mode"] != "direct", -float(row["memory"]), row["script"], int(row["clients"])),
+        key=lambda row: (
+            not row["judged_here"],
+            row["io_mode"] != mode(run, pair),
+            -float(row["memory"]),
+            row["script"],
+            int(row["clients"]),
+        ),
     )

@@ -7,6 +7,7 @@ import altair as alt
 import polars as pl
 
 from tierwise.analysis.claims import Bounds, Kind, load_claims
+from tierwise.analysis.deciding import mode_in, mode_of
 from tierwise.analysis.statistics import estimable
 from tierwise.report import theme
 from tierwise.report.display import Figure, Sentence
@@ -36,9 +37,14 @@ def nothing(run: Run, pair: str) -> Sentence:
     return in_place(run, STUDY, pair)
 
 
+def mode(run: Run, pair: str) -> str:
+    """Return the I/O mode that decides, as far as it was measured."""
+    return mode_in(run.store, STUDY, pair)
+
+
 def panels(rows: pl.DataFrame) -> list[tuple[str, str, float]]:
-    """Return (size, I/O mode, slowdown) of every panel that `rows` need: the large set first, direct I/O first."""
-    order = list(product(SIZES, IO_MODES))
+    """Return (size, I/O mode, slowdown) of every panel that `rows` need: the large set first, the deciding I/O mode first."""
+    order = list(product(SIZES, dict.fromkeys((mode_of(STUDY, rows["io_mode"].unique()), *IO_MODES))))
     return sorted(rows.select("size", "io_mode", "slowdown").unique().rows(), key=lambda row: (order.index(row[:2]), row[2]))
 
 

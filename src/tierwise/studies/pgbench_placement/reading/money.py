@@ -6,6 +6,7 @@ from typing import Final
 
 import duckdb
 
+from tierwise.analysis.deciding import mode_in
 from tierwise.core.units import GIB
 from tierwise.core.vocabulary import Evidence
 from tierwise.costs.bill import Bill, total
@@ -30,7 +31,7 @@ ROWS: Final = """
 select placement, exp(avg(ln(tps * slowdown))) as tps, exp(avg(ln(requests_per_s * slowdown))) as requests_per_s,
        min(evidence) as evidence, count(*) as windows
 from pgbench_placement
-where pair = ? and size = ? and io_mode = 'direct' and clients = '8' and script = 'tpcb-like' and memory = '1' and judged = 'yes'
+where pair = ? and size = ? and io_mode = ? and clients = '8' and script = 'tpcb-like' and memory = '1' and judged = 'yes'
   and not flagged and requests_per_s > 0
 group by placement having count(distinct evidence) = 1 and enough(tps)
 """
@@ -48,7 +49,7 @@ class Served:
 
 
 def served(connection: duckdb.DuckDBPyConnection, pair: str, size: str = "large") -> tuple[Served, ...]:
-    rows = connection.execute(ROWS, [pair, size]).fetchall()
+    rows = connection.execute(ROWS, [pair, size, mode_in(connection, "pgbench_placement", pair)]).fetchall()
     found = {row[0]: Served(row[0], row[1], row[2], Evidence(row[3]), row[4]) for row in rows}
     return tuple(found[name] for name in DEVICES if name in found)
 

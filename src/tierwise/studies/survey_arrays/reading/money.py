@@ -11,9 +11,10 @@ from typing import Final
 
 import duckdb
 
+from tierwise.analysis.deciding import mode_in
 from tierwise.analysis.statistics import Estimate, geometric_estimate
 from tierwise.core.units import GIB
-from tierwise.core.vocabulary import Evidence, IoMode
+from tierwise.core.vocabulary import Evidence
 from tierwise.costs.bill import Bill, total
 from tierwise.costs.book import Book, load_book
 from tierwise.costs.delivered import newest_server
@@ -45,8 +46,8 @@ RAM_GIB_A_SERVER: Final = (16, 64, 256)
 JUDGED: Final = ("hdd", "ssd_raid5")
 """The subsystems that are judged: only these have a redundancy and space for more than 1 TB."""
 PAIRED: Final = """
-select query, io_mode, replicate, evidence, 1 / gain as ratio
-from survey_arrays where pair = ? and form = 'printed' and tier = ? and not flagged and gain is not null
+select query, replicate, evidence, 1 / gain as ratio
+from survey_arrays where pair = ? and io_mode = ? and form = 'printed' and tier = ? and not flagged and gain is not null
 order by query, replicate
 """
 
@@ -181,15 +182,13 @@ def other_measures(connection: duckdb.DuckDBPyConnection | None, pair: str, toda
 
 
 def time_ratios(connection: duckdb.DuckDBPyConnection, pair: str, tier: str = JUDGED[1]) -> dict[str, tuple[Evidence, Estimate]]:
-    """Return query as printed -> time on `tier` over that on the disks, of one replicate each; direct I/O where there is any."""
+    """Return query as printed -> time on `tier` over that on the disks, of one replicate each, by the I/O mode that decides."""
     if not connection.execute("from information_schema.tables where table_name = 'survey_arrays'").fetchall():
         return {}
-    rows = connection.execute(PAIRED, [pair, tier]).fetchall()
-    io_mode = max((row[1] for row in rows), default=str(IoMode.DIRECT))
+    rows = connection.execute(PAIRED, [pair, mode_in(connection, "survey_arrays", pair), tier]).fetchall()
     by_query: dict[str, dict[int, tuple[Evidence, float]]] = {}
-    for query, own, replicate, evidence, ratio in rows:
-        if own == io_mode:
-            by_query.setdefault(query, {})[replicate] = Evidence(evidence), ratio
+    for query, replicate, evidence, ratio in rows:
+        by_query.setdefault(query, {})[replicate] = Evidence(evidence), ratio
     return {
         query: (
             Evidence.of({evidence for evidence, _ in found.values()}),

@@ -5,6 +5,7 @@ from typing import Final
 import duckdb
 
 from tierwise.advisor.strategies import Strategy
+from tierwise.analysis.deciding import mode_in
 from tierwise.analysis.statistics import enough, geometric_estimate
 from tierwise.core.vocabulary import Evidence
 from tierwise.costs.book import Book
@@ -17,9 +18,8 @@ PLACES: Final = {place: f"all on {words}" for place, words in ARRAYS.places.item
 """Name of a strategy -> what a reader calls it."""
 QUERIES: Final = """
 select query, tier, replicate, evidence, elapsed_s from survey_arrays where pair = ? and form = 'printed'
-and not flagged and io_mode = (select max(io_mode) from survey_arrays where pair = $1)
+and not flagged and io_mode = ?
 """
-"""Unflagged, by direct I/O where the run has both ways."""
 
 
 def strategies(connection: duckdb.DuckDBPyConnection, book: Book) -> dict[str, list[Strategy]]:
@@ -30,7 +30,7 @@ def of_catalog(connection: duckdb.DuckDBPyConnection, pair: str, book: Book) -> 
     """Return the subsystems, the quickest first; a job is one of each query that the run asked. One without enough whole jobs is left
     out.
     """
-    rows = connection.execute(QUERIES, [pair]).fetchall()
+    rows = connection.execute(QUERIES, [pair, mode_in(connection, ARRAYS.study, pair)]).fetchall()
     queries = {row[0] for row in rows}
     found = []
     for tier, devices in SUBSYSTEMS.items():

@@ -11,6 +11,7 @@ from tierwise.advisor.moving import Maker, MovePlan, Times, copies_s, plan_move
 from tierwise.advisor.service import NewDevice
 from tierwise.advisor.workload import SLOW
 from tierwise.analysis import heat
+from tierwise.analysis.deciding import mode_in, mode_of
 from tierwise.analysis.heat import Record
 from tierwise.analysis.statistics import enough
 from tierwise.core.vocabulary import Evidence, IoMode, Way
@@ -24,12 +25,12 @@ MOVED: Final = {"index_ssd": "the indexes", "source_ssd": "Source", "detection_s
 MOVES: Final = """
 select placement, ssd, replicate, evidence, there_s, back_s, device_s from survey_moves
 where pair = ? and not flagged and there_s is not null and back_s is not null and device_s is not null
-and io_mode = (select max(io_mode) from survey_moves where pair = $1) order by placement, replicate
+and io_mode = ? order by placement, replicate
 """
-"""The timed moves as SQL: by direct I/O where the run has both ways, on tiers that count what their devices take."""
+"""The timed moves as SQL, on tiers that count what their devices take."""
 JOBS: Final = """
 select query, placement, replicate, evidence, elapsed_s from survey_placement
-where pair = ? and not flagged and io_mode = (select max(io_mode) from survey_placement where pair = $1)
+where pair = ? and not flagged and io_mode = ?
 order by query, placement, replicate
 """
 
@@ -66,7 +67,7 @@ def moves_of(connection: duckdb.DuckDBPyConnection, pair: str) -> list[Moved]:
     record = record_of(connection, pair)
     if record is None:
         return []
-    rows = connection.execute(MOVES, [pair]).fetchall()
+    rows = connection.execute(MOVES, [pair, mode_in(connection, "survey_moves", pair, study=STUDY)]).fetchall()
     found = []
     for placement in MOVED:
         own = [row for row in rows if row[0] == placement]
@@ -81,8 +82,9 @@ def moves_of(connection: duckdb.DuckDBPyConnection, pair: str) -> list[Moved]:
 
 def timed_of(connection: duckdb.DuckDBPyConnection, pair: str) -> tuple[IoMode, int] | None:
     """Return (how the server of `moves_of` did I/O, how many of its moves are flagged); `None` where no move was timed."""
-    ask = "select io_mode, count(*) filter (flagged) from survey_moves where pair = ? group by io_mode order by io_mode desc limit 1"
-    return next(((IoMode(io_mode), flagged) for io_mode, flagged in connection.execute(ask, [pair]).fetchall()), None)
+    ask = "select io_mode, count(*) filter (flagged) from survey_moves where pair = ? group by io_mode"
+    flagged = {IoMode(mode): number for mode, number in connection.execute(ask, [pair]).fetchall()}
+    return (mode, flagged[mode]) if flagged and (mode := mode_of(STUDY, flagged)) else None
 
 
 def predicted_s(connection: duckdb.DuckDBPyConnection, pair: str, moved: Moved) -> float | None:
@@ -99,7 +101,7 @@ def plans_of(connection: duckdb.DuckDBPyConnection, pair: str, moves: Sequence[M
     """Return (placement, query) -> after how many such queries the move has paid; all times as the run took them, of the same replicate
     each.
     """
-    rows = connection.execute(JOBS, [pair]).fetchall()
+    rows = connection.execute(JOBS, [pair, mode_in(connection, STUDY, pair)]).fetchall()
     jobs = {
         key: Times({row[2]: row[4] for row in rows if row[:2] == key}, Evidence.of({Evidence(row[3]) for row in rows if row[:2] == key}))
         for key in dict.fromkeys(row[:2] for row in rows)

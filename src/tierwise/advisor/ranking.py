@@ -1,0 +1,63 @@
+"""The one rule by which a measured placement is advised, on every page and in every command.
+
+A placement is faster than another where the whole interval of the ratio of their times lies on one side of 1, and the ratio differs from 1
+by a twentieth or more, because virtual and real times of flash can differ by that much. Advice is given only for a placement that is faster
+than everything on disks. Of the placements that cannot be told apart from the fastest, the one that moves the fewest bytes is advised.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from tierwise.advisor.workload import FAST, SLOW, Workload, fixed
+from tierwise.analysis.rules import CLEARLY_ABOVE_ONE
+from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, geometric_estimate, paired_ratios
+
+DISKS: Final = f"all {SLOW}"
+"""The placement that the others are compared with."""
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What a job takes on one placement, as a share of its time with everything on disks, by replicate; and the bytes that move."""
+
+    placement: str
+    ratios: Mapping[int, float]
+    moved_bytes: int = 0
+
+    @cached_property
+    def estimate(self) -> Estimate:
+        return geometric_estimate(self.ratios)
+
+    @property
+    def saves(self) -> bool:
+        return faster(self.estimate)
+
+    def apart(self, slower: "Gain") -> bool:
+        """Return whether this placement is surely faster than the `slower` one, by the ratio of times of the same replicate."""
+        return faster(geometric_estimate(paired_ratios(self.ratios, slower.ratios)))
+
+
+def faster(ratio: Estimate) -> bool:
+    """Return whether the estimated `ratio` of two times says that the first is shorter."""
+    return ratio.value is not None and ratio.high is not None and ratio.high < 1 and ratio.value * CLEARLY_ABOVE_ONE.apart <= 1
+
+
+def gains_of(workload: Workload) -> tuple[Gain, ...]:
+    """Return the gains of the placements with enough clean replicates that everything on disks has too."""
+    disks, sizes = workload.measured.get(DISKS), {relation.name: relation.size_bytes for relation in workload.relations}
+    moved = {name: sum(sizes[one] for one, tier in placement.items() if tier == FAST) for name, placement in fixed(workload).items()}
+    return tuple(
+        Gain(name, ratios, moved[name])
+        for name, measured in workload.measured.items()
+        if disks and name != DISKS and len(ratios := paired_ratios(measured.job_s, disks.job_s)) >= MINIMUM_REPEATS
+    )
+
+
+def advised(gains: Collection[Gain]) -> Gain | None:
+    """Return the placement to choose among `gains`; `None` where none of them surely saves time."""
+    saving = [gain for gain in gains if gain.saves]
+    fastest = min(saving, key=lambda gain: gain.estimate.value or 1.0, default=None)
+    alike = [gain for gain in saving if fastest is not None and not fastest.apart(gain)]
+    return min(alike, key=lambda gain: gain.moved_bytes, default=None)
