@@ -31,7 +31,7 @@ from tierwise.report.chapters import answer
 from tierwise.report.chapters.conclusion_rows import gather
 from tierwise.report.display import Figure
 from tierwise.report.run import Run, open_run
-from tierwise.studies.wal_placement.reading.chapter import PAIR as WAL_PAIR
+from tierwise.studies.wal_placement.reading.names import PAIR as WAL_PAIR
 from tierwise.timings.manifest import Manifest, load_manifest
 from tierwise.timings.store import manifests
 from wal_rows import wal_rows

@@ -5,7 +5,7 @@ cell's label, so that the numbers in a caption come from rows too.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Final
@@ -25,6 +25,8 @@ VEGA_MIME: Final = "application/vnd.vegalite.v5+json"
 """The newest that JupyterLab knows; it draws Altair's newer specifications with it."""
 
 ROWS_MIME: Final = "text/csv"
+MADE_MIME: Final = "application/vnd.tierwise.made+json"
+"""How a figure or a table came to be: its queries, and the dotted names of what was called on their rows."""
 
 LINE: Final = 120
 PADDING: Final = 5
@@ -64,6 +66,7 @@ class Figure:
     caption: str
     chrome_px: int
     rows: pl.DataFrame
+    made: Mapping[str, Any] | None = None
 
     def spec(self) -> dict[str, Any]:
         return {**selectable(self.chart.to_dict()), "usermeta": {"chrome_px": self.chrome_px}}
@@ -79,6 +82,7 @@ class Figure:
             "image/svg+xml": vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE).replace(">", f">{LEGIBLE}", 1),
             "text/plain": spec["description"],
             ROWS_MIME: self.csv(),
+            **({MADE_MIME: self.made} if self.made else {}),
         }
 
     def _ipython_display_(self) -> None:
@@ -94,6 +98,7 @@ class Table:
     rows: Sequence[Sequence[str]]
     caption: str
     align: str = ""
+    made: Mapping[str, Any] | None = None
 
     def markdown(self) -> str:
         """Return a pipe table, which both engines and JupyterLab read.
@@ -107,7 +112,19 @@ class Table:
         return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
     def _ipython_display_(self) -> None:
-        show({"text/markdown": self.markdown()})
+        show({"text/markdown": self.markdown(), **({MADE_MIME: self.made} if self.made else {})})
+        show({"text/markdown": self.caption})
+
+
+@dataclass(frozen=True)
+class Missing:
+    """What stands under the label of a figure or a table that the run has no rows for: why, and the caption."""
+
+    why: str
+    caption: str
+
+    def _ipython_display_(self) -> None:
+        show({"text/markdown": self.why})
         show({"text/markdown": self.caption})
 
 

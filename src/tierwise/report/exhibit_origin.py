@@ -28,6 +28,13 @@ class Made:
     queries: tuple[Query, ...] = ()
     steps: tuple[str, ...] = ()
 
+    def as_json(self) -> dict[str, Any]:
+        return {"queries": [query.model_dump() for query in self.queries], "steps": list(self.steps)}
+
+    @staticmethod
+    def from_json(told: Mapping[str, Any]) -> "Made":
+        return Made(tuple(Query(**query) for query in told["queries"]), tuple(told["steps"]))
+
     def scripts(self, label: str) -> dict[str, str]:
         """Return file names -> SQL that runs by itself: for each run that was asked one, which has all its queries."""
         runs = dict.fromkeys(query.run_id for query in self.queries)

@@ -84,6 +84,11 @@ def interval(low: float, high: float) -> str:
     return f"{number(low)} to {number(high)}"
 
 
+def between(low: float, high: float, digits: int = 2) -> str:
+    """Return ``'93 to 130'``, and ``'2.0'`` where both ends read alike."""
+    return " to ".join(dict.fromkeys((number(low, digits), number(high, digits))))
+
+
 def span(values: Iterable[float]) -> str:
     """Return the range of counts: ``'7'`` where all agree, else the least and the most with a dash."""
     whole = sorted({round(value) for value in values})

@@ -21,7 +21,7 @@ from tierwise.core.errors import InputError, MissingError
 from tierwise.core.files import write_whole
 from tierwise.report.checks import check_chart, check_numbers, check_text
 from tierwise.report.cite import Stamp
-from tierwise.report.display import ROWS_MIME, VEGA_MIME
+from tierwise.report.display import MADE_MIME, ROWS_MIME, VEGA_MIME
 from tierwise.report.exhibit_origin import LEFT_OUT, Made, made
 from tierwise.report.formats import listed
 from tierwise.report.menu import menu, write_scripts
@@ -113,7 +113,8 @@ def _shown(cell: NotebookNode, code: Sequence[NotebookNode], where: str) -> Show
         case [{"text/markdown": text}]:
             return Shown(cell.id, str(text), True)
         case [body, {"text/markdown": caption}] if label:
-            return Shown(cell.id, str(caption), True, label, body, made(code, cell))
+            own = Made.from_json(body[MADE_MIME]) if MADE_MIME in body else made(code, cell)
+            return Shown(cell.id, str(caption), True, label, body, own)
     rule = "a cell shows one sentence, or under a label (#| label: fig-... or tbl-...) one figure or one table"
     raise InputError(where, field="cell", value=cell.source, rule=rule)
 

@@ -5,7 +5,7 @@ A cell ends with an output that holds what it asked, folded up; figures and tabl
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from inspect import cleandoc
 from pathlib import Path
@@ -23,7 +23,7 @@ from tierwise.timings.reads import FOLDER, TABLE, sources
 
 QUERIES_MIME: Final = "application/vnd.tierwise.queries+json"
 """An output with the queries that a cell asked, each a `Query`."""
-TOKENS: Final = re.compile(r"'(?:[^']|'')*'|--[^\n]*|\?|\$\d+")
+TOKENS: Final = re.compile(r"'(?:[^']|'')*'|--[^\n]*|\?|\$\w+")
 """What is passed over when parameters are put into a query (texts, comments), and the parameters."""
 CREATED: Final = re.compile(r"create temp (?:view|table|macro) (\w+)")
 HEAD: Final = "-- In DuckDB ({version} made it), from the folder in which run {run} was published: the rows that the report is given."
@@ -32,6 +32,8 @@ TYPES: Final = {pl.String: "varchar", pl.Int32: "integer", pl.Int64: "bigint", p
 NO_READS: Final = f"select {', '.join(f'null::{TYPES[kind]} as {name}' for name, kind in TABLE.items())} where false"
 CATALOG: Final = "information_schema"
 """Who asks this asks whether there is a view, and nothing of the run."""
+
+Parameters = Sequence[Any] | Mapping[str, Any]
 
 _ASKED: Final[dict[tuple[Path, str], None]] = {}
 
@@ -47,22 +49,26 @@ class Query(Strict):
 class Noting:
     """A connection that has `note` know every query that `sql` or `execute` asks; all else of it is the connection's own."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, note: Callable[[str, Sequence[Any]], None]):
+    def __init__(self, connection: duckdb.DuckDBPyConnection, note: Callable[[str, Parameters], None]):
         self._connection, self._note = connection, note
 
-    def sql(self, query: str, *, params: Sequence[Any] = ()) -> duckdb.DuckDBPyRelation:
+    def sql(self, query: str, *, params: Parameters = ()) -> duckdb.DuckDBPyRelation:
         self._note(query, params)
-        return self._connection.sql(query, params=list(params))
+        return self._connection.sql(query, params=_as_given(params))
 
-    def execute(self, query: str, parameters: Sequence[Any] = ()) -> duckdb.DuckDBPyConnection:
+    def execute(self, query: str, parameters: Parameters = ()) -> duckdb.DuckDBPyConnection:
         self._note(query, parameters)
-        return self._connection.execute(query, list(parameters))
+        return self._connection.execute(query, _as_given(parameters))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._connection, name)
 
 
-def note(run: Path, sql: str, parameters: Sequence[Any]) -> None:
+def _as_given(parameters: Parameters) -> list[Any] | dict[str, Any]:
+    return dict(parameters) if isinstance(parameters, Mapping) else list(parameters)
+
+
+def note(run: Path, sql: str, parameters: Parameters) -> None:
     """Keep `sql` with its `parameters`, asked of the run in folder `run`, once, for the end of the cell; a query of the catalog is none."""
     if CATALOG not in sql:
         _ASKED[run, bound(sql, parameters)] = None
@@ -80,15 +86,21 @@ def show_asked(*_: object) -> None:
         display({QUERIES_MIME: [query.model_dump() for query in asked], "text/markdown": folded}, raw=True)
 
 
-def bound(sql: str, parameters: Sequence[Any]) -> str:
-    """Return `sql` with its parameters, ``?`` in their order or ``$1``, as literals."""
-    given = iter(parameters)
+def of_run(run: Path, sql: str, parameters: Parameters) -> Query:
+    """Return `sql` with its `parameters` as it was asked of the run in the folder `run`."""
+    return Query(run_id=run.name, has_reads=bool(sources(run)), sql=bound(sql, parameters))
+
+
+def bound(sql: str, parameters: Parameters) -> str:
+    """Return `sql` with its parameters, ``?`` in their order, ``$1`` or ``$name``, as literals."""
+    named = parameters if isinstance(parameters, Mapping) else {str(place): value for place, value in enumerate(parameters, 1)}
+    given = iter(named.values())
 
     def put(found: re.Match[str]) -> str:
         part = found[0]
         if part == "?":
             return literal(next(given))
-        return literal(parameters[int(part[1:]) - 1]) if part.startswith("$") else part
+        return literal(named[part[1:]]) if part.startswith("$") else part
 
     return TOKENS.sub(put, cleandoc(sql))
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import duckdb
 import polars as pl
@@ -81,11 +81,11 @@ class Run:
         note = f" [{self.manifest.note}]" if self.manifest.note else ""
         return f"{self.name[0].upper()}{self.name[1:]}{note}"
 
-    def query(self, sql: str, parameters: Sequence[Any] = ()) -> pl.DataFrame:
+    def query(self, sql: str, parameters: queries.Parameters = ()) -> pl.DataFrame:
         """Return the rows of `sql`; in a notebook its cell then tells the query (`report.queries`)."""
-        return pl.DataFrame(self.connection.sql(sql, params=list(parameters)).to_arrow_table())
+        return pl.DataFrame(self.connection.sql(sql, params=parameters).to_arrow_table())
 
-    def _note(self, sql: str, parameters: Sequence[Any]) -> None:
+    def _note(self, sql: str, parameters: queries.Parameters) -> None:
         queries.note(self.folder, sql, parameters)
 
     def evidence(self, pair: str) -> Evidence | None:

@@ -39,9 +39,12 @@ def log_ticks(low: float, high: float) -> list[float]:
     return ticks if len(ticks) <= 9 else powers
 
 
-def stacked(panels: Sequence[alt.LayerChart], description: str) -> alt.VConcatChart:
+def stacked(panels: Sequence[alt.LayerChart], description: str = "", chrome_px: int = 0) -> alt.VConcatChart:
+    """Return the panels below each other; `chrome_px`: the width of what stands beside their plots."""
     apart = alt.Resolve(scale=alt.ScaleResolveMap(x="independent", y="independent"))
-    return alt.VConcatChart(vconcat=panels, spacing=18, description=description, resolve=apart)
+    return alt.VConcatChart(
+        vconcat=panels, spacing=18, description=description or alt.Undefined, resolve=apart, usermeta={"chrome_px": chrome_px}
+    )
 
 
 def ratio_panel(

@@ -1,0 +1,29 @@
+"""Estimates from the rows of an exhibit, by group."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from tierwise.analysis.statistics import Estimate, geometric_estimate
+from tierwise.report.formats import DASH, interval, number
+from tierwise.report.text_template import Value
+
+
+def estimates(rows: pl.DataFrame, keys: Sequence[str], value: str = "ratio") -> dict[tuple[Any, ...], Estimate]:
+    """Return the estimate of `value` by `keys`, in the order of the rows: over the replicates whose `flag` is ``none``."""
+    groups = rows.group_by(list(keys), maintain_order=True)
+    return {key: geometric_estimate(dict(part.filter(flag="none").select("replicate", value).rows())) for key, part in groups}
+
+
+def ends(name: str, found: Mapping[Any, Estimate]) -> dict[str, Value]:
+    """Return ``NAME_known``, ``NAME_least`` and ``NAME_most``, for the text: the range of the estimates."""
+    middles = [one.value for one in found.values() if one.value is not None]
+    return {f"{name}_known": bool(middles), f"{name}_least": min(middles, default=None), f"{name}_most": max(middles, default=None)}
+
+
+def cell(one: Estimate | None) -> str:
+    """Return ``12.3 (11.9 to 12.8)``, or a dash where there is no interval."""
+    if one is None or one.value is None or one.interval is None:
+        return DASH
+    return f"{number(one.value)} ({interval(*one.interval)})"

@@ -1,0 +1,121 @@
+"""The registry of figures and tables: each is a module of its own, found by its label.
+
+``fig-wal-rates`` is ``figures/wal_rates.py``, ``tbl-wal-ratios`` is ``tables/wal_ratios.py``, of the study whose chapter it is in, or of
+``report/exhibits``. A module declares
+
+- `QUERY`, the SQL of its rows, with named parameters (``$pair`` and those of `PARAMETERS`), or `SOURCE`, a function of run and pair that
+  returns them where no SQL does;
+- `UNIT`, what a row is;
+- `PARAMETERS`, name -> the value that is used where a reader gives no other;
+- `derive(run, pair, rows)`, where prices, models or the manifest add columns;
+- `draw(rows)`, which returns a chart, or `tabulate(rows)`, which returns a `Cells`; None where too few replicates are clean;
+- `facts(rows)`, what only its caption needs.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any, Final
+
+import polars as pl
+
+from tierwise.analysis.views import ROWS
+from tierwise.core import studies
+from tierwise.core.errors import InputError
+from tierwise.report import queries
+from tierwise.report.exhibit_origin import Made
+from tierwise.report.run import Run
+
+FOLDERS: Final = {"fig": "figures", "tbl": "tables"}
+NAMED: Final = re.compile(r"\$([a-z_]+)")
+FLAG: Final = ("flag", "flags")
+"""Columns that say why a row is rejected; ``none``, or nothing, where it is not."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A table as text: `align` has a letter for each column, ``l`` or ``r``."""
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    align: str
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of an exhibit, and how they came to be."""
+
+    frame: pl.DataFrame
+    made: Made = field(default_factory=Made)
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    label: str
+    module: ModuleType
+    study: str
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = getattr(self.module, "PARAMETERS", {})
+        return found
+
+    @property
+    def query(self) -> str:
+        """Return the path of the SQL file whose views the rows come from, or that of the module."""
+        return studies.path(self.study, ROWS) if self.study and hasattr(self.module, "QUERY") else self.module.__name__
+
+    def rows(self, run: Run, pair: str, *, query: str = "", **given: object) -> Rows:
+        """Return the rows of the exhibit in `run`; `query` and the parameters `given` take the place of its own.
+
+        Raises:
+            InputError: a parameter that the exhibit does not have.
+        """
+        if unknown := sorted(given.keys() - self.parameters.keys()):
+            rule = f"not a parameter of {self.label}; there are: {', '.join(self.parameters) or 'none'}"
+            raise InputError(self.label, field="parameter", value=unknown[0], rule=rule)
+        values = {"pair": pair, **self.parameters, **given}
+        steps = []
+        if sql := query or getattr(self.module, "QUERY", ""):
+            used = {name: values[name] for name in NAMED.findall(sql) if name in values}
+            frame, asked = run.query(sql, used), [queries.of_run(run.folder, sql, used)]
+        else:
+            frame, asked = self.module.SOURCE(run, pair), []
+            steps.append(f"{self.module.SOURCE.__module__}.{self.module.SOURCE.__name__}")
+        if derive := getattr(self.module, "derive", None):
+            frame = derive(run, pair, frame)
+            steps.append(f"{derive.__module__}.{derive.__name__}")
+        last = "draw" if hasattr(self.module, "draw") else "tabulate"
+        return Rows(frame, Made(queries=tuple(asked), steps=(*steps, f"{self.module.__name__}.{last}")))
+
+    def facts(self, rows: pl.DataFrame) -> Mapping[str, object]:
+        """Return what the caption may use: `n`, the number of clean rows, `flagged`, and what the module adds."""
+        flag = next((name for name in FLAG if name in rows.columns), None)
+        flagged = rows.filter(~pl.col(flag).is_in(["none", ""])).height if flag else 0
+        facts = getattr(self.module, "facts", None)
+        return {"n": rows.height - flagged, "flagged": flagged, **(facts(rows) if facts else {})}
+
+
+def find(label: str, study: str = "") -> Exhibit:
+    """Return the exhibit `label`, of `study` or of several studies.
+
+    Raises:
+        InputError: there is no such module.
+    """
+    kind, _, name = label.partition("-")
+    inside = f"{FOLDERS.get(kind, kind)}.{name.replace('-', '_')}"
+    own = f"tierwise.studies.{study}.reading.{inside}"
+    for module, whose in ((own, study), (f"tierwise.report.exhibits.{inside}", "")):
+        if (whose or module != own) and _there(module):
+            return Exhibit(label, import_module(module), whose)
+    raise InputError("label", value=label, rule=f"no module {inside} in the study {study or '(none)'} or in report/exhibits")
+
+
+def _there(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False

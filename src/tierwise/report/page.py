@@ -1,0 +1,149 @@
+"""A page as a notebook shows it: sections of its text, and its exhibits with their captions."""
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib import import_module
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from tierwise.analysis.rejections import rejections
+from tierwise.analysis.statistics import MINIMUM_REPEATS
+from tierwise.core import studies
+from tierwise.report.display import Figure, Missing, Sentence, Table
+from tierwise.report.exhibits import Exhibit, find
+from tierwise.report.formats import count
+from tierwise.report.reference import open_reference
+from tierwise.report.run import Run
+from tierwise.report.text_template import Text, Value, read_text
+
+TEXT: Final = "text.md"
+ANSWERED: Final = "answered"
+"""The value that says whether a run has an answer; where it does not, the sections are of the reference run, and say so."""
+Values = Callable[[Run, str], Mapping[str, Value]]
+
+
+@dataclass(frozen=True)
+class Page:
+    """The page of one study, or of a file in ``report/text``, on one run and one pair of tiers."""
+
+    run: Run
+    pair: str
+    text: Text
+    values_of: Values
+    study: str = ""
+
+    @cached_property
+    def own(self) -> Mapping[str, Value]:
+        return self.values_of(self.run, self.pair)
+
+    @cached_property
+    def reference(self) -> Run | None:
+        """Return the run that speaks where this one has no answer."""
+        return None if self.own.get(ANSWERED, True) or self.run.is_reference else open_reference()
+
+    @cached_property
+    def values(self) -> Mapping[str, Value]:
+        return self.values_of(self.reference, self.pair) if self.reference else self.own
+
+    def section(self, label: str) -> Sentence:
+        """Return a section of the text; the first one says where the run has no answer."""
+        text = self.text.render(label, self.values)
+        if label != next(iter(self.text.parts)) or self.own.get(ANSWERED, True):
+            return Sentence(text)
+        head, _, rest = text.partition("\n")
+        return Sentence(f"{head}\n\n{self._no_answer()}\n\n{rest}")
+
+    def body(self, label: str) -> Sentence:
+        """Return a section without its heading, for a page that has one of its own."""
+        return Sentence(self.section(label).text.partition("\n")[2].strip())
+
+    def after(self, label: str) -> Sentence:
+        """Return the text behind the exhibit `label`."""
+        return Sentence(self.text.render(f"after {label}", self.values))
+
+    def rows(self, label: str, *, query: str = "", **parameters: object) -> pl.DataFrame:
+        """Return the rows behind the exhibit `label`; `query` and `parameters` take the place of its own."""
+        return self._exhibit(label).rows(self.run, self.pair, query=query, **parameters).frame
+
+    def exhibit(self, label: str, *, query: str = "", rows: pl.DataFrame | None = None, **parameters: object) -> Figure | Table | Missing:
+        """Return the figure or the table `label` with its caption; `rows` in place of those that its query gives."""
+        exhibit = self._exhibit(label)
+        found = exhibit.rows(self.run, self.pair, query=query, **parameters)
+        frame = found.frame if rows is None else rows
+        if frame.is_empty():
+            return self._missing(exhibit, frame)
+        made = found.made.as_json()
+        if draw := getattr(exhibit.module, "draw", None):
+            chart = draw(frame)
+            if chart is None:
+                return self._missing(exhibit, frame)
+            chart.description = self.text.alt(label)
+            return Figure(chart, self.caption(exhibit, frame), chart.usermeta["chrome_px"], frame, made)
+        cells = exhibit.module.tabulate(frame)
+        if cells is None:
+            return self._missing(exhibit, frame)
+        return Table(cells.header, cells.rows, self.caption(exhibit, frame), cells.align, made)
+
+    def caption(self, exhibit: Exhibit, rows: pl.DataFrame) -> str:
+        facts = dict(exhibit.facts(rows))
+        note = _note(self.run, self.pair, exhibit, rows, int(str(facts["n"])))
+        return self.text.render(exhibit.label, {**self.values, **facts, "note": note})
+
+    def _exhibit(self, label: str) -> Exhibit:
+        return find(label, self.study)
+
+    def _missing(self, exhibit: Exhibit, rows: pl.DataFrame) -> Missing:
+        return Missing(_body("no_rows", self._rejected()), self.caption(exhibit, rows))
+
+    def _no_answer(self) -> str:
+        known: dict[str, Value] = {
+            "pair": self.pair,
+            "minimum": MINIMUM_REPEATS,
+            "reference": self.reference.name if self.reference else "",
+        }
+        return _body("no_answer", {**known, **self._rejected()})
+
+    def _rejected(self) -> dict[str, Value]:
+        found = rejections(self.run.store, self.study, self.pair)
+        return {"observations": sum(one.observations for one in found), "rejected": sum(one.rejected for one in found)}
+
+
+def open_page(run: Run, study: str, pair: str) -> Page:
+    """Return the page of `study` on `pair`: its ``text.md`` and the function `values` of its ``values.py``."""
+    module = import_module(f"tierwise.studies.{studies.known(study)}.reading.values")
+    return Page(run, pair, _of_study(study), module.values, study)
+
+
+def study_words(study: str) -> Mapping[str, str]:
+    """Return key -> display name, from the table ``words`` of the study's ``words.toml``."""
+    found: Mapping[str, str] = tomllib.loads(studies.text(study, "reading/words.toml")).get("words", {})
+    return found
+
+
+@cache
+def _of_study(study: str) -> Text:
+    return read_text(Path(str(files(f"tierwise.studies.{study}.reading") / TEXT)))
+
+
+@cache
+def _shared(name: str) -> Text:
+    return read_text(Path(str(files("tierwise.report") / "text" / f"{name}.md")))
+
+
+def _body(name: str, values: Mapping[str, Value]) -> str:
+    """Return the text of ``report/text/NAME.md`` without its heading."""
+    text = _shared(name)
+    return text.render(next(iter(text.parts)), values).partition("\n")[2].strip()
+
+
+def _note(run: Run, pair: str, exhibit: Exhibit, rows: pl.DataFrame, n: int) -> str:
+    pairs: list[Any] = rows["pair"].unique(maintain_order=True).to_list() if "pair" in rows.columns and rows.height else [pair]
+    of = ", ".join(f"`{one}`" for one in pairs)
+    evidence = ", ".join(dict.fromkeys(f"**{run.evidence(one) or 'nothing measured'}**" for one in pairs))
+    where = f"{run.stamp}, pair{'s' if len(pairs) > 1 else ''} {of}, {evidence}"
+    return f"{where}, n = {count(n)} {exhibit.module.UNIT}. Query: `{exhibit.query}`."

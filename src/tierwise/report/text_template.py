@@ -1,0 +1,125 @@
+"""The prose of a page: a Markdown file with a section for each heading and a block for each caption, written as Jinja2 templates.
+
+Text is rendered section by section, with the line numbers of its file. `{% if %}` encloses whole sentences, and `{{ }}` inserts a number by
+a filter; a number without a filter, a truth value or None in the output is an error.
+"""
+
+import datetime as dt
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import jinja2
+from jinja2 import meta
+
+from tierwise.core.errors import InputError
+from tierwise.report import formats
+
+Value = int | float | bool | str | dt.date | None
+"""What a template may get: numbers, dates, truth values, keys of ``words.toml``; None where there is no answer."""
+HEADING: Final = re.compile(r"^#{1,4} .*\{#(sec-[\w-]+)[^}]*\}\s*$", re.MULTILINE)
+CAPTION: Final = re.compile(r'^::: \{#((?:fig|tbl)-[\w-]+)(?: alt="([^"]*)")?\}\n(.*?)^:::$', re.MULTILINE | re.DOTALL)
+FILTERS: Final[dict[str, Callable[..., str]]] = {
+    "number": formats.number,
+    "to": formats.between,
+    "count": formats.count,
+    "percent": formats.percent,
+    "percents": formats.percents,
+    "seconds": formats.seconds,
+    "date": lambda day: f"{day:%Y-%m-%d}",
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """One section, the text behind a caption, or a caption: its template, padded so that errors name the line of the file."""
+
+    source: str
+    alt: str = ""
+
+
+@dataclass(frozen=True)
+class Text:
+    """The parts of one file of prose by label: ``sec-x``, ``fig-x`` (a caption), ``after fig-x``."""
+
+    where: str
+    parts: Mapping[str, Part]
+
+    def render(self, label: str, values: Mapping[str, object]) -> str:
+        """Return the Markdown of the part `label`.
+
+        Raises:
+            InputError: there is no such part, or its template fails; names file, line and rule.
+        """
+        if label not in self.parts:
+            raise InputError(self.where, field="section", value=label, rule=f"there are: {', '.join(self.parts)}")
+        try:
+            return _environment().from_string(self.parts[label].source).render(values).strip()
+        except jinja2.TemplateError as error:
+            line = getattr(error, "lineno", None) or _line(error)
+            raise InputError(f"{self.where}, line {line}" if line else self.where, field=label, rule=str(error)) from error
+
+    def alt(self, label: str) -> str:
+        return self.parts[label].alt if label in self.parts else ""
+
+    def variables(self) -> frozenset[str]:
+        """Return the names that the templates use."""
+        parsed = (_environment().parse(part.source) for part in self.parts.values())
+        return frozenset(name for tree in parsed for name in meta.find_undeclared_variables(tree))
+
+
+def read_text(path: Path) -> Text:
+    """Return the parts of the file `path`.
+
+    Raises:
+        InputError: text before the first heading, or a label twice.
+    """
+    whole = path.read_text(encoding="utf-8")
+    heads = [*HEADING.finditer(whole)]
+    if not heads or whole[: heads[0].start()].strip():
+        raise InputError(path.name, rule="begins with a heading that has a label: # Title {#sec-name}")
+    found: dict[str, Part] = {}
+    for head, after in zip(heads, [*(one.start() for one in heads[1:]), len(whole)], strict=True):
+        label, start = head[1], head.start()
+        cuts = []
+        for caption in CAPTION.finditer(whole, head.start(), after):
+            cuts += [(label, start, caption.start(), ""), (caption[1], caption.start(3), caption.end(3), caption[2] or "")]
+            label, start = f"after {caption[1]}", caption.end()
+        for name, begin, end, alt in [*cuts, (label, start, after, "")]:
+            if name in found:
+                raise InputError(path.name, field="label", value=name, rule="stands twice")
+            if whole[begin:end].strip():
+                found[name] = Part("\n" * whole.count("\n", 0, begin) + whole[begin:end], alt)
+    return Text(path.name, found)
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    made = jinja2.Environment(  # noqa: S701  Markdown, which Pandoc escapes
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=_shown,
+        comment_start_string="<!--",
+        comment_end_string="-->",
+    )
+    made.filters.update(FILTERS)
+    return made
+
+
+def _shown(value: object) -> object:
+    if isinstance(value, bool | float) or value is None:
+        raise jinja2.TemplateRuntimeError(f"{value!r} is shown: give it a filter, as {{{{ x | number }}}}, or test it first")
+    return value
+
+
+def _line(error: BaseException) -> int | None:
+    trace, found = error.__traceback__, None
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == "<template>":
+            found = trace.tb_lineno
+        trace = trace.tb_next
+    return found

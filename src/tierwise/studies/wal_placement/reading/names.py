@@ -1,0 +1,14 @@
+"""Names and colours of the places of the log."""
+
+from typing import Final
+
+from tierwise.report import theme
+
+STUDY: Final = "wal_placement"
+PAIR: Final = "wal-placement"
+PLACES: Final = {"hdd": "disks", "cached": "disks behind a battery-backed cache", "ssd": "SSD"}
+SHORT: Final = {"hdd": "disks", "cached": "cache", "ssd": "SSD"}
+COLOURS: Final = {"hdd": theme.VERMILLION, "cached": theme.ORANGE, "ssd": theme.BLUE}
+SHAPES: Final = {"hdd": "circle", "cached": "diamond", "ssd": "square"}
+GROUPED: Final = {"off": "0", "on": "half a flush"}
+"""How long a commit waits for others (commit_delay)."""

@@ -1,0 +1,34 @@
+"""Commits per second with the log in one place over those in another, by clients and group commit."""
+
+from typing import Final
+
+import polars as pl
+
+from tierwise.report.estimates import cell, estimates
+from tierwise.report.exhibits import Cells
+from tierwise.report.formats import count
+from tierwise.studies.wal_placement.reading.names import GROUPED, SHORT
+
+QUERY: Final = """
+select group_commit, clients, wal, over, replicate, ratio, if(flagged, 'rejected', 'none') as flag
+from wal_placement
+where pair = $pair and group_commit = over_group_commit and (wal, over) in (('ssd', 'hdd'), ('cached', 'hdd'), ('ssd', 'cached'))
+order by all
+"""
+UNIT: Final = "paired ratios"
+COMPARED: Final = (("ssd", "hdd"), ("cached", "hdd"), ("ssd", "cached"))
+"""(place of the log, place that it is compared with)."""
+
+
+def tabulate(rows: pl.DataFrame) -> Cells | None:
+    found = estimates(rows, ["group_commit", "clients", "wal", "over"])
+    if not any(one.interval for one in found.values()):
+        return None
+    return Cells(
+        ["Clients", "commit_delay", *(f"{SHORT[place]} over {SHORT[over]}" for place, over in COMPARED)],
+        [
+            [count(clients), GROUPED[grouped], *(cell(found.get((grouped, clients, *compared))) for compared in COMPARED)]
+            for grouped, clients in dict.fromkeys(key[:2] for key in found)
+        ],
+        "rlrrr",
+    )

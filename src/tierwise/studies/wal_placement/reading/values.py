@@ -1,0 +1,59 @@
+"""The numbers of the WAL study's text."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from tierwise.analysis.statistics import Estimate
+from tierwise.report.estimates import ends, estimates
+from tierwise.report.exhibits import find
+from tierwise.report.run import Run
+from tierwise.report.text_template import Value
+from tierwise.studies.wal_placement.reading.names import PAIR, STUDY
+
+WORTH: Final = 1.1
+"""The least gain in commits per second that is worth a drive (assumed)."""
+DELAYED: Final = """
+select clients, wal, replicate, ratio, if(flagged, 'rejected', 'none') as flag
+from wal_placement where pair = $pair and wal = over and group_commit = 'on' and over_group_commit = 'off' order by all
+"""
+Ratios = Mapping[tuple[object, ...], Estimate]
+
+
+def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
+    """Return the ratios of commits per second: of places of the log, here, today and on the reader's drives, and of commit_delay."""
+    disks, cache, battery = (_over(run, pair, *one) for one in (("ssd", "hdd"), ("ssd", "cached"), ("cached", "hdd")))
+    delay = {key: one for key, one in estimates(run.query(DELAYED, {"pair": pair}), ["wal", "clients"]).items() if one.interval}
+    todays, readers = run.manifest.todays_pair, run.manifest.reader_pair
+    return {
+        "answered": bool(disks or cache),
+        "worth": WORTH,
+        "evidence": str(run.evidence(pair)) if disks else None,
+        "todays_pair": todays,
+        "readers_pair": readers,
+        "disks_pays": _above(disks, WORTH),
+        "battery_pays": _above(battery, WORTH),
+        "cache_pays": _above(cache, WORTH),
+        "cache_costs": _below(cache, 1.0),
+        "delay_pays": _above(delay, WORTH),
+        "delay_costs": _below(delay, 1.0),
+        **ends("disks", disks),
+        **ends("cache", cache),
+        **ends("battery", battery),
+        **ends("delay", delay),
+        **ends("today", _over(run, todays, "ssd", "hdd") if todays else {}),
+        **ends("here", _over(run, readers, "ssd", "hdd") if readers else {}),
+    }
+
+
+def _over(run: Run, pair: str, place: str, over: str) -> Ratios:
+    """Return the ratios of two places without commit_delay that have an interval, by clients."""
+    ratios = estimates(find("tbl-wal-ratios", STUDY).rows(run, pair).frame, ["group_commit", "clients", "wal", "over"])
+    return {key: one for key, one in ratios.items() if (key[0], *key[2:]) == ("off", place, over) and one.interval}
+
+
+def _above(ratios: Ratios, bound: float) -> bool:
+    return bool(ratios) and all(one.low is not None and one.low > bound for one in ratios.values())
+
+
+def _below(ratios: Ratios, bound: float) -> bool:
+    return bool(ratios) and all(one.high is not None and one.high < bound for one in ratios.values())

@@ -1,0 +1,124 @@
+"""Prose is a file that an editor can change: sections by label, numbers by name, and nothing that is no number."""
+
+import datetime as dt
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from rejected_run import RUN_ID, rejected_run
+from rows import make_rows, save_run
+from tierwise.analysis.claims import load_claims
+from tierwise.core import studies
+from tierwise.core.errors import InputError
+from tierwise.report.exhibits import FOLDERS, find
+from tierwise.report.page import Page, open_page
+from tierwise.report.run import Run, open_run
+from tierwise.report.text_template import Text, Value, read_text
+
+CONVERTED = studies.having("reading/text.md")
+CAPTIONED = {"n", "flagged", "note"}
+"""What only a caption gets, beside the facts of its exhibit."""
+SAMPLE = """# {% if gain %}It gains {{ gain | number(2) }}{% else %}Does it gain?{% endif %} {#sec-one}
+
+First.
+
+::: {#fig-x alt="A chart."}
+Caption with {{ n | count }}.
+:::
+
+Behind.
+
+## Second {#sec-two}
+{{ word }} on {{ day | date }}, {{ low | to(high) }}
+"""
+VALUES: dict[str, Value] = {"gain": 1.234, "n": 5, "word": "emulated", "day": dt.date(2026, 11, 26), "low": 1.96, "high": 2.01}
+
+
+def text(tmp_path: Path, source: str = SAMPLE) -> Text:
+    (tmp_path / "text.md").write_text(source, encoding="utf-8")
+    return read_text(tmp_path / "text.md")
+
+
+def test_a_file_is_cut_into_sections_captions_and_what_is_behind_them(tmp_path: Path) -> None:
+    found = text(tmp_path)
+    assert list(found.parts) == ["sec-one", "fig-x", "after fig-x", "sec-two"]
+    assert found.render("sec-one", VALUES) == "# It gains 1.2 {#sec-one}\n\nFirst."
+    assert found.render("sec-one", {"gain": None}).startswith("# Does it gain? {#sec-one}")
+    assert (found.render("fig-x", VALUES), found.alt("fig-x")) == ("Caption with 5.", "A chart.")
+    assert found.render("after fig-x", VALUES) == "Behind."
+    assert found.render("sec-two", VALUES) == "## Second {#sec-two}\nemulated on 2026-11-26, 2.0"
+    assert found.variables() == VALUES.keys()
+
+
+@pytest.mark.parametrize(
+    ("source", "rule"),
+    [
+        ("# T {#sec-a}\n\n{{ gain }}\n", "line 3.*1.234 is shown: give it a filter"),
+        ("# T {#sec-a}\n\n{{ nothing | number }}\n", "line 3.*'nothing' is undefined"),
+        ("# T {#sec-a}\n\n{% if gain %}\n", "line 3|Unexpected end of template"),
+        ("# T {#sec-a}\n\n## T {#sec-a}\n", "sec-a.*stands twice"),
+        ("Text.\n\n# T {#sec-a}\n", "begins with a heading"),
+    ],
+)
+def test_what_is_no_number_or_no_section_is_refused_with_its_line(tmp_path: Path, source: str, rule: str) -> None:
+    with pytest.raises(InputError, match=rule):
+        text(tmp_path, source).render("sec-a", VALUES)
+
+
+@pytest.fixture(scope="module", params=["reference", "rejected", "empty"])
+def shown(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    if request.param == "reference":
+        return open_run("reference")
+    raw = tmp_path_factory.mktemp("raw")
+    if request.param == "rejected":
+        rejected_run(raw)
+        return open_run(RUN_ID, raw)
+    folder = save_run(raw, make_rows())
+    pl.read_parquet(folder / "timings.parquet").clear().write_parquet(folder / "timings.parquet")
+    return open_run(folder.name, raw)
+
+
+def pair_of(study: str) -> str:
+    sources = load_claims().sources
+    return next(
+        (sources[claim.source].pair for claim in load_claims().claims for case in claim.cases if case.study == study), "wal-placement"
+    )
+
+
+def exhibits(study: str) -> Iterator[str]:
+    """Return the labels of the figures and tables of `study`."""
+    for kind, folder in FOLDERS.items():
+        modules = files(f"tierwise.studies.{study}.reading") / folder
+        if modules.is_dir():
+            yield from (
+                f"{kind}-{one.name[:-3].replace('_', '-')}" for one in modules.iterdir() if one.name.endswith(".py") and one.name[0] != "_"
+            )
+
+
+@pytest.mark.parametrize("study", CONVERTED)
+def test_every_section_and_caption_renders_whatever_a_run_has(shown: Run, study: str) -> None:
+    page = open_page(shown, study, pair_of(study))
+    for label in page.text.parts:
+        if label.startswith("sec-"):
+            assert page.section(label).text.startswith("#")
+        elif label.startswith("after "):
+            page.after(label.removeprefix("after "))
+        else:
+            assert page.exhibit(label).caption
+
+
+@pytest.mark.parametrize("study", CONVERTED)
+def test_values_and_templates_name_the_same_things(shown: Run, study: str) -> None:
+    page: Page = open_page(shown, study, pair_of(study))
+    facts = {name for label in exhibits(study) for name in find(label, study).facts(page.rows(label))}
+    assert page.text.variables() - CAPTIONED - facts == page.own.keys() - {"answered"}
+    assert all(value is None or isinstance(value, int | float | str | dt.date) for value in page.own.values())
+
+
+@pytest.mark.parametrize("study", CONVERTED)
+def test_every_exhibit_has_a_caption_and_every_caption_an_exhibit(study: str) -> None:
+    parts = read_text(Path(str(files(f"tierwise.studies.{study}.reading") / "text.md"))).parts
+    assert {label for label in parts if label.startswith(("fig-", "tbl-"))} == set(exhibits(study))
