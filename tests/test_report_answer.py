@@ -1,10 +1,8 @@
-"""The first screen: short, made from the run's numbers by rules, and true of any run."""
+"""The first page: what to move for each workload, by one rule that every page and command follows."""
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from rejected_run import RUN_ID, rejected_run
@@ -12,21 +10,16 @@ from tierwise.advisor.advice import Question, advise
 from tierwise.advisor.ranking import DISKS, Gain, advised, gains_of
 from tierwise.advisor.workload import fixed
 from tierwise.analysis import heat
-from tierwise.analysis.rules import Verdict
-from tierwise.report.chapters import answer
-from tierwise.report.chapters.answer import EVERYTHING, INDEXES, MOST_WORDS, TABLES, Compared, compared, finding
-from tierwise.report.chapters.conclusion_rows import gather, name_of
-from tierwise.report.display import Figure, Sentence
+from tierwise.core.vocabulary import IoMode
+from tierwise.report.chapters.conclusion_rows import gather
+from tierwise.report.display import Figure, Missing, Table
+from tierwise.report.front import EVERYTHING, TABLES, newest, placed, speedups
+from tierwise.report.page import open_front
 from tierwise.report.prices import book_of
 from tierwise.report.run import Run, open_run
 
 REPLICATES = range(5)
-HEADS = ("What was found", "What to do", "What it costs", "How far to trust it")
-
-
-def shares(run: Run) -> pl.DataFrame:
-    """Return the rows of the chart."""
-    return answer.shares(run, run.query(heat.every()))
+MOST_WORDS = 700
 
 
 @pytest.fixture(scope="module")
@@ -36,64 +29,39 @@ def rejected(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return open_run(RUN_ID, raw)
 
 
-def case(shares: Mapping[str, float], scatter: float = 0.01) -> Compared:
-    """Return a workload whose placements leave these shares of the time, in five replicates."""
-    gains = (
-        Gain(name, {replicate: share * (1 + scatter * (-1) ** replicate * (len(name) % 3)) for replicate in REPLICATES})
-        for name, share in shares.items()
-    )
-    return Compared("a workload", "emulated", tuple(gains))
-
-
-def words_of(text: str) -> int:
-    return sum(bool(re.search(r"\w", word)) for word in text.split())  # a sign of percent is none
-
-
-@pytest.mark.parametrize(
-    ("shares", "verdict"),
-    [
-        ({INDEXES: 0.9, TABLES: 0.4}, Verdict.CONFIRMED),
-        ({INDEXES: 0.4, TABLES: 0.9}, Verdict.CONTRADICTED),
-        ({INDEXES: 0.9, "Source ssd": 1.0, "Detection ssd": 0.4}, Verdict.CONFIRMED),  # the better of its tables
-        ({INDEXES: 0.9, EVERYTHING: 0.1}, Verdict.NOT_MEASURED),  # everything there is neither
-        ({TABLES: 0.4}, Verdict.NOT_MEASURED),
-    ],
-)
-def test_tables_come_first_where_the_interval_of_table_over_indexes_lies_below_one(shares: Mapping[str, float], verdict: Verdict) -> None:
-    assert case(shares).tables_first is verdict
-
-
-def test_an_interval_that_holds_one_decides_nothing() -> None:
-    assert case({INDEXES: 0.9, TABLES: 0.9}, scatter=0.2).tables_first is Verdict.UNDECIDED
-
-
-def test_the_answer_has_its_four_parts_in_few_words(reference: Run, rejected: Run) -> None:
+def test_the_first_page_is_short(reference: Run, rejected: Run) -> None:
     for run in (reference, rejected):
-        text = answer.answer(run).text
-        assert re.findall(r"^\*\*(.+?)\.\*\*", text, re.MULTILINE) == list(HEADS)
-        assert words_of(text) <= MOST_WORDS
-        assert not re.search(r"\bnan\b|\bNone\b|\binf\b", text)
-        for topic in ("WAL: ", "Cloud, published prices: ", "Random reads: ", "RAM or SSD: "):
-            assert topic in text
+        page = open_front(run)
+        shown = [page.section("sec-answer").text, *(page.after(label).text for label in ("tbl-answer", "fig-answer"))]
+        table = page.exhibit("tbl-answer")
+        shown += [table.markdown() if isinstance(table, Table) else "", table.caption, page.exhibit("fig-answer").caption]
+        assert len(" ".join(shown).split()) <= MOST_WORDS
 
 
-def test_the_chart_s_title_is_the_finding_and_its_rows_are_clean_repeats(reference: Run) -> None:
-    every = compared(gather(reference))
-    assert every
-    shown = answer.gains(reference, shares(reference))
+def test_the_table_has_a_row_for_each_workload_with_the_advice_of_the_rule(reference: Run) -> None:
+    table = open_front(reference).exhibit("tbl-answer")
+    assert isinstance(table, Table)
+    rows = {row[0]: row for row in table.rows}
+    found = speedups(reference)
+    assert list(rows) == found["workload"].unique(maintain_order=True).to_list()
+    for (workload,), part in found.group_by("workload", maintain_order=True):
+        best = part.filter("advised")["placement"].unique().to_list()
+        assert [rows[str(workload)][1]] == (best or ["nothing"])
+    assert set(found["io_mode"]) == {IoMode.BUFFERED, IoMode.ASYNCHRONOUS}, "those that decide"
+
+
+def test_a_speed_up_is_the_time_on_disks_over_the_time_after_the_move(reference: Run) -> None:
+    rows, (workload, *_) = speedups(reference), gather(reference).workloads
+    own = rows.filter((rows["pair"] == workload.pair) & (rows["placement"] == placed(TABLES)))
+    disks, moved = (workload.measured[name].job_s for name in (DISKS, TABLES))
+    assert dict(own.select("replicate", "speedup").rows()) == pytest.approx({one + 1: disks[one] / moved[one] for one in moved})
+    assert own["evidence"].unique().to_list() == [workload.evidence]
+
+
+def test_the_chart_s_rows_are_those_speed_ups(reference: Run) -> None:
+    shown = open_front(reference).exhibit("fig-answer")
     assert isinstance(shown, Figure)
-    assert shown.chart.title == finding(every)
-    assert shown.rows.height == sum(len(gain.ratios) for one in every for gain in one.gains)
-    assert len({one.workload for one in every}) == len(every), "no two workloads have one name"
-    workloads = gather(reference).workloads
-    names = heat.brief(map(name_of, workloads))
-    measured = {names[name_of(one)]: one.measured for one in workloads}
-    for one in every:
-        job_s = {placement: found.job_s for placement, found in measured[one.workload].items()}
-        for gain in one.gains:
-            assert gain.ratios == pytest.approx(
-                {replicate: job_s[gain.placement][replicate] / job_s[DISKS][replicate] for replicate in gain.ratios}
-            )
+    assert shown.rows.drop("flag").equals(speedups(reference))
 
 
 @pytest.mark.parametrize(
@@ -138,22 +106,16 @@ def test_the_advice_for_a_workload_is_the_same_on_every_page_and_in_the_command(
         assert found.chosen_by is workload.evidence
 
 
-def test_the_chart_is_of_the_rows_that_it_gets(reference: Run) -> None:
-    rows = shares(reference)
-    one = compared(gather(reference))[0]
-    shown = answer.gains(reference, rows.filter(workload=rows["workload"][0]))
-    assert isinstance(shown, Figure)
-    assert shown.chart.title == finding([one])
-    assert shown.rows.height == sum(len(gain.ratios) for gain in one.gains)
-    assert answer.gains(reference, rows.clear()) == Sentence("")
+def test_a_run_in_which_nearly_all_is_rejected_shows_no_row_of_its_own(rejected: Run) -> None:
+    page = open_front(rejected)
+    assert speedups(rejected).is_empty()
+    assert page.own["answered"] is False
+    assert page.values["answered"] is True, "the reference run speaks instead"
+    assert isinstance(page.exhibit("fig-answer"), Missing)
 
 
-def test_a_run_in_which_nearly_all_is_rejected_says_so_and_shows_the_reference_run_s(rejected: Run, reference: Run) -> None:
-    text = answer.answer(rejected).text
-    assert "no answer yet, since no workload has 5 clean repeats" in text
-    assert "rows are rejected" in text
-    assert "No advice yet" in text
-    shown = answer.gains(rejected, shares(answer.answering(rejected)))
-    assert not isinstance(shown, Sentence)
-    assert str(shown.chart.title).startswith("No answer yet; the reference run: on the SSD")
-    assert reference.run_id in shown.caption
+def test_the_newest_answer_has_five_lines(reference: Run, rejected: Run) -> None:
+    for run in (reference, rejected):
+        lines = newest(run)
+        assert len(lines) == 5
+        assert not any(sign in line for line in lines for sign in ("`", "@sec", "None", "nan"))

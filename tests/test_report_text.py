@@ -13,7 +13,7 @@ from rows import make_rows, save_run
 from tierwise.analysis.claims import load_claims
 from tierwise.core import studies
 from tierwise.core.errors import InputError
-from tierwise.report.exhibits import FOLDERS, find
+from tierwise.report.exhibit_registry import FOLDERS, find
 from tierwise.report.page import Page, open_page
 from tierwise.report.run import Run, open_run
 from tierwise.report.text_template import Text, Value, read_text

@@ -66,8 +66,8 @@ def test_the_ways_of_io_stand_side_by_side_with_their_requests_at_once(opened: O
     assert isinstance(table, Table)
     shown = {row[1]: row[3] for row in table.rows if row[0] == "M1"}
     assert shown == {
-        "direct I/O (decides)": DASH,
-        "buffered I/O (nearest to the source)": DASH,
+        "buffered I/O (decides)": DASH,
+        "direct I/O": DASH,
         "asynchronous I/O": "1.30, not asynchronous",
     }
 

@@ -4,7 +4,6 @@ The lines are kept beside the judged verdicts, and those of the reference run sh
 imported.
 """
 
-import re
 from pathlib import Path
 from typing import Final
 
@@ -16,8 +15,6 @@ from tierwise.core.toml import Strict
 from tierwise.report import staleness
 from tierwise.timings.manifest import load_manifest
 
-SECTION: Final = re.compile(r"@sec-([\w-]+)")
-ASIDE: Final = re.compile(r" \(@(?:sec|fig)-[\w-]+\)")
 NEXT: Final = {
     "": ("make report PROFILE=smoke", "measure here, a fiftieth of the rows: does everything work?"),
     "smoke": ("make report", "a first answer, from a twentieth of the rows"),
@@ -90,14 +87,7 @@ def _keep(place: Path, inputs: str, lines: tuple[str, ...]) -> None:
 
 def _lines(folder: Path) -> tuple[str, ...]:
     say(f"reading run {folder.name}")
-    from tierwise.report.chapters.answer import paragraphs as answer_paragraphs  # noqa: PLC0415  the heavy libraries load only where they are needed
+    from tierwise.report.front import newest  # noqa: PLC0415  the heavy libraries load only where they are needed
     from tierwise.report.run import open_run  # noqa: PLC0415
 
-    run = open_run(folder.name, folder.parent)
-    found, do, cost, trust = answer_paragraphs(run).values()
-    whose = f"{run.stamp}, as no complete run of yours is here" if run.is_reference else run.stamp
-    paragraphs = [found[:1], found[1:], ["What to do.", *do], ["What it costs.", *cost], [f"{whose}:", *trust]]
-    return tuple(
-        SECTION.sub(r"the chapter '\1' of the report", ASIDE.sub("", " ".join(filter(None, lines)))).replace("`", "")
-        for lines in paragraphs
-    )
+    return newest(open_run(folder.name, folder.parent))

@@ -1,6 +1,5 @@
 """A page as a notebook shows it: sections of its text, and its exhibits with their captions."""
 
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -15,11 +14,11 @@ from tierwise.analysis.rejections import rejections
 from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.core import studies
 from tierwise.report.display import Figure, Missing, Sentence, Table
-from tierwise.report.exhibits import Exhibit, find
+from tierwise.report.exhibit_registry import Exhibit, find
 from tierwise.report.formats import count
 from tierwise.report.reference import open_reference
 from tierwise.report.run import Run
-from tierwise.report.text_template import Text, Value, read_text
+from tierwise.report.text_template import Text, Value, read_text, shared_text
 
 TEXT: Final = "text.md"
 ANSWERED: Final = "answered"
@@ -119,10 +118,11 @@ def open_page(run: Run, study: str, pair: str) -> Page:
     return Page(run, pair, _of_study(study), module.values, study)
 
 
-def study_words(study: str) -> Mapping[str, str]:
-    """Return key -> display name, from the table ``words`` of the study's ``words.toml``."""
-    found: Mapping[str, str] = tomllib.loads(studies.text(study, "reading/words.toml")).get("words", {})
-    return found
+def open_front(run: Run) -> Page:
+    """Return the first page."""
+    from tierwise.report.front import values  # noqa: PLC0415  it reads every study
+
+    return Page(run, "", shared_text("front"), values)
 
 
 @cache
@@ -130,14 +130,9 @@ def _of_study(study: str) -> Text:
     return read_text(Path(str(files(f"tierwise.studies.{study}.reading") / TEXT)))
 
 
-@cache
-def _shared(name: str) -> Text:
-    return read_text(Path(str(files("tierwise.report") / "text" / f"{name}.md")))
-
-
 def _body(name: str, values: Mapping[str, Value]) -> str:
     """Return the text of ``report/text/NAME.md`` without its heading."""
-    text = _shared(name)
+    text = shared_text(name)
     return text.render(next(iter(text.parts)), values).partition("\n")[2].strip()
 
 

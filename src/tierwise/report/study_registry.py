@@ -27,6 +27,11 @@ def modules(name: str) -> Iterable[ModuleType]:
     return [reading(study, name) for study in studies.having(f"reading/{name}.py")]
 
 
+def named(name: str) -> Iterable[tuple[str, ModuleType]]:
+    """Return the study and its module `name`, of every reading side that has one."""
+    return [(study, reading(study, name)) for study in studies.having(f"reading/{name}.py")]
+
+
 def query_costs(pair: str) -> Callable[..., Table | Sentence]:
     """Return the table of what queries cost on the machines of `pair`, by the study that prices them (``QUERY_COSTS``)."""
     costs: dict[str, Callable[..., Table | Sentence]] = {}

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
@@ -94,6 +95,12 @@ def read_text(path: Path) -> Text:
             if whole[begin:end].strip():
                 found[name] = Part("\n" * whole.count("\n", 0, begin) + whole[begin:end], alt)
     return Text(path.name, found)
+
+
+@cache
+def shared_text(name: str) -> Text:
+    """Return the parts of ``report/text/NAME.md``."""
+    return read_text(Path(str(files("tierwise.report") / "text" / f"{name}.md")))
 
 
 @cache

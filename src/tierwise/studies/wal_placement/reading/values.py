@@ -5,7 +5,7 @@ from typing import Final
 
 from tierwise.analysis.statistics import Estimate
 from tierwise.report.estimates import ends, estimates
-from tierwise.report.exhibits import find
+from tierwise.report.exhibit_registry import find
 from tierwise.report.run import Run
 from tierwise.report.text_template import Value
 from tierwise.studies.wal_placement.reading.names import PAIR, STUDY

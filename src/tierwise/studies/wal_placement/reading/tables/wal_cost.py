@@ -4,7 +4,7 @@ from typing import Final
 
 import polars as pl
 
-from tierwise.report.exhibits import Cells
+from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import count, number
 from tierwise.studies.wal_placement.reading.money import with_costs
 from tierwise.studies.wal_placement.reading.names import SHORT

@@ -6,7 +6,7 @@ import polars as pl
 
 from tierwise.analysis.statistics import enough
 from tierwise.report.estimates import cell, estimates
-from tierwise.report.exhibits import Cells
+from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import DASH, count, number, percent, seconds
 from tierwise.studies.wal_placement.reading.names import GROUPED, SHORT
 

@@ -5,7 +5,7 @@ from typing import Final
 import polars as pl
 
 from tierwise.report.estimates import cell, estimates
-from tierwise.report.exhibits import Cells
+from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import count
 from tierwise.studies.wal_placement.reading.names import GROUPED, SHORT
 

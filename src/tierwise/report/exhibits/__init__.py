@@ -1,0 +1,1 @@
+"""Exhibits of several studies, one a module."""

@@ -1,0 +1,1 @@
+"""Tables of several studies, one a module."""

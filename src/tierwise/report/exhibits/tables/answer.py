@@ -1,0 +1,55 @@
+"""The answer: for each workload what to move to the SSD, and how much faster it is then, on the source's drives and on those of today."""
+
+from typing import Final
+
+import polars as pl
+
+from tierwise.report.estimates import cell, estimates
+from tierwise.report.exhibit_registry import Cells
+from tierwise.report.formats import DASH
+from tierwise.report.front import speedups
+from tierwise.report.reference import open_reference
+from tierwise.report.run import Run
+
+UNIT: Final = "paired replicates"
+HEADER: Final = ["Workload", "Move first", "Speed-up"]
+
+
+def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  of all pairs
+    """Return the rows of `front.speedups` with `whose`: the source's drives, those of today, or the reference run's advice."""
+    todays, reference = run.manifest.todays_pair, None if run.is_reference else open_reference()
+    parts = {
+        "source": speedups(run),
+        "today": speedups(run, todays) if todays else None,
+        "reference": speedups(reference) if reference else None,
+    }
+    return pl.concat(part.with_columns(whose=pl.lit(whose), flag=pl.lit("none")) for whose, part in parts.items() if part is not None)
+
+
+SOURCE = rows
+
+
+def tabulate(rows: pl.DataFrame) -> Cells | None:
+    own = rows.filter(whose="source")
+    if own.is_empty():
+        return None
+    groups = {whose: part for (whose,), part in rows.group_by("whose", maintain_order=True)}
+    others = [whose for whose in ("today", "reference") if whose in groups]
+    workloads = own["workload"].unique(maintain_order=True)
+    cells = [[name, *_advice(own, name), *(" ".join(_advice(groups[whose], name)).strip() for whose in others)] for name in workloads]
+    return Cells(
+        [*HEADER, *({"today": "On drives of today", "reference": "The reference run"}[whose] for whose in others)],
+        cells,
+        "llr" + "l" * len(others),
+    )
+
+
+def _advice(rows: pl.DataFrame, workload: str) -> tuple[str, str]:
+    found = rows.filter(workload=workload)
+    if found.is_empty():
+        return DASH, ""
+    best = found.filter("advised")
+    if best.is_empty():
+        return "nothing", ""
+    (estimate,) = estimates(best, ["placement"], "speedup").values()
+    return best["placement"][0], cell(estimate)
