@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from bs4 import BeautifulSoup
 from numpy.typing import NDArray
 
@@ -25,6 +26,8 @@ from tierwise.report.site import PDFS
 CHAPTERS = sorted((paths.home() / "notebooks").glob("show-*.ipynb"))
 
 
+FIGURES = "figure.fig:has(.vl-chart)"
+"""The figures that a run has rows for; where it has none, a sentence stands in the chart's place."""
 MARGIN_MM = 20
 INK = 0.85
 """Brightness below which a dot of a page is printed on."""
@@ -40,11 +43,17 @@ class Built:
 
     @property
     def html(self) -> str:
-        return (self.site / "index.html").read_text(encoding="utf-8")
+        return "".join(page.read_text(encoding="utf-8") for page in pages(self.site))
 
     @cached_property
     def page(self) -> BeautifulSoup:
         return BeautifulSoup(self.html, "html.parser")
+
+
+def pages(site: Path) -> list[Path]:
+    """Return the pages of either engine, in the book's order."""
+    chapters = yaml.safe_load((paths.home() / "report" / "_quarto.yml").read_text(encoding="utf-8"))["book"]["chapters"]
+    return [site / chapter.replace(".qmd", ".html") for chapter in chapters]
 
 
 @pytest.fixture(scope="session")
@@ -79,7 +88,7 @@ NO_RESULTS = {
 def unstamped(page: BeautifulSoup) -> set[str]:
     """Labels of the figures and tables with a number that neither their caption nor a column says the origin of."""
     found = set()
-    for part in page.select("figure.fig, figure.tbl"):
+    for part in page.select(f"{FIGURES}, figure.tbl:has(table)"):
         columns = {cell.get_text() for cell in part.select("th")} & {"Evidence", "Source"}
         if re.search(r"\d", part.get_text()) and not part.select("figcaption .evidence") and not columns:
             found.add(str(part["id"]))

@@ -15,7 +15,7 @@ from polars.testing import assert_frame_equal
 
 import cells
 from browsing import browsing, look
-from report_built import Built
+from report_built import FIGURES, Built
 from report_run import RUN_ID
 from tierwise.core import paths
 from tierwise.core.errors import InputError
@@ -88,7 +88,7 @@ def csv(figure: Figure) -> pl.DataFrame:
 
 
 def test_every_figure_has_a_menu_with_its_image_rows_query_and_citation(built: Built) -> None:
-    figures = built.page.select("figure.fig")
+    figures = built.page.select(FIGURES)
     assert len(figures) == len(built.page.select("details.figure-menu > summary")) >= 3
     for figure in figures:
         label = str(figure["id"])
@@ -108,7 +108,7 @@ def test_every_figure_has_a_menu_with_its_image_rows_query_and_citation(built: B
 
 def test_the_menu_works_by_keyboard_gives_a_png_and_is_not_printed(built: Built, chromium: "Browser") -> None:
     with browsing(chromium, "file:", 390, "dark") as page:
-        look(page, (built.site / "index.html").as_uri(), 390)
+        look(page, (built.site / "show-index_placement.html").as_uri(), 390)
         menu = page.locator("#fig-times .figure-menu")
         menu.locator("summary").focus()
         page.keyboard.press("Enter")

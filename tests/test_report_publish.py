@@ -137,7 +137,7 @@ def test_the_page_says_how_to_cite_it_with_run_commit_and_bibtex(built: Built) -
         assert RUN_ID in told
         assert commit in told
     assert entry.count("{") == entry.count("}")
-    assert built.page.select_one("#contents a[href='#sec-cite']") is not None
+    assert built.page.select_one("#contents a[href='about.html#sec-cite']") is not None
 
 
 def test_the_full_disclosure_has_every_parameter_package_and_price(built: Built) -> None:

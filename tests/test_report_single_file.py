@@ -1,10 +1,12 @@
 """The report as one file: it opens from a disk, draws its charts, hands out what its figures link to, and is not too large to send."""
 
+import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from bs4 import BeautifulSoup
 
 from browsing import browsing, look
 from report_built import Built, placed
@@ -30,6 +32,10 @@ def test_one_file_is_the_whole_page_under_a_sensible_size(one: Path, built: Buil
     assert [path.name for path in one.parent.iterdir()] == ["report.html"]
     assert not re.search(r'src="(?!data:)', text.split("<script>")[0])
     assert '<link rel="stylesheet"' not in text
+    page = BeautifulSoup(text, "html.parser")
+    assert page.select("main h1")[1:] == built.page.select("section.level1 > h1")
+    there = {*json.loads(page.select_one("#files").get_text()), *(f"#{tag['id']}" for tag in page.select("[id]"))}  # type: ignore[union-attr]
+    assert {str(tag["href"]) for tag in page.select("a[href]:not([href^='https://'])")} <= there, "no link is dead"
     assert f"tierwise {built.site.name}" in text
 
 

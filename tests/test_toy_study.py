@@ -124,7 +124,7 @@ def run(checkout: Checkout) -> Manifest:
 @pytest.fixture(scope="module")
 def page(checkout: Checkout, run: Manifest) -> BeautifulSoup:
     checkout.run("-c", RENDER, run.run_id, str(checkout.home.folder))
-    return BeautifulSoup((checkout.home.folder / "site" / "index.html").read_text(encoding="utf-8"), "html.parser")
+    return BeautifulSoup((checkout.home.folder / "site" / "show-toy_x.html").read_text(encoding="utf-8"), "html.parser")
 
 
 def observed(checkout: Checkout, run: Manifest, sql: str) -> list[tuple[float, ...]]:

@@ -39,8 +39,12 @@ local function number_heading(heading, where)
       counts[level] = nil
     end
   end
+  local number = numbered and table.concat(counts, ".", 1, heading.level)
+  if number and not typst then
+    heading.attributes.number = number -- Pandoc would count each page from 1
+  end
   if heading.identifier:match("^sec%-") then
-    local number = numbered and table.concat(counts, ".", 1, heading.level) or pandoc.utils.stringify(heading)
+    number = number or pandoc.utils.stringify(heading)
     register(heading.identifier, (heading.level == 1 and not paper and "Chapter\u{a0}" or "Section\u{a0}") .. number, where)
   end
   return heading
@@ -65,12 +69,13 @@ local function build_float(div, where)
   register(div.identifier, name, where)
   div.content:remove()
   local line = pandoc.Inlines({ pandoc.Strong(name .. "."), pandoc.Space() }) .. caption.content
-  if typst and div.content[1].t == "Table" then
+  local is_table = div.content[1].t == "Table" -- else the sentence that stands there where a run has no rows
+  if typst and is_table then
     local tbl = div.content[1]
     tbl.caption.long, tbl.identifier = { pandoc.Plain(line) }, div.identifier
     return { tbl }
   end
-  local body = kind == "tbl" and { scrolling(div.content[1]) } or div.content
+  local body = is_table and { scrolling(div.content[1]) } or div.content
   return { pandoc.Figure(body, { pandoc.Plain(line) }, pandoc.Attr(div.identifier, { kind })) }
 end
 
@@ -131,25 +136,21 @@ local function reference(cite, where)
   return ours > 0 and out or nil
 end
 
--- The caller wraps each chapter in a div that names its file.
+-- The caller wraps each chapter in a div that names its file; pages.lua unwraps it.
 function Pandoc(doc)
-  local blocks, places = pandoc.Blocks({}), {}
   paper = doc.meta.paper or false
   for _, chapter in ipairs(doc.blocks) do
+    local blocks = pandoc.Blocks({})
     for _, block in ipairs(chapter.content) do
-      for _, built in ipairs(build(block, chapter.attributes.file)) do
-        blocks:insert(built)
-        places[#blocks] = chapter.attributes.file
-      end
+      blocks:extend(build(block, chapter.attributes.file))
     end
+    chapter.content = blocks
   end
-  for i, block in ipairs(blocks) do
-    local resolved = pandoc.Blocks({ block }):walk({
+  return pandoc.Pandoc(doc.blocks:map(function(chapter)
+    return chapter:walk({
       Cite = function(cite)
-        return reference(cite, places[i])
+        return reference(cite, chapter.attributes.file)
       end,
     })
-    blocks[i] = resolved[1]
-  end
-  return pandoc.Pandoc(blocks, doc.meta)
+  end), doc.meta)
 end

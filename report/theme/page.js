@@ -1,15 +1,17 @@
-// The plain engine's page: contents, search, and the choice between light and dark. Quarto brings its own.
+// The plain engine's pages: contents, search in BOOK (assets/search.js), and the choice between light and dark. Quarto brings its own.
 (() => {
   "use strict";
   const SCHEMES = { auto: "", light: "quarto-light", dark: "quarto-dark" };
   const MOST = 12; // results
-  const AROUND = 70; // characters of text on each side of a hit
+  const AROUND = 70; // characters of text, about, before a hit and after it
   const tools = document.getElementById("tools"), found = document.getElementById("found"), field = document.getElementById("search");
 
-  // On a small screen the contents start folded; on a large one the chapter in view is marked.
+  // On a small screen the contents start folded; on a large one the section in view is marked.
   function contents() {
     const nav = document.getElementById("contents");
     nav.open = matchMedia("(min-width: 66rem)").matches;
+    const chapter = nav.querySelector("[aria-current]")?.parentNode;
+    if (chapter) nav.scrollTop = chapter.offsetTop + chapter.offsetHeight - nav.clientHeight;
     const links = new Map([...nav.querySelectorAll("nav a[href^='#']")].map((link) => [link.hash.slice(1), link]));
     const seen = new IntersectionObserver((entries) => {
       for (const entry of entries.filter((each) => each.isIntersecting)) {
@@ -31,52 +33,68 @@
     set(kept() in SCHEMES ? kept() : "auto");
   }
 
-  // Every section with the text that is its own, without that of the sections within and of the charts.
-  function index() {
-    return [...document.querySelectorAll("main section[id]")].map((section) => {
-      const own = section.cloneNode(true);
-      own.querySelectorAll("section, .vl-chart, .figure-menu, .picked, annotation").forEach((part) => part.remove());
-      own.querySelectorAll("td, th, p, li, figcaption, h1, h2, h3").forEach((part) => part.append(" "));
-      const heading = own.querySelector("h1, h2, h3");
-      const title = heading.textContent.trim();
-      heading.remove();
-      const text = own.textContent.replace(/\s+/g, " ").trim();
-      return { id: section.id, title, text, plain: `${title} ${text}`.toLowerCase() };
-    });
+  // Where `words` stand in `text`, whole or as beginnings of words: [place, length, which], in order.
+  function places(text, words, whole) {
+    return words.flatMap((word, which) => {
+      const letters = word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), edge = "[\\p{L}\\p{N}]";
+      const pattern = `(?<!${edge})${letters}${whole ? `(?!${edge})` : ""}`;
+      return [...text.matchAll(new RegExp(pattern, "giu"))].map((hit) => [hit.index, hit[0].length, which]);
+    }).sort(([one], [other]) => one - other);
   }
 
-  function around(text, word) {
-    const at = Math.max(0, text.toLowerCase().indexOf(word));
-    const from = Math.max(0, at - AROUND);
+  // How well a section answers: all words whole before beginnings of words, then in the title before the text, then side by side before apart; 0: not at all.
+  function grade({ title, text }, words) {
+    const has = (part, whole) => new Set(places(part, words, whole).map(([, , which]) => which)).size === words.length;
+    const all = `${title} ${text}`, lower = all.toLowerCase();
+    if (!words.every((word) => lower.includes(word))) return 0;
+    const whole = has(all, true);
+    return 1 + 4 * whole + 2 * has(title, whole) + (places(all, [words.join(" ")], whole).length > 0);
+  }
+
+  // The part of a text that has most of the words, as close together as they come, each of them marked.
+  function around(text, words) {
+    const whole = places(text, words, true), hits = new Set(whole.map(([, , which]) => which)).size === words.length ? whole : places(text, words, false);
+    const near = ([begin]) => {
+      const first = new Map(hits.filter(([at]) => at >= begin && at < begin + AROUND).reverse().map(([at, , which]) => [which, at]));
+      return AROUND * first.size - Math.max(...first.values()) + begin;
+    };
+    const [begin] = hits.reduce((best, hit) => (near(hit) > near(best) ? hit : best), hits[0] ?? [0]);
+    const from = begin < AROUND ? 0 : text.indexOf(" ", begin - AROUND) + 1, end = begin + 2 * AROUND;
     const line = document.createElement("small");
-    const mark = Object.assign(document.createElement("mark"), { textContent: text.slice(at, at + word.length) });
-    line.append(from ? "\u2026" : "", text.slice(from, at), mark, text.slice(at + word.length, at + word.length + AROUND), "\u2026");
+    line.append(from ? "\u2026" : "");
+    let last = from;
+    for (const [at, length] of hits.filter(([place]) => place >= from && place < end)) {
+      if (at < last) continue;
+      line.append(text.slice(last, at), Object.assign(document.createElement("mark"), { textContent: text.slice(at, at + length) }));
+      last = at + length;
+    }
+    line.append(text.slice(last, end), end < text.length ? "\u2026" : "");
     return line;
   }
 
-  // Sections that have every word, those with all of them in the title first.
-  function search(sections, words) {
-    const hits = sections.filter((section) => words.every((word) => section.plain.includes(word)));
-    const titled = (section) => words.every((word) => section.title.toLowerCase().includes(word));
-    return [...hits.filter(titled), ...hits.filter((section) => !titled(section))];
-  }
-
   function searching() {
-    let sections;
     field.addEventListener("input", () => {
-      sections ??= index();
-      const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
-      const hits = words.length ? search(sections, words) : [];
-      found.replaceChildren(...hits.slice(0, MOST).map(({ id, title, text }) => {
+      const words = [...new Set(field.value.toLowerCase().split(/\s+/).filter(Boolean))];
+      const graded = words.length ? BOOK.sections.map((section) => ({ section, grade: grade(section, words) })) : [];
+      const hits = graded.filter((each) => each.grade).sort((one, other) => other.grade - one.grade).slice(0, MOST);
+      found.replaceChildren(...hits.map(({ section: { url, title, text } }) => {
         const item = document.createElement("li");
-        const link = item.appendChild(Object.assign(document.createElement("a"), { href: `#${id}`, textContent: title }));
-        link.append(around(text, words.find((word) => text.toLowerCase().includes(word)) ?? ""));
+        const link = item.appendChild(Object.assign(document.createElement("a"), { href: url, textContent: title }));
+        link.append(around(text, words));
         return item;
       }));
       if (words.length && !hits.length) found.replaceChildren(Object.assign(document.createElement("li"), { textContent: "Nothing found." }));
     });
   }
 
+  // The report was one page once: an address of that time, like index.html#sec-cost, leads to the page that has the place now.
+  function follow() {
+    const label = decodeURIComponent(location.hash.slice(1));
+    if (label && !document.getElementById(label) && BOOK.places[label]) location.replace(BOOK.places[label] + location.hash);
+  }
+
+  follow();
+  addEventListener("hashchange", follow);
   contents();
   scheme(document.getElementById("scheme"));
   searching();

@@ -132,7 +132,7 @@
   }
 
   // Selections on the same field are one selection, in every figure of the page.
-  const HINT = "Click a mark, or its entry where there is a legend, to single it out, here and in the other figures.";
+  const HINT = "Click a mark, or its entry where there is a legend, to single it out, here and in the other figures of this page.";
   const picked = new Map(); // field -> the values that are picked
   const joined = new Map(); // place -> its view, its selections (field -> name), the values that each has, its status line
 

@@ -20,8 +20,7 @@ PANDOC_S: Final = 120
 """A filter that never ends is a bug; a report takes seconds."""
 
 FROM: Final = "markdown-implicit_figures"
-ALIGNED: Final = {'<td style="text-align: left;">': "<td>", '<td style="text-align: right;">': '<td class="r">'}
-"""A cell as Pandoc writes it -> as short as the style sheet lets it be: ten thousand cells are a tenth of the page."""
+HTML: Final = ("--to=html5", "--mathml", "--number-sections", "--section-divs")
 ASSETS: Final = ("theme/report.css", "theme/page.css", "theme/report.js", "theme/page.js", "theme/vega.js")
 
 
@@ -32,14 +31,15 @@ class PlainEngine:
     name = f"Pandoc {pypandoc.get_pandoc_version()} and Typst {version('typst')}"
 
     def build(self, book: Book, site: Path) -> None:
-        """Write ``index.html`` with its assets, and the annex's PDF, into `site`."""
-        self.page(book, site)
+        """Write a page for each chapter with its assets, and the annex's PDF, into `site`."""
+        self.pages(book, site)
         _typeset(book, site / f"{ANNEX}.pdf")
 
     def typeset(self, paper: Book, site: Path) -> None:
         _typeset(paper, site / f"{PAPER}.pdf")
 
-    def page(self, book: Book, site: Path) -> None:
+    def pages(self, book: Book, site: Path, *, single: bool = False) -> None:
+        """Write a page for each chapter, named after its file, or a `single` one, ``index.html``."""
         (site / "assets").mkdir(parents=True)
         for asset in ASSETS:
             shutil.copy(book.folder / asset, site / "assets")
@@ -47,10 +47,7 @@ class PlainEngine:
         for folder in BESIDE:
             shutil.copytree(book.folder / folder, site / folder)
         shutil.copy(book.folder / BIBTEX, site)
-        page = pandoc(book, "html", "--to=html5", "--mathml", "--number-sections", "--toc", "--toc-depth=2", "--section-divs")
-        for told, short in ALIGNED.items():
-            page = page.replace(told, short)
-        (site / "index.html").write_text(page, encoding="utf-8")
+        pandoc(book, "html", *HTML, f"--metadata=site:{site}", *(["--metadata=single:true"] if single else []))
 
 
 def _typeset(book: Book, pdf: Path) -> None:
@@ -65,7 +62,8 @@ def _typeset(book: Book, pdf: Path) -> None:
 
 
 def pandoc(book: Book, template: str, *arguments: str) -> str:
-    """Return the whole book as one page of HTML or one Typst document, in ``plain/template.<template>``.
+    """Return the whole book as one page of HTML or one Typst document, in ``plain/template.<template>``; nothing where ``pages.lua``
+    writes the pages itself.
 
     Raises:
         InputError: a label is unknown, stands twice or has no caption; names chapter, label and rule.
@@ -88,6 +86,7 @@ def pandoc(book: Book, template: str, *arguments: str) -> str:
         f"--bibliography={book.folder / 'references.bib'}",
         "--metadata=link-citations:true",
         "--fail-if-warnings",
+        f"--lua-filter={book.folder / 'plain' / 'pages.lua'}",
         *arguments,
     ]
     # Each chapter in a div that names its file, for the filter's messages.

@@ -19,8 +19,8 @@ ENGINES = ("auto", "quarto", "plain")
 def render(*, run_id: str, executed: Path, engine: str = "auto") -> Path:
     """Render the executed chapters in `executed` for `run_id`; returns the site folder, which ``latest`` then names.
 
-    The folder holds ``index.html``, the paper ``tierwise.pdf`` and ``tierwise-annex.pdf``, and needs no network. A version that is
-    built again is replaced once the new one is whole.
+    The folder holds a page for each chapter, of which ``index.html`` is the first, the paper ``tierwise.pdf`` and
+    ``tierwise-annex.pdf``, and needs no network. A version that is built again is replaced once the new one is whole.
 
     Raises:
         InputError: unknown engine, label, variable or chapter; names chapter and label. Or what `notebooks.compare_figures` refuses.
@@ -43,9 +43,10 @@ def render(*, run_id: str, executed: Path, engine: str = "auto") -> Path:
 
 
 def plain_page(facts: Facts, built: Path, scratch: Path) -> Path:
-    """Return the page, without a PDF, that the plain engine makes of the version in the folder `built`; a new folder in `scratch`."""
+    """Return the folder in `scratch` where the plain engine makes one page of the version in the folder `built`, without a PDF."""
     engine = PlainEngine()
-    engine.page(_book(scratch / "book", open_run(facts.run_id), built / site.NOTEBOOKS, facts, engine), scratch / "site")
+    book = _book(scratch / "book", open_run(facts.run_id), built / site.NOTEBOOKS, facts, engine)
+    engine.pages(book, scratch / "site", single=True)
     return scratch / "site"
 
 

@@ -17,8 +17,8 @@ SCRIPT: Final = re.compile(r'<script src="([^"]+)"></script>')
 PICTURE: Final = re.compile(r'<img src="([^":]+\.svg)"')
 FONT: Final = re.compile(r'url\("?([^")]+\.otf)"?\)')
 STILL: Final = re.compile(r"<noscript>.*?</noscript>", re.DOTALL)
-LINK: Final = re.compile(r'<a href="([^":#]+)"')
-PDF: Final = re.compile(r'<p><a href="[^"]+\.pdf">.*?</a></p>\n')
+LINK: Final = re.compile(r'<a\s+href="([^":#]+)"')
+PDF: Final = re.compile(r'<a\s+href="[^"]+\.pdf">(.*?)</a>', re.DOTALL)
 HANDED: Final = """<script type="application/json" id="files">{files}</script>
 <script>
 // The files that this page links to lie in it: a click hands one out.
@@ -40,7 +40,7 @@ HANDED: Final = """<script type="application/json" id="files">{files}</script>
 def write_one(target: Path, version: str = LATEST) -> Path:
     """Write the report `version` (as `versions.find` takes it) into the one file `target`, whole or not at all; where it lies.
 
-    A version that Quarto built, as many pages, is put together again by the plain engine, from its own executed notebooks.
+    Its chapters are put together again as one page by the plain engine, from the version's own executed notebooks.
 
     Raises:
         InputError: `target` does not end in ``.html``, or is there already.
@@ -52,14 +52,13 @@ def write_one(target: Path, version: str = LATEST) -> Path:
     built = paths.site() / facts.version
     target.parent.mkdir(parents=True, exist_ok=True)
     with scratch_folder(".tierwise-one-", within=target.parent) as scratch:
-        site = built if (built / "assets").is_dir() else render.plain_page(facts, built, scratch)
-        write_whole(target, inlined(site))
+        write_whole(target, inlined(render.plain_page(facts, built, scratch)))
     return target
 
 
 def inlined(site: Path) -> str:
-    """Return the plain engine's page in the folder `site` with all that it loads or links to, but for the PDF."""
-    page = PDF.sub("", STILL.sub("", (site / "index.html").read_text(encoding="utf-8")))
+    """Return the plain engine's single page in the folder `site` with all that it loads or links to, but for the PDFs."""
+    page = PDF.sub(r"\1", STILL.sub("", (site / "index.html").read_text(encoding="utf-8")))
     linked = dict.fromkeys(path for path in LINK.findall(page) if (site / path).is_file())
     files = json.dumps({path: (site / path).read_text(encoding="utf-8") for path in linked}, ensure_ascii=False).replace("<", "\\u003c")
     page = PICTURE.sub(lambda found: f'<img src="data:image/svg+xml;base64,{_base64(site / found[1])}"', page)
