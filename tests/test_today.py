@@ -23,9 +23,10 @@ from tierwise.costs.hardware import share_bill
 from tierwise.devices.parameter_bands import at_end, banded
 from tierwise.devices.spec import load_device
 from tierwise.devices.volume import CloudSpec
-from tierwise.report.chapters import summary, today
+from tierwise.report.chapters import today
 from tierwise.report.chapters.conclusion_rows import places
 from tierwise.report.display import Sentence, Table
+from tierwise.report.page import open_shared
 from tierwise.report.run import open_run
 from tierwise.timings.manifest import load_manifest
 
@@ -149,9 +150,11 @@ def test_the_column_says_whether_the_rule_still_matters_and_what_it_saves(raw: P
     assert cells["V1"] == cells["H11"] == "not measured"
     assert cells["H13"].startswith("**still matters**: ")
     assert " (published); a TiB saves USD " in cells["H13"]
-    table = summary.claims(run)
+    table = open_shared(run, "summary").exhibit("tbl-claims")
+    assert isinstance(table, Table)
     assert table.header[-1] == "Today"
-    assert "9 of `exos-x24-raid10-x4` and 5 of `local-nvme`" in table.caption, "the caption says which part is band"
+    (row,) = (row for row in table.rows if row[0] == "M1")
+    assert row[-1].startswith("still matters: 0.5")
     assert "member.full_seek (14 to 20" in today.bands(run).text
 
 
@@ -168,5 +171,7 @@ def test_placements_stand_then_and_now_beside_each_other(raw: Path, monkeypatch:
 def test_without_a_pair_of_today_there_is_no_column(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIERWISE_RAW", str(save_run(tmp_path, make_rows(run_id=RUN)).parent))
     run = open_run(RUN)
-    assert "Today" not in summary.claims(run).header
+    table = open_shared(run, "summary").exhibit("tbl-claims")
+    assert isinstance(table, Table)
+    assert "Today" not in table.header
     assert isinstance(today.table(run), Sentence)

@@ -7,9 +7,9 @@ import polars as pl
 from tierwise.report.estimates import cell, estimates
 from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import DASH
-from tierwise.report.front import speedups
 from tierwise.report.reference import open_reference
 from tierwise.report.run import Run
+from tierwise.report.values.front import speedups
 
 UNIT: Final = "paired replicates"
 HEADER: Final = ["Workload", "Move first", "Speed-up"]
