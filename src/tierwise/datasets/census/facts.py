@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from tierwise.core import paths
-from tierwise.datasets.dataset import sha256_of
 
 Ints = npt.NDArray[np.integer[Any]]
 Bools = npt.NDArray[np.bool_]
@@ -76,7 +75,6 @@ class Universe:
 class Facts:
     """The whole of ``census1990.json``; its own text says what each part is and how it was distilled."""
 
-    sha256: str
     sample_rows: int
     states: tuple[State, ...]
     places: dict[str, float]
@@ -99,7 +97,6 @@ def load_facts() -> Facts:
     path: Path = paths.data() / "datasets" / "census1990.json"
     read = json.loads(path.read_text(encoding="utf-8"))
     return Facts(
-        sha256=sha256_of(path),
         sample_rows=read["sample_rows"],
         states=tuple(
             State(entry["fips"], entry["rows"], entry["last_serial"], {int(code): n for code, n in entry["pob"].items()})

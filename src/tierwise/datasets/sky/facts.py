@@ -9,7 +9,6 @@ from pydantic import Field
 
 from tierwise.core import paths
 from tierwise.core.toml import Strict, read_toml
-from tierwise.datasets.dataset import sha256_of
 from tierwise.datasets.sky.density import Density
 
 Floats32 = npt.NDArray[np.float32]
@@ -119,8 +118,3 @@ class Facts(Strict):
 @cache
 def load_facts() -> Facts:
     return read_toml(paths.data() / "datasets" / "twomass.toml", Facts)
-
-
-@cache
-def facts_sha256() -> str:
-    return sha256_of(paths.data() / "datasets" / "twomass.toml")

@@ -4,24 +4,20 @@ The text has all sixty columns, without a header. The others name theirs: what t
 rows.
 """
 
-import gzip
 import warnings
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as pv
 import pyarrow.parquet as pq
 
 from tierwise.core.errors import InputError
 from tierwise.core.paths import short
-from tierwise.core.progress import Progress
-from tierwise.core.units import MIB
+from tierwise.datasets import delimited_text
+from tierwise.datasets.dataset import readable
 from tierwise.datasets.sky.columns import PSC
 
 VERSION: Final = 1
@@ -32,15 +28,10 @@ _ALIASES: Final = {"decl": "dec", "xdate": "date", "cntr": "pts_key"}
 """What the release's schema, and the archive's two services, call these columns."""
 _NEEDED: Final = tuple(name for name in PSC.types if name not in PSC.nullable and name not in PSC.key)
 _ROWS: Final = 1 << 16
-_REMEDY: Final = "name a whole file: SKY=file:PATH"
 
 
 def write(sources: Sequence[Path], parquet: Path) -> dict[str, Any]:
-    """Write every row of `sources`, in their order; returns what provenance has to say of it.
-
-    Raises:
-        InputError: a malformed row, a column that is missing or of another type, a file that cannot be read.
-    """
+    """Write every row of `sources`, in their order; returns what provenance has to say of it."""
     kinds = {_kind(source) for source in sources}
     tables = (table for source in sources for table in _tables(source))
     written = write_tables(short(sources[0]), tables, parquet)
@@ -68,13 +59,12 @@ def _kind(source: Path) -> str:
 
 def _tables(source: Path) -> Iterator[pa.Table]:
     readers = {"VOTable": _votable, "FITS": _fits, "Parquet": _parquet}
-    where = short(source)
-    try:
-        yield from readers.get(_kind(source), _text)(source)
-    except pa.ArrowInvalid as error:
-        raise InputError(where, rule=f"not readable as {_kind(source)}: {error}", remedy=_REMEDY) from error
-    except (OSError, EOFError, ValueError, SyntaxError, zlib.error) as error:  # what astropy finds wrong in a VOTable is a syntax error
-        raise InputError(where, rule=f"cannot be read: {getattr(error, 'strerror', None) or error}", remedy=_REMEDY) from error
+    kind = _kind(source)
+    with readable("sky", source):
+        try:
+            yield from readers.get(kind, _text)(source)
+        except pa.ArrowInvalid as error:
+            raise InputError(short(source), rule=f"not readable as {kind}: {error}", remedy="name a whole file: SKY=file:PATH") from error
 
 
 def _parquet(source: Path) -> Iterator[pa.Table]:
@@ -82,29 +72,10 @@ def _parquet(source: Path) -> Iterator[pa.Table]:
         yield pa.Table.from_batches([batch])
 
 
-@contextmanager
-def _content(source: Path) -> Iterator[tuple[BinaryIO, Any]]:
-    with source.open("rb") as raw:
-        packed = raw.read(2) == b"\x1f\x8b"  # how a gzip file begins
-        raw.seek(0)
-        with gzip.open(raw) if packed else nullcontext(raw) as content:
-            yield raw, content
-
-
 def _text(source: Path) -> Iterator[pa.Table]:
-    with _content(source) as (raw, content):
-        progress = Progress("sky: reading", source.stat().st_size)
-        batches = pv.open_csv(
-            pa.PythonFile(content, mode="r"),
-            read_options=pv.ReadOptions(column_names=PSC.columns, block_size=8 * MIB, use_threads=False),
-            parse_options=pv.ParseOptions(delimiter="|", quote_char=False, ignore_empty_lines=False),
-            convert_options=pv.ConvertOptions(
-                column_types=PSC.schema, null_values=["\\N"], strings_can_be_null=True, quoted_strings_can_be_null=False
-            ),
-        )
-        for batch in batches:
-            yield pa.Table.from_batches([batch])
-            progress.step(raw.tell() - progress.done)
+    words: dict[str, Any] = {"null_values": ["\\N"], "strings_can_be_null": True}
+    for batch in delimited_text.batches("sky", source, PSC.columns, PSC.schema, delimiter="|", header=False, **words):
+        yield pa.Table.from_batches([batch])
 
 
 def columns_of(votable: Any) -> pa.Table:
