@@ -8,12 +8,10 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-import psutil
 import psycopg
 
 from tierwise.core.private_folders import closed_folder, write_new
@@ -23,9 +21,10 @@ from tierwise.postgres.processes import (
     SOCKET_PARENT,
     SOCKET_PREFIX,
     ServerError,
-    postmaster,
     remove_socket,
     server_processes,
+    signalled,
+    socket_folder,
     wait_down,
     wait_ready,
 )
@@ -113,9 +112,7 @@ class Cluster:
 
     def stop(self, mode: Mode = "fast") -> None:
         begun = self.log.stat().st_size if self.log.exists() else 0
-        if server := postmaster(self.data):
-            with suppress(psutil.NoSuchProcess):
-                server.send_signal(_SIGNALS[mode])
+        if signalled(self.data, _SIGNALS[mode]):
             if not wait_down(self.data, STOP_S) or not self.down:
                 raise self._failure(f"did not stop ({mode})", begun)
         elif self.running:
@@ -130,18 +127,12 @@ class Cluster:
 
     def connect(self, *, autocommit: bool = True) -> psycopg.Connection[tuple[Any, ...]]:
         """Return a session of the superuser, which prepares no statement by itself: each is planned from its text, as psql does."""
-        socket = self._socket()
+        socket = socket_folder(self.folder)
         if socket is None:
             raise ServerError(f"{self.data}: no server runs there")
         return psycopg.connect(
             host=str(socket), port=PORT, user=SUPERUSER, dbname=DATABASE, autocommit=autocommit, prepare_threshold=None, connect_timeout=60
         )
-
-    def _socket(self) -> Path | None:
-        try:
-            return Path((self.folder / "socket").read_text(encoding="utf-8").strip())
-        except FileNotFoundError:
-            return None
 
     def _clean(self) -> None:
         (self.data / PID_FILE).unlink(missing_ok=True)

@@ -1,11 +1,12 @@
 """pgbench: its database made and aged, and its load run in the background with every transaction logged."""
 
 import math
+import re
 import signal
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +17,7 @@ import polars as pl
 from tierwise.core.files import scratch_folder
 from tierwise.core.vocabulary import Layout
 from tierwise.postgres.cluster import DATABASE, PORT, SUPERUSER, Cluster
+from tierwise.postgres.processes import socket_folder
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.workspace import CommandError
 
@@ -163,17 +165,10 @@ class Load:
         within: AbstractContextManager[None] | None = None,
         transactions: int | None = None,
     ):
-        self._within = within or nullcontext()
-        self._script, self._accounts = script, accounts or scale * ROWS_PER_SCALE
-        self._options = [
-            "--no-vacuum",
-            f"--client={clients}",
-            f"--transactions={math.ceil(transactions / clients)}" if transactions else f"--time={LONGEST_S}",
-            f"--random-seed={seed}",
-        ]
-        self._by_clock = transactions is None
-        self._cluster = cluster
-        self._logged = logged
+        self._cluster, self._script, self._accounts = cluster, script, accounts or scale * ROWS_PER_SCALE
+        self._logged, self._within, self._by_clock = logged, within or nullcontext(), transactions is None
+        end = f"--transactions={math.ceil(transactions / clients)}" if transactions else f"--time={LONGEST_S}"
+        self._options = ["--no-vacuum", f"--client={clients}", end, f"--random-seed={seed}"]
         self.transactions = pl.DataFrame(schema=TRANSACTIONS)
 
     def __enter__(self) -> Self:
@@ -190,8 +185,9 @@ class Load:
                 stderr=subprocess.STDOUT,
                 text=True,
             )
-        if self._by_clock:
-            self._wait_for_its_clock()
+        if self._by_clock:  # just before its clients connect, pgbench handles the signal: earlier, it would be killed
+            while self.running and not _handles(self._process.pid, signal.SIGALRM):
+                time.sleep(POLL_S)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -207,12 +203,6 @@ class Load:
     @property
     def running(self) -> bool:
         return self._process.poll() is None
-
-    def _wait_for_its_clock(self) -> None:
-        """Wait until pgbench handles the signal of its clock, just before its clients connect: earlier, the signal would kill it."""
-        status = Path(f"/proc/{self._process.pid}/status")
-        while self.running and not _handles(status, signal.SIGALRM):
-            time.sleep(POLL_S)
 
     def _write_scripts(self) -> list[str]:
         assert isinstance(self._script, Mix)
@@ -232,18 +222,22 @@ class Load:
             self.transactions = _read_logs(self._folder)
 
 
-def _handles(status: Path, number: signal.Signals) -> bool:
-    try:
-        lines = status.read_text(encoding="ascii").splitlines()
-    except OSError:
-        return False
-    caught = next((line for line in lines if line.startswith("SigCgt:")), "SigCgt: 0").split()[1]
-    return bool(int(caught, 16) >> (number - 1) & 1)
+def _handles(pid: int, number: signal.Signals) -> bool:
+    with suppress(OSError):  # ended meanwhile
+        caught = re.search(r"^SigCgt:\s*(\w+)$", Path(f"/proc/{pid}/status").read_text(encoding="ascii"), re.MULTILINE)
+        return caught is not None and bool(int(caught[1], 16) >> (number - 1) & 1)
+    return False
 
 
 def command(cluster: Cluster, options: list[str]) -> list[str]:
-    socket = (cluster.folder / "socket").read_text(encoding="utf-8").strip()
-    return [str(cluster.binaries.path("pgbench")), f"--host={socket}", f"--port={PORT}", f"--username={SUPERUSER}", *options, DATABASE]
+    return [
+        str(cluster.binaries.path("pgbench")),
+        f"--host={socket_folder(cluster.folder)}",
+        f"--port={PORT}",
+        f"--username={SUPERUSER}",
+        *options,
+        DATABASE,
+    ]
 
 
 def _read_logs(folder: Path) -> pl.DataFrame:

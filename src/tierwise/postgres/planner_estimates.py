@@ -17,7 +17,7 @@ from tierwise.core.errors import InputError
 from tierwise.core.units import GIB, PAGE_BYTES
 from tierwise.postgres.plans import Node, planned
 from tierwise.postgres.relations import find_relation
-from tierwise.postgres.settings import Connection
+from tierwise.postgres.settings import Connection, one_value
 
 RANDOM_PAGE_COST: Final = 4.0
 SEQ_PAGE_COST: Final = 1.0
@@ -109,7 +109,7 @@ def estimates(conn: Connection, statements: Mapping[str, str]) -> dict[str, dict
             "scan": scan.label,
             "rows": scan.rows,
             "total_cost": scan.total_cost,
-            "found_rows": conn.execute(sql.SQL(statements[name])).fetchall()[0][0],
+            "found_rows": one_value(conn, statements[name]),
         }
         for name, scan in scans(conn, statements).items()
     }

@@ -50,11 +50,19 @@ def servers_on(folder: Path) -> list[Path]:
 
 def postmaster(data: Path) -> psutil.Process | None:
     """Return the living postmaster of `data`, named by its pid file and seen to work there, since a pid may be reused."""
-    try:
-        process = psutil.Process(int((data / PID_FILE).read_text(encoding="utf-8").split()[0]))
-    except (FileNotFoundError, IndexError, ValueError, psutil.NoSuchProcess):
-        return None
-    return process if _works_in(process, data) else None
+    with suppress(FileNotFoundError, IndexError, ValueError):
+        pid = int((data / PID_FILE).read_text(encoding="utf-8").split()[0])
+        return next((process for process in server_processes(data) if process.pid == pid), None)
+    return None
+
+
+def signalled(data: Path, number: signal.Signals) -> bool:
+    """Send the signal to the postmaster of `data`, and return whether there is one."""
+    server = postmaster(data)
+    if server is not None:
+        with suppress(psutil.NoSuchProcess):
+            server.send_signal(number)
+    return server is not None
 
 
 def wait_down(data: Path, timeout_s: float, *, kill: bool = False) -> bool:
@@ -86,19 +94,24 @@ def wait_ready(data: Path, timeout_s: float) -> bool:
     return False
 
 
+def socket_folder(folder: Path) -> Path | None:
+    """Return the folder of the socket that the cluster in `folder` recorded."""
+    with suppress(FileNotFoundError):
+        return Path((folder / "socket").read_text(encoding="utf-8").strip())
+    return None
+
+
 def remove_socket(folder: Path) -> None:
     """Remove the socket folder that the cluster in `folder` recorded, if we made it and it holds nothing but sockets."""
-    record = folder / "socket"
-    try:
-        socket = Path(record.read_text(encoding="utf-8").strip())
-    except FileNotFoundError:
+    socket = socket_folder(folder)
+    if socket is None:
         return
     if socket.parent == SOCKET_PARENT and socket.name.startswith(SOCKET_PREFIX) and socket.is_dir() and not socket.is_symlink():
         for entry in socket.glob(".s.PGSQL.*"):
             entry.unlink()
         with suppress(OSError):
             socket.rmdir()
-    record.unlink()
+    (folder / "socket").unlink()
 
 
 def reclaim(work: Path) -> list[str]:
@@ -134,13 +147,6 @@ def _server(pid: int) -> psutil.Process | None:
     return None
 
 
-def _works_in(process: psutil.Process, data: Path) -> bool:
-    try:
-        return process.status() != psutil.STATUS_ZOMBIE and Path(process.cwd()) == data.resolve()
-    except psutil.Error:  # gone meanwhile, or not ours to look at
-        return False
-
-
 def _data_folders(work: Path) -> Iterator[Path]:
     """Yield data folders below `work`; neither symbolic links nor the insides of a data folder are followed."""
     for folder, inside, files in os.walk(work.resolve()):
@@ -150,11 +156,5 @@ def _data_folders(work: Path) -> Iterator[Path]:
 
 
 def _end(data: Path) -> None:
-    server = postmaster(data)
-    if server is not None:
-        with suppress(psutil.NoSuchProcess):
-            server.send_signal(signal.SIGQUIT)
-        if wait_down(data, PATIENCE_S):
-            return
-    if not wait_down(data, PATIENCE_S, kill=True):
+    if not (signalled(data, signal.SIGQUIT) and wait_down(data, PATIENCE_S)) and not wait_down(data, PATIENCE_S, kill=True):
         raise ServerError(f"{data}: a server survives SIGKILL")

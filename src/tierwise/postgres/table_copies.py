@@ -6,7 +6,7 @@ from typing import Final
 
 from psycopg import sql
 
-from tierwise.postgres.settings import Connection
+from tierwise.postgres.settings import Connection, one_value
 
 WHOLE: Final = "whole"
 """Comment on a schema in which everything is made."""
@@ -107,5 +107,4 @@ def schema_of(tier: str, name: str, build: Build) -> str:
 
 
 def is_complete(conn: Connection, schema: str) -> bool:
-    (comment,) = conn.execute("SELECT obj_description(to_regnamespace(%s), 'pg_namespace')", [schema]).fetchall()[0]
-    return bool(comment == WHOLE)
+    return bool(one_value(conn, "SELECT obj_description(to_regnamespace(%s), 'pg_namespace')", [schema]) == WHOLE)
