@@ -15,10 +15,10 @@ import polars as pl
 
 from tierwise.core.errors import InputError
 from tierwise.core.progress import say
-from tierwise.timings import validation
-from tierwise.timings.parquet import keep_whole, read_whole
+from tierwise.timings.parquet import keep_whole, named, read_whole
 from tierwise.timings.references import copied, taken
 from tierwise.timings.schema import SCHEMA
+from tierwise.timings.validation import validate_rows
 
 TIMINGS: Final = "timings.parquet"
 PARTS: Final = "parts"
@@ -27,11 +27,6 @@ ROW: Final = ("study", "pair", "trial", "replicate", "step")
 
 PartKey = tuple[str, str, str, int]
 """(study, pair, trial, replicate): what is measured at one go, and again as a whole after a kill."""
-
-
-def validate_rows(rows: pl.DataFrame, *, where: str = "timings") -> None:
-    """Raise `InputError` naming `where` (a file), column, row (from 1), value and rule for the first broken rule."""
-    validation.check(rows, where)
 
 
 def write_part(run_folder: Path, rows: pl.DataFrame) -> Path:
@@ -45,7 +40,7 @@ def write_part(run_folder: Path, rows: pl.DataFrame) -> Path:
     _check_rows_of_run(rows, run_folder, path)
     if path.exists():
         raise InputError(
-            _where(run_folder, path), rule="is there already, and raw rows are never replaced", remedy="let one process measure a run"
+            named(path, run_folder), rule="is there already, and raw rows are never replaced", remedy="let one process measure a run"
         )
     keep_whole(rows, path)
     return path
@@ -60,7 +55,7 @@ def done_parts(run_folder: Path, study: str = "") -> set[PartKey]:
         try:
             keys = _keys(_read(run_folder, path))
             if [path] != [_part_path(run_folder, key) for key in keys]:
-                raise InputError(_where(run_folder, path), rule="not the name of the part that it holds")
+                raise InputError(named(path, run_folder), rule="not the name of the part that it holds")
             done |= keys
         except InputError as error:
             say(f"removed, to be measured again: {error}")
@@ -95,12 +90,7 @@ def merge_parts(run_folder: Path) -> Path:
 
 def read_rows(run_folder: Path) -> pl.DataFrame:
     """Read and validate the rows of a merged run, with those that it takes from others."""
-    own = run_folder / TIMINGS
-    others = list(_taken_rows(run_folder, ""))
-    if not others:
-        return _read(run_folder, own)
-    mine = [_read(run_folder, own)] if own.exists() else []
-    return pl.concat([*mine, *others]).unique(ROW, keep="first", maintain_order=True).sort("study", "pair", "sequence", "step")
+    return rows_so_far(run_folder) if taken(run_folder) else _read(run_folder, run_folder / TIMINGS)
 
 
 def _keys(rows: pl.DataFrame) -> set[PartKey]:
@@ -118,14 +108,16 @@ def _part_files(run_folder: Path, study: str = "") -> list[Path]:
 
 def rows_so_far(run_folder: Path, study: str = "") -> pl.DataFrame:
     """Return the rows of a run, or of its `study`, merged or not. Rows that it takes from others bear the id of their own run."""
-    rows = pl.concat([_own_rows(run_folder, study), *_taken_rows(run_folder, study)]).unique(ROW, keep="first", maintain_order=True)
-    return rows.sort("study", "pair", "sequence", "step")
+    return _in_order(_own_rows(run_folder, study), *_taken_rows(run_folder, study))
 
 
 def _own_rows(run_folder: Path, study: str) -> pl.DataFrame:
     merged = [path for path in (run_folder / TIMINGS,) if path.exists()]
-    rows = pl.concat([_read(run_folder, *merged), _read(run_folder, *_part_files(run_folder, study))])
-    return _of(study, rows.unique(ROW, keep="first", maintain_order=True)).sort("study", "pair", "sequence", "step")
+    return _of(study, _in_order(_read(run_folder, *merged), _read(run_folder, *_part_files(run_folder, study))))
+
+
+def _in_order(*rows: pl.DataFrame) -> pl.DataFrame:
+    return pl.concat(rows).unique(ROW, keep="first", maintain_order=True).sort("study", "pair", "sequence", "step")
 
 
 def _of(study: str, rows: pl.DataFrame) -> pl.DataFrame:
@@ -142,7 +134,7 @@ def _taken_rows(run_folder: Path, study: str) -> Iterator[pl.DataFrame]:
 
 def _read(run_folder: Path, *files: Path) -> pl.DataFrame:
     """Return the rows of `files`, checked together: one by one takes twice as long, and is done only to name the one that breaks a rule."""
-    frames = [read_whole(path, _where(run_folder, path)) for path in files]
+    frames = [read_whole(path, named(path, run_folder)) for path in files]
     try:
         rows = pl.concat([pl.DataFrame(schema=SCHEMA), *frames])
         _check_rows_of_run(rows, run_folder, run_folder)
@@ -154,7 +146,7 @@ def _read(run_folder: Path, *files: Path) -> pl.DataFrame:
 
 
 def _check_rows_of_run(rows: pl.DataFrame, run_folder: Path, path: Path) -> None:
-    where = _where(run_folder, path)
+    where = named(path, run_folder)
     validate_rows(rows, where=where)
     alien = rows.with_row_index("row_number", 1).filter(pl.col("run_id") != run_folder.name)
     if not alien.is_empty():
@@ -163,7 +155,3 @@ def _check_rows_of_run(rows: pl.DataFrame, run_folder: Path, path: Path) -> None
     if not alien.is_empty():
         field = f"run_id, row {alien['row_number'][0]}"
         raise InputError(where, field=field, value=alien["run_id"][0], rule=f"must be the run that it lies in, {run_folder.name}")
-
-
-def _where(run_folder: Path, path: Path) -> str:
-    return str(path.relative_to(run_folder.parent))

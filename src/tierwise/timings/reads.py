@@ -55,17 +55,16 @@ def write_reads(run_folder: Path, key: TrialKey, replicate: int, rows: pl.DataFr
 
 def sources(run_folder: Path) -> list[Source]:
     """Return where the single reads of a run lie, its own and those that it takes from others. Every file is checked."""
-    found = [Source(FILES.files(run_folder), "true")]
+    found = [(run_folder, Source(FILES.files(run_folder), "true"))]
     for held in taken(run_folder):
         limits = " or ".join(
             f"(pair = {sql_text(pair)} and replicate < {replicates})" for pair, replicates in sorted(held.replicates.items())
         )
-        found.append(Source(FILES.files(held.folder, held.study), limits or "false"))
-        for path in found[-1].files:
-            FILES.load(path, held.folder)
-    for path in found[0].files:  # all of it: DuckDB would find a torn page only in a query
-        FILES.load(path, run_folder)
-    return [source for source in found if source.files]
+        found.append((held.folder, Source(FILES.files(held.folder, held.study), limits or "false")))
+    for folder, source in found:
+        for path in source.files:  # all of it: DuckDB would find a torn page only in a query
+            FILES.load(path, folder)
+    return [source for _, source in found if source.files]
 
 
 def sql_text(value: object) -> str:

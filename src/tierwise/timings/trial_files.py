@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import polars as pl
 
 from tierwise.core.errors import InputError
-from tierwise.timings.parquet import keep_whole, read_whole
+from tierwise.timings.parquet import keep_whole, named, read_whole
 from tierwise.timings.references import places, taken
 
 LEVEL: Final = 19
@@ -95,7 +95,7 @@ class TrialFiles:
 
     def load(self, path: Path, run_folder: Path) -> pl.DataFrame:
         """Return every row of one file of `run_folder`; `InputError` where it is no whole Parquet file, or has other columns."""
-        rows = read_whole(path, _where(path, run_folder), remedy="remove it")
+        rows = read_whole(path, named(path, run_folder), remedy="remove it")
         _check(rows, self.keys | dict(self.columns), path, run_folder)
         return rows
 
@@ -107,8 +107,4 @@ def _packed(folder: Path, study: str, pair: str) -> Path:
 def _check(rows: pl.DataFrame, columns: Mapping[str, Any], path: Path, run_folder: Path) -> None:
     if dict(rows.schema) != columns:
         rule = f"must be {columns}"
-        raise InputError(_where(path, run_folder), field="columns", value=str(dict(rows.schema)), rule=rule, remedy="remove it")
-
-
-def _where(path: Path, run_folder: Path) -> str:
-    return str(path.relative_to(run_folder.parent))
+        raise InputError(named(path, run_folder), field="columns", value=str(dict(rows.schema)), rule=rule, remedy="remove it")
