@@ -1,8 +1,7 @@
 """The raw rows of a run: parts while it measures, one Parquet file when it is done.
 
 A run folder ``data/raw/<run id>`` holds ``manifest.json`` and either ``timings.parquet`` or, until it is merged,
-``parts/<study>/<hash>.parquet``, one part for each trial and replicate; rows that are taken by reference stay where they are
-(`timings.references`). Rows are validated when written and when read.
+``parts/<study>/<hash>.parquet``, one part for each trial and replicate. Rows are validated when written and when read.
 """
 
 import hashlib
@@ -30,18 +29,15 @@ PartKey = tuple[str, str, str, int]
 
 
 def write_part(run_folder: Path, rows: pl.DataFrame) -> Path:
-    """Write the rows of one trial in one replicate, whole or not at all. A part that is there already is refused: no raw row is
-    replaced.
-    """
+    """Write the rows of one trial in one replicate, whole or not at all, unless a part is there already: no raw row is replaced."""
     keys = _keys(rows)
     if len(keys) != 1:
         raise InputError("part", field="study, pair, trial, replicate", value=sorted(keys), rule="a part holds one trial in one replicate")
     path = _part_path(run_folder, keys.pop())
     _check_rows_of_run(rows, run_folder, path)
     if path.exists():
-        raise InputError(
-            named(path, run_folder), rule="is there already, and raw rows are never replaced", remedy="let one process measure a run"
-        )
+        rule, remedy = "is there already, and raw rows are never replaced", "let one process measure a run"
+        raise InputError(named(path, run_folder), rule=rule, remedy=remedy)
     keep_whole(rows, path)
     return path
 
@@ -73,8 +69,7 @@ def merge_parts(run_folder: Path) -> Path:
 
     This may be repeated after a kill at any point. A run that takes every row from others gets no file.
     """
-    target = run_folder / TIMINGS
-    rows = _own_rows(run_folder, "")
+    target, rows = run_folder / TIMINGS, _own_rows(run_folder, "")
     if rows.is_empty() and taken(run_folder):
         return target
     if rows.is_empty():
@@ -149,9 +144,8 @@ def _check_rows_of_run(rows: pl.DataFrame, run_folder: Path, path: Path) -> None
     where = named(path, run_folder)
     validate_rows(rows, where=where)
     alien = rows.with_row_index("row_number", 1).filter(pl.col("run_id") != run_folder.name)
-    if not alien.is_empty():
-        for study, run_id in copied(run_folder).items():
-            alien = alien.filter((pl.col("study") != study) | (pl.col("run_id") != run_id))
+    for study, run_id in copied(run_folder).items() if len(alien) else ():
+        alien = alien.filter((pl.col("study") != study) | (pl.col("run_id") != run_id))
     if not alien.is_empty():
         field = f"run_id, row {alien['row_number'][0]}"
         raise InputError(where, field=field, value=alien["run_id"][0], rule=f"must be the run that it lies in, {run_folder.name}")

@@ -42,9 +42,7 @@ class Source(NamedTuple):
 
 
 def buckets(latencies_s: pl.Expr) -> pl.Expr:
-    """Return the power of two of nanoseconds at or below each latency: 18 stands for 262,144 up to 524,288 ns, as DTrace's quantize()
-    counts.
-    """
+    """Return the power of two of nanoseconds at or below each latency, as DTrace's quantize() counts: 18 is 262,144 up to 524,288 ns."""
     return (latencies_s * 1e9).round().clip(1).log(2).add(1e-12).floor().cast(pl.Int32)
 
 
@@ -54,7 +52,7 @@ def write_reads(run_folder: Path, key: TrialKey, replicate: int, rows: pl.DataFr
 
 
 def sources(run_folder: Path) -> list[Source]:
-    """Return where the single reads of a run lie, its own and those that it takes from others. Every file is checked."""
+    """Return where the single reads of a run lie, its own and those that it takes from others, each file checked."""
     found = [(run_folder, Source(FILES.files(run_folder), "true"))]
     for held in taken(run_folder):
         limits = " or ".join(

@@ -1,8 +1,4 @@
-"""The raw row: one timed operation, never averaged.
-
-This table is the contract between the measuring side and the reading side; `SCHEMA` is what stands in every
-``timings.parquet`` and in every part of an unfinished run.
-"""
+"""The raw row: one timed operation, never averaged; `SCHEMA` is the contract between the measuring side and the reading side."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -30,7 +30,6 @@ TRACE: Final[dict[str, Any]] = {
     "actual_s": pl.Float32,  # what it took, from issue to completion; null where the recorder disturbs times
     "traced_s": pl.Float32,  # what it took under strace, whose stops are in it; null where nothing was traced
 }
-"""Columns of a trace."""
 
 TRACES: Final = TrialFiles(FOLDER, TRACE, by_replicate=False)
 write_trace: Final = TRACES.write

@@ -25,7 +25,6 @@ def write_transactions(run_folder: Path, key: TrialKey, replicate: int, rows: pl
 
 
 def read_transactions(run_folder: Path, key: TrialKey, replicate: int) -> pl.DataFrame:
-    """Return the transactions of a trial in a replicate; `InputError` where there are none."""
     rows = FILES.read(run_folder, key, replicate)
     if rows is None:
         where = named(FILES.path(run_folder, key, replicate), run_folder)

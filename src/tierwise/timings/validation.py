@@ -18,10 +18,8 @@ COUNTS: Final = ("reads", "read_bytes", "writes", "write_bytes", "intended_s", "
 
 
 class Rule(NamedTuple):
-    """`broken` is true in each row of `column` that breaks the rule."""
-
     column: str
-    broken: pl.Expr
+    broken: pl.Expr  # true in each row that breaks the rule
     text: str
 
 
