@@ -44,9 +44,8 @@ def find_binaries() -> Binaries:
         return _inspect(Path(named).resolve(), "PG_BIN")
     spec = importlib.util.find_spec(WHEEL)
     if spec is None or spec.origin is None:
-        raise MissingError(
-            "PostgreSQL", why=f"the package {WHEEL} is not installed", remedy="make setup, or PG_BIN=/usr/lib/postgresql/15/bin"
-        )
+        remedy = "make setup, or PG_BIN=/usr/lib/postgresql/15/bin"
+        raise MissingError("PostgreSQL", why=f"the package {WHEEL} is not installed", remedy=remedy)
     package = Path(spec.origin).parent
     if not server_account().can_enter(package / "pginstall" / "bin"):
         package = _copied(package)

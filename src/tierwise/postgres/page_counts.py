@@ -28,8 +28,8 @@ class PageCount:
 class PageCounter:
     """Page counts of `relations` for what this session does while open; `pages` holds them by name afterwards.
 
-    Exact, because pending counts are flushed before both readings, which touch catalogues only. PostgreSQL flushes between
-    transactions, so the session must be in autocommit. Counts are the cluster's: nobody else may use the relations meanwhile.
+    Exact, because pending counts are flushed before both readings, which touch catalogues only. Counts are the cluster's: nobody
+    else may use the relations meanwhile.
     `storage_s`: how long the database's sessions spent in reads and writes meanwhile (`track_io_timing`; zero without it).
     """
 

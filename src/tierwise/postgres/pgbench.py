@@ -24,16 +24,12 @@ from tierwise.postgres.workspace import CommandError
 TABLES: Final = ("pgbench_accounts", "pgbench_branches", "pgbench_tellers", "pgbench_history")
 INDEXES: Final = ("pgbench_accounts_pkey", "pgbench_branches_pkey", "pgbench_tellers_pkey")
 ROWS_PER_SCALE: Final = 100_000
-"""Accounts of one branch."""
 ROWS_PER_PAGE: Final = 61
 """Accounts in one page, as pgbench fills it."""
-
 TRANSACTIONS: Final = {"client": pl.Int32, "ended_s": pl.Float64, "latency_s": pl.Float64}
 """Columns of a load's transactions: ends in seconds of the Unix epoch, to the microsecond."""
-
 SESSIONS: Final = 4
 """Sessions that fill the caches together."""
-
 LONGEST_S: Final = 24 * 3600
 POLL_S: Final = 0.001
 END_S: Final = 600
@@ -146,7 +142,7 @@ class Mix:
 
 
 class Load:
-    """A running pgbench; `transactions` (`TRANSACTIONS`) holds its log afterwards.
+    """A running pgbench; `transactions` (`TRANSACTIONS`) holds its log afterwards, if `logged`.
 
     `script`: a built-in one by name, or a `Mix` over `accounts` (default: all of `scale`). `within`: a context to start it in. It is
     ended by the signal of its own clock, so that each client finishes its transaction, or by itself after `transactions`.
@@ -218,8 +214,7 @@ class Load:
         said, _ = self._process.communicate(timeout=END_S if self._by_clock else LONGEST_S)
         if self._process.returncode:
             raise CommandError(f"pgbench ended with status {self._process.returncode}: {said.strip()}")
-        if self._logged:
-            self.transactions = _read_logs(self._folder)
+        self.transactions = _read_logs(self._folder)
 
 
 def _handles(pid: int, number: signal.Signals) -> bool:
@@ -245,12 +240,5 @@ def _read_logs(folder: Path) -> pl.DataFrame:
     logs = [pl.read_csv(path, separator=" ", has_header=False, new_columns=columns) for path in folder.glob("log.*") if path.stat().st_size]
     if not logs:
         return pl.DataFrame(schema=TRANSACTIONS)
-    return (
-        pl.concat(logs)
-        .select(
-            pl.col("client").cast(pl.Int32),
-            ended_s=pl.col("epoch_s") + pl.col("epoch_us") / 1e6,
-            latency_s=pl.col("latency_us") / 1e6,
-        )
-        .sort("ended_s", "client")
-    )
+    ended_s, latency_s = pl.col("epoch_s") + pl.col("epoch_us") / 1e6, pl.col("latency_us") / 1e6
+    return pl.concat(logs).select(pl.col("client").cast(pl.Int32), ended_s=ended_s, latency_s=latency_s).sort("ended_s", "client")

@@ -1,7 +1,4 @@
-"""The processes of a server, found by what they do: PostgreSQL's processes work inside their data folder.
-
-Also how those end that a killed run left, with their sockets.
-"""
+"""The processes of a server, found by what they do: PostgreSQL's processes work inside their data folder."""
 
 import os
 import signal
@@ -31,7 +28,7 @@ class ServerError(TierwiseError):
 
 
 def server_processes(data: Path) -> list[psutil.Process]:
-    """Return every living server process whose working directory is `data`, orphans of a killed postmaster included."""
+    """Return every living server process of `data`, orphans of a killed postmaster included."""
     there = data.resolve()
     return [process for pid, folder in _working_folders() if folder == there and (process := _server(pid))]
 
@@ -57,7 +54,7 @@ def postmaster(data: Path) -> psutil.Process | None:
 
 
 def signalled(data: Path, number: signal.Signals) -> bool:
-    """Send the signal to the postmaster of `data`, and return whether there is one."""
+    """Send the signal to the postmaster of `data`; return whether there is one."""
     server = postmaster(data)
     if server is not None:
         with suppress(psutil.NoSuchProcess):
@@ -95,7 +92,6 @@ def wait_ready(data: Path, timeout_s: float) -> bool:
 
 
 def socket_folder(folder: Path) -> Path | None:
-    """Return the folder of the socket that the cluster in `folder` recorded."""
     with suppress(FileNotFoundError):
         return Path((folder / "socket").read_text(encoding="utf-8").strip())
     return None
@@ -130,10 +126,7 @@ def reclaim(work: Path) -> list[str]:
 
 
 def _working_folders() -> Iterator[tuple[int, Path]]:
-    """Yield (pid, working directory) of every process that this account may inspect.
-
-    Reads the links alone: psutil's iterator makes an object for every pid and takes three times as long.
-    """
+    """Read the links alone: psutil's iterator makes an object for every pid and takes three times as long."""
     for pid in psutil.pids():
         with suppress(OSError):  # gone meanwhile, or not ours to look at
             yield pid, Path(f"/proc/{pid}/cwd").readlink()
@@ -148,7 +141,6 @@ def _server(pid: int) -> psutil.Process | None:
 
 
 def _data_folders(work: Path) -> Iterator[Path]:
-    """Yield data folders below `work`; neither symbolic links nor the insides of a data folder are followed."""
     for folder, inside, files in os.walk(work.resolve()):
         if "PG_VERSION" in files and "global" in inside:
             inside.clear()

@@ -35,13 +35,9 @@ REQUEST_BYTES: Final = 128 * KIB
 SESSIONS: Final = 40
 """`max_connections`: the largest load has 32, and each possible session reduces how many pages one may pin."""
 PROCESSES: Final = SESSIONS + 1 + 2 + 6 + 32
-"""The number of processes by which PostgreSQL 18 divides its buffers (`GetPinLimit`): sessions, autovacuum worker, two launchers,
-auxiliary processes, and the most I/O workers.
-"""
+"""By which PostgreSQL 18 divides its buffers (`GetPinLimit`): sessions, autovacuum worker, two launchers, auxiliary, most I/O workers."""
 PINNED_BYTES: Final = (IN_FLIGHT + 1) * REQUEST_BYTES * PROCESSES
-"""The least shared buffers with which one session may pin `IN_FLIGHT` largest reads and the one before: with less, reads are
-smaller or fewer.
-"""
+"""The least shared buffers with which one session may pin `IN_FLIGHT` largest reads and the one before: else they are smaller or fewer."""
 
 
 def measuring_settings(binaries: Binaries, *, io_mode: IoMode, shared_buffers_bytes: int) -> dict[str, str]:

@@ -69,11 +69,8 @@ class CopiedTable:
         row_id = sql.Identifier(self.row_id)
         order = row_id if seed is None else sql.SQL("hashint4extended({}, {}), {}").format(row_id, sql.Literal(seed), row_id)
         conn.execute(f"SET LOCAL work_mem = '{SORT_MEMORY}'")
-        conn.execute(
-            sql.SQL("INSERT INTO {} ({}) SELECT {} FROM {} ORDER BY {}").format(
-                sql.Identifier(self.name), columns, columns, sql.Identifier(schema, self.name), order
-            )
-        )
+        parts = sql.Identifier(self.name), columns, columns, sql.Identifier(schema, self.name), order
+        conn.execute(sql.SQL("INSERT INTO {} ({}) SELECT {} FROM {} ORDER BY {}").format(*parts))
 
 
 def create_copy(

@@ -41,10 +41,7 @@ def _scanned(conn: Connection, table: str) -> PageCount:
 
 @contextmanager
 def _without_indexes(conn: Connection, table: str) -> Iterator[None]:
-    """Hide every index of `table` from the planner while open, by drops that are rolled back.
-
-    Planning would otherwise read their metapages into shared_buffers, some of the few reads that make the difference.
-    """
+    """Hide every index of `table` from the planner, which would read their metapages into shared_buffers, by drops that are rolled back."""
     name = sql.Identifier(table)
     with conn.transaction(force_rollback=True):
         indexes = conn.execute(
