@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,14 +17,6 @@ import pyarrow.parquet as pq
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.files import replacing, write_whole
-
-ColumnType = Literal["boolean", "integer", "text"]
-
-
-@dataclass(frozen=True)
-class Column:
-    name: str
-    type: ColumnType
 
 
 @dataclass(frozen=True)

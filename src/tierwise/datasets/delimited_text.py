@@ -65,10 +65,7 @@ def _place(archive: zipfile.ZipFile, source: Path, member: str) -> str:
 def batches(
     data_set: str, source: Path, names: Sequence[str], schema: pa.Schema, *, delimiter: str, header: bool, member: str = "", **convert: Any
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of `source`, whose fields are `names` in its order, as the columns of `schema`; `convert` as of `pv.ConvertOptions`.
-
-    A row with another number of fields, or a value of another type, is a `pa.ArrowInvalid`.
-    """
+    """Yield the rows of `source`, whose fields are `names` in its order, as the columns of `schema`; `convert`: of `pv.ConvertOptions`."""
     with unpacked(source, member) as (raw, content):
         progress = Progress(f"{data_set}: reading", source.stat().st_size, already=raw.tell())  # an archive's member begins anywhere
         for batch in pv.open_csv(

@@ -11,15 +11,12 @@ from tierwise.datasets.census.facts import HEAD, PARTNERED_HEAD, RESOLUTION, SPO
 
 @dataclass(frozen=True)
 class StateBlock:
-    """The rows of one state of residence, in file order: arrays of one length.
-
-    `head` is the place (within the block) of the first row of the same household, `role` the code of RELAT1 or `PARTNERED_HEAD`.
-    """
+    """The rows of one state of residence, in file order: arrays of one length."""
 
     state: State
     serial: Ints
-    head: Ints
-    role: Ints
+    head: Ints  # place (within the block) of the first row of the same household
+    role: Ints  # code of RELAT1, or `PARTNERED_HEAD`
 
     def __len__(self) -> int:
         return len(self.role)

@@ -37,10 +37,7 @@ class Layout:
 
 
 def write(source: Path, parquet: Path) -> dict[str, Any]:
-    """Write every row of `source` to `parquet`, columns in the source study's order; returns what provenance has to say of it.
-
-    A malformed value or row is an `InputError` with its line, and so is a header that is not that of the 125 columns.
-    """
+    """Write every row of `source` to `parquet`, columns in the source study's order; returns what provenance has to say of it."""
     rows = 0
     with readable("census", source):
         layout = _layout(source)

@@ -27,10 +27,7 @@ def counts_at(fraction: float) -> dict[int, int]:
 
 
 def state_batches(fraction: float, seed: int) -> Iterator[pa.RecordBatch]:
-    """Yield the file in order, one batch for each state of residence, in `SCHEMA`.
-
-    A fraction below 1 has fewer households in each state; it is not a subsample of rows, so households stay whole.
-    """
+    """Yield the file in order, a batch for each state of residence; a fraction has fewer households in each, and these stay whole."""
     facts = load_facts()
     states = facts.states
     layout_seed, people_seed = np.random.SeedSequence(seed).spawn(2)
@@ -47,7 +44,7 @@ def state_batches(fraction: float, seed: int) -> Iterator[pa.RecordBatch]:
 
 
 def write(parquet: Path, *, fraction: float, seed: int) -> dict[str, Any]:
-    """Write the file, a row group for each state; returns what provenance has to say of it."""
+    """Write a row group for each state; returns what provenance has to say of the file."""
     progress = Progress("census: generating", round(ROWS * fraction))
     with pq.ParquetWriter(parquet, SCHEMA, compression="zstd") as writer:
         for batch in state_batches(fraction, seed):

@@ -49,13 +49,10 @@ class Crowding(Strict):
 
 
 class Magnitudes(Strict):
-    """H by quantiles at `at`; J - H and H - K given H, and the correlation of the normal scores of both.
-
-    `second_query_share` is what the survey's second query finds of these rows, which nothing crowds: more than of the whole sky.
-    """
+    """H by quantiles at `at`; J - H and H - K given H, and the correlation of the normal scores of both."""
 
     rows: int
-    second_query_share: float
+    second_query_share: float  # what the survey's second query finds of these rows, which nothing crowds: more than of the whole sky
     at: tuple[float, ...]
     h: tuple[float, ...]
     edges: tuple[float, ...]

@@ -1,7 +1,6 @@
 r"""A catalog of the reader's as Parquet: the release's text (``|`` between fields, ``\N`` for no value), VOTable, FITS or Parquet.
 
-The text has all sixty columns, without a header. The others name theirs: what they lack has no value, and a missing ``pts_key`` counts the
-rows.
+The text has all sixty columns, without a header. Of the others, a column that is missing has no value, and ``pts_key`` counts the rows.
 """
 
 import warnings
@@ -32,10 +31,8 @@ _ROWS: Final = 1 << 16
 
 def write(sources: Sequence[Path], parquet: Path) -> dict[str, Any]:
     """Write every row of `sources`, in their order; returns what provenance has to say of it."""
-    kinds = {_kind(source) for source in sources}
-    tables = (table for source in sources for table in _tables(source))
-    written = write_tables(short(sources[0]), tables, parquet)
-    return {"what": "every row of the file, in its order", "format": ", ".join(sorted(kinds)), **written}
+    written = write_tables(short(sources[0]), (table for source in sources for table in _tables(source)), parquet)
+    return {"what": "every row of the file, in its order", "format": ", ".join(sorted(set(map(_kind, sources)))), **written}
 
 
 def write_tables(where: str, tables: Iterable[pa.Table], parquet: Path) -> dict[str, Any]:

@@ -15,9 +15,7 @@ Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Photometry:
-    """One band: magnitude, total error, error without what calibration adds, signal-to-noise ratio; where `limit`, only the magnitude
-    counts.
-    """
+    """One band; where `limit`, only the magnitude counts. `corrected` is the error without what calibration adds, `snr` signal to noise."""
 
     magnitude: Floats32
     total: Floats32
@@ -46,7 +44,6 @@ def _tables() -> _Tables:
 
 
 def ranks(rng: np.random.Generator, rows: int) -> Ints:
-    """Draw a rank for each of `rows`, uniform in [0, `RESOLUTION`)."""
     return rng.integers(0, RESOLUTION, rows, dtype=np.uint16)
 
 
@@ -82,8 +79,4 @@ def _measured(band: str, magnitude: Floats32, brighter_mag: Floats32, rng: np.ra
     corrected = np.sqrt(np.maximum(total * total - np.float32(answer.added_error_mag**2), np.float32(0.005**2)))
     scatter = np.exp(rng.standard_normal(rows, dtype=np.float32) * np.float32(answer.snr_scatter))
     snr = np.float32(answer.snr_times_error) / corrected * scatter
-    return Photometry(_rounded(magnitude - brighter_mag, 3), _rounded(total, 3), _rounded(corrected, 3), _rounded(snr, 1), limit)
-
-
-def _rounded(values: Floats32, decimals: int) -> Floats32:
-    return np.round(values, decimals)
+    return Photometry(np.round(magnitude - brighter_mag, 3), np.round(total, 3), np.round(corrected, 3), np.round(snr, 1), limit)

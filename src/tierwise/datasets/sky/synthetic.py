@@ -79,7 +79,7 @@ def batches(sky: Sky) -> Iterator[pa.RecordBatch]:
 
 
 def write(parquet: Path, sky: Sky) -> dict[str, Any]:
-    """Write the file, a row group for each batch; returns what provenance has to say of it."""
+    """Write a row group for each batch; returns what provenance has to say of the file."""
     progress = Progress("sky: generating", int(sky.counts.sum()))
     with pq.ParquetWriter(parquet, PSC.schema, compression="snappy", use_dictionary=False) as writer:
         for rows in batches(sky):

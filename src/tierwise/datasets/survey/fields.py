@@ -26,8 +26,7 @@ FIRST_MJD: Final = 55_200.0
 YEARS: Final = 5
 
 VARIABLE_SHARE: Final = 0.006
-"""0.6 +- 0.1 % of the stars of UKIDSS-DXS vary (Cross et al. 2009, "Archiving multi-epoch data and the discovery of variables",
-abstract)."""
+"""0.6 +- 0.1 % of UKIDSS-DXS's stars (Cross et al. 2009, "Archiving multi-epoch data and the discovery of variables", abstract)."""
 SPURIOUS: Final = 0.05
 LIMIT_MAG: Final = 20.8
 BRIGHT_MAG, FAINT_MAG, SLOPE = 13.0, 21.0, 0.3
@@ -142,7 +141,6 @@ class Field:
 
     @property
     def ext_num(self) -> Ints:
-        """Return the detector of each source, which is the same in every exposure."""
         return ext_num(self.x, self.y)
 
     @property
@@ -153,9 +151,7 @@ class Field:
 
     @property
     def detected(self) -> Bools:
-        """Return whether each exposure detected each source, as an array [source, exposure]."""
-        found: Bools = self.seq_num != NO_INTEGER
-        return found
+        return np.not_equal(self.seq_num, NO_INTEGER)
 
 
 def ext_num(x: Floats, y: Floats) -> Ints:
@@ -164,7 +160,6 @@ def ext_num(x: Floats, y: Floats) -> Ints:
 
 
 def observe(number: int, first_source: int, sources: int, frames: Frames, seed: int) -> Field:
-    """Return field `number` as its exposures observe it, whose first source is the survey's `first_source`."""
     rng = np.random.default_rng([seed, 1, number])
     x, y = rng.random(sources), rng.random(sources)
     order = np.lexsort((x, y, ext_num(x, y)))
