@@ -67,17 +67,14 @@ def cached(name: str, parquet: Path, request: dict[str, Any], build: Callable[[P
 def synthetic(
     name: str, folder: Path, version: int, write: Callable[[Path], dict[str, Any]], *, facts: str, fraction: float, seed: int
 ) -> Dataset:
-    """Return the dataset that `write` draws from the `facts`, a file of ``data/datasets``; `version` is the generator's."""
+    """Return what `write` draws from the `facts`, a file of ``data/datasets``; `version` is raised whenever a seed gives other rows."""
     digest = sha256_of(paths.data() / "datasets" / facts)
     request = {"source": "synthetic", "fraction": fraction, "seed": seed, "generator_version": version, "facts_sha256": digest}
     return cached(name, folder / f"{name}-synthetic-{fraction:g}-seed{seed}.parquet", request, write)
 
 
 def from_file(name: str, source: str, folder: Path, version: int, write: Callable[[Path, Path], dict[str, Any]], *, others: str) -> Dataset:
-    """Return the dataset that `write` makes of the file that `source` (``file:PATH``) names; a relative path starts at the checkout.
-
-    Any other source is refused, with the `others` that there are.
-    """
+    """Return what `write` makes of the file that `source` names; `version` is raised whenever the same file gives other rows."""
     kind, _, named = source.partition(":")
     if kind != "file" or not named:
         rule, remedy = f"not a source of {name} rows", f"name one of: {others}, file:PATH"

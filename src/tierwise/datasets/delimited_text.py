@@ -46,7 +46,7 @@ def unpacked(source: Path, member: str) -> Iterator[tuple[BinaryIO, Any]]:
     with source.open("rb") as raw:
         begins = raw.read(2)
         raw.seek(0)
-        if begins == b"PK":
+        if begins == b"PK" and member:
             with zipfile.ZipFile(raw) as archive, archive.open(_place(archive, source, member)) as content:
                 yield raw, content
             return

@@ -9,8 +9,7 @@ Counters = Mapping[str, Mapping[str, float]]
 """Group -> counter -> value since the statistics were reset. Groups: ``wal``, ``checkpointer``, ``bgwriter`` and, from version 16 on,
 ``io/<kind of process>/<object>/<context>``; counters are named as in the views, times are in milliseconds as there."""
 
-VIEWS: Final = ("wal", "checkpointer", "bgwriter")
-"""``pg_stat_<name>``, each of one row; before version 17 the counts of checkpoints are in the last one."""
+VIEWS: Final = ("wal", "checkpointer", "bgwriter")  # pg_stat_<name>; before version 17 the counts of checkpoints are in the last one
 
 
 def log_position(conn: Connection) -> int:

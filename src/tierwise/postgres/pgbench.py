@@ -113,16 +113,12 @@ def fill_caches(cluster: Cluster, lookups: int, *, scale: int) -> None:
 
 @dataclass(frozen=True)
 class Mix:
-    """Lookups of single accounts, of which the share `writes` (0 to 1) also updates.
-
-    `skew`: exponent of a Zipfian, above 1; 0: uniform. `layout`: where popular accounts lie; random keys need `scatter`. `strewn_by`:
-    seed of the permutation, since pgbench's own follows --random-seed and would make other accounts popular in each load.
-    """
+    """Lookups of single accounts, of which the share `writes` (0 to 1) also updates."""
 
     writes: float
-    skew: float
-    layout: Layout = Layout.STREWN
-    strewn_by: int = 1
+    skew: float  # exponent of a Zipfian, above 1; 0: uniform
+    layout: Layout = Layout.STREWN  # where popular accounts lie; random keys need `scatter`
+    strewn_by: int = 1  # seed of the permutation: pgbench's own would make other accounts popular in each load
 
     def scripts(self, accounts: int) -> dict[str, tuple[str, int]]:
         rank = f"(random_zipfian(1, {accounts}, {self.skew}) - 1)" if self.skew else f"random(0, {accounts - 1})"
@@ -225,14 +221,8 @@ def _handles(pid: int, number: signal.Signals) -> bool:
 
 
 def command(cluster: Cluster, options: list[str]) -> list[str]:
-    return [
-        str(cluster.binaries.path("pgbench")),
-        f"--host={socket_folder(cluster.folder)}",
-        f"--port={PORT}",
-        f"--username={SUPERUSER}",
-        *options,
-        DATABASE,
-    ]
+    program, socket = cluster.binaries.path("pgbench"), socket_folder(cluster.folder)
+    return [str(program), f"--host={socket}", f"--port={PORT}", f"--username={SUPERUSER}", *options, DATABASE]
 
 
 def _read_logs(folder: Path) -> pl.DataFrame:

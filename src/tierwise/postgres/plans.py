@@ -54,12 +54,6 @@ def assert_plan(plan: Plan, nodes: Sequence[str]) -> None:
 
 
 def _nodes(node: Mapping[str, Any]) -> Iterator[Node]:
-    yield Node(
-        type=node["Node Type"],
-        relation=node.get("Relation Name"),
-        index=node.get("Index Name"),
-        rows=node["Plan Rows"],
-        total_cost=node["Total Cost"],
-    )
+    yield Node(node["Node Type"], node.get("Relation Name"), node.get("Index Name"), node["Plan Rows"], node["Total Cost"])
     for child in node.get("Plans", ()):
         yield from _nodes(child)

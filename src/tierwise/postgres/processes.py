@@ -113,9 +113,9 @@ def remove_socket(folder: Path) -> None:
 def reclaim(work: Path) -> list[str]:
     reports = []
     for data in _data_folders(work):
-        found = server_processes(data)
-        if found:
-            _end(data)
+        if found := server_processes(data):
+            if not (signalled(data, signal.SIGQUIT) and wait_down(data, PATIENCE_S)) and not wait_down(data, PATIENCE_S, kill=True):
+                raise ServerError(f"{data}: a server survives SIGKILL")
             reports.append(f"ended a PostgreSQL server that a killed run left in {data.relative_to(work)}")
         if (data / PID_FILE).exists():
             (data / PID_FILE).unlink()
@@ -145,8 +145,3 @@ def _data_folders(work: Path) -> Iterator[Path]:
         if "PG_VERSION" in files and "global" in inside:
             inside.clear()
             yield Path(folder)
-
-
-def _end(data: Path) -> None:
-    if not (signalled(data, signal.SIGQUIT) and wait_down(data, PATIENCE_S)) and not wait_down(data, PATIENCE_S, kill=True):
-        raise ServerError(f"{data}: a server survives SIGKILL")

@@ -84,9 +84,8 @@ def create_copy(
     there = is_complete(conn, schema)
     if not there:
         with conn.transaction():
-            conn.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(named))
-            conn.execute(sql.SQL("CREATE SCHEMA {}").format(named))
-            conn.execute(sql.SQL("SET LOCAL search_path = {}").format(named))
+            for statement in ("DROP SCHEMA IF EXISTS {} CASCADE", "CREATE SCHEMA {}", "SET LOCAL search_path = {}"):
+                conn.execute(sql.SQL(statement).format(named))
             conn.execute(sql.SQL("SET LOCAL default_tablespace = {}").format(sql.Identifier(tier)))
             fill(conn)
     conn.execute(sql.SQL("SET search_path = {}").format(named))

@@ -6,6 +6,7 @@ import pwd
 import shutil
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -71,11 +72,9 @@ def server_account() -> Account:
             why, remedy = "PostgreSQL starts only for users that the system knows by name", "run as one of /etc/passwd, or as root"
             raise MissingError(f"an account with the id {os.geteuid()}", why=why, remedy=remedy) from None
     for name in ("postgres", "nobody"):
-        try:
+        with suppress(KeyError):
             entry = pwd.getpwnam(name)
-        except KeyError:
-            continue
-        return Account(name, entry.pw_uid, entry.pw_gid)
+            return Account(name, entry.pw_uid, entry.pw_gid)
     why = "PostgreSQL refuses to run as root, and this system has neither an account postgres nor nobody"
     raise MissingError("an unprivileged account", why=why, remedy="useradd --system postgres")
 
@@ -85,10 +84,8 @@ def open_workspace() -> Path:
 
     The checkout's ``data/work`` is skipped where the server's account cannot enter it (a checkout below a 0700 home).
     """
-    account = server_account()
-    named = os.environ.get("TIERWISE_WORK")
-    inside = paths.data() / "work"
-    if named:
+    account, inside = server_account(), paths.data() / "work"
+    if named := os.environ.get("TIERWISE_WORK"):
         folder = Path(named).resolve()
     elif not paths.installed() and account.can_enter(inside):
         folder = inside

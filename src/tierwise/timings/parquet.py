@@ -11,7 +11,6 @@ from tierwise.core.files import replacing
 
 
 def named(path: Path, run_folder: Path) -> str:
-    """Return how an error names `path`, a file of the run in `run_folder`."""
     return str(path.relative_to(run_folder.parent))
 
 

@@ -70,9 +70,9 @@ def merge_parts(run_folder: Path) -> Path:
     This may be repeated after a kill at any point. A run that takes every row from others gets no file.
     """
     target, rows = run_folder / TIMINGS, _own_rows(run_folder, "")
-    if rows.is_empty() and taken(run_folder):
-        return target
     if rows.is_empty():
+        if taken(run_folder):
+            return target
         raise InputError(run_folder.name, rule="no row was measured", remedy="make report")
     keep_whole(rows, target)
     for path in _part_files(run_folder):

@@ -50,8 +50,8 @@ class TrialFiles:
         """Write the rows of a trial, whole or not at all; those of a killed attempt are replaced."""
         path = self.path(run_folder, key, replicate)
         _check(rows, self.columns, path, run_folder)
-        values = [*key, *([] if replicate is None else [replicate])]
-        keys = (pl.lit(value, dtype=kind).alias(name) for (name, kind), value in zip(self.keys.items(), values, strict=True))
+        values = {**key._asdict(), "replicate": replicate}
+        keys = (pl.lit(values[name], dtype=kind).alias(name) for name, kind in self.keys.items())
         keep_whole(rows.select(*keys, *self.columns), path)
 
     def read(self, run_folder: Path, key: TrialKey, replicate: int | None = None) -> pl.DataFrame | None:

@@ -18,8 +18,6 @@ from tierwise.datasets.census.columns import COLUMNS, SCHEMA
 from tierwise.datasets.dataset import readable
 
 VERSION: Final = 1
-"""The version of the rows, raised whenever the same file gives other ones."""
-
 MEMBER: Final = "USCensus1990raw.data.txt"
 """What is read of an archive."""
 

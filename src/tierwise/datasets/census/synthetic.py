@@ -16,8 +16,6 @@ from tierwise.datasets.census.households import StateBlock, apportion, lay_out
 from tierwise.datasets.census.people import People
 
 VERSION: Final = 1
-"""The version of the rows, raised whenever the same seed gives other ones."""
-
 LEAST_FRACTION: Final = 0.001
 
 
@@ -40,7 +38,8 @@ def state_batches(fraction: float, seed: int) -> Iterator[pa.RecordBatch]:
     places.make_exact(pob, wanted, rng)
     born = np.split(pob, np.cumsum(rows)[:-1])
     for block, where, block_seed in zip(laid, born, people_seed.spawn(len(states)), strict=True):
-        yield _batch(People(block, where, facts, np.random.default_rng(block_seed)).fill())
+        columns = People(block, where, facts, np.random.default_rng(block_seed)).fill()
+        yield pa.RecordBatch.from_arrays([_array(column.name, column.type, columns) for column in COLUMNS], schema=SCHEMA)
 
 
 def write(parquet: Path, *, fraction: float, seed: int) -> dict[str, Any]:
@@ -57,10 +56,6 @@ def write(parquet: Path, *, fraction: float, seed: int) -> dict[str, Any]:
         "pob_counts": {state: counts_at(fraction)[code] for state, code in STATES.items()},
         "assumed": list(facts.assumed),
     }
-
-
-def _batch(columns: dict[str, Ints]) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([_array(column.name, column.type, columns) for column in COLUMNS], schema=SCHEMA)
 
 
 def _array(name: str, kind: str, columns: dict[str, Ints]) -> pa.Array:

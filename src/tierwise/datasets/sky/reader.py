@@ -20,7 +20,6 @@ from tierwise.datasets.dataset import readable
 from tierwise.datasets.sky.columns import PSC
 
 VERSION: Final = 1
-"""The version of the rows, raised whenever the same file gives other ones."""
 _KINDS: Final = {".xml": "VOTable", ".vot": "VOTable", ".votable": "VOTable", ".fits": "FITS", ".fit": "FITS", ".parquet": "Parquet"}
 """The kind of a file by its suffix; any other is taken for the release's text."""
 _ALIASES: Final = {"decl": "dec", "xdate": "date", "cntr": "pts_key"}
@@ -35,7 +34,7 @@ def write(sources: Sequence[Path], parquet: Path) -> dict[str, Any]:
     return {"what": "every row of the file, in its order", "format": ", ".join(sorted(set(map(_kind, sources)))), **written}
 
 
-def write_tables(where: str, tables: Iterable[pa.Table], parquet: Path) -> dict[str, Any]:
+def write_tables(where: str, tables: Iterable[pa.Table | pa.RecordBatch], parquet: Path) -> dict[str, Any]:
     """Write what `tables` hold, of whatever columns, as the catalog; returns the columns that they lack."""
     rows, absent = 0, list[str]()
     with pq.ParquetWriter(parquet, PSC.schema, compression="zstd") as writer:
@@ -54,25 +53,21 @@ def _kind(source: Path) -> str:
     return _KINDS.get(suffix, "text of the release")
 
 
-def _tables(source: Path) -> Iterator[pa.Table]:
-    readers = {"VOTable": _votable, "FITS": _fits, "Parquet": _parquet}
+def _tables(source: Path) -> Iterator[pa.Table | pa.RecordBatch]:
     kind = _kind(source)
     with readable("sky", source):
         try:
-            yield from readers.get(kind, _text)(source)
+            if kind == "Parquet":
+                yield from pq.ParquetFile(source).iter_batches(_ROWS)
+            else:
+                yield from {"VOTable": _votable, "FITS": _fits}.get(kind, _text)(source)
         except pa.ArrowInvalid as error:
             raise InputError(short(source), rule=f"not readable as {kind}: {error}", remedy="name a whole file: SKY=file:PATH") from error
 
 
-def _parquet(source: Path) -> Iterator[pa.Table]:
-    for batch in pq.ParquetFile(source).iter_batches(_ROWS):
-        yield pa.Table.from_batches([batch])
-
-
-def _text(source: Path) -> Iterator[pa.Table]:
+def _text(source: Path) -> Iterator[pa.RecordBatch]:
     words: dict[str, Any] = {"null_values": ["\\N"], "strings_can_be_null": True}
-    for batch in delimited_text.batches("sky", source, PSC.columns, PSC.schema, delimiter="|", header=False, **words):
-        yield pa.Table.from_batches([batch])
+    return delimited_text.batches("sky", source, PSC.columns, PSC.schema, delimiter="|", header=False, **words)
 
 
 def columns_of(votable: Any) -> pa.Table:
@@ -115,7 +110,7 @@ def _array(values: Any, none: object = None) -> pa.Array:
     return pa.array(data.astype(data.dtype.newbyteorder("=")), mask=np.broadcast_to(mask, data.shape))
 
 
-def _completed(where: str, table: pa.Table, before: int) -> pa.Table:
+def _completed(where: str, table: pa.Table | pa.RecordBatch, before: int) -> pa.Table:
     for name in _NEEDED:
         if name not in table.column_names:
             raise InputError(where, field="columns", value=table.column_names[:8], rule=f"the column {name} is missing")
@@ -134,7 +129,7 @@ def _completed(where: str, table: pa.Table, before: int) -> pa.Table:
     return pa.table(made, schema=PSC.schema)
 
 
-def _cast(where: str, column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
+def _cast(where: str, column: pa.Array | pa.ChunkedArray, field: pa.Field) -> pa.Array | pa.ChunkedArray:
     try:
         if pa.types.is_string(field.type):
             return pc.utf8_rtrim_whitespace(column.cast(pa.string()))

@@ -43,8 +43,6 @@ class Region(Strict):
 
 
 class Known(Strict):
-    """What somebody wrote down of one file of the release."""
-
     size_bytes: int
     sha256: str
     rows: int
@@ -141,8 +139,7 @@ def _strip(region: Region, lower: float, upper: float, folder: Path) -> Path:
 def _sources(region: Region, lower: float, upper: float) -> pa.Table:
     known = release()
     bounds = f"ra >= {region.ra_min_deg:.10g} AND ra < {region.ra_max_deg:.10g} AND dec >= {lower:.6f} AND dec < {upper:.6f}"
-    found = _query(f"SELECT * FROM {known.tap_table} WHERE {bounds} ORDER BY ra")
-    if found is not None:
+    if (found := _query(f"SELECT * FROM {known.tap_table} WHERE {bounds} ORDER BY ra")) is not None:
         return found
     middle = round((lower + upper) / 2, 6)
     if middle - lower < _LEAST_STRIP_DEG:

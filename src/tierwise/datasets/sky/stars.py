@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
-from tierwise.datasets.sky.facts import BANDS, RESOLUTION, Bins, Facts, Floats32, Ints, expand, load_facts
+from tierwise.datasets.sky.facts import BANDS, RESOLUTION, Bins, Floats32, Ints, expand, load_facts
 
 Bools = npt.NDArray[np.bool_]
 
@@ -24,10 +24,11 @@ class Photometry:
     limit: Bools
 
 
+@cache
 class _Tables:
-    def __init__(self, facts: Facts):
+    def __init__(self) -> None:
+        self.facts = facts = load_facts()
         known = facts.magnitudes
-        self.facts = facts
         self.h = np.append(expand(known.at, known.h), np.float32(known.h[-1]))
         self.bins = Bins(known.edges)
         self.j_h, self.h_k = expand(known.colour_at, known.j_h), expand(known.colour_at, known.h_k)
@@ -36,11 +37,6 @@ class _Tables:
         self.error_bins = {band: Bins(facts.bands[band].edges) for band in BANDS}
         self.errors = {band: expand(known.colour_at, facts.bands[band].errors) for band in BANDS}
         self.limits = {band: np.array(facts.bands[band].limits, dtype=np.float32) for band in BANDS}
-
-
-@cache
-def _tables() -> _Tables:
-    return _Tables(load_facts())
 
 
 def ranks(rng: np.random.Generator, rows: int) -> Ints:
@@ -54,7 +50,7 @@ def _of_score(score: Floats32) -> Ints:
 
 def draw(brighter_mag: Floats32, rng: np.random.Generator) -> dict[str, Photometry]:
     """Return each band of as many sources as `brighter_mag` has entries: by so much brighter than in the fields of the facts."""
-    tables, rows = _tables(), len(brighter_mag)
+    tables, rows = _Tables(), len(brighter_mag)
     place = rng.random(rows, dtype=np.float32) * np.float32(RESOLUTION)
     below = np.minimum(place.astype(np.int32), RESOLUTION - 1)
     lower = tables.h.take(below)
@@ -71,7 +67,7 @@ def draw(brighter_mag: Floats32, rng: np.random.Generator) -> dict[str, Photomet
 
 
 def _measured(band: str, magnitude: Floats32, brighter_mag: Floats32, rng: np.random.Generator) -> Photometry:
-    tables, rows = _tables(), len(magnitude)
+    tables, rows = _Tables(), len(magnitude)
     answer = tables.facts.answer
     bins = tables.error_bins[band](magnitude)
     total = tables.errors[band].take(bins * RESOLUTION + ranks(rng, rows))

@@ -21,8 +21,6 @@ from tierwise.datasets.sky.facts import load_facts
 from tierwise.datasets.sky.positions import scatter, tiles
 
 VERSION: Final = 1
-"""The version of the rows, raised whenever the same seed gives other ones."""
-
 LEAST_FRACTION: Final = 1e-5
 BATCH_ROWS: Final = 1 << 17
 """About how many rows a batch has: batches end where a cell does."""

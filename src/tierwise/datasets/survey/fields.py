@@ -54,9 +54,6 @@ class Frames:
     def ids(self) -> Ints:
         return 1_000_001 + np.arange(len(self.field), dtype=np.int64)
 
-    def of(self, field: int) -> Ints:
-        return np.flatnonzero(self.field == field)
-
 
 def references(band: Ints) -> Ints:
     """Return the first of a field's exposures in each band, from which its sources are merged."""
@@ -167,7 +164,7 @@ def observe(number: int, first_source: int, sources: int, frames: Frames, seed: 
     low, high = 10 ** (SLOPE * BRIGHT_MAG), 10 ** (SLOPE * FAINT_MAG)
     red = np.log10(low + rng.random(sources) * (high - low)) / SLOPE
     colour = np.stack([mean + scatter * rng.standard_normal(sources) for mean, scatter in COLOURS], axis=1)
-    mine = frames.of(number)
+    mine = np.flatnonzero(frames.field == number)
     truth = red[:, None] + colour[:, frames.band[mine]]
     varies = np.zeros(sources, dtype=np.bool_)
     varies[rng.permutation(sources)[: max(3, round(VARIABLE_SHARE * sources))]] = True

@@ -53,11 +53,6 @@ def both_positions(at: Place) -> dict[str, Any]:
     return {**position(at), "l": lon, "b": lat}
 
 
-def flux(magnitude: Floats) -> Floats:
-    """Return the counts of a magnitude, with a zero point of 25 mag."""
-    return 10 ** (-0.4 * (magnitude - 25))
-
-
 def frame_set_ids(field: int, ext_num: Ints) -> Ints:
     """Return the set of frames, one of each band, of each detector."""
     return 433_000_000 + np.int64(field) * DETECTORS**2 + ext_num - 2
@@ -162,7 +157,7 @@ def detection(field: Field, frames: Frames, exposure: int, at: Place) -> pa.Reco
 
 
 def _measures(magnitude: Floats) -> dict[str, Any]:
-    counts, error = flux(magnitude), fields.error_mag(magnitude)
+    counts, error = 10 ** (-0.4 * (magnitude - 25)), fields.error_mag(magnitude)  # with a zero point of 25 mag
     values: dict[str, Any] = {"isoMag": magnitude, "isoFlux": counts, "pHeight": counts / 12, "pHeightErr": counts / 12 * error}
     for aperture in range(1, APERTURES + 1):
         share = np.float32(1 - 0.8**aperture)
