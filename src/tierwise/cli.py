@@ -343,7 +343,6 @@ def main() -> None:
 
 
 def _said(error: OSError | MemoryError) -> str:
-    """Return what the system said; where a folder could not be copied, of the first of its files."""
     if isinstance(error, shutil.Error) and isinstance(error.args[0], list):
         (_, _, why), *_ = error.args[0]
         return str(why)
