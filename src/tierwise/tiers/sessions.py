@@ -70,7 +70,6 @@ def processor_clock(pid: int) -> int:
 
 
 def used_s_of(cpu_stat: bytes) -> float:
-    """Return the seconds of processor time that the text of a file ``cpu.stat`` tells."""
     for line in cpu_stat.splitlines():
         name, _, value = line.partition(b" ")
         if name == b"usage_usec":
