@@ -125,7 +125,6 @@ def _imported(node: ast.AST, package: str) -> Iterator[str]:
 
 
 def _files(names: Iterable[str], beside: Path, package: Path, inputs: Iterable[Path]) -> Iterator[tuple[str, Path]]:
-    """Yield those of `names` that are files, each with its path from the checkout or the package on."""
     for name in names:
         if Path(name).is_absolute():
             continue

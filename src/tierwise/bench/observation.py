@@ -24,10 +24,9 @@ from tierwise.timings.transactions import write_transactions
 
 
 class OnServer:
-    """Observes the trials of one replicate of `study` in `testbed`; `turns` are all that the replicate has, `run_folder` keeps what is kept
-    of them.
+    """Observes the trials of one replicate of `study` in `testbed`; `turns` are all that the replicate has.
 
-    Traces are kept of the first replicate; those of another, whose data are others, go with its testbed.
+    Traces are kept with the run of the first replicate; those of another, whose data are others, go with its testbed.
     """
 
     def __init__(self, study: Study[Any, Any], testbed: Testbed, study_state: Any, turns: Sequence[Turn], run_folder: Path):
@@ -57,9 +56,7 @@ class OnServer:
         return turn.trial.evidence(self._testbed.pair)
 
     def facts(self, rows: pl.DataFrame, before: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Return the study's own, of the data of the first replicate; what the complete rows tell; and what the traces of every replicate
-        do.
-        """
+        """Return the study's own, of the data of the first replicate, and what the complete rows and the traces of all replicates tell."""
         trials = list({turn.trial.key: turn.trial for turn in self._turns if not turn.trial.real_time}.values())
         own = rows.filter(pair=self._testbed.pair.name)
         said = (
@@ -78,9 +75,6 @@ def observe(study: Study[Any, Any], turn: Turn, testbed: Testbed, study_state: A
     is not scored, and the host's time comes from the scored one: what is left of a query's time when the server's wait for
     the storage is taken off. What strace saw of a relation on a real disk stands beside every repetition of the trial. Where a tier is
     simulated, the replayed trace gives the time. A study that keeps something else than traces is measured without them.
-
-    Raises:
-        MissingError: a tier is simulated, and strace is not there or not permitted.
     """
     testbed.waiting = turn.trial.real_time
     testbed.origin_s = random.Random(f"{testbed.seed}/{turn.replicate}/{turn.trial.key}").random()

@@ -44,10 +44,7 @@ class CensusTable:
 
 
 def by_scale(testbed: Testbed, scales: Scales, whole: ScaledQuery, *, rows: int, folder: Path) -> list[Facts]:
-    """Return what the count takes on each placement, a fact for each size: the shares of `scales`, and `whole` with `rows`.
-
-    Empty where the rows are not generated, or the pair is not emulated. Generated rows are kept in `folder`.
-    """
+    """Return what the count takes on each placement, a fact for each size; none of rows that are not generated or tiers not emulated."""
     if testbed.source_of("census") != SYNTHETIC or not can_be_recorded(testbed):
         return []
     sizes = [*_smaller(testbed, scales, folder), Size(1.0, rows, census.ROWS, whole)]
@@ -55,7 +52,6 @@ def by_scale(testbed: Testbed, scales: Scales, whole: ScaledQuery, *, rows: int,
 
 
 def count_query(files: list[Path], schema: str, memory_bytes: int, expected: Mapping[str, int]) -> ScaledQuery:
-    """Return the count of the copy in `schema` as a cold server with this memory answers it."""
     setup = (f"SET search_path = {schema}", *PUBLISHED_SCAN.switches)
     return ScaledQuery(RELATIONS, files, statement(STATE), setup, memory_bytes, expected, PUBLISHED_SCAN.nodes)
 

@@ -200,7 +200,6 @@ def _pages(connection: Connection, code: int) -> dict[str, int]:
 
 
 def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recorder: Recorder) -> Observed:
-    """Measure a cold and a hot count of the start state, then the next state's; the plan is checked last, since planning warms."""
     variant, start = VARIANTS[trial.cell.variant], trial.cell.start
     schema = _schema(trial.cell.table, variant.build)
     copy = study_state.copies[schema]
@@ -220,7 +219,7 @@ def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recor
         cold = testbed.timed(session, statement(start), cache=Cache.COLD, cell=first, expected=expected)
         hot = testbed.timed(session, statement(start), cache=Cache.HOT, cell=first, again=HOT_AGAIN)
         cross = testbed.timed(session, statement(NEXT[start]), cache=Cache.CROSS, cell=second)
-        assert_plan(planned(session.connection, statement(start)), variant.scan.nodes)
+        assert_plan(planned(session.connection, statement(start)), variant.scan.nodes)  # last, since planning warms
     return recorder.observed(replace(cold, proof={**cold.proof, **sizes}), hot, cross)
 
 

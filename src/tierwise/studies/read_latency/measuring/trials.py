@@ -79,10 +79,7 @@ class StudyState:
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
-    """Return the published load through the kernel's page cache: in virtual time (sees device reads) and in real time (sees every read).
-
-    None where a tier is simulated, since no model has that cache.
-    """
+    """Return the published load in virtual time (sees device reads) and in real time (sees every read); none without the page cache."""
     pair.require(TIERS, NAME)
     grid = profile.study(NAME, Grid)
     if any(tier.evidence is Evidence.SIMULATED for tier in pair.tiers.values()):

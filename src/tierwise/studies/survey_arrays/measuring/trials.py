@@ -82,10 +82,6 @@ def grid(profile: Profile) -> Grid:
     return profile.study(NAME, Grid)
 
 
-def io_modes(profile: Profile) -> list[IoMode]:
-    return [io_mode for io_mode in grid(profile).io_modes if io_mode in profile.io_modes] or list(profile.io_modes)
-
-
 def acquire(source: str, *, profile: Profile, seed: int) -> Dataset:
     fraction = profile.fraction * sky.PROFILE_SHARE * grid(profile).share
     return sky.acquire(source, fraction=fraction, seed=seed, folder=paths.data() / "external" / "sky")
@@ -98,7 +94,7 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
     """
     subsystems = [name for name in SUBSYSTEMS if name in pair.tiers]
     pair.require([FIRST], NAME)
-    ways = io_modes(profile)
+    ways = profile.possible(grid(profile).io_modes)
     return tuple(
         Trial(
             cell=Cell(tier, query, form, io_mode),
@@ -126,7 +122,6 @@ def statement(query: str, form: Form) -> str:
 
 
 def begin(testbed: Testbed) -> StudyState:
-    """Look up the catalog once: verifying it reads all of it."""
     data = acquire(testbed.source_of("sky"), profile=testbed.profile, seed=testbed.seed)
     testbed.note_dataset(data)
     return StudyState(data)
@@ -137,7 +132,6 @@ def published_share(testbed: Testbed, study_state: StudyState) -> float:  # noqa
 
 
 def prepare(trial: Trial[Cell], testbed: Testbed, study_state: StudyState) -> None:
-    """Make the copy on the trial's tier where it does not exist yet, and find out once what each query must read."""
     tier = trial.cell.tier
     if tier not in study_state.files:
         with testbed.loading() as connection:
