@@ -26,6 +26,7 @@ from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.residency import direct_io_probe
 from tierwise.postgres.workspace import open_workspace
 from tierwise.recorders import strace
+from tierwise.recorders.selection import RECORDERS
 from tierwise.report import quarto
 from tierwise.tiers.mounting import DEVICE, require_fuse
 
@@ -213,21 +214,9 @@ def _drop_caches() -> Finding:
 
 
 def _kernel_tracing() -> Finding:
-    def reads(path: str) -> str:
-        try:
-            return Path(path).read_text(encoding="ascii").strip()
-        except OSError:
-            return "none"
-
-    paranoid = reads("/proc/sys/kernel/perf_event_paranoid")
-    obstacles = [
-        *(["not root"] if os.geteuid() else []),
-        *([] if Path("/sys/kernel/btf/vmlinux").exists() else ["the kernel has no type information (BTF)"]),
-        *(["the kernel is locked down"] if "[confidentiality]" in reads("/sys/kernel/security/lockdown") else []),
-    ]
-    detail = f"{', '.join(obstacles) or 'permitted'} (perf_event_paranoid {paranoid})"
+    why = RECORDERS["bpftrace"].obstacle()
     cost = "bpftrace records nothing; strace and the emulator's own log do"
-    return _found("kernel tracing", not obstacles, detail, cost, _as_root("make report"))
+    return _found("kernel tracing", why is None, why or "permitted", cost, _as_root("make report"))
 
 
 def _program(name: str, programs: list[str], cost: str, remedy: str) -> Finding:

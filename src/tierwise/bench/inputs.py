@@ -43,9 +43,6 @@ class Inputs:
     sources: Mapping[str, str] = field(default_factory=dict)  # data set -> where it comes from, if it is not synthetic
     counting: Clocks = Clocks()
 
-    def pair_files(self) -> dict[str, dict[str, Any]]:
-        return {pair.name: pair_file(pair) for pair in self.pairs}
-
 
 def pair_file(pair: Pair) -> dict[str, Any]:
     machine = paths.data() / "machines" / f"{pair.name}.toml"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from tierwise.bench.fingerprints import fingerprints
-from tierwise.bench.inputs import Inputs, code_version, packages
+from tierwise.bench.inputs import Inputs, code_version, packages, pair_file
 from tierwise.bench.run_record import update
 from tierwise.bench.study_registry import load_study, pairs_of
 from tierwise.core import host, paths
@@ -82,7 +82,7 @@ def begin_run(inputs: Inputs, *, fresh: bool, chosen: Mapping[str, str] | None =
         run_id=run_id,
         status="running",
         profile=inputs.profile.model_dump(mode="json"),
-        pairs=inputs.pair_files(),
+        pairs={pair.name: pair_file(pair) for pair in inputs.pairs},
         reader_pair=inputs.reader_pair,
         seed=inputs.seed,
         chosen=dict(chosen or {}),

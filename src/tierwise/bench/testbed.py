@@ -127,6 +127,10 @@ class Testbed:
         if self.daemon and self.daemon.clock is ClockKind.VIRTUAL_SEVERAL:
             self.daemon.hold(held)
 
+    def empty_caches(self, *, cached: bool) -> None:
+        for tier in self.tiers.values():
+            tier.empty_cache(cached=cached)
+
     def delays(self, on: bool, *, slowdown: float = 1.0) -> None:
         for tier in self.tiers.values():
             tier.delays(on, slowdown=slowdown)
@@ -204,8 +208,7 @@ class Testbed:
         self.down()  # what is read before the timed query takes no time, and leaves nothing in a device's own buffer
         clock = self.clock(alone=io_mode is IoMode.DIRECT)
         residency.evict(files)
-        for tier in self.tiers.values():
-            tier.empty_cache(cached=io_mode.cached)
+        self.empty_caches(cached=io_mode.cached)
         resident_pages = {
             name: residency.residency([path for path in files if path.is_relative_to(tier.directory.resolve())])
             for name, tier in self.tiers.items()

@@ -4,8 +4,7 @@ It takes half a second to import, and on a new machine a second more to compile,
 """
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -62,8 +61,11 @@ class QuickReads:
         places = [table.ctypes.data for table in self._tables[:4]]
         self._places = np.array([fuse, len(message), *places], np.int64)
         nodes.hand_in = self._hand_in
-        with _writable_by_its_owner_alone():
+        before = os.umask(0o022)  # machine code that is kept now is run by whoever finds it, and a daemon has no umask
+        try:
             answered(self._places[:0], *self._tables, 0.0, 0.0)
+        finally:
+            os.umask(before)
 
     def take(self, path_s: float, way_s: float) -> int:
         """Answer quick reads; return the length of a message that is none and is left in the buffer, 0: no message, -1: maybe more.
@@ -142,13 +144,3 @@ def answered(  # noqa: PLR0917  numba knows no objects
         record.file, record.size_bytes, record.intended_s, record.actual_s, record.operation = node, size, 0.0, actual_s, _READING
         logged[0] += 1
     return -1
-
-
-@contextmanager
-def _writable_by_its_owner_alone() -> Iterator[None]:
-    """Files that are made now are nobody else's to write: kept machine code is run by whoever finds it, and a daemon has no umask."""
-    before = os.umask(0o022)
-    try:
-        yield
-    finally:
-        os.umask(before)

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tierwise.bench.loaded_tables import Rows, load_once
+from tierwise.bench.loaded_tables import Rows, load_once, sizes_bytes
 from tierwise.bench.query_scaling import ScaledQuery, Scales, Size, can_be_recorded, simulated
 from tierwise.bench.testbed import Testbed
 from tierwise.core.data_sets import SYNTHETIC
 from tierwise.datasets import census
 from tierwise.postgres.cold_proof import relation_files
-from tierwise.studies.index_placement.measuring.count_query import RELATIONS, cold_pages, relation_sizes, statement
+from tierwise.studies.index_placement.measuring.count_query import RELATIONS, cold_pages, statement
 from tierwise.studies.index_placement.measuring.variants import PUBLISHED, PUBLISHED_SCAN, VARIANTS
 from tierwise.timings.replicates import Facts
 
@@ -63,7 +63,7 @@ def _smaller(testbed: Testbed, scales: Scales, folder: Path) -> list[Size]:
             data = census.acquire(SYNTHETIC, fraction=testbed.profile.fraction * share, seed=testbed.seed, folder=folder)
             schema = f"size_{number}"
             load_once(connection, schema, HELD_ON, [Rows(CensusTable(), data.parquet, data.rows)])
-            size_bytes = relation_sizes(connection)
+            size_bytes = sizes_bytes(connection, RELATIONS)
             memory_bytes = VARIANTS[PUBLISHED].memory_bytes(testbed.profile.memory_fraction, size_bytes["census"] + size_bytes["pob"])
             expected = cold_pages(connection, census.STATES[STATE])
             sizes.append(

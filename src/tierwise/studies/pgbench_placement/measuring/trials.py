@@ -209,10 +209,8 @@ def warm_transactions(config: Grid, skew: float) -> int:
 
 def memory_bytes(cell: Cell, testbed: Testbed) -> int:
     """Return the memory of a window: the source's share of the large set, whichever set is measured, times the cell's factor."""
-    scales = grid(testbed.profile)
-    large_bytes: float = (
-        sum((database_facts(testbed, cell.database) or {}).values()) * scales.scale_of("large") / scales.scale_of(cell.size)
-    )
+    config, size_bytes = grid(testbed.profile), sum((database_facts(testbed, cell.database) or {}).values())
+    large_bytes: float = size_bytes * config.scale_of("large") / config.scale_of(cell.size)
     return round(cell.memory * PUBLISHED_MEMORY * large_bytes)
 
 
@@ -228,8 +226,7 @@ def measure(trial: Trial[Cell], testbed: Testbed, study_state: None, recorder: R
     settings |= {"min_wal_size": "1GB"}  # log files are kept for reuse, as in a database that has run for long
     relations = pgbench.relations(cell.partitions or 0)
     testbed.down("immediate")  # what a server holds is not written down
-    for tier in testbed.tiers.values():
-        tier.empty_cache(cached=buffered)
+    testbed.empty_caches(cached=buffered)
     clock = testbed.clock(alone=False)
     with testbed.serving(settings, clock, stop="immediate", memory_bytes=limit) as connection:
         pgbench.fill_caches(testbed.cluster, FILL * memory // PAGE_BYTES, scale=scale)

@@ -16,7 +16,7 @@ from tierwise.bench.stopwatch import OVERSHOOT_BOUND, Stopwatch
 from tierwise.bench.testbed import Testbed
 from tierwise.core.errors import EvidenceError
 from tierwise.core.units import PAGE_BYTES
-from tierwise.core.vocabulary import Cache, ClockKind, IoMode
+from tierwise.core.vocabulary import Cache, ClockKind
 from tierwise.postgres.cluster_files import WAL
 from tierwise.postgres.page_counts import PageCount, PageCounter
 from tierwise.postgres.processes import server_processes
@@ -39,12 +39,6 @@ SERVERS_READS: Final = (
 )
 SERVERS_PAGES: Final = "SELECT sum(blks_read)::bigint, sum(blk_read_time)::float8 / 1000 FROM pg_stat_database"
 """For a server before version 16, which counts only pages; a read is then one page."""
-
-
-def mount_for(testbed: Testbed, io_mode: IoMode) -> None:
-    testbed.cluster.stop()
-    for tier in testbed.tiers.values():
-        tier.empty_cache(cached=io_mode is IoMode.BUFFERED)
 
 
 def empty_caches(testbed: Testbed) -> None:

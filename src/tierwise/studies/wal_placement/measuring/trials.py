@@ -131,8 +131,7 @@ def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recor
     settings |= {"min_wal_size": "32MB"}  # the least: the log is moved from tier to tier
     testbed.processors = PROCESSORS
     testbed.down()
-    for tier in testbed.tiers.values():
-        tier.empty_cache(cached=trial.io_mode is IoMode.BUFFERED)
+    testbed.empty_caches(cached=trial.io_mode.cached)
     clock = testbed.clock(alone=False)
     with testbed.serving(settings, clock) as connection:
         connection.execute(TOUCH)
