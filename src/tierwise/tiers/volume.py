@@ -41,16 +41,7 @@ class Volume:
     """The directory `backing` shown at `mountpoint` as if it lay on `device`; `cache` lets the kernel keep pages."""
 
     def __init__(
-        self,
-        device: str,
-        backing: Path,
-        mountpoint: Path,
-        *,
-        seed: int,
-        stretch: float,
-        cache: bool,
-        workers: Workers,
-        clock: AnyClock,
+        self, device: str, backing: Path, mountpoint: Path, *, seed: int, stretch: float, cache: bool, workers: Workers, clock: AnyClock
     ):
         model = build(load_device(device), seed=seed, stretch=stretch)
         self.mountpoint, self.cached = mountpoint, cache

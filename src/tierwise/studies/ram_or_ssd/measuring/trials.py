@@ -100,12 +100,7 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
     if _is_live(pair):
         return tuple(_live_trials(grid.live, pair)) if memory_group.obstacle() is None else ()
     return tuple(
-        Trial(
-            cell=Cell(tier, size_gib, _scale(pair, tier, grid)),
-            io_mode=IoMode.BUFFERED,
-            tiers=frozenset({tier}),
-            preparation="none",
-        )
+        Trial(Cell(tier, size_gib, _scale(pair, tier, grid)), IoMode.BUFFERED, frozenset({tier}), preparation="none")
         for tier in sorted(pair.tiers)
         for size_gib in grid.dataset_gib
     )

@@ -94,12 +94,7 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
     pair.require([FIRST], NAME)
     ways = profile.possible(grid(profile).io_modes)
     return tuple(
-        Trial(
-            cell=Cell(tier, query, form, io_mode),
-            io_mode=io_mode,
-            tiers=frozenset({tier}),
-            preparation=f"tier={tier}",
-        )
+        Trial(Cell(tier, query, form, io_mode), io_mode, frozenset({tier}), preparation=f"tier={tier}")
         for io_mode, tier in product(ways, subsystems)
         for query, form in queries(profile)
         if io_mode is ways[0] or form == PRINTED
