@@ -62,7 +62,7 @@ def data_sets_in(code: Collection[str], names: Iterable[str]) -> frozenset[str]:
 
 
 def meaning(tree: ast.Module) -> str:
-    """Return the text of a module as its syntax tree says it, without docstrings, which leave the tree."""
+    """Return the text of a module as its syntax tree says it, without docstrings, which are taken out of it."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             node.body = [line for line in node.body if not _is_text(line)] or [ast.Pass()]

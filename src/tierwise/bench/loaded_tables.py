@@ -96,7 +96,7 @@ def sizes_bytes(connection: Connection, relations: Sequence[str]) -> dict[str, i
 
 
 def planned_before(setup: Sequence[str], statement: str) -> tuple[str, ...]:
-    """Return `setup` and a statement that plans `statement`: planning reads a page of every index, too much of a query scaled down."""
+    """Return `setup` and a statement that plans `statement`: planning reads a page of every index, much of a query that was scaled down."""
     return (*setup, f"EXPLAIN {statement}")
 
 

@@ -120,7 +120,7 @@ def recorded(testbed: Testbed, scaled_query: ScaledQuery) -> Recorded:
 
 
 def laid_from(requests: pl.DataFrame, first: str) -> dict[str, list[int]]:
-    """Return the addresses of the extents that `requests` read of each relation, if nothing lay before `first`, which they begin."""
+    """Return where the extents of each relation that `requests` read would lie with nothing before the first page of `first`."""
     placed = requests.filter(operation="read").select("relation", "page", "address_bytes").rows()
     begins: dict[str, dict[int, int]] = {}
     for relation, page, address in placed:

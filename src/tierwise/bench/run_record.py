@@ -55,7 +55,7 @@ class RunRecord:
         server_version: str,
         datasets: Iterable[DatasetLike],
     ) -> None:
-        """Record that of the `turns` of `study` on `pair` those of the first `testbeds` were executed, in place of an older record."""
+        """Record that the turns of the first `testbeds` among `turns` were executed, in place of an older record of `study` on `pair`."""
         manifest = load_manifest(self.folder)
         used = [
             DatasetRecord(name=data.name, rows=data.rows, sha256=data.sha256, provenance=data.provenance, studies=(study,))

@@ -44,7 +44,7 @@ class CensusTable:
 
 
 def by_scale(testbed: Testbed, scales: Scales, whole: ScaledQuery, *, rows: int, folder: Path) -> list[Facts]:
-    """Return what the count takes on each placement, a fact for each size; none of rows that are not generated or tiers not emulated."""
+    """Return what the count takes on each placement, a fact for each size; none for real rows or tiers that are not emulated."""
     if testbed.source_of("census") != SYNTHETIC or not can_be_recorded(testbed):
         return []
     sizes = [*_smaller(testbed, scales, folder), Size(1.0, rows, census.ROWS, whole)]

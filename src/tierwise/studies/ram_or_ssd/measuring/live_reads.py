@@ -72,7 +72,7 @@ class LiveTestbed:
         return self.calibrations[f"{self.pair.name}/processor"]["hit_s"]
 
     def observe(self, tier_name: str, reading: Reading, cache_bytes: int) -> Observation:
-        """Read the items of `reading` on a tier, cold, with memory for `cache_bytes` of pages: a few more if the reader needs less then."""
+        """Read the items of `reading` on a tier, cold, with memory for `cache_bytes` of pages, or a few more if the reader needs less."""
         tier = self.tiers[tier_name]
         path = self._file(tier, reading.items)
         tier.delays(False)
@@ -129,7 +129,7 @@ def _require(proof: Mapping[str, int | str]) -> None:
 
 @contextmanager
 def open_live(pair: Pair, calibrations: Calibrations, *, work: Path, stretch: float, seed: int) -> Iterator[LiveTestbed]:
-    """Open the tiers of `pair`, with the reader; both are gone at the end. What `calibrations`, the run's, lack is measured."""
+    """Open the tiers of `pair`, with the reader; both are gone at the end. What the run's `calibrations` lack is measured."""
     work.mkdir(parents=True, exist_ok=True)
     if (kind := _file_system(work)) in IN_MEMORY:
         rule = f"must lie on a disk: what is in memory alone ({kind}) cannot be made cold"

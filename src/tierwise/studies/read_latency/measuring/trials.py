@@ -79,11 +79,11 @@ class StudyState:
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
-    """Return the published load in virtual time (sees device reads) and in real time (sees every read); none without the page cache."""
+    """Return the published load in virtual time (sees device reads) and in real time (sees every read)."""
     pair.require(TIERS, NAME)
     grid = profile.study(NAME, Grid)
     if any(tier.evidence is Evidence.SIMULATED for tier in pair.tiers.values()):
-        return ()
+        return ()  # no model has the kernel's page cache
     cell = Cell(IoMode.BUFFERED, "mixed", grid.window_s, grid.table_mib)
     trial = Trial(cell=cell, io_mode=IoMode.BUFFERED, tiers=frozenset(pair.tiers), preparation="loaded")
     return (trial, trial.in_real_time())

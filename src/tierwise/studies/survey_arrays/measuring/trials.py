@@ -41,7 +41,7 @@ TABLE: Final = sky.PSC.name
 RELATIONS: Final = tuple(relations_of([sky.PSC]))
 PUBLISHED_MEMORY_BYTES: Final = 16 * GIB
 SPARE_BYTES: Final = PINNED_BYTES
-"""Memory for read-ahead beside the share of the data: it does not shrink with them, so that requests have one size at every scale."""
+"""Memory for read-ahead beside the share of the data. It does not shrink, so that requests have one size at every scale."""
 SWITCHES: Final = ("SET enable_seqscan = off", "SET enable_indexscan = off", "SET enable_indexonlyscan = off")
 """A bitmap scan where an index can help, as the source's "indexed columns" suggest; else the sequential scan remains."""
 ROOTS: Final = {

@@ -55,7 +55,7 @@ PUBLISHED_DETECTIONS: Final = 1e8
 scan, are some 70 GB, in rows like ours. It decides only how far seeks are stretched.
 """
 SPARE_BYTES: Final = PINNED_BYTES
-"""Memory for read-ahead beside the share of the data: it does not shrink with them, so that requests have one size at every scale."""
+"""Memory for read-ahead beside the share of the data. It does not shrink, so that requests have one size at every scale."""
 FLUSHED: Final = (f"SET search_path = {SCHEMA}", "SET wal_skip_threshold = 0")
 """Moved relations are flushed at the end, however small here, as the published tables would be: not read back into the log."""
 
