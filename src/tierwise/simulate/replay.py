@@ -105,7 +105,6 @@ def replay(
     """Run `trace` on `devices`, as they stand, from `started_s` of their clock on.
 
     Args:
-        trace: of one query.
         placement: relation -> tier.
         devices: tier -> model, with nothing outstanding.
         addresses: relation -> address of each of its extents of `EXTENT_BYTES` on its tier's device, in order.
