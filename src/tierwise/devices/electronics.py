@@ -5,6 +5,7 @@ states of a drive has a default here.
 """
 
 from enum import IntEnum
+from itertools import product
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
@@ -114,12 +115,8 @@ def plain_electronics(
 
     Every command has the same overhead, and the bus takes no time but that of the data. All of the buffer may hold what was written.
     """
-    overheads: dict[str, Any] = {
-        f"{one}_{result}_after_{other}_ms": overhead_s * 1e3
-        for one in ("read", "write")
-        for result in ("hit", "miss")
-        for other in ("read", "write")
-    }
+    commands = product(("read", "write"), ("hit", "miss"), ("read", "write"))
+    overheads: dict[str, Any] = {f"{one}_{result}_after_{other}_ms": overhead_s * 1e3 for one, result, other in commands}
     return Electronics.model_construct(
         **overheads,
         bus_ms_per_sector=SECTOR_BYTES / interface_rate * 1e3,

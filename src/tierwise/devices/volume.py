@@ -142,8 +142,7 @@ def sold(spec: CloudSpec, amounts: Mapping[str, float], text: str) -> CloudSpec:
     _within(text, "GiB", size / GIB, limits.smallest.base / GIB, Limit(limits.largest.base / GIB, "size of a volume"))
     most = limits.iops_of(size)
     iops = amounts.get("frequency", min(spec.max_iops.base, most.value))
-    fixed = [] if limits.rate_floor else ["rate"]
-    fixed += ["frequency"] if limits.rate_per_tib else []
+    fixed = [name for name, comes in (("rate", not limits.rate_floor), ("frequency", limits.rate_per_tib)) if comes]
     if any(name in amounts for name in fixed):
         comes = "size" if limits.rate_per_tib else "IOPS"
         rule = f"the {' and '.join(fixed)} of {spec.name} is not provisioned: it comes with its {comes}"

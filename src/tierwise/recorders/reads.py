@@ -66,12 +66,11 @@ class Server(NamedTuple):
 
 
 def find_server(*, cluster: Path | None = None, pid: int | None = None) -> Server:
-    if (cluster is None) == (pid is None):
-        raise InputError("trace", rule="name a server's data folder or one of its processes", remedy="--cluster DIR, or --pid N")
-    if cluster is not None:
+    if cluster is not None and pid is None:
         server = Server(cluster.resolve(), _postmaster(cluster))
+    elif cluster is not None or pid is None:
+        raise InputError("trace", rule="name a server's data folder or one of its processes", remedy="--cluster DIR, or --pid N")
     else:
-        assert pid is not None
         try:
             data = Path(f"/proc/{pid}/cwd").readlink()
         except OSError as error:

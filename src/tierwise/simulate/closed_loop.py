@@ -152,10 +152,8 @@ def _check(threads: int, duration_s: float, interval_s: float, costs: Costs) -> 
 
 
 def _next_chunk(pages: Iterator[Ints], cache: PageCache) -> Ints:
-    for chunk in pages:
-        if len(chunk):
-            if chunk.min() < 0 or chunk.max() >= cache.file_pages:
-                beyond = int(chunk.max() if chunk.max() >= cache.file_pages else chunk.min())
-                raise InputError("simulation", field="page", value=beyond, rule=f"must be from 0 to {cache.file_pages - 1}")
-            return chunk
-    return _NO_PAGES
+    chunk = next(filter(len, pages), _NO_PAGES)
+    for page in (chunk.min(initial=0), chunk.max(initial=0)):
+        if not 0 <= page < cache.file_pages:
+            raise InputError("simulation", field="page", value=int(page), rule=f"must be from 0 to {cache.file_pages - 1}")
+    return chunk

@@ -5,6 +5,7 @@ partition, or be a cache before the disks.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
@@ -78,10 +79,7 @@ def partitioned(recorded: Recorded, parts: int, relations: Collection[str] = (TA
 def by_heat(recorded: Recorded, budget_bytes: int) -> dict[str, str]:
     """Return relation -> tier: those with most reads for their size on ssd, as long as `budget_bytes` last."""
     sizes = {name: size for name, size in recorded.sizes_bytes.items() if name != WAL}
-    reads = dict.fromkeys(sizes, 0)
-    for access in recorded.trace.accesses:
-        if access.operation is Operation.READ:
-            reads[access.relation] += 1
+    reads = Counter(access.relation for access in recorded.trace.accesses if access.operation is Operation.READ)
     placement, left = {WAL: WAL, **dict.fromkeys(sizes, HDD)}, budget_bytes
     for name in sorted(sizes, key=lambda name: reads[name] / sizes[name], reverse=True):
         if sizes[name] <= left:
