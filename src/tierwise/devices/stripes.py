@@ -91,13 +91,12 @@ class Stripes:
 
 def _joined(operation: Operation, spans: Iterable[Span]) -> list[Part]:
     """Return the parts of one operation; what follows on the same member is one part with it."""
-    parts: list[Part] = []
-    last: dict[int, int] = {}  # member -> number of its last part
+    joined: list[list[int]] = []  # member, start, end
+    last: dict[int, list[int]] = {}  # member -> its last span
     for member, address, size in spans:
-        number = last.get(member)
-        if number is not None and sum(parts[number][2:]) == address:
-            parts[number] = (operation, member, parts[number][2], parts[number][3] + size)
+        if member in last and last[member][2] == address:
+            last[member][2] += size
         else:
-            last[member] = len(parts)
-            parts.append((operation, member, address, size))
-    return parts
+            last[member] = [member, address, address + size]
+            joined.append(last[member])
+    return [(operation, member, start, end - start) for member, start, end in joined]

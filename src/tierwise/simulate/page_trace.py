@@ -64,6 +64,7 @@ def page_chunks(path: Path) -> Iterator[Ints]:
         while begin < found:
             end = max(begin + 1, int(np.searchsorted(until, (until[begin - 1] if begin else 0) + _CHUNK_PAGES, side="right")))
             starts, blocks = requests[begin:end].T
+            # The pages are counted through, from each request's start on.
             yield np.arange(blocks.sum()) + np.repeat(starts + blocks - blocks.cumsum(), blocks)
             begin = end
     if not count:
