@@ -193,13 +193,11 @@ def mounted(workspace: Path) -> dict[str, list[tuple[int, int]]]:
 
 @pytest.mark.parametrize("name", patterns())
 def test_the_kernel_asks_for_what_the_model_says(mounted: dict[str, list[tuple[int, int]]], name: str) -> None:
-    file = CachedFile(1_600)
-    opened = OpenFile(file)
+    opened = OpenFile(CachedFile(1_600))
     runs: list[Run] = []
     for read in patterns()[name]:
         for page in range(read.first, sum(read)):
-            left = sum(read) - page
-            runs += opened.touched(page, left) if page in file.cached else opened.missed(page, left)
+            runs += opened.reached(page, sum(read) - page)
         opened.end = sum(read)
     assert sorted((run.first, run.length) for run in runs) == mounted[name]
 

@@ -34,7 +34,6 @@ def input_file(folder: str, name: str) -> Path:
 
 
 def read_toml(path: Path, model: type[Model]) -> Model:
-    """Parse and validate `path`."""
     return validate(read_table(path), model, where=short(path))
 
 

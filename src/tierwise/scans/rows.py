@@ -58,11 +58,7 @@ class Table:
 
 @cache
 def jitter(correlation: float) -> float:
-    """Return the standard deviation of the jitter, in shares of the table, with which ranks and places have `correlation`.
-
-    So that x and x + jitter have it as their rank correlation, with x uniform in 0 to 1: 0.0041 for 0.9999, 0.0422 for 0.99, 0.146 for 0.9,
-    0.499 for 0.5; 0 for 1 and infinite for 0.
-    """
+    """Return the standard deviation, in shares of the table, with which x, uniform in 0 to 1, and x + jitter have this rank correlation."""
     wanted = abs(correlation)
     if wanted >= 1 - NEARLY_WHOLE:
         return 0.0
