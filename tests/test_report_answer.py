@@ -11,7 +11,7 @@ from tierwise.advisor.ranking import DISKS, Gain, advised, gains_of
 from tierwise.advisor.workload import fixed
 from tierwise.analysis import heat
 from tierwise.core.vocabulary import IoMode
-from tierwise.report.chapters.conclusion_rows import gather
+from tierwise.report.values.workloads import gather
 from tierwise.report.display import Figure, Missing, Table
 from tierwise.report.page import open_shared
 from tierwise.report.prices import book_of

@@ -23,8 +23,8 @@ from tierwise.costs.hardware import share_bill
 from tierwise.devices.parameter_bands import at_end, banded
 from tierwise.devices.spec import load_device
 from tierwise.devices.volume import CloudSpec
-from tierwise.report.chapters import today
-from tierwise.report.chapters.conclusion_rows import places
+from tierwise.report.values import todays as today
+from tierwise.report.values.workloads import places
 from tierwise.report.display import Sentence, Table
 from tierwise.report.page import open_shared
 from tierwise.report.run import open_run

@@ -15,10 +15,10 @@ from tierwise.analysis.verdicts import DECIDED
 from tierwise.core import studies
 from tierwise.core.vocabulary import Evidence
 from tierwise.report import study_registry
-from tierwise.report.chapters.conclusion_rows import gather
 from tierwise.report.estimates import estimates
 from tierwise.report.run import Run
 from tierwise.report.text_template import Value, shared_text
+from tierwise.report.values.workloads import gather
 
 INDEXES, TABLES, EVERYTHING = "indexes ssd", "tables ssd", "all ssd"
 SHORT: Final = {INDEXES: "indexes", TABLES: "tables", EVERYTHING: "everything"}
