@@ -121,7 +121,7 @@ def test_values_and_templates_name_the_same_things(shown: Run, study: str) -> No
     assert all(value is None or isinstance(value, int | float | str | dt.date) for value in page.own.values())
 
 
-SHARED = {"front": ["front"], "verdicts": ["summary", "ledger"]}
+SHARED = {"front": ["front"], "verdicts": ["summary", "ledger"], "advice": ["advice"]}
 """Module of values -> the pages of several studies that use it."""
 
 

@@ -121,8 +121,8 @@ class Advice(Strict):
 
 
 def advise(workload: Workload, question: Question, book: Book, service_s: ServiceTimes | None = None) -> Advice:
-    """Return where the workload's relations belong, on hdd or ssd: by the measured placement to choose if it is within the limits, else by a
-    search over simulated times. `service_s` where `times` was called already.
+    """Return where the workload's relations belong, on hdd or ssd: by the measured placement to choose if it is within the limits, else by
+    a search over simulated times. `service_s` where `times` was called already.
 
     Raises:
         InputError: nothing is within the limits.
