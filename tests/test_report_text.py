@@ -121,7 +121,13 @@ def test_values_and_templates_name_the_same_things(shown: Run, study: str) -> No
     assert all(value is None or isinstance(value, int | float | str | dt.date) for value in page.own.values())
 
 
-SHARED = {"front": ["front"], "verdicts": ["summary", "ledger"], "advice": ["advice"], "provenance": ["provenance"]}
+SHARED = {
+    "front": ["front"],
+    "verdicts": ["summary", "ledger"],
+    "advice": ["advice"],
+    "provenance": ["provenance"],
+    "validation": ["validation"],
+}
 """Module of values -> the pages of several studies that use it."""
 
 
