@@ -1,7 +1,7 @@
 """Measure the sentences of documents: ``python scripts/check_sentences.py FILE...`` ends with 1 where they are too long.
 
-Of a Markdown file the paragraphs count, without headings, tables, code, lists, quotations and captions' marks; of a Python file the
-docstrings and the texts of ``help=``. ``--all`` prints each file's own numbers.
+Paragraphs of a Markdown file count, not headings, tables, code, lists and quotations; docstrings and ``help=`` of a Python file count.
+``--all`` prints each file's own numbers.
 """
 
 import ast
@@ -25,8 +25,7 @@ CODE: Final = re.compile(r"``[^`]*``|`[^`]*`|\{\{.*?\}\}")
 def sentences(text: str) -> Iterator[str]:
     """Yield the sentences of the paragraphs of `text`, which is Markdown or a docstring."""
     for block in re.split(r"\n\s*\n", ASIDE.sub("", text)):
-        lines = block.strip("\n").splitlines()
-        if lines and not BLOCK.match(lines[0]):
+        if (lines := block.strip("\n").splitlines()) and not BLOCK.match(lines[0]):
             yield from (one for one in END.split(" ".join(lines)) if len(words(one)) > 1)
 
 
