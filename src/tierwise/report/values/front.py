@@ -53,17 +53,9 @@ def speedups(run: Run, only: str | None = None) -> pl.DataFrame:
         gains = gains_of(workload)
         best = advised(gains)
         for gain in gains:
-            of = (
-                run.run_id,
-                workload.pair,
-                str(workload.evidence),
-                workload.io_mode,
-                name,
-                workload.slowdown,
-                placed(gain.placement),
-                gain is best,
-            )
-            rows += [(*of, replicate + 1, round(1 / ratio, DIGITS)) for replicate, ratio in gain.ratios.items()]
+            of = (run.run_id, workload.pair, str(workload.evidence), workload.io_mode, name, workload.slowdown)
+            what = (placed(gain.placement), gain is best)
+            rows += [(*of, *what, replicate + 1, round(1 / ratio, DIGITS)) for replicate, ratio in gain.ratios.items()]
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 

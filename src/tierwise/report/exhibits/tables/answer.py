@@ -9,23 +9,17 @@ from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import DASH
 from tierwise.report.reference import open_reference
 from tierwise.report.run import Run
-from tierwise.report.values.front import advice, speedups
+from tierwise.report.values.front import advice, speedups, todays
 
 UNIT: Final = "paired replicates"
 HEADER: Final = ["Workload", "Move first", "Speed-up"]
 
 
 def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  of all pairs
-    """Return the rows of `front.speedups` with `whose`: the source's drives, those of today at the same pace, or the reference run's advice."""
-    todays, reference = run.manifest.todays_pair, None if run.is_reference else open_reference()
-    own = speedups(run)
-    pace = own.select("workload", "slowdown").unique()
-    parts = {
-        "source": own,
-        "today": speedups(run, todays).join(pace, on=["workload", "slowdown"], how="semi") if todays else None,
-        "reference": speedups(reference) if reference else None,
-    }
-    return pl.concat(part.with_columns(whose=pl.lit(whose), flag=pl.lit("none")) for whose, part in parts.items() if part is not None)
+    """Return the rows of `front.speedups` with `whose`: the source's drives, those of today, or the reference run's."""
+    reference = None if run.is_reference else open_reference()
+    parts = {"source": speedups(run), "today": todays(run), "reference": speedups(reference) if reference else speedups(run).clear()}
+    return pl.concat(part.with_columns(whose=pl.lit(whose), flag=pl.lit("none")) for whose, part in parts.items())
 
 
 SOURCE = rows
