@@ -17,10 +17,10 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import polars as pl
 import psutil
@@ -39,14 +39,12 @@ from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.mounting import mount, unmount
 from tierwise.tiers.scheduling import WAKING, AwakeProcessors, real_time
 
-DRIVES: Final = ("sata-7k2-x6", "sas-10k-raid10", "st3000dm001")
-SPREAD: Final = "sata-7k2"
+DRIVES, SPREAD = ("sata-7k2-x6", "sas-10k-raid10", "st3000dm001"), "sata-7k2"
 SEED: Final = 1
 FILE_BYTES, FLASH_FILE_BYTES = 2 * GIB, 64 * MIB
-DISK_LIMIT, FLASH_LIMIT = 0.03, 0.08
-FILLING_SECONDS: Final = 12
+DISK_LIMIT, FLASH_LIMIT, BESIDE_BOUND = 0.03, 0.08, 0.5
+FILLING_SECONDS, ROUNDS = 12, 8
 FLASH_IOPS, MOUNT_IOPS = 20_000, 60_000
-ROUNDS, BESIDE_BOUND = 8, 0.5
 RESULT: Final = paths.data() / "validation" / "emulator.json"
 
 FLASH: Final = "flash-250us"
@@ -83,8 +81,6 @@ class Load:
 
 @dataclass(frozen=True)
 class Ran:
-    """What fio saw of it, and what else was going on."""
-
     load: Load
     mean_s: float
     iops: float
@@ -95,53 +91,41 @@ class Ran:
 
 
 def run(path: Path, load: Load, daemon: psutil.Process | None = None, *, seed: int = SEED) -> Ran:
-    """Fio on `path`; equal seeds give equal places."""
-    length = [f"--io_size={load.total_bytes}"] if load.total_bytes else ["--time_based", "--norandommap"]
-    command = [
-        *("fio", "--name=bench", f"--filename={path}", f"--rw={load.rw}", f"--bs={load.bytes}", f"--size={path.stat().st_size}"),
-        *(f"--numjobs={load.jobs}", f"--iodepth={load.depth}", f"--ioengine={'psync' if load.depth == 1 else 'libaio'}", "--direct=1"),
-        *length,
-        *(f"--runtime={load.seconds}", "--randrepeat=0", f"--randseed={seed}"),
-        *("--thread", "--group_reporting", "--output-format=json"),
-    ]
-    daemon_s, ours_s, busy_s, begun_s = _used_s(daemon), _children_s(), _busy_s(), time.monotonic()
+    length = f"--io_size={load.total_bytes}" if load.total_bytes else "--time_based --norandommap"
+    options = (
+        f"--rw={load.rw} --bs={load.bytes} --size={path.stat().st_size} --numjobs={load.jobs} --iodepth={load.depth} --direct=1 {length} "
+        f"--ioengine={'psync' if load.depth == 1 else 'libaio'} --runtime={load.seconds} --randrepeat=0 --randseed={seed} "
+        "--thread --group_reporting --output-format=json"
+    )
+    before, begun_s = _spent_s(daemon), time.monotonic()
     real_time(load.urgent)  # fio inherits it
-    said = subprocess.run(command, check=False, capture_output=True, text=True)
+    said = subprocess.run(["fio", "--name=bench", f"--filename={path}", *options.split()], check=False, capture_output=True, text=True)
     real_time(False)
     if said.returncode:
         raise TierwiseError(f"fio failed: {said.stderr or said.stdout}")
     ended_s = time.monotonic()
-    daemon_s, ours_s, busy_s = _used_s(daemon) - daemon_s, _children_s() - ours_s, _busy_s() - busy_s
+    busy_s, ours_s, daemon_s = (now_s - then_s for now_s, then_s in zip(_spent_s(daemon), before, strict=True))
     foreign = (busy_s - ours_s - daemon_s) / (ended_s - begun_s) / (os.cpu_count() or 1)
     seen: dict[str, Any] = json.loads(said.stdout[said.stdout.index("{") :])["jobs"][0]["write" if "write" in load.rw else "read"]
     return Ran(load, seen["lat_ns"]["mean"] / 1e9, seen["iops"], begun_s, ended_s, daemon_s / max(1, seen["total_ios"]), max(0.0, foreign))
 
 
-def _busy_s() -> float:
-    spent = psutil.cpu_times()
-    return float(sum(spent) - spent.idle - spent.iowait - spent.guest - spent.guest_nice)
-
-
-def _children_s() -> float:
-    mine = os.times()
-    return mine.children_user + mine.children_system
-
-
-def _used_s(daemon: psutil.Process | None) -> float:
-    return float(sum(daemon.cpu_times()[:2])) if daemon else 0.0
+def _spent_s(daemon: psutil.Process | None) -> tuple[float, float, float]:
+    """Return the processor time of the machine, of our children and of `daemon`."""
+    spent, mine = psutil.cpu_times(), os.times()
+    busy_s = sum(spent) - spent.idle - spent.iowait - spent.guest - spent.guest_nice
+    return busy_s, mine.children_user + mine.children_system, sum(daemon.cpu_times()[:2]) if daemon else 0.0
 
 
 def replay(model: DeviceModel, log: pl.DataFrame) -> pl.DataFrame:
     """`log` with `done_s`, when `model` alone completes each request."""
-    done_s = [0.0] * len(log)
+    done_s: dict[int, float] = {}
     for tag, (came_s, operation, address, size) in enumerate(log.select("time_s", "operation", "address_bytes", "size_bytes").iter_rows()):
-        for through, at_s in model.advance(came_s):
-            done_s[through] = at_s
+        done_s |= model.advance(came_s)
         model.submit(came_s, tag, Operation[operation.upper()], address, size)
     while (event_s := model.next_event_s()) < math.inf:
-        for through, at_s in model.advance(event_s):
-            done_s[through] = at_s
-    return log.with_columns(pl.Series("done_s", done_s))
+        done_s |= model.advance(event_s)
+    return log.with_columns(pl.Series("done_s", [done_s[tag] for tag in range(len(log))], pl.Float64))
 
 
 def expected(replayed: pl.DataFrame, ran: Ran) -> float:
@@ -173,79 +157,37 @@ def mounted(folder: Path, device: str, file_bytes: int, *, stretch: float = 1.0)
         shutil.rmtree(folder / device)
 
 
-@dataclass(frozen=True)
-class Row:
-    """One figure; `limit` is the largest deviation from `expected` or, where nothing is expected, the least that is enough."""
-
-    part: str
-    subject: str
-    ran: Ran
-    unit: str  # s, B/s, IOPS
-    measured: float
-    expected: float | None = None
-    limit: float | None = None
-
-    @property
-    def met(self) -> bool | None:
-        """None where there is no limit."""
-        if self.limit is None:
-            return None
-        return abs(self.measured / self.expected - 1) <= self.limit if self.expected else self.measured >= self.limit
-
-    def __str__(self) -> str:
-        ratio = f"{self.measured / self.expected:.3f}" if self.expected else ""
-        limit = "" if self.limit is None else f"+-{self.limit:.0%}" if self.expected else f">={self.limit:,.0f}"
-        verdict = {None: "", True: "met", False: "MISSED"}[self.met]
-        figures = f"{_shown(self.unit, self.measured):>14} {_shown(self.unit, self.expected):>14} {ratio:>6} {limit:>8} {verdict:6}"
-        return f"{self.subject:26} {self.ran.load!s:26} {figures} {self.ran.daemon_s * 1e6:8.1f} us {self.ran.foreign:4.0%}"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return what becomes JSON, floats rounded."""
-        load = {"operation": self.ran.load.rw} | {name: getattr(self.ran.load, name) for name in ("bytes", "depth", "jobs")}
-        cost = {"daemon_s": self.ran.daemon_s, "foreign": self.ran.foreign}
-        figures = {"unit": self.unit, "measured": self.measured, "expected": self.expected, "limit": self.limit, "met": self.met}
-        every = {"part": self.part, "subject": self.subject, **load, **figures, **cost}
-        return {name: float(f"{value:.6g}") if isinstance(value, float) else value for name, value in every.items()}
-
-
-@dataclass(frozen=True)
-class Beside:
-    """Reads a second of the mount without delays over those of the empty server, in rounds that read from both in turn."""
-
-    ratio: float
-    low: float
-    high: float
-    rounds: int
-    bound: float = BESIDE_BOUND
-
-    def __str__(self) -> str:
-        verdict = "met" if self.low >= self.bound else "MISSED" if self.high < self.bound else "open"
-        interval = f"95 % interval {self.low:.3f} to {self.high:.3f} of {self.rounds} rounds"
-        return f"mount over empty server: {self.ratio:.3f}, {interval} (bound: at least {self.bound}) {verdict}"
-
-
 class Table:
-    """Rows, printed as they come."""
+    """Figures, printed as they come."""
 
     def __init__(self) -> None:
-        self.rows: list[Row] = []
-        self.beside: Beside | None = None
+        self.rows: list[dict[str, Any]] = []
+        self.beside: dict[str, float] | None = None
         print(f"{'':53} {'measured':>14} {'expected':>14} {'ratio':>6} {'target':15} daemon a request, others", flush=True)
 
-    def add(self, row: Row) -> None:
-        self.rows.append(row)
-        print(row, flush=True)
+    def add(
+        self, part: str, subject: str, ran: Ran, unit: str, measured: float, *, expected: float | None = None, limit: float | None = None
+    ) -> None:
+        """Add one figure; `limit` is the largest deviation from `expected` or, where nothing is expected, the least that is enough."""
+        ratio, load = measured / expected if expected else None, ran.load
+        met = None if limit is None else abs(ratio - 1) <= limit if ratio else measured >= limit
+        target = "" if limit is None else f"{f'+-{limit:.0%}' if ratio else f'>={limit:,.0f}':>8} {'met' if met else 'MISSED'}"
+        figures = f"{_shown(unit, measured):>14} {_shown(unit, expected):>14} {f'{ratio:.3f}' if ratio else '':>6} {target:15}"
+        print(f"{subject:26} {load!s:26} {figures} {ran.daemon_s * 1e6:8.1f} us {ran.foreign:4.0%}", flush=True)
+        row: dict[str, Any] = {"part": part, "subject": subject, "operation": load.rw}
+        row |= {name: getattr(load, name) for name in ("bytes", "depth", "jobs")}
+        row |= {"unit": unit, "measured": measured, "expected": expected, "limit": limit, "met": met}
+        row |= {"daemon_s": ran.daemon_s, "foreign": ran.foreign}
+        self.rows.append({name: float(f"{value:.6g}") if isinstance(value, float) else value for name, value in row.items()})
 
     def near(self, part: str, subject: str, ran: Ran, expected: float, limit: float | None) -> None:
-        """Return what should be `expected`: the bandwidth of 1 MiB requests, the mean time of others."""
+        """Add what should be `expected`: the bandwidth of 1 MiB requests, the mean time of others."""
         unit, measured = ("B/s", ran.iops * MIB) if ran.load.bytes == MIB else ("s", ran.mean_s)
-        self.add(Row(part, subject, ran, unit, measured, expected, limit))
+        self.add(part, subject, ran, unit, measured, expected=expected, limit=limit)
 
 
 def _shown(unit: str, value: float | None) -> str:
-    if value is None:
-        return ""
-    return {"s": f"{value * 1e6:,.1f} us", "B/s": f"{value / 1e6:,.1f} MB/s", "IOPS": f"{value:,.0f} IOPS"}[unit]
+    return "" if value is None else {"s": f"{value * 1e6:,.1f} us", "B/s": f"{value / 1e6:,.1f} MB/s", "IOPS": f"{value:,.0f} IOPS"}[unit]
 
 
 def accuracy(device: str) -> Callable[[Table, Path], None]:
@@ -318,30 +260,30 @@ def limits(table: Table, folder: Path) -> None:
         for load in (Load("randread"), Load("randwrite")):
             table.near("accuracy", FLASH, run(path, load, daemon), 250e-6, FLASH_LIMIT)
         ran = run(path, Load("randread", jobs=8), daemon)
-        table.add(Row("accuracy", FLASH, ran, "IOPS", ran.iops, limit=FLASH_IOPS))
+        table.add("accuracy", FLASH, ran, "IOPS", ran.iops, limit=FLASH_IOPS)
         tier.delays(False)
 
 
 def _limit(table: Table, subject: str, path: Path, server: psutil.Process | None = None, *, least: float | None = None) -> Load:
     """Add how long one read takes, and how many are answered at the most; returns the load with which."""
     alone, most = run(path, ALONE, server), max((run(path, load, server) for load in MOST), key=lambda ran: ran.iops)
-    table.add(Row("limits", subject, alone, "s", alone.mean_s))
-    table.add(Row("limits", subject, most, "IOPS", most.iops, limit=least))
+    table.add("limits", subject, alone, "s", alone.mean_s)
+    table.add("limits", subject, most, "IOPS", most.iops, limit=least)
     return most.load
 
 
 def _beside(table: Table, *both: tuple[Path, psutil.Process, Load]) -> None:
-    """Ask the mount and the empty server in turn, each with the load of which it takes most."""
+    """Read from the mount and the empty server in turn, both without delays, each with the load of which it takes most."""
     ratios = []
     for number in range(ROUNDS):
         iops = {at: run(path, load, server).iops for at, (path, server, load) in list(enumerate(both))[:: -1 if number % 2 else 1]}
         ratios.append(iops[0] / iops[1])
     found = geometric_estimate(ratios)
-    assert found.value is not None
-    assert found.low is not None
-    assert found.high is not None  # of so many rounds all is known
-    table.beside = Beside(found.value, found.low, found.high, ROUNDS)
-    print(table.beside, flush=True)
+    ratio, low, high = (cast("float", one) for one in (found.value, found.low, found.high))  # of so many rounds all is known
+    table.beside = {"ratio": ratio, "low": low, "high": high, "rounds": ROUNDS, "bound": BESIDE_BOUND}
+    verdict = "met" if low >= BESIDE_BOUND else "MISSED" if high < BESIDE_BOUND else "open"
+    interval = f"95 % interval {low:.3f} to {high:.3f} of {ROUNDS} rounds"
+    print(f"mount over empty server: {ratio:.3f}, {interval} (bound: at least {BESIDE_BOUND}) {verdict}", flush=True)
 
 
 @contextmanager
@@ -382,7 +324,7 @@ def main() -> int:
     except TierwiseError as error:
         print(error, file=sys.stderr)
         return 1
-    judged = [row.met for row in table.rows if row.met is not None]
+    judged = [row["met"] for row in table.rows if row["met"] is not None]
     print(f"{sum(judged)} of {len(judged)} targets met, in {time.monotonic() - begun_s:.0f} s; load average {load_before[0]:.1f} before")
     if not wanted:
         keep(table, load_before)
@@ -390,7 +332,6 @@ def main() -> int:
 
 
 def keep(table: Table, load_before: tuple[float, float, float]) -> None:
-    """Write the figures where the report's appendix finds them."""
     kept = {
         "made_by": "benchmarks/emulator.py",
         "measured_at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -398,8 +339,8 @@ def keep(table: Table, load_before: tuple[float, float, float]) -> None:
         "fio": subprocess.run(["fio", "--version"], check=True, capture_output=True, text=True).stdout.strip(),
         "processors_awake": os.access(WAKING, os.W_OK),
         "load_average_before": load_before[0],
-        "mount_over_empty_server": asdict(table.beside) if table.beside else None,
-        "rows": [row.as_dict() for row in table.rows],
+        "mount_over_empty_server": table.beside,
+        "rows": table.rows,
     }
     write_whole(RESULT, json.dumps(kept, indent=1) + "\n")
     print(f"kept in data/validation/{RESULT.name}")

@@ -17,7 +17,7 @@ import psutil
 
 from tierwise.core import paths
 from tierwise.timings.manifest import Manifest, load_manifest
-from tierwise.timings.parts import validate_rows
+from tierwise.timings.validation import validate_rows
 
 PATIENCE_S = 300.0
 

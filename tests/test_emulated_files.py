@@ -149,7 +149,6 @@ def test_a_read_is_answered_and_counted_by_compiled_code_as_by_python(tmp_path: 
             assert now.read_bytes == was.read_bytes
             assert now.actual_s == pytest.approx(quick[0].filter(file=file)["actual_s"].sum(), rel=1e-4)
         assert quick[0]["time_s"].is_sorted()
-        assert 0 < quick[1].overshoot_max_s <= quick[1].actual_s
         tier.reset_io()
         os.preadv(opened["small"], [page], 0)
         os.preadv(opened["large"], [page], 0)

@@ -10,7 +10,7 @@ import pytest
 
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.live import open_testbed
-from tierwise.bench.observation import observe
+from tierwise.bench.observation import OnServer
 from tierwise.bench.order import Turn
 from tierwise.bench.recording import Recorder
 from tierwise.bench.study import Trial
@@ -120,9 +120,8 @@ def test_debians_server_counts_the_reads_that_were_traced(workspace: Path, debia
 def test_the_single_reads_are_kept_with_the_run(opened: Opened, tmp_path: Path) -> None:
     testbed, study_state = opened
     testbed.profile = testbed.profile.model_copy(update={"studies": {NAME: {**GRID, "recorders": ()}}})
-    trial = trial_of(testbed, IoMode.BUFFERED)
-    STUDY.prepare(trial, testbed, study_state)
-    (timing,) = observe(STUDY, Turn(0, 3, trial), testbed, study_state, tmp_path, traces=tmp_path)
+    turn = Turn(0, 3, trial_of(testbed, IoMode.BUFFERED))
+    (timing,) = OnServer(STUDY, testbed, study_state, [turn], tmp_path).observe(turn)
     (source,) = sources(tmp_path)
     (file,) = source.files
     kept = pl.read_parquet(file, hive_partitioning=False)

@@ -11,12 +11,12 @@ from tierwise.advisor.ranking import DISKS, Gain, advised, gains_of
 from tierwise.advisor.workload import fixed
 from tierwise.analysis import heat
 from tierwise.core.vocabulary import IoMode
-from tierwise.report.chapters.conclusion_rows import gather
 from tierwise.report.display import Figure, Missing, Table
-from tierwise.report.front import EVERYTHING, TABLES, newest, placed, speedups
-from tierwise.report.page import open_front
+from tierwise.report.page import open_shared
 from tierwise.report.prices import book_of
 from tierwise.report.run import Run, open_run
+from tierwise.report.values.front import EVERYTHING, TABLES, newest, placed, speedups
+from tierwise.report.values.workloads import gather
 
 REPLICATES = range(5)
 MOST_WORDS = 700
@@ -31,7 +31,7 @@ def rejected(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def test_the_first_page_is_short(reference: Run, rejected: Run) -> None:
     for run in (reference, rejected):
-        page = open_front(run)
+        page = open_shared(run, "front")
         shown = [page.section("sec-answer").text, *(page.after(label).text for label in ("tbl-answer", "fig-answer"))]
         table = page.exhibit("tbl-answer")
         shown += [table.markdown() if isinstance(table, Table) else "", table.caption, page.exhibit("fig-answer").caption]
@@ -39,7 +39,7 @@ def test_the_first_page_is_short(reference: Run, rejected: Run) -> None:
 
 
 def test_the_table_has_a_row_for_each_workload_with_the_advice_of_the_rule(reference: Run) -> None:
-    table = open_front(reference).exhibit("tbl-answer")
+    table = open_shared(reference, "front").exhibit("tbl-answer")
     assert isinstance(table, Table)
     rows = {row[0]: row for row in table.rows}
     found = speedups(reference)
@@ -59,7 +59,7 @@ def test_a_speed_up_is_the_time_on_disks_over_the_time_after_the_move(reference:
 
 
 def test_the_chart_s_rows_are_those_speed_ups(reference: Run) -> None:
-    shown = open_front(reference).exhibit("fig-answer")
+    shown = open_shared(reference, "front").exhibit("fig-answer")
     assert isinstance(shown, Figure)
     assert shown.rows.drop("flag").equals(speedups(reference))
 
@@ -107,7 +107,7 @@ def test_the_advice_for_a_workload_is_the_same_on_every_page_and_in_the_command(
 
 
 def test_a_run_in_which_nearly_all_is_rejected_shows_no_row_of_its_own(rejected: Run) -> None:
-    page = open_front(rejected)
+    page = open_shared(rejected, "front")
     assert speedups(rejected).is_empty()
     assert page.own["answered"] is False
     assert page.values["answered"] is True, "the reference run speaks instead"

@@ -1,10 +1,8 @@
 """A published folder is whole, checks itself, and names nothing of the machine; what may not be published is refused."""
 
 import platform
-import re
 import shutil
 import subprocess
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +10,6 @@ import nbformat
 import polars as pl
 import pytest
 import yaml
-from bs4 import BeautifulSoup
 
 from report_built import Built, placed
 from report_run import RUN_ID
@@ -138,20 +135,6 @@ def test_the_page_says_how_to_cite_it_with_run_commit_and_bibtex(built: Built) -
         assert commit in told
     assert entry.count("{") == entry.count("}")
     assert built.page.select_one("#contents a[href='about.html#sec-cite']") is not None
-
-
-def test_the_full_disclosure_has_every_parameter_package_and_price(built: Built) -> None:
-    chapter = built.page.select_one("#sec-disclosure")
-    assert chapter is not None
-    told = " ".join(chapter.get_text().split())
-    manifest = load_manifest(built.root / "raw" / RUN_ID)
-    assert all(name in told for name in manifest.profile)
-    direct = tomllib.loads((paths.home() / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
-    names = [re.split(r"[^\w-]", line)[0] for line in direct]
-    assert [name for name in names if f" {name} " not in told] == []
-    lists = list((paths.data() / "prices").glob("*.csv"))
-    listed = len(BeautifulSoup(str(chapter.select_one("#tbl-all-prices") or ""), "html.parser").select("tbody tr"))
-    assert listed == sum(len(path.read_text(encoding="utf-8").splitlines()) - 1 for path in lists)
 
 
 def test_a_symbolic_link_is_refused(home: Path) -> None:

@@ -14,7 +14,7 @@ from tierwise.analysis.claims import load_claims
 from tierwise.core import studies
 from tierwise.core.errors import InputError
 from tierwise.report.exhibit_registry import FOLDERS, find
-from tierwise.report.page import Page, open_page
+from tierwise.report.page import Page, open_page, open_shared
 from tierwise.report.run import Run, open_run
 from tierwise.report.text_template import Text, Value, read_text
 
@@ -98,9 +98,7 @@ def exhibits(study: str) -> Iterator[str]:
             )
 
 
-@pytest.mark.parametrize("study", CONVERTED)
-def test_every_section_and_caption_renders_whatever_a_run_has(shown: Run, study: str) -> None:
-    page = open_page(shown, study, pair_of(study))
+def rendered(page: Page) -> None:
     for label in page.text.parts:
         if label.startswith("sec-"):
             assert page.section(label).text.startswith("#")
@@ -111,11 +109,39 @@ def test_every_section_and_caption_renders_whatever_a_run_has(shown: Run, study:
 
 
 @pytest.mark.parametrize("study", CONVERTED)
+def test_every_section_and_caption_renders_whatever_a_run_has(shown: Run, study: str) -> None:
+    rendered(open_page(shown, study, pair_of(study)))
+
+
+@pytest.mark.parametrize("study", CONVERTED)
 def test_values_and_templates_name_the_same_things(shown: Run, study: str) -> None:
     page: Page = open_page(shown, study, pair_of(study))
     facts = {name for label in exhibits(study) for name in find(label, study).facts(page.rows(label))}
     assert page.text.variables() - CAPTIONED - facts == page.own.keys() - {"answered"}
     assert all(value is None or isinstance(value, int | float | str | dt.date) for value in page.own.values())
+
+
+SHARED = {
+    "front": ["front"],
+    "verdicts": ["summary", "ledger"],
+    "advice": ["advice"],
+    "provenance": ["provenance"],
+    "validation": ["validation"],
+}
+"""Module of values -> the pages of several studies that use it."""
+
+
+@pytest.mark.parametrize("name", [page for pages in SHARED.values() for page in pages])
+def test_every_shared_page_renders_whatever_a_run_has(shown: Run, name: str) -> None:
+    rendered(open_shared(shown, name))
+
+
+@pytest.mark.parametrize("pages", SHARED.values(), ids=SHARED)
+def test_values_and_templates_of_shared_pages_name_the_same_things(shown: Run, pages: list[str]) -> None:
+    opened = [open_shared(shown, name) for name in pages]
+    used = frozenset().union(*(page.text.variables() for page in opened)) - CAPTIONED - {"sources", "parameters", "assumed"}
+    inner = set(CONVERTED) - used  # studies whose values a page need not use
+    assert used == opened[0].own.keys() - {"answered"} - inner
 
 
 @pytest.mark.parametrize("study", CONVERTED)

@@ -12,9 +12,9 @@ import cells
 from rows import Ratios, make_rows, save_run
 from tierwise.core import paths
 from tierwise.core.vocabulary import Evidence, IoMode
-from tierwise.report.chapters import ledger
 from tierwise.report.display import Figure, Sentence, Table
 from tierwise.report.formats import DASH
+from tierwise.report.page import open_shared
 from tierwise.report.run import Run, open_run
 from tierwise.report.variants import Truth, saves, variants
 from tierwise.studies.index_placement.reading import chapter_variants as hunt
@@ -62,7 +62,7 @@ def points(figure: object) -> list[dict[str, Any]]:
 def test_the_ways_of_io_stand_side_by_side_with_their_requests_at_once(opened: Opened) -> None:
     proof = pl.lit(json.dumps({"outstanding": {"hdd": 1.3}}))
     run = opened(make_rows(), make_rows(io_mode=IoMode.BUFFERED), make_rows(io_mode=IoMode.ASYNCHRONOUS).with_columns(proof=proof))
-    table = ledger.ways(run)
+    table = open_shared(run, "ledger").exhibit("tbl-ledger-ways")
     assert isinstance(table, Table)
     shown = {row[1]: row[3] for row in table.rows if row[0] == "M1"}
     assert shown == {

@@ -20,7 +20,8 @@ from checkout import PATIENCE_S, Home, seed
 from tierwise.core import control_groups, paths
 from tierwise.tiers.reclaim import reclaim
 from tierwise.timings.manifest import load_manifest
-from tierwise.timings.parts import ROW, read_rows, validate_rows
+from tierwise.timings.parts import ROW, read_rows
+from tierwise.timings.validation import validate_rows
 
 pytestmark = [
     pytest.mark.soak,

@@ -7,9 +7,8 @@ import pytest
 
 from rows import make_rows
 from tierwise.core.errors import InputError
-from tierwise.timings.parts import validate_rows
 from tierwise.timings.schema import SCHEMA
-from tierwise.timings.validation import NULLABLE
+from tierwise.timings.validation import NULLABLE, validate_rows
 
 ROWS = make_rows(replicates=1)
 

@@ -139,7 +139,7 @@ def test_specs_are_read_with_their_defaults_and_what_is_not_theirs_is_passed_ove
     ("old", "new", "said"),
     [
         ("Fast write level = 0,", "", ["Fast write level", "not said", "Remedy: add the line"]),
-        ("Fast write level = 0,", "Fast write level = 3,", ["Fast write level is 3", "0, 1 or 2"]),
+        ("Fast write level = 0,", "Fast write level = 3,", ["Fast write level is '3'", "0, 1 or 2"]),
         ("Read Any Free", "Read Any Fre", ["read any fre blocks", "no field", "'Read any free blocks'"]),
         ("transfer time = 0.1", "transfer time = -0.1", ["Bulk sector transfer time is '-0.1'", "greater than or equal to 0"]),
         ("after read = 0.3", "after read = long", ["Read miss over. after read is 'long'", "valid number"]),

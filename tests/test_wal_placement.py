@@ -130,5 +130,5 @@ def test_without_fuse_nothing_is_measured() -> None:
 
 def test_a_window_without_a_commit_is_no_evidence() -> None:
     with pytest.raises(EvidenceError, match="no transaction ended in the window"):
-        study.check(wal_rows({("hdd", 1, "off"): 0.0}))
-    study.check(wal_rows())
+        study.STUDY.check(wal_rows({("hdd", 1, "off"): 0.0}))
+    study.STUDY.check(wal_rows())

@@ -16,7 +16,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from typing import Any, Final
@@ -38,7 +38,7 @@ from tierwise.postgres.workspace import server_account
 from tierwise.scans.methods import LEAF_ROWS
 from tierwise.scans.options import Buffers, IoMethod, ScanMethod
 from tierwise.scans.prediction import Prediction, Scan, predict
-from tierwise.scans.processor import Processor, ReadingCosts, load_processor
+from tierwise.scans.processor import ReadingCosts, load_processor
 from tierwise.scans.rows import Table, jitter
 from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.reclaim import reclaim
@@ -53,8 +53,7 @@ TIME_BOUND: Final = 1.5
 ENOUGH: Final = 36
 IO_WORKERS: Final = 3
 PROCESSORS: Final = 2
-"""The server has as many as the machine that this is run on: processes that compute one after the other for want of a processor are counted
-longer than side by side."""
+"""As many as the machine that this is run on: processes that must take turns are counted longer than side by side."""
 CALIBRATED: Final = 0.02
 """Share of the strewn rows that the calibration finds by a bitmap: of none of the cells."""
 LEAST_US: Final = 0.01
@@ -79,25 +78,19 @@ class Cell:
     table: dict[str, float]
     pages: int
     took_s: float
-    device_s: float
-    """Time of it in which nobody computed."""
-    session_s: float
-    """Processor time of the session."""
-    used_s: float
-    """Processor time of all that the server runs."""
-    warm_s: float
-    """Processor time of the session with everything in shared buffers."""
+    device_s: float  # of that, while nobody computed
+    session_s: float  # of the processor, for the session
+    used_s: float  # of the processor, for all that the server runs
+    warm_s: float  # of the processor, for the session with everything in shared buffers
     requests: int
     requested_pages: float
 
 
 @dataclass
 class Measured:
-    """All cells on a device, and what reading costs the processor on its mount, in microseconds."""
-
     device: str
     io_method: str
-    reading_us: dict[str, float] = field(default_factory=dict)
+    reading_us: dict[str, float] = field(default_factory=dict)  # of the processor, on the device's mount
     cells: list[Cell] = field(default_factory=list)
     steal: float = 0.0
     idle: float = 0.0
@@ -168,28 +161,14 @@ def hit(found: Measured, cell: Cell) -> tuple[bool, bool, bool]:
 def predicted(found: Measured, cell: Cell) -> Prediction:
     """Return what is said of the cell, with this machine's processor."""
     pages, rows, correlation, selectivity = (cell.table[name] for name in ("pages", "rows", "correlation", "selectivity"))
-    table = Table(int(pages), int(rows), correlation, selectivity)
-    scan = Scan(
-        found.device,
-        table,
-        ScanMethod(cell.method),
-        Buffers.COLD,
-        IoMethod(found.io_method),
-        IO_WORKERS,
-        work_mem_mib=WORK_MEM_MIB,
-        processors=PROCESSORS,
-    )
+    table, method, io_method = Table(int(pages), int(rows), correlation, selectivity), ScanMethod(cell.method), IoMethod(found.io_method)
     usual = load_processor()
     usual = usual.at(1 / usual.speed.value)
-    warm = Scan(found.device, table, scan.method, Buffers.WARM, scan.io_method, work_mem_mib=WORK_MEM_MIB)
-    slower = cell.warm_s / predict(warm, usual).time_s
-    return predict(scan, here(usual, slower, found.reading_us))
-
-
-def here(usual: Processor, slower: float, reading_us: dict[str, float]) -> Processor:
-    """Return this machine: scans take `slower` times as long as in the file, and reading what was measured."""
-    reading = {name: Parameter(value=us / slower, unit="us", source="calibrate") for name, us in reading_us.items()}
-    return usual.at(1 / slower).model_copy(update={"reading": ReadingCosts.model_validate(reading)})
+    warm = Scan(found.device, table, method, Buffers.WARM, io_method, work_mem_mib=WORK_MEM_MIB)
+    slower = cell.warm_s / predict(warm, usual).time_s  # than in the file
+    reading = {name: Parameter(value=us / slower, unit="us", source="calibrate") for name, us in found.reading_us.items()}
+    here = usual.at(1 / slower).model_copy(update={"reading": ReadingCosts.model_validate(reading)})
+    return predict(replace(warm, cache=Buffers.COLD, io_workers=IO_WORKERS, processors=PROCESSORS), here)
 
 
 def measure_all(found: Measured, pages: int) -> None:
@@ -276,8 +255,7 @@ def calibrate(bench: Bench) -> dict[str, float]:
     Calls, requests and pages new to the kernel: `kernel_s`. The rest, from scans of what the kernel has cached, is what the session needs
     more than with everything in shared buffers, for the ordered table: in order (`copying`, and `ask` where others read), through the index
     (`fresh`), and for strewn rows by a bitmap where others read (`hand`, with the session's own processor time for the end of its wait).
-    Check sums are in `copying`.
-    A process that is woken has no time of its own to wait by a clock that counts (`wake`).
+    Check sums are in `copying`. A process that is woken has no time of its own to wait by a clock that counts (`wake`).
     """
     costs_s = kernel_s(bench.tier, bench.group)
     pages, rows, _ = bench.tables[0]
@@ -285,21 +263,16 @@ def calibrate(bench: Bench) -> dict[str, float]:
     strewn = (2, ScanMethod.BITMAP, CALIBRATED)
     more_s = {
         (scan, io_method): scan_cpu_s(bench, io_method, *scan) - scan_cpu_s(bench, io_method, *scan, warm=True)
-        for scan, io_method in (
-            (in_order, IoMethod.SYNC),
-            (by_index, IoMethod.SYNC),
-            (in_order, IoMethod.WORKER),
-            (strewn, IoMethod.WORKER),
-        )
+        for io_method, scans in ((IoMethod.SYNC, (in_order, by_index)), (IoMethod.WORKER, (in_order, strewn)))
+        for scan in scans
     }
-    leaves = rows / LEAF_ROWS
     ask_s = more_s[in_order, IoMethod.WORKER] / pages
     copying_s = more_s[in_order, IoMethod.SYNC] / pages - costs_s["call"] / 16 - ask_s
     strewn_pages = bench.tables[2][0] * (1 - (1 - CALIBRATED) ** ROWS)
     found_s = {
         **costs_s,
         "copying": copying_s,
-        "fresh": more_s[by_index, IoMethod.SYNC] / (pages + leaves) - copying_s - ask_s - costs_s["call"],
+        "fresh": more_s[by_index, IoMethod.SYNC] / (pages + rows / LEAF_ROWS) - copying_s - ask_s - costs_s["call"],
         "ask": ask_s,
         "hand": more_s[strewn, IoMethod.WORKER] / strewn_pages - ask_s,
         "check": 0.0,
@@ -321,7 +294,6 @@ def scan_cpu_s(bench: Bench, io_method: IoMethod, number: int, method: ScanMetho
 
 
 def session_s(conn: Connection, query: str) -> float:
-    """Processor time of the session for `query`."""
     before_s = cpu_s(conn.info.backend_pid)
     conn.execute(query)
     return cpu_s(conn.info.backend_pid) - before_s

@@ -13,12 +13,12 @@ from machine_state import Machine, Quota, Sleeper, Watch, busy, held_cluster
 
 from tierwise.bench.inputs import Clocks, Inputs
 from tierwise.bench.live import open_testbed
-from tierwise.bench.loop import possible_clocks
 from tierwise.bench.recording import Recorder
 from tierwise.bench.study import Cell, Study, Trial
 from tierwise.bench.study_registry import load_study
 from tierwise.bench.testbed import Testbed
 from tierwise.bench.workspace import exclusive_workspace
+from tierwise.core import session_group
 from tierwise.core.pairs import load_pair
 from tierwise.core.profiles import Profile, load_profile
 from tierwise.core.progress import Progress
@@ -64,7 +64,7 @@ def opened(name: str, profile: Profile, seed: int) -> Iterator[Opened]:
     assert isinstance(study, Study)
     pair = load_pair(f"source-{study.source.lower()}")
     version = ".".join(map(str, find_binaries().version))
-    counting: Clocks = possible_clocks()
+    counting = Clocks(session_group.obstacle())
     inputs = Inputs(profile, (pair,), None, seed, version, counting=counting)
     with exclusive_workspace() as workspace:
         work: Path = workspace / f"virtual-time-{name}"

@@ -151,10 +151,7 @@ def plan(
 
 
 @app.command()
-def claims(
-    run: RunOption = "",
-    form: FormatOption = Format.TABLE,
-) -> None:
+def claims(run: RunOption = "", form: FormatOption = Format.TABLE) -> None:
     """Say of each published claim whether it holds here."""
     from tierwise.analysis.runs import find_run  # noqa: PLC0415
     from tierwise.analysis.verdicts import as_json, as_text  # noqa: PLC0415
@@ -250,9 +247,7 @@ def export(
 
 
 @app.command()
-def merge(
-    runs: Annotated[list[str], typer.Argument(help="ids, latest, reference, or folders of runs, also from other machines")],
-) -> None:
+def merge(runs: Annotated[list[str], typer.Argument(help="ids, latest, reference, or folders of runs, also from other machines")]) -> None:
     """Make one run of several that measured the same with other seeds: from three on, verdicts speak of runs in general."""
     from tierwise.analysis.runs import find_run  # noqa: PLC0415
     from tierwise.bench.study_registry import summary_of  # noqa: PLC0415
@@ -343,7 +338,6 @@ def main() -> None:
 
 
 def _said(error: OSError | MemoryError) -> str:
-    """Return what the system said; where a folder could not be copied, of the first of its files."""
     if isinstance(error, shutil.Error) and isinstance(error.args[0], list):
         (_, _, why), *_ = error.args[0]
         return str(why)

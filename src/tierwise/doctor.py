@@ -16,7 +16,7 @@ from typing import Final
 import psutil
 import pypandoc
 
-from tierwise.core import profiles, session_group
+from tierwise.core import memory_group, profiles, session_group
 from tierwise.core.errors import InputError, MissingError, TierwiseError
 from tierwise.core.host import fingerprint
 from tierwise.core.pace import Processors, calibrate
@@ -26,6 +26,7 @@ from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.residency import direct_io_probe
 from tierwise.postgres.workspace import open_workspace
 from tierwise.recorders import strace
+from tierwise.recorders.selection import RECORDERS
 from tierwise.report import quarto
 from tierwise.tiers.mounting import DEVICE, require_fuse
 
@@ -33,6 +34,9 @@ LITTLE_MEMORY_BYTES: Final = 2 * GIB
 """Assumed: below this the server, the daemons and a notebook kernel push each other out."""
 MOSTLY_FREE: Final = 0.9
 """Assumed: the least share of the processors that a calibration gets on a quiet machine."""
+
+
+NOTHING_MEASURED: Final = "nothing can be measured; finished runs still render"
 
 
 class Status(StrEnum):
@@ -54,8 +58,8 @@ class Finding:
     remedy: str = ""
 
 
-def _optional(name: str, there: bool, detail: str, cost: str, remedy: str) -> Finding:
-    return Finding(name, Status.OK, detail) if there else Finding(name, Status.OPTIONAL, detail, cost, remedy)
+def _found(name: str, there: bool, detail: str, cost: str, remedy: str, *, lacking: Status = Status.OPTIONAL) -> Finding:
+    return Finding(name, Status.OK, detail) if there else Finding(name, lacking, detail, cost, remedy)
 
 
 def examine() -> list[Finding]:
@@ -91,10 +95,9 @@ def examine() -> list[Finding]:
 def _system() -> Finding:
     host = fingerprint()
     detail = f"{host.distribution}, {host.system} {host.kernel}, {host.architecture}"
-    if host.system == "Linux" and host.architecture in {"x86_64", "aarch64"}:
-        return Finding("system", Status.OK, detail)
+    there = host.system == "Linux" and host.architecture in {"x86_64", "aarch64"}
     remedy = "run it on Linux, x86-64 or aarch64 (under Windows: wsl --install)"
-    return Finding("system", Status.MISSING, detail, "nothing can be measured; finished runs still render", remedy)
+    return _found("system", there, detail, NOTHING_MEASURED, remedy, lacking=Status.MISSING)
 
 
 def examine_quarto() -> Finding:
@@ -105,28 +108,21 @@ def examine_quarto() -> Finding:
         record = Path(sys.prefix) / "quarto.txt"
         detail = record.read_text(encoding="utf-8").strip() if record.is_file() else "not found"
         return Finding("Quarto", Status.OPTIONAL, detail, cost, "make quarto")
-    if quarto.usable():
-        return Finding("Quarto", Status.OK, version_text)
-    return Finding("Quarto", Status.OPTIONAL, f"{version_text} is older than {quarto.OLDEST_TEXT}", cost, "make quarto, or PATH without it")
+    detail = version_text if quarto.usable() else f"{version_text} is older than {quarto.OLDEST_TEXT}"
+    return _found("Quarto", quarto.usable(), detail, cost, "make quarto, or PATH without it")
 
 
 def _postgresql() -> Finding:
-    cost = "nothing can be measured; finished runs still render"
     try:
         found = find_binaries()
     except TierwiseError as error:
-        return Finding("PostgreSQL", Status.MISSING, str(error), cost, getattr(error, "remedy", None) or "make report PG_BIN=")
+        return Finding("PostgreSQL", Status.MISSING, str(error), NOTHING_MEASURED, getattr(error, "remedy", None) or "make report PG_BIN=")
     detail = f"{found.version_text}, from {'its wheel' if found.source == 'wheel' else found.source}"
-    if found.supports_direct_io:
-        return Finding("PostgreSQL", Status.OK, detail)
     cost = "no direct I/O before PostgreSQL 16: buffered I/O takes its place"
-    return Finding("PostgreSQL", Status.OPTIONAL, detail, cost, "make report PG_BIN=")
+    return _found("PostgreSQL", found.supports_direct_io, detail, cost, "make report PG_BIN=")
 
 
 def _fuse() -> Finding:
-    """Look whether emulated tiers can be mounted; without FUSE the placements are simulated from recorded page sequences, which needs
-    strace.
-    """
     try:
         require_fuse()
     except MissingError as error:
@@ -143,13 +139,13 @@ def _work_folder() -> Iterator[Finding]:
     try:
         folder = open_workspace()
     except TierwiseError as error:
-        yield Finding("work folder", Status.MISSING, str(error), "nothing can be measured", "make report TIERWISE_WORK=/path/to/folder")
+        yield Finding("work folder", Status.MISSING, str(error), NOTHING_MEASURED, "make report TIERWISE_WORK=/path/to/folder")
         return
     yield Finding("work folder", Status.OK, short(folder) if folder.is_relative_to(home()) else str(folder))
     direct = direct_io_probe(folder)
     cost = "the server cannot go past the page cache there: buffered I/O takes its place"
     remedy = "make report TIERWISE_WORK=/folder/on/ext4/or/xfs"
-    yield _optional("direct I/O", direct, f"{'' if direct else 'not '}in the work folder", cost, remedy)
+    yield _found("direct I/O", direct, f"{'' if direct else 'not '}in the work folder", cost, remedy)
     chosen = os.environ.get("PROFILE") or "quick"
     free_bytes = min(shutil.disk_usage(place).free for place in (folder, home()))
     for name in sorted({chosen, *profiles.names()}):
@@ -157,18 +153,14 @@ def _work_folder() -> Iterator[Finding]:
 
 
 def _space(name: str, free_bytes: int, *, needed: bool) -> Finding:
-    title = f"space for {name}"
+    title, lacking = f"space for {name}", Status.MISSING if needed else Status.OPTIONAL
     try:
         profile = profiles.load_profile(name)
     except InputError as error:
-        return Finding(
-            title, Status.MISSING if needed else Status.OPTIONAL, str(error), "the profile cannot be used", error.remedy or "mend the file"
-        )
+        return Finding(title, lacking, str(error), "the profile cannot be used", error.remedy or "mend the file")
     detail = f"{profile.free_space_bytes / GB:.1f} GB needed, {free_bytes / GB:.1f} GB free"
-    if free_bytes >= profile.free_space_bytes:
-        return Finding(title, Status.OK, detail)
-    status = Status.MISSING if needed else Status.OPTIONAL
-    return Finding(title, status, detail, f"PROFILE={name} is refused", "make report TIERWISE_WORK=/folder/on/a/larger/disk")
+    remedy = "make report TIERWISE_WORK=/folder/on/a/larger/disk"
+    return _found(title, free_bytes >= profile.free_space_bytes, detail, f"PROFILE={name} is refused", remedy, lacking=lacking)
 
 
 def _checkout() -> Finding:
@@ -181,7 +173,7 @@ def _checkout() -> Finding:
 def _cores() -> Finding:
     cores = fingerprint().cores
     cost = "server and emulated disks share one core: more trials overshoot and give no verdict"
-    return _optional("cores", cores >= 2, str(cores), cost, "give the machine a second core")
+    return _found("cores", cores >= 2, str(cores), cost, "give the machine a second core")
 
 
 def _memory() -> Finding:
@@ -189,63 +181,42 @@ def _memory() -> Finding:
     detail = f"{human_bytes(memory.available)} of {human_bytes(memory.total)} available"
     cost = f"below {human_bytes(LITTLE_MEMORY_BYTES)} the machine may swap, and times then say nothing of the tiers"
     remedy = "end other programs, or begin with make report PROFILE=smoke"
-    return _optional("memory", memory.available >= LITTLE_MEMORY_BYTES, detail, cost, remedy)
+    return _found("memory", memory.available >= LITTLE_MEMORY_BYTES, detail, cost, remedy)
 
 
 def _busy() -> Finding:
-    """Return how many processors other programs and the machine's host leave, for about a second."""
     cores, before = os.cpu_count() or 1, Processors.now()
     pace = calibrate()
     steal = Processors.now().steal_since(before)
     detail = f"{pace.processors:.1f} of {cores} free, {100 * steal:.1f} % stolen by the host"
-    if pace.processors >= MOSTLY_FREE * cores:
-        return Finding("processors", Status.OK, detail)
     cost = "rows in real time (real disks, traced reads) may be rejected; virtual times only take longer to measure"
-    return Finding("processors", Status.OPTIONAL, detail, cost, "end other programs, or let make report RETRY=1 add replicates afterwards")
+    remedy = "end other programs, or let make report RETRY=1 add replicates afterwards"
+    return _found("processors", pace.processors >= MOSTLY_FREE * cores, detail, cost, remedy)
 
 
 def _cgroup() -> Finding:
-    """Whether a memory cgroup can be made: below one's own (version 2, delegated), or in the memory hierarchy (version 1)."""
-    rows = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()]
-    if any("memory" in controllers.split(",") for _, controllers, _ in rows):
-        release, folder = "version 1", Path("/sys/fs/cgroup/memory")
-    else:
-        release, folder = "version 2", Path("/sys/fs/cgroup", *(path.lstrip("/") for _, controllers, path in rows if not controllers))
-    ours = folder.is_dir() and os.access(folder, os.W_OK)
+    why = memory_group.obstacle()
     cost = "the page cache of buffered I/O cannot be limited on a directory tier"
-    remedy = "systemd-run --user --scope -p Delegate=yes make report"
-    return _optional("memory cgroup", ours, f"{release}{'' if ours else ', which cannot be divided'}", cost, remedy)
+    return _found("memory cgroup", why is None, why or "can be made", cost, memory_group.REMEDY)
 
 
 def _sessions() -> Finding:
-    if (why := session_group.obstacle()) is None:
-        return Finding("virtual time", Status.OK, "of one session and of several")
+    why = session_group.obstacle()
+    detail = f"of one session alone: {why}" if why else "of one session and of several"
     cost = "loads of several sessions run in real time, which needs a quiet machine"
-    return Finding("virtual time", Status.OPTIONAL, f"of one session alone: {why}", cost, _as_root("make report"))
+    return _found("virtual time", why is None, detail, cost, _as_root("make report"))
 
 
 def _drop_caches() -> Finding:
     permitted = os.access("/proc/sys/vm/drop_caches", os.W_OK)
     cost = "a directory tier is emptied by posix_fadvise alone (its residency is checked all the same)"
-    return _optional("drop_caches", permitted, f"{'' if permitted else 'not '}permitted", cost, _as_root("make report"))
+    return _found("drop_caches", permitted, f"{'' if permitted else 'not '}permitted", cost, _as_root("make report"))
 
 
 def _kernel_tracing() -> Finding:
-    def reads(path: str) -> str:
-        try:
-            return Path(path).read_text(encoding="ascii").strip()
-        except OSError:
-            return "none"
-
-    paranoid = reads("/proc/sys/kernel/perf_event_paranoid")
-    obstacles = [
-        *(["not root"] if os.geteuid() else []),
-        *([] if Path("/sys/kernel/btf/vmlinux").exists() else ["the kernel has no type information (BTF)"]),
-        *(["the kernel is locked down"] if "[confidentiality]" in reads("/sys/kernel/security/lockdown") else []),
-    ]
-    detail = f"{', '.join(obstacles) or 'permitted'} (perf_event_paranoid {paranoid})"
+    why = RECORDERS["bpftrace"].obstacle()
     cost = "bpftrace records nothing; strace and the emulator's own log do"
-    return _optional("kernel tracing", not obstacles, detail, cost, _as_root("make report"))
+    return _found("kernel tracing", why is None, why or "permitted", cost, _as_root("make report"))
 
 
 def _program(name: str, programs: list[str], cost: str, remedy: str) -> Finding:

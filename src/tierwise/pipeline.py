@@ -53,7 +53,6 @@ class ReportRequest:
     """Asks the reader before something slow begins, and raises where the answer is no; by default it goes on."""
 
     def inputs(self) -> Inputs:
-        """Return the inputs that the options decide."""
         return gather_inputs(profile=self.profile, tiers=self.tiers, seed=self.seed, **self.sources)
 
 
@@ -103,8 +102,7 @@ def make_reference(request: ReportRequest, *, run_id: str = "") -> Path:
 
 
 def export_run(request: ReportRequest, place: Path, *, run_id: str = "") -> Path:
-    """Export the run of what was request, measured unless it is complete, into the folder `place`, where it takes the place of any other;
-    its new folder.
+    """Export the requested run, measured unless it is complete, to the folder `place`, in place of any other, and return its folder.
 
     With `run_id`, named as `find_run` takes it, nothing is measured: that run, which must be complete, is exported.
     """
@@ -132,7 +130,6 @@ def kernels() -> Iterator[None]:
 
 @contextmanager
 def _variables(values: Mapping[str, str]) -> Iterator[None]:
-    """Set environment variables of this process and its children, while open."""
     before = {name: os.environ[name] for name in values if name in os.environ}
     os.environ.update(values)
     try:
@@ -144,7 +141,6 @@ def _variables(values: Mapping[str, str]) -> Iterator[None]:
 
 
 def complete_run(folder: Path) -> Manifest:
-    """Return the manifest of the run in `folder`; `InputError` where it is not complete."""
     run = load_manifest(folder)
     if run.status != "complete":
         raise InputError("run", value=folder.name, rule="is not complete", remedy="make report with the same inputs continues it")
@@ -152,13 +148,7 @@ def complete_run(folder: Path) -> Manifest:
 
 
 def run_one_study(request: ReportRequest, study: str, trials: str = "") -> Manifest:
-    """Measure one study by its notebooks, in the run of `request`; that run has then at least this study, and can be read.
-
-    With `trials` those alone are measured, in a run of their own, as `bench.loop.run_study` says.
-
-    Raises:
-        InputError: there is no such study, or no such trial.
-    """
+    """Measure one study by its notebooks, in the run of `request`; with `trials` those alone, in a run of their own."""
     studies.known(study)
     with kernels():
         inputs = request.inputs()
@@ -190,7 +180,6 @@ def _measured(request: ReportRequest) -> tuple[Manifest, bool]:
 
 
 def _measure(request: ReportRequest, inputs: Inputs, names: Sequence[str], chosen: Mapping[str, str] | None = None) -> Manifest:
-    """Acquire the data of the studies `names` and run them, each by its notebook, in the run of the request, if the reader agrees."""
     check_free_space(load_profile(request.profile))
     if not chosen:  # recorded times are of whole studies
         say(sentence(plan_of(inputs, names)))
@@ -216,14 +205,11 @@ def _driving(names: Sequence[str]) -> list[Path]:
 
 
 def _drive(notebooks: Sequence[Path], folder: Path, inputs: Inputs, prefix: str) -> None:
-    """Execute `notebooks` for the run in `folder`, which keeps how the machine was meanwhile.
-
-    They read the inputs from the run's manifest, which names no folder: the environment names the files that the reader chose.
-    """
     recorded_s = load_recorded().piece_s
     for notebook in notebooks:
         begun_s = time.monotonic()
         before, piece_before_s = Processors.now(), piece_s()
+        # The run's manifest, which a notebook reads, names no folder: the environment names the files that the reader chose.
         with _variables({data_set.upper(): source for data_set, source in inputs.sources.items()}):
             execute(notebook, folder.name)
         pace = (piece_before_s + piece_s()) / 2 / recorded_s
@@ -232,7 +218,6 @@ def _drive(notebooks: Sequence[Path], folder: Path, inputs: Inputs, prefix: str)
 
 
 def _show(run: Manifest) -> Path:
-    """Execute every chapter that is a notebook and whose inputs changed; the folder of the executed copies."""
     folder = paths.raw() / run.run_id
     executed = folder / "notebooks"
     notebooks = freshness.stale(sorted((paths.home() / "notebooks").glob("show-*.ipynb")), folder, executed)
@@ -253,11 +238,7 @@ def _show(run: Manifest) -> Path:
 
 
 def execute(notebook: Path, run_id: str) -> None:
-    """Run `notebook` for run `run_id`; the executed copy is kept with the run, whole or marked as failed.
-
-    Raises:
-        TierwiseError: a cell failed; the message is the cell's own, and the executed copy is named.
-    """
+    """Run `notebook` for run `run_id`; the executed copy is kept with the run, whole or marked as failed."""
     from nbclient.exceptions import DeadKernelError  # noqa: PLC0415
     from papermill.exceptions import PapermillExecutionError  # noqa: PLC0415  takes seconds to load
     from papermill.execute import execute_notebook  # noqa: PLC0415

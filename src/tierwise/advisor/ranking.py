@@ -1,8 +1,8 @@
 """The one rule by which a measured placement is advised, on every page and in every command.
 
 A placement is faster than another where the whole interval of the ratio of their times lies on one side of 1, and the ratio differs from 1
-by a twentieth or more, because virtual and real times of flash can differ by that much. Advice is given only for a placement that is faster
-than everything on disks. Of the placements that cannot be told apart from the fastest, the one that moves the fewest bytes is advised.
+by a twentieth or more, because virtual and real times of flash can differ by that much. Advice is given only for a placement that is
+faster than everything on disks. Of the placements that are not slower than the fastest by this rule, the smallest move is advised.
 """
 
 from collections.abc import Collection, Mapping
@@ -40,8 +40,10 @@ class Gain:
 
 
 def faster(ratio: Estimate) -> bool:
-    """Return whether the estimated `ratio` of two times says that the first is shorter."""
-    return ratio.value is not None and ratio.high is not None and ratio.high < 1 and ratio.value * CLEARLY_ABOVE_ONE.apart <= 1
+    """Return whether the estimated `ratio` of two times says that the first is shorter; an interval without a width says nothing."""
+    if ratio.value is None or ratio.high is None or ratio.flat:
+        return False
+    return ratio.high < 1 and ratio.value * CLEARLY_ABOVE_ONE.apart <= 1
 
 
 def gains_of(workload: Workload) -> tuple[Gain, ...]:

@@ -53,9 +53,7 @@ def outstanding(tiers: Mapping[str, Tier], requests: Sequence[TierIo]) -> dict[s
 def relation_io(
     pages: Iterable[PageCount], tiers: Mapping[str, Tier], files: Mapping[str, FileIos], main_files: MainFiles
 ) -> tuple[RelationIo, ...]:
-    """Return the pages of each relation, and the intended times of the requests for its files where its tier counts by file (`files`, by
-    tier).
-    """
+    """Return the pages of each relation, and the intended times of its requests where its tier counts by file (`files`, by tier)."""
     names = file_names(main_files)
     intended_s: dict[str, float] = defaultdict(float)
     for tier, counted in files.items():

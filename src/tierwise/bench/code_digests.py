@@ -61,12 +61,8 @@ def data_sets_in(code: Collection[str], names: Iterable[str]) -> frozenset[str]:
     return frozenset(name for name in names if f"{PACKAGE}.datasets.{name}" in code)
 
 
-def meaning(source: str) -> str:
-    """Return the text of a module as its syntax tree says it, without docstrings."""
-    return _meaning(ast.parse(source))
-
-
-def _meaning(tree: ast.Module) -> str:
+def meaning(tree: ast.Module) -> str:
+    """Return the text of a module as its syntax tree says it, without docstrings, which are taken out of it."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             node.body = [line for line in node.body if not _is_text(line)] or [ast.Pass()]
@@ -100,7 +96,7 @@ def _read(name: str, path: Path, stamp: tuple[int, int]) -> Module:  # noqa: ARG
     imports = {one for node in executed for one in _imported(node, package) if one.startswith(PACKAGE)}
     started = {word for word in words if word.startswith(f"{PACKAGE}.")}
     files = {word for word in words if Path(word).suffix in READ}
-    return Module(_digest(_meaning(tree)), frozenset(imports | started), frozenset(files))
+    return Module(_digest(meaning(tree)), frozenset(imports | started), frozenset(files))
 
 
 def _executed(tree: ast.AST) -> Iterator[ast.AST]:
@@ -125,7 +121,6 @@ def _imported(node: ast.AST, package: str) -> Iterator[str]:
 
 
 def _files(names: Iterable[str], beside: Path, package: Path, inputs: Iterable[Path]) -> Iterator[tuple[str, Path]]:
-    """Yield those of `names` that are files, each with its path from the checkout or the package on."""
     for name in names:
         if Path(name).is_absolute():
             continue

@@ -19,12 +19,10 @@ WORDS: Final = frozenset({"date", "description", "fitted_on", "high", "low", "no
 
 
 def fingerprints(inputs: Inputs) -> dict[str, Fingerprint]:
-    """Return study -> its fingerprint, for every study that there is."""
     return {name: fingerprint(name, inputs) for name in studies.names()}
 
 
 def fingerprint(name: str, inputs: Inputs) -> Fingerprint:
-    """Return what decides the numbers of study `name` with `inputs`."""
     study, code = load_study(name), code_of_study(name, inputs)
     profile = inputs.profile
     decisive: dict[str, Any] = {
@@ -43,9 +41,7 @@ def fingerprint(name: str, inputs: Inputs) -> Fingerprint:
 
 
 def code_of_study(name: str, inputs: Inputs) -> dict[str, str]:
-    """Return module, or file that one reads -> digest: what the package of study `name` and its runner come to by imports, and the models
-    of the devices that its pairs name.
-    """
+    """Return the code (`code_of`) of study `name`, of its runner, and of the models of the devices that its pairs name."""
     study = load_study(name)
     runner = simulation if isinstance(study, SimulatedStudy) else live
     tiers = (tier for pair in pairs_of(study, inputs.pairs, inputs.reader_pair) for tier in pair.tiers.values())

@@ -43,9 +43,6 @@ class Inputs:
     sources: Mapping[str, str] = field(default_factory=dict)  # data set -> where it comes from, if it is not synthetic
     counting: Clocks = Clocks()
 
-    def pair_files(self) -> dict[str, dict[str, Any]]:
-        return {pair.name: pair_file(pair) for pair in self.pairs}
-
 
 def pair_file(pair: Pair) -> dict[str, Any]:
     machine = paths.data() / "machines" / f"{pair.name}.toml"
@@ -70,11 +67,7 @@ def packages() -> dict[str, str]:
 
 
 def identity(source: str, option: str) -> str:
-    """Return what the source of a data set is known by: a file by its content, anything else by its name.
-
-    Raises:
-        InputError: a file that cannot be read; `option` is the reader's name for it.
-    """
+    """Return what the source of a data set, the value of `option`, is known by: a file by its content, anything else by its name."""
     if not source.startswith("file:"):
         return source
     path = paths.home() / Path(source.removeprefix("file:")).expanduser()  # a relative path starts at the checkout
@@ -82,6 +75,5 @@ def identity(source: str, option: str) -> str:
         with path.open("rb") as handle:
             return hashlib.file_digest(handle, "sha256").hexdigest()
     except OSError as error:
-        raise InputError(
-            option, value=source, rule=f"must name a readable file ({error.strerror})", remedy=f"{option}=file:PATH"
-        ) from error
+        rule = f"must name a readable file ({error.strerror})"
+        raise InputError(option, value=source, rule=rule, remedy=f"{option}=file:PATH") from error

@@ -32,10 +32,7 @@ if TYPE_CHECKING:
 def open_testbed(
     study: "Study[C, StudyState]", pair: Pair, inputs: "Inputs", work: Path, *, seed: int
 ) -> "Iterator[tuple[Testbed, StudyState]]":
-    """Open a testbed on `pair` with what `study` keeps in mind there: a server created, tiers mounted, everything drawn by `seed`.
-
-    Server and mounts are gone at the end; the data stay for a resumed run.
-    """
+    """Open a testbed on `pair` with what `study` keeps in mind there. At the end only the data stay, for a resumed run."""
     account = server_account()
     work.mkdir(parents=True, exist_ok=True)
     cluster = Cluster(work / "cluster", find_binaries(), account)
@@ -45,7 +42,6 @@ def open_testbed(
         made = None if cluster.exists else makers.submit(testbed.make_cluster, cluster)
         study_state = study.begin(testbed)
         testbed.stretch = 1.0 / study.published_share(testbed, study_state)
-        tiers = {}
         if pair.evidence is Evidence.EMULATED:
             testbed.daemon = Daemon(work / "daemon")
             testbed.group = stack.enter_context(session_group()) if inputs.counting.several else None
@@ -54,8 +50,7 @@ def open_testbed(
             tier = open_tier(name, spec, work=work / name, stretch=testbed.stretch, seed=seed, owner=owner, daemon=testbed.daemon)
             stack.callback(tier.stop)
             tier.start()
-            tiers[name] = tier
-        testbed.tiers = tiers
+            testbed.tiers[name] = tier
         stack.callback(cluster.stop)
         if made is not None:
             made.result()
@@ -84,8 +79,7 @@ def measure_on_pair(study: "Study[Any, Any]", pair: Pair, inputs: "Inputs", reco
 def turns_of(study: "Study[Any, Any]", pair: Pair, inputs: "Inputs", replicates: int) -> list[Turn]:
     """Return every execution that a run of `inputs` has of `study` on `pair`. Its first replicate also has a sample in real time.
 
-    A study's own real-time trials run in every replicate, beside virtual time alone. The few trials on the pair of today have no sample
-    and, since no verdict rests on them, one draw of data.
+    The few trials on the pair of today have none and, since no verdict rests on them, one draw of data.
     """
     trials = study.trials(inputs.profile, pair)
     virtual = is_virtual(trials, pair, inputs)
@@ -104,10 +98,9 @@ def is_virtual(trials: "Sequence[Trial[Any]]", pair: Pair, inputs: "Inputs") -> 
 
 
 def _calibrate(pair: Pair, testbed: Testbed, record: "RunRecord") -> None:
-    known = record.calibrations
     figures = {
         f"{pair.name}/{name}": calibrate(testbed.tiers[name].directory).model_dump(mode="json")
         for name, spec in pair.tiers.items()
-        if isinstance(spec, DirectoryTier) and f"{pair.name}/{name}" not in known
+        if isinstance(spec, DirectoryTier) and f"{pair.name}/{name}" not in record.calibrations
     }
     record.keep_calibrations(figures)

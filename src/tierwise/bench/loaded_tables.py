@@ -96,10 +96,7 @@ def sizes_bytes(connection: Connection, relations: Sequence[str]) -> dict[str, i
 
 
 def planned_before(setup: Sequence[str], statement: str) -> tuple[str, ...]:
-    """Return the statements of `setup` of a session, and one that plans `statement` once in it. Planning reads a page of every index of a
-    table, used or not; of a query that was scaled down to some hundred pages, these would be a part that they are not of the published
-    one.
-    """
+    """Return `setup` and a statement that plans `statement`: planning reads a page of every index, much of a query that was scaled down."""
     return (*setup, f"EXPLAIN {statement}")
 
 
@@ -108,9 +105,6 @@ def cold_pages(testbed: Testbed, relations: Sequence[str], statement: str, setup
 
     Each distinct page is read once, because nothing leaves the memory meanwhile; a sequential scan, which goes through a small ring of
     buffers, asks for no page twice. With the `setup` of a cold run, the pages are those that it must miss.
-
-    Raises:
-        EvidenceError: more pages of a relation were read than it has: some page was read twice.
     """
     with testbed.loading() as connection:
         for command in setup:

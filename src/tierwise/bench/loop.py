@@ -17,13 +17,12 @@ from tierwise.bench.simulation import SimulatedStudy, simulate_on_pair
 from tierwise.bench.study import Study, Trial, no_check
 from tierwise.bench.study_registry import load_study, pairs_of
 from tierwise.bench.workspace import discard_runs, exclusive_workspace, run_folder
-from tierwise.core import data_sets, paths, studies
+from tierwise.core import data_sets, paths, session_group, studies
 from tierwise.core.data_sets import chosen as chosen_sources
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.pairs import TODAY, Pair, load_pair
 from tierwise.core.profiles import Profile, load_profile
 from tierwise.core.renamed import refuse_old_parameters
-from tierwise.core.session_group import obstacle as session_group_obstacle
 from tierwise.core.toml import validate
 from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.postgres.binaries import Binaries, find_binaries
@@ -57,7 +56,7 @@ def gather_inputs(*, profile: str, tiers: str, seed: int, **sources: str) -> Inp
         seed=validate(seed, int, where="SEED"),
         server_version=".".join(map(str, binaries.version)),
         sources=chosen_sources(sources),
-        counting=possible_clocks(),
+        counting=Clocks(session_group.obstacle()),
     )
 
 
@@ -78,7 +77,7 @@ def inputs_of(run: Manifest) -> Inputs:
 
 
 def requested_inputs(run_id: str = "", *, profile: str, tiers: str = "", seed: int = 1) -> Inputs:
-    """Return the inputs of run `run_id`; where it is empty, those of the other arguments, and data sets as the environment names them."""
+    """Return the inputs of run `run_id`, if it is not empty, else those of the other arguments and the environment's data sets."""
     refuse_old_parameters()
     if run_id:
         return inputs_of(load_manifest(paths.raw() / run_id))
@@ -102,10 +101,6 @@ def possible_pairs(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
             raise MissingError("FUSE, and strace in its place,", why=why, remedy="apt-get install strace") from no_fuse
         return simulated
     return tuple(pairs)
-
-
-def possible_clocks() -> Clocks:
-    return Clocks(session_group_obstacle())
 
 
 def possible_io_modes(profile: Profile, binaries: Binaries, *, simulated: bool) -> tuple[IoMode, ...]:
@@ -134,17 +129,8 @@ def trials_of(name: str, *, run_id: str = "", profile: str, tiers: str = "", see
 def run_study(name: str, *, run_id: str = "", profile: str, tiers: str = "", seed: int = 1, trials: str = "") -> Manifest:
     """Measure what is still missing of study `name`, and return the run's manifest.
 
-    Args:
-        name: of the study.
-        run_id: of a run that was begun, whose manifest has the inputs; empty: the run of the inputs below.
-        profile: smoke, quick or full.
-        tiers: the reader's own pair, or empty.
-        seed: of data, order and devices.
-        trials: parts of a trial's key with spaces between them (``start=FL table=hdd``): only trials that have all of them are measured,
-            in a run of their own, which stays partial and is never taken for a whole one; empty: all trials.
-
-    Raises:
-        InputError: no trial is among the chosen ones, they were not chosen when the run began, or the run began with other inputs.
+    The inputs are those of run `run_id`, if it is not empty, else the other arguments. `trials`: parts of a trial's key with spaces between
+    them (``start=FL table=hdd``): only trials that have all of them are measured, in a run of their own, which stays partial.
     """
     inputs = requested_inputs(run_id, profile=profile, tiers=tiers, seed=seed)
     if run_id:
@@ -167,7 +153,6 @@ def _need_unchanged(name: str, inputs: Inputs, run: Manifest) -> None:
 
 
 def measure_study(name: str, inputs: Inputs, folder: Path) -> Manifest:
-    """Measure what the run in `folder` still lacks of study `name`, on its source's pair and on the reader's."""
     run = load_manifest(folder)
     study = with_trials(load_study(name), inputs, run.chosen.get(name, ""))
     if run.status != "complete":

@@ -43,9 +43,7 @@ class Scales(Strict):
 
 @dataclass(frozen=True, slots=True)
 class ScaledQuery:
-    """A query of relations that lie in `files`, on any tier, as a cold server executes it; `expected`: the pages of each that it must miss;
-    `nodes`: of its plan.
-    """
+    """A query as a cold server executes it, its files on any tier; `expected`: the pages of each relation that it must miss."""
 
     relations: Sequence[str]
     files: Sequence[Path]
@@ -73,17 +71,16 @@ def can_be_recorded(testbed: Testbed) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What a query asks of the storage from empty caches, in `timings.traces.TRACE`'s columns, and the addresses of the extents of each
-    relation that it reads, from the first of its data on (0 for an extent of which nothing is read).
-    """
+    """What a query asks of the storage from empty caches, in `timings.traces.TRACE`'s columns, and where each relation's extents lie."""
 
     query: pl.DataFrame
-    addresses: Mapping[str, Sequence[int]]
+    addresses: Mapping[str, Sequence[int]]  # from the first of its data on; 0 for an extent of which nothing is read
 
 
 def simulated(testbed: Testbed, sizes: Sequence[Size], placements: Mapping[str, Mapping[str, str]], *, requests: int) -> list[Facts]:
-    """Return a fact for each of `sizes`: the seconds of its query on each of `placements` (every relation -> tier, by name), and how many
-    requests it has. It is replayed twice at least, and until so many `requests` were replayed.
+    """Return a fact for each of `sizes`: the seconds of its query on each of `placements` (every relation -> tier, by name).
+
+    A query is replayed twice at least, and until so many `requests` were replayed.
     """
     progress = Progress("simulating other sizes", len(sizes))
     found = []
@@ -103,9 +100,7 @@ def replays_of(query: int, requests: int) -> int:
 
 
 def recorded(testbed: Testbed, scaled_query: ScaledQuery) -> Recorded:
-    """Record a query. The delays are off: by the clock of the session the requests take no time, so that what is between them (`think_s`)
-    is its processor time.
-    """
+    """Record a query with the delays off: then its requests take no time, and what is between them (`think_s`) is processor time."""
     recorder = EmulatorLog({name: tier for name, tier in testbed.tiers.items() if isinstance(tier, Emulated)})
     with testbed.cold(
         scaled_query.relations,
@@ -116,8 +111,7 @@ def recorded(testbed: Testbed, scaled_query: ScaledQuery) -> Recorded:
         setup=scaled_query.setup,
         recorder=recorder,
     ) as session:
-        for tier in testbed.tiers.values():
-            tier.delays(False)
+        testbed.delays(False)
         testbed.timed(session, scaled_query.statement, cache=Cache.COLD, cell={}, expected=scaled_query.expected, listing=True)
         assert_plan(planned(session.connection, scaled_query.statement), scaled_query.nodes)
         testbed.timed(session, FIRST_ROW.format(scaled_query.relations[0]), cache=Cache.NONE, cell={})
@@ -126,9 +120,7 @@ def recorded(testbed: Testbed, scaled_query: ScaledQuery) -> Recorded:
 
 
 def laid_from(requests: pl.DataFrame, first: str) -> dict[str, list[int]]:
-    """Return the addresses of the extents that `requests` read of each relation, as they would be with nothing before the relation
-    `first`, of which they read the beginning.
-    """
+    """Return where the extents of each relation that `requests` read would lie with nothing before the first page of `first`."""
     placed = requests.filter(operation="read").select("relation", "page", "address_bytes").rows()
     begins: dict[str, dict[int, int]] = {}
     for relation, page, address in placed:
@@ -139,8 +131,7 @@ def laid_from(requests: pl.DataFrame, first: str) -> dict[str, list[int]]:
 
 
 def replayed_s(testbed: Testbed, scaled_query: Recorded, placement: Mapping[str, str], *, stretch: float, replays: int) -> float:
-    """Return the seconds of a recorded query with each relation on its tier of `placement`, seeks stretched by `stretch`: the mean of so
-    many replays, each from another place of the platters.
+    """Return the mean seconds of a recorded query with relations on the tiers of `placement`, each replay from another platter position.
 
     Relations lie as far apart as where they were made, whatever the tier: devices without seeks know no places.
     """

@@ -137,9 +137,7 @@ class Straced(Recorder):
 
 
 def awaited(requests: list[tuple[float, float]], ended_s: float) -> Iterator[tuple[int | None, float | None]]:
-    """Yield for each of `requests` (arrival, completion; by arrival), and for the end, the latest completion before it, as (number,
-    time).
-    """
+    """Yield the latest completion, as (number, time), before each of `requests` (arrival, completion; by arrival), and before the end."""
     under_way: list[tuple[float, int]] = []  # a heap of (completion, number)
     number: int | None = None
     ready_s: float | None = None
@@ -157,7 +155,6 @@ def with_host_time(query: pl.DataFrame, span: Span) -> pl.DataFrame:
 
 
 def _frame(step: int, cache: Cache, requests: list[dict[str, Any]], end: tuple[int | None, float], main_files: MainFiles) -> pl.DataFrame:
-    """One query in `TRACE`'s columns; `requests` have path, tier and offset_bytes in place of relation and page."""
     names = file_names(main_files)
     pages = {relation: _pages(path) for relation, path in main_files.items()}
     rows = []

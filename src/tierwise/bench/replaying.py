@@ -30,15 +30,15 @@ REPLAYS: Final = 2
 """How often each execution is replayed, from other places of the platters; the mean is reported, because their positions are not known."""
 
 
-def models(testbed: Testbed, *, seed: int, slowdown: float = 1.0, erasing: bool = False) -> dict[str, DeviceModel]:
-    """Return a new device for each tier of the testbed's pair that has one; with the testbed's own seed, the very one that is emulated.
+def models(
+    testbed: Testbed, *, seed: int, slowdown: float = 1.0, erasing: bool = False, stretch: float | None = None
+) -> dict[str, DeviceModel]:
+    """Return a new device for each tier of the pair that has one (`device_model`); with the testbed's seed, the very one that is emulated.
 
-    `slowdown` and `erasing` are those of `tiers.open.device_model`.
+    `stretch` is the testbed's own unless it is given.
     """
-    built = {
-        name: device_model(spec, stretch=testbed.stretch, seed=seed, slowdown=slowdown, erasing=erasing)
-        for name, spec in testbed.pair.tiers.items()
-    }
+    factor, specs = testbed.stretch if stretch is None else stretch, testbed.pair.tiers.items()
+    built = {name: device_model(spec, stretch=factor, seed=seed, slowdown=slowdown, erasing=erasing) for name, spec in specs}
     return {name: model for name, model in built.items() if model is not None}
 
 
@@ -145,21 +145,13 @@ def traced(study: Study[Any, Any], trials: Sequence[Trial[Cell]], testbed: Testb
 
 
 def predicted(study: Study[Any, Any], trials: Sequence[Trial[Cell]], testbed: Testbed, rows: pl.DataFrame, traces: Path) -> list[Facts]:
-    """Return the times that the traces of a replicate, which lie in `traces`, predict of its cold queries, where `study` has placements.
-
-    `rows`: the raw rows of the study on the testbed's pair in that replicate.
-    """
+    """Return the times that the traces of a replicate in `traces` predict of its cold queries, where `study` has placements."""
     if study.placement is None or testbed.pair.evidence is not Evidence.EMULATED:
         return []
     return [found for trial in trials for found in _predict(study, trial, testbed, rows, traces)]
 
 
 def _predict(study: Study[Any, Any], trial: Trial[Cell], testbed: Testbed, rows: pl.DataFrame, traces: Path) -> list[Facts]:
-    """Return the times of each cold query of `trial` that its reference, if it has one, predicts: its pages, and the host's times.
-
-    Of the predicted placement itself only its layout goes in: which address each extent of a relation was given. Empty for a run
-    that was begun before there were traces.
-    """
     assert study.placement is not None
     placement = study.placement(trial)
     if placement is None:
@@ -168,7 +160,7 @@ def _predict(study: Study[Any, Any], trial: Trial[Cell], testbed: Testbed, rows:
     if trace is None or own is None:
         return []
     where = {relation: placement.tiers.get(relation, tier) for relation, tier in placed(trace).items()}
-    laid = addresses(own, where)
+    laid = addresses(own, where)  # of the predicted placement itself only its layout goes in
     found = []
     for query in trace.filter(cache=str(Cache.COLD)).partition_by("step", maintain_order=True):
         scored = rows.filter(pl.col("flags").list.len() == 0, trial=placement.reference, step=query["step"][0])
@@ -195,11 +187,9 @@ def _predict(study: Study[Any, Any], trial: Trial[Cell], testbed: Testbed, rows:
 
 
 def _executions(query: pl.DataFrame, rows: pl.DataFrame) -> dict[int, pl.DataFrame]:
-    """Return the recorded `query` with the host's time of each replicate's execution in `rows`, by replicate.
+    """Return the recorded `query` with the host's time of each replicate's execution in `rows`: what the model leaves, spread evenly.
 
-    That is what is left of the elapsed time when the model's times are taken off: the path of the requests
-    belongs to it. It is spread evenly. Requests that overlap (the kernel's read-ahead) hide the host's time, so such a query has
-    that of its one recorded execution.
+    Requests that overlap (the kernel's read-ahead) hide the host's time, so such a query has that of its one recorded execution.
     """
     number = pl.int_range(pl.len(), dtype=pl.Int32)
     if not query.select((pl.col("after").fill_null(-1) == number - 1).all()).item():

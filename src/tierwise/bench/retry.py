@@ -28,11 +28,7 @@ def plan_retry(rows: pl.DataFrame) -> Retry:
 
 
 def begin_retry(folder: Path) -> Manifest:
-    """Return the manifest of the run in `folder` with replicates added for what was rejected; as it is where that was done once, or nothing
-    was.
-
-    The run is no longer complete where there is something to measure.
-    """
+    """Return the manifest of the run in `folder`, with replicates added for what was rejected, unless that was done once already."""
     manifest = load_manifest(folder)
     if manifest.retry is not None:
         say("RETRY: replicates were added to this run once; a second draw would be a choice (FRESH=1 measures anew)")

@@ -51,14 +51,11 @@ class RunRecord:
         *,
         testbeds: int,
         facts: Mapping[str, Any],
-        settings: Mapping[str, str] | None = None,
-        server_version: str = "",
-        datasets: Iterable[DatasetLike] = (),
+        settings: Mapping[str, str],
+        server_version: str,
+        datasets: Iterable[DatasetLike],
     ) -> None:
-        """Add that the turns of the first `testbeds` among `turns` of `study` on `pair` were executed, in place of an older record of it.
-
-        With the last of them the study is whole, and has every replicate.
-        """
+        """Record that the turns of the first `testbeds` among `turns` were executed, in place of an older record of `study` on `pair`."""
         manifest = load_manifest(self.folder)
         used = [
             DatasetRecord(name=data.name, rows=data.rows, sha256=data.sha256, provenance=data.provenance, studies=(study,))
@@ -72,7 +69,7 @@ class RunRecord:
             not_replicated=tuple(sorted({turn.trial.key for turn in turns if not turn.trial.replicated})),
             real_time=tuple(sorted({turn.trial.key for turn in turns if turn.trial.real_time})),
             replicates=len({turn.replicate for turn in turns}) if whole else testbeds,
-            settings=dict(settings or {}),
+            settings=dict(settings),
             server_version=server_version,
             facts=dict(facts),
         )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from tierwise.bench.fingerprints import fingerprints
-from tierwise.bench.inputs import Inputs, code_version, packages
+from tierwise.bench.inputs import Inputs, code_version, packages, pair_file
 from tierwise.bench.run_record import update
 from tierwise.bench.study_registry import load_study, pairs_of
 from tierwise.core import host, paths
@@ -82,7 +82,7 @@ def begin_run(inputs: Inputs, *, fresh: bool, chosen: Mapping[str, str] | None =
         run_id=run_id,
         status="running",
         profile=inputs.profile.model_dump(mode="json"),
-        pairs=inputs.pair_files(),
+        pairs={pair.name: pair_file(pair) for pair in inputs.pairs},
         reader_pair=inputs.reader_pair,
         seed=inputs.seed,
         chosen=dict(chosen or {}),
@@ -109,7 +109,6 @@ def begin_run(inputs: Inputs, *, fresh: bool, chosen: Mapping[str, str] | None =
 
 
 def origins(outlook: Outlook) -> list[str]:
-    """Return a line for each study: whose rows a new run takes, or why it measures anew. A run that goes on has none."""
     if outlook.run is not None:
         return []
     taken = [f"{name}: rows of run {run_id}" for name, run_id in outlook.rows.items()]
@@ -154,7 +153,6 @@ def complete(run_id: str) -> Manifest:
 
 
 def _new_id(wanted: str) -> str:
-    """`wanted`, numbered where a run of this very second has it already."""
     names = chain([wanted], (f"{wanted}-{number}" for number in count(2)))
     return next(name for name in names if not (paths.raw() / name).exists())
 

@@ -53,7 +53,6 @@ class Stopwatch:
         return self._daemon.clock if self._daemon else ClockKind.REAL
 
     def read(self) -> Reading:
-        """Read the time of now, which is exact while the processes do nothing."""
         wall_s, pids = time.monotonic(), list(self._pids())
         counted = self._daemon is not None and self.kind is not ClockKind.REAL
         clock = self._daemon.time() if self._daemon and counted else ClockParts(wall_s)
@@ -78,7 +77,6 @@ def cpu_s(pid: int) -> float:
 
 
 def run_delay_s(pid: int) -> float:
-    """Return the seconds that the process `pid` has spent in the run queue so far."""
     return int(Path(f"/proc/{pid}/schedstat").read_bytes().split()[1]) / 1e9
 
 

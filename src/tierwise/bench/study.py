@@ -28,7 +28,7 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """Return the coordinates of the cell in a line: ``index=ssd/io_mode=direct/start=FL/table=hdd``."""
+        """Return the coordinates in a line: ``index=ssd/io_mode=direct/start=FL/table=hdd``."""
         return key_of(self.coordinates)
 
 
@@ -90,11 +90,7 @@ def no_check(rows: pl.DataFrame) -> None:
 
 
 def same_answers(rows: pl.DataFrame) -> None:
-    """Raise where a statement does not give the same number of rows of a replicate's data wherever its relations lie, whatever is cached.
-
-    Raises:
-        EvidenceError: it does not; then it did different work, and its times say nothing.
-    """
+    """Raise `EvidenceError` where a statement did different work on the same data, because it gave other numbers of rows."""
     answers = rows.group_by("replicate", "operation").agg(pl.col("result_rows").unique())
     for _, operation, found in answers.iter_rows():
         if len(found) != 1:
@@ -103,10 +99,6 @@ def same_answers(rows: pl.DataFrame) -> None:
 
 def no_study_state(testbed: "Testbed") -> None:
     """Keep nothing in mind from one trial to the next."""
-
-
-def no_facts(rows: pl.DataFrame) -> dict[str, Any]:  # noqa: ARG001 - a study whose rows speak for themselves
-    return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +128,6 @@ class Study(Generic[C, StudyState]):
     describe: "Callable[[Testbed, StudyState], dict[str, Any]]"
     check: Callable[[pl.DataFrame], None] = field(default=no_check)
     placement: Callable[[Trial[C]], Placement | None] | None = None
-    summarise: Callable[[pl.DataFrame], dict[str, Any]] = field(default=no_facts)
+    summarise: Callable[[pl.DataFrame], dict[str, Any]] = field(default=lambda _: {})
     keeps: Literal["trace", "transactions", "reads"] = "trace"
     today: bool = False

@@ -13,7 +13,6 @@ from tierwise.core.pairs import TODAY, Pair
 
 
 def trials_module(name: str) -> str:
-    """Return the module in which the package of study `name` begins to measure."""
     return f"tierwise.studies.{studies.known(name)}.measuring.trials"
 
 
@@ -30,10 +29,8 @@ def summary_of(name: str, rows: pl.DataFrame) -> dict[str, Any]:
 
 
 def pairs_of(study: Study[Any, Any] | SimulatedStudy[Any, Any], pairs: Iterable[Pair], reader_pair: str | None) -> list[Pair]:
-    """Choose from `pairs` what `study` is measured on: its source's pairs; unless it needs no server, the reader's; and, where a placement
-    is in question, that of today.
-    """
-    own, sources = (
-        (None, {study.source}) if isinstance(study, SimulatedStudy) else (reader_pair, {study.source, *([TODAY] if study.today else [])})
-    )
-    return [pair for pair in pairs if pair.source in sources or (own is not None and pair.name == own)]
+    """Choose its source's pairs; where it needs a server, the reader's as well, and, where a placement is in question, that of today."""
+    if isinstance(study, SimulatedStudy):
+        return [pair for pair in pairs if pair.source == study.source]
+    sources = {study.source, *([TODAY] if study.today else [])}
+    return [pair for pair in pairs if pair.source in sources or pair.name == reader_pair]

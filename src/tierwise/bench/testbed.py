@@ -79,7 +79,7 @@ class Testbed:
     cluster: Cluster
     stretch: float = 1.0  # of seek distances, for the size of the data
     sources: Mapping[str, str] = field(default_factory=dict)  # data set -> where it comes from, if it is not synthetic
-    tiers: Mapping[str, Tier] = field(default_factory=dict)
+    tiers: dict[str, Tier] = field(default_factory=dict)
     datasets: dict[str, DatasetLike] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
     daemon: Daemon | None = None  # of tiers that are all emulated: their time can be counted
@@ -127,6 +127,14 @@ class Testbed:
         if self.daemon and self.daemon.clock is ClockKind.VIRTUAL_SEVERAL:
             self.daemon.hold(held)
 
+    def empty_caches(self, *, cached: bool) -> None:
+        for tier in self.tiers.values():
+            tier.empty_cache(cached=cached)
+
+    def delays(self, on: bool, *, slowdown: float = 1.0) -> None:
+        for tier in self.tiers.values():
+            tier.delays(on, slowdown=slowdown)
+
     def source_of(self, data_set: str) -> str:
         return self.sources.get(data_set, SYNTHETIC)
 
@@ -137,11 +145,10 @@ class Testbed:
         """Have the server down and the tiers in real time without delays: what loading, and a server that is measured, begin with."""
         self.cluster.stop(mode)
         self.go_by(ClockKind.REAL)
-        for tier in self.tiers.values():
-            tier.delays(False)
+        self.delays(False)
 
     def make_cluster(self, cluster: Cluster) -> None:
-        """Make `cluster`, as initdb leaves one; all testbeds of a study on a pair copy one that it made once."""
+        """Copy to `cluster` the one that all testbeds of a study on a pair share, as initdb left it."""
         copy_fresh_cluster(cluster, Cluster(self.work.parent / "first", cluster.binaries, cluster.account))
 
     @contextmanager
@@ -174,8 +181,7 @@ class Testbed:
             ):
                 yield connection
         finally:
-            for tier in self.tiers.values():
-                tier.delays(False)
+            self.delays(False)
             self.go_by(ClockKind.REAL)
             self.cluster.stop(stop)
 
@@ -192,22 +198,17 @@ class Testbed:
         recorder: Recorder,
         cached: Sequence[str] = (),
     ) -> Iterator[Session]:
-        """Start a server that holds nothing of `relations` but the heaps of `cached`: down, caches emptied and looked at over `files`, up
-        again.
+        """Start a server that holds nothing of `relations`, which lie in `files`, but the heaps of `cached`.
 
         `setup` is run in the session (search path, planner switches); then the heaps of the tables `cached` are read into
         shared_buffers, without delay, and the catalogues that `statement` wants are warmed. `recorder` watches what is timed. Its
         process works for itself and, with direct I/O, asks for one thing at a time: then it is counted alone. The kernel that reads ahead,
         and workers of the server, ask for several.
-
-        Raises:
-            EvidenceError: a server's process or its pid file was still there after the caches were emptied.
         """
         self.down()  # what is read before the timed query takes no time, and leaves nothing in a device's own buffer
         clock = self.clock(alone=io_mode is IoMode.DIRECT)
         residency.evict(files)
-        for tier in self.tiers.values():
-            tier.empty_cache(cached=io_mode.cached)
+        self.empty_caches(cached=io_mode.cached)
         resident_pages = {
             name: residency.residency([path for path in files if path.is_relative_to(tier.directory.resolve())])
             for name, tier in self.tiers.items()
@@ -227,8 +228,7 @@ class Testbed:
             reference = reference_s(connection)
             pid = connection.info.backend_pid
             self.go_by(clock, session=pid)
-            for tier in self.tiers.values():
-                tier.delays(True)
+            self.delays(True)
             watch = Stopwatch(self.daemon, lambda: (pid,))
             yield Session(connection, relations, main_files, server_was_down, resident_pages, direct_io, warm, watch, reference, recorder)
 
@@ -311,7 +311,6 @@ class Testbed:
         )
 
     def _computed_s(self, session: Session, statement: str) -> tuple[float, float]:
-        """Processor time of the reference work, and the virtual-time one of one more execution of `statement` right after it."""
         work_s = reference_s(session.connection, 1)
         begun = session.stopwatch.read()
         session.connection.execute(sql.SQL(statement)).fetchall()

@@ -5,7 +5,7 @@ import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, Self
@@ -14,58 +14,30 @@ import numpy as np
 import polars as pl
 import psutil
 
-from tierwise.bench.accounting import outstanding, relation_io, tier_io
+from tierwise.bench.accounting import FileIos, outstanding, relation_io, tier_io
 from tierwise.bench.recording import MainFiles, file_names, relation_file
 from tierwise.bench.stopwatch import OVERSHOOT_BOUND, Reading, Stopwatch
 from tierwise.bench.testbed import Testbed
+from tierwise.core.errors import EvidenceError
 from tierwise.core.vocabulary import Cache, ClockKind
 from tierwise.postgres.activity import activity_between, read_activity
 from tierwise.postgres.cold_proof import main_files
-from tierwise.postgres.page_counts import PageCount, PageCounter
+from tierwise.postgres.page_counts import PageCounter
 from tierwise.postgres.processes import server_processes
 from tierwise.postgres.settings import Connection
 from tierwise.tiers.emulated import Emulated
-from tierwise.tiers.tier import FileIo
-from tierwise.timings.schema import Parts, TierIo, Timing
+from tierwise.timings.schema import Timing
 
 CPU_BOUND: Final = 0.85
 """Share of the machine's processors above which a window says more of them than of the storage, and so gives no verdict."""
 
-FileIos = Mapping[str, Mapping[str, FileIo] | None]
-"""Tier -> file -> requests; None where nothing counts them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Phase:
-    """One stretch of a window; its times are by the clock of the tiers, from the real time at which the window began."""
-
-    name: str
-    started_at: datetime
-    elapsed_s: float
-    parts: Parts
-    pages: Mapping[str, PageCount]
-    files: FileIos
-    requests: Sequence[TierIo]
-    outstanding: Mapping[str, float]  # tier -> mean number of requests while there was any
-    sequential: Mapping[str, Mapping[str, int]]  # tier -> file -> reads that begin where the one before them, of that file, ended
-    flushes: Mapping[str, Mapping[str, int]]  # tier -> file -> requests to have its writes safe
-    server: Mapping[str, Mapping[str, float]]
-    cpu_share: float
-
-    def transactions(self, load: pl.DataFrame) -> int:
-        started_s = self.started_at.timestamp()
-        return load.filter(pl.col("ended_s").is_between(started_s, started_s + self.elapsed_s, closed="left")).height
-
 
 class Window:
-    """Watches the load that others run on `testbed`'s server, with ``with``; a virtual clock stands between the phases, and goes on at the
-    end.
+    """Watches the load that others run on `testbed`'s server, with ``with``; between the phases a virtual clock stands.
 
-    A virtual clock may gain ten seconds in a real one, so that what is done between two phases would be a long stretch of the load.
-
-    Args:
-        relations: whose pages are counted.
-        tiers: tablespace -> tier.
+    It may gain ten seconds in a real one, so that what is done between two phases would be a long stretch of the load. `tiers` maps
+    tablespaces to tiers, `relations` are those whose pages are counted. `phases` has a row for each, without the load's transactions; its
+    times go by the clock of the tiers, from the real time at which the window began.
     """
 
     def __init__(self, testbed: Testbed, connection: Connection, relations: Sequence[str], tiers: Mapping[str, str]):
@@ -73,7 +45,7 @@ class Window:
         self._main_files: MainFiles = main_files(connection, relations)
         self._stopwatch = Stopwatch(testbed.daemon, lambda: [process.pid for process in server_processes(testbed.cluster.data)])
         self._opened: tuple[datetime, Reading] | None = None  # when the first phase began, really and by the clock
-        self.phases: list[Phase] = []
+        self.phases: list[Timing] = []
 
     def __enter__(self) -> Self:
         return self
@@ -83,9 +55,7 @@ class Window:
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Time the next stretch of the window, while open. The server's counts are up to a second late: busy sessions report theirs once a
-        second.
-        """
+        """Time the next stretch of the window, while open. Busy sessions report their counts once a second, so these may be that late."""
         self._testbed.hold(True)
         before = read_activity(self._connection)
         with PageCounter(self._connection, self._relations) as counter:
@@ -100,17 +70,24 @@ class Window:
             files = {tier_name: tier.io() for tier_name, tier in self._testbed.tiers.items()}
             requests = tuple(tier_io(tier, files[tier_name]) for tier_name, tier in self._testbed.tiers.items())
             together = outstanding(self._testbed.tiers, requests)
-            emulated = {tier_name: tier for tier_name, tier in self._testbed.tiers.items() if isinstance(tier, Emulated)}
-            logs = {tier_name: tier.requests() for tier_name, tier in emulated.items()}
+            logs = {tier_name: tier.requests() for tier_name, tier in self._testbed.tiers.items() if isinstance(tier, Emulated)}
         server = activity_between(before, read_activity(self._connection))
         elapsed_s = ended.clock.now_s - begun.clock.now_s
         if self._stopwatch.kind is not ClockKind.REAL:  # then of the processors that are assumed
             share = (ended.clock.used_s - begun.clock.used_s) / (self._testbed.processors * elapsed_s)
-        parts = self._stopwatch.parts(begun, ended, devices_s=None, reference_s=None)
-        started_at = self._opened[0] + timedelta(seconds=begun.clock.now_s - self._opened[1].clock.now_s)
-        sequential, flushed = ({name: of(log) for name, log in logs.items()} for of in (sequential_reads, flushes))
+        pages = [replace(count, tier=self._tiers[count.tier]) for count in counter.pages.values()]
         self.phases.append(
-            Phase(name, started_at, elapsed_s, parts, counter.pages, files, requests, together, sequential, flushed, server, share)
+            Timing(
+                cell={"phase": name},
+                cache=Cache.NONE,
+                operation="",
+                started_at=self._opened[0] + timedelta(seconds=begun.clock.now_s - self._opened[1].clock.now_s),
+                elapsed_s=elapsed_s,
+                relation_io=relation_io(pages, self._testbed.tiers, files, self._main_files),
+                tier_io=requests,
+                proof={"cpu_share": share, "outstanding": together, "files": self._files(files, logs), "server": server},
+                parts=self._stopwatch.parts(begun, ended, devices_s=None, reference_s=None),
+            )
         )
 
     def by_clock(self, load: pl.DataFrame) -> pl.DataFrame:
@@ -128,15 +105,15 @@ class Window:
         )
 
     def timings(self, load: pl.DataFrame, *, script: str, clients: int, cell: Mapping[str, str | int | float]) -> Iterator[Timing]:
-        """Yield one row a phase: its transactions (`result_rows`) in its time, with the pages, requests and server's counts in it.
+        """Yield one row a phase, with its transactions (`result_rows`).
 
         A flag speaks of the whole window: `cpu` where the processors were busier than `CPU_BOUND`, by a real clock
         `overshoot` where the emulator added more than `OVERSHOOT_BOUND` of the clients' time, and `stalled` where the server's processes
         were so long in the run queue.
         """
         elapsed_s = math.fsum(phase.elapsed_s for phase in self.phases)
-        cpu_share = math.fsum(phase.cpu_share * phase.elapsed_s for phase in self.phases) / elapsed_s
-        overshoot_s = math.fsum((io.actual_s or 0.0) - (io.intended_s or 0.0) for phase in self.phases for io in phase.requests)
+        cpu_share = math.fsum(phase.proof["cpu_share"] * phase.elapsed_s for phase in self.phases) / elapsed_s
+        overshoot_s = math.fsum((io.actual_s or 0.0) - (io.intended_s or 0.0) for phase in self.phases for io in phase.tier_io)
         late_s = OVERSHOOT_BOUND * elapsed_s * clients
         stalled_s = math.fsum(phase.parts.run_delay_s or 0.0 for phase in self.phases)
         real_time = self._stopwatch.kind is ClockKind.REAL
@@ -146,37 +123,28 @@ class Window:
             *(["stalled"] if real_time and stalled_s > late_s else []),
         ]
         for phase in self.phases:
-            pages = [replace(count, tier=self._tiers[count.tier]) for count in phase.pages.values()]
-            yield Timing(
-                cell={**cell, "phase": phase.name},
-                cache=Cache.NONE,
+            started_s = phase.started_at.timestamp()
+            ended_in_it = pl.col("ended_s").is_between(started_s, started_s + phase.elapsed_s, closed="left")
+            yield replace(
+                phase,
+                cell={**cell, **phase.cell},
                 operation=script,
-                started_at=phase.started_at,
-                elapsed_s=phase.elapsed_s,
-                result_rows=phase.transactions(load),
-                relation_io=relation_io(pages, self._testbed.tiers, phase.files, self._main_files),
-                tier_io=tuple(phase.requests),
-                proof={
-                    "cpu_share": phase.cpu_share,
-                    "window_cpu_share": cpu_share,
-                    "outstanding": phase.outstanding,
-                    "files": self._files(phase),
-                    "server": phase.server,
-                },
+                result_rows=load.filter(ended_in_it).height,
+                proof={"cpu_share": phase.proof["cpu_share"], "window_cpu_share": cpu_share, **phase.proof},
                 flags=tuple(flags),
-                parts=phase.parts,
             )
 
-    def _files(self, phase: Phase) -> dict[str, dict[str, Any]]:
+    def _files(self, counted: Mapping[str, FileIos], logs: Mapping[str, pl.DataFrame]) -> dict[str, dict[str, Any]]:
         names = file_names(self._main_files)
+        sequential, flushed = ({name: of(log) for name, log in logs.items()} for of in (sequential_reads, flushes))
         found: dict[str, dict[str, Any]] = {}
-        for tier_name, files in phase.files.items():
+        for tier_name, files in counted.items():
             folder = self._testbed.tiers[tier_name].directory.resolve()
             for path, io in (files or {}).items():
                 total = found.setdefault(_owner(folder / path, names), {"tier": tier_name})
                 for field in ("reads", "read_bytes", "writes", "write_bytes", "intended_s", "actual_s"):
                     total[field] = total.get(field, 0) + getattr(io, field)
-                for field, numbers in (("sequential_reads", phase.sequential), ("flushes", phase.flushes)):
+                for field, numbers in (("sequential_reads", sequential), ("flushes", flushed)):
                     total[field] = total.get(field, 0) + numbers[tier_name].get(path, 0)
         return found
 
@@ -202,6 +170,12 @@ def io_by_relation(rows: pl.DataFrame) -> dict[str, Any]:
     }
 
 
+def need_transactions(rows: pl.DataFrame) -> None:
+    for keys, window in rows.group_by("pair", "trial", "replicate"):
+        if window["result_rows"].sum() == 0:
+            raise EvidenceError(f"{keys}: no transaction ended in the window")
+
+
 def sequential_reads(requests: pl.DataFrame) -> dict[str, int]:
     """Count the reads of a tier's log that begin where the latest read of the same file ended, by file."""
     reads = requests.filter(operation="read").sort("time_s")
@@ -221,7 +195,6 @@ def _owner(path: Path, names: Mapping[tuple[Path, str], str]) -> str:
 
 
 def _busy(before: Any, after: Any) -> float:
-    """Share of all processors' time that was neither idle nor waiting for I/O."""
     spent = {name: getattr(after, name) - getattr(before, name) for name in before._fields if name not in {"guest", "guest_nice"}}
     total_s = sum(spent.values())
     return 1.0 - (spent["idle"] + spent.get("iowait", 0.0)) / total_s if total_s else 0.0

@@ -42,9 +42,7 @@ def exclusive_workspace() -> Iterator[Path]:
 
 @contextmanager
 def one_report() -> Iterator[None]:
-    """Hold the work folder against other commands that measure, whose notebooks would write the same manifests in turn; the control groups
-    of a killed one go.
-    """
+    """Hold the work folder against other commands that measure, whose notebooks would write the same manifests in turn."""
     with _locked(open_workspace(), "report", 0.0):
         control_groups.sweep()
         yield
@@ -66,9 +64,7 @@ def _locked(workspace: Path, name: str, patience_s: float) -> Iterator[None]:
 
 
 def _loading(workspace: Path) -> list[Path]:
-    """Return the folders of the replicates whose server was killed while it loaded: files that it had not committed lie there, and a server
-    would use their numbers again.
-    """
+    # Files that a killed server had not committed lie there, and another would use their numbers again.
     stopped = (workspace / "runs").glob(f"*/*/*/cluster/data/{servers.PID_FILE}")
     return [pid.parents[2] for pid in stopped if LOADS in pid.with_name(SETTINGS_FILE).read_text(encoding="utf-8")]
 
@@ -82,9 +78,7 @@ def _discard_unflushed(workspace: Path) -> None:
 
 
 def _discard_unmounted(workspace: Path) -> None:
-    """Remove the loaded data of every replicate of which something lies below a mountpoint: a mount was taken away, and what the server
-    made from then on is on no tier.
-    """
+    """Remove the loaded data of every replicate whose mount was taken away: what the server made from then on is on no tier."""
     for mountpoint in (workspace / "runs").glob("*/*/*/*/mount"):
         testbed, tier = mountpoint.parents[1], mountpoint.parent.name
         if any(mountpoint.iterdir()):

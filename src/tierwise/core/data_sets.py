@@ -35,7 +35,6 @@ def names() -> list[str]:
 
 @cache
 def facts(name: str) -> DataSet:
-    """Return what its package says of the data set `name`."""
     if name not in names():
         raise InputError("data set", value=name, rule=f"no such data set; there are: {', '.join(names())}")
     text = (files("tierwise") / "datasets" / name / FACTS).read_text(encoding="utf-8")
@@ -49,10 +48,7 @@ def whole_rows(name: str) -> int:
 
 
 def published_rows(record: str) -> int | None:
-    """Return how many rows the whole has of which a run keeps a part as `record`: a data set's name, or that and one of its tables'.
-
-    None where nobody published that, and of a data set that is no longer known.
-    """
+    """Return how many rows the whole of `record` has; None where nobody published that, and of what is no longer a data set."""
     return facts(record).published_rows if record in names() else None
 
 

@@ -35,11 +35,7 @@ NO_LOCKS: Final = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a sibling ``*.part`` path; on success it is flushed to disk and takes `path`'s place, on error it goes.
-
-    A reader of `path` sees the old file or the new one, never half of one, even after a power cut. What a killed process left of the same
-    file goes too.
-    """
+    """Yield a sibling ``*.part`` path; on success it is flushed to disk and takes `path`'s place, on error it goes."""
     make_folder(path.parent)
     _forget_parts(path)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -58,10 +54,7 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def put(made: Path, path: Path) -> None:
-    """Have the file or folder `made` take the place of `path`, on the same file system, once all of it is flushed to disk.
-
-    A folder takes no place but an empty one's or none.
-    """
+    """Have the file or folder `made` take the place of `path`, on the same file system, once all of it is flushed to disk."""
     flush_all(made)
     made.replace(path)
     _flush(path.parent)
@@ -98,11 +91,9 @@ def lock(handle: int) -> bool | None:
 
 @contextmanager
 def scratch_folder(prefix: str, *, within: Path | None = None) -> Iterator[Path]:
-    """Make a private folder, which is gone at the end; below `within`, else among the system's temporary files, where a socket's path is
-    short enough.
+    """Make a private folder, which is gone at the end, below `within` or among the system's temporary files.
 
-    While it is used it is locked (which keeps systemd-tmpfiles away too), and it has its name from when it is locked on. What a killed
-    process of the same user left there with that prefix goes first, unless the file system knows no locks.
+    It has its name once it is locked, which keeps systemd-tmpfiles away too. What a killed process of the same user left there goes first.
     """
     parent = within or Path(tempfile.gettempdir())
     for left in parent.glob(f"{prefix}*/"):

@@ -5,9 +5,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from tierwise.core import control_groups
 from tierwise.core.errors import MissingError
+
+REMEDY: Final = "systemd-run --user --scope -p Delegate=yes make report"
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ def obstacle() -> str | None:
 def memory_group(name: str) -> Iterator[MemoryGroup]:
     """Make a new, empty group without a limit; its processes must have ended before the end."""
     if why := obstacle():
-        raise MissingError("a memory cgroup", why=why, remedy="systemd-run --user --scope -p Delegate=yes make report")
+        raise MissingError("a memory cgroup", why=why, remedy=REMEDY)
     parent, version = _parent()
     group = MemoryGroup(control_groups.make(parent, name), version)
     try:

@@ -24,10 +24,7 @@ class Pace:
     processors: float
 
     def slowdown(self, recorded: "Pace") -> float:
-        """Return how many times as long as on the `recorded` machine a run takes here.
-
-        The `processors` of `recorded` are those that a run kept busy on average: a run slows down where fewer are left for it.
-        """
+        """Return how many times as long as on the `recorded` machine, with the processors that a run kept busy there, a run takes here."""
         return self.piece_s / recorded.piece_s * max(1.0, recorded.processors / self.processors)
 
 

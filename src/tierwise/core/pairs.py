@@ -1,7 +1,7 @@
 """Pairs: the named places where files can live, as a reader writes them down (``data/tiers/*.toml``)."""
 
 from collections.abc import Iterable
-from typing import Annotated, Final, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
 
@@ -21,10 +21,7 @@ class DirectoryTier(Strict):
     kind: Literal["directory"]
     directory: str = Field(description="absolute, or relative to the work folder; created where absent")
     note: str = ""
-
-    @property
-    def evidence(self) -> Evidence:
-        return Evidence.MEASURED
+    evidence: ClassVar = Evidence.MEASURED
 
 
 class EmulatedTier(Strict):
@@ -34,10 +31,7 @@ class EmulatedTier(Strict):
     device: str = Field(description="name of a file in data/devices")
     scale: float = Field(default=1.0, gt=0, description="stretch of seek distances, on top of 1/fraction of the profile")
     note: str = ""
-
-    @property
-    def evidence(self) -> Evidence:
-        return Evidence.EMULATED
+    evidence: ClassVar = Evidence.EMULATED
 
 
 class SimulatedTier(Strict):
@@ -47,10 +41,7 @@ class SimulatedTier(Strict):
     device: str = Field(description="name of a file in data/devices")
     scale: float = Field(default=1.0, gt=0, description="as of an emulated tier")
     note: str = ""
-
-    @property
-    def evidence(self) -> Evidence:
-        return Evidence.SIMULATED
+    evidence: ClassVar = Evidence.SIMULATED
 
 
 TierSpec = Annotated[DirectoryTier | EmulatedTier | SimulatedTier, Field(discriminator="kind")]

@@ -55,12 +55,7 @@ def reached(path: Path, *, start: Path = Path("/")) -> Iterator[int]:
 
 
 def close_off(name: str, *, above: int, owner: tuple[int, int], mode: int = 0o700) -> None:
-    """Have a folder `name` in the folder whose descriptor is `above`, made where absent, that belongs to `owner` (uid, gid).
-
-    Raises:
-        UnsafeFolderError: what has that name belongs to neither `owner` nor the user of this process.
-        NotADirectoryError: it is a link, or another thing.
-    """
+    """Have a folder `name` in the folder whose descriptor is `above`, made where absent, that belongs to `owner` (uid, gid)."""
     with suppress(FileExistsError):
         os.mkdir(name, 0o700, dir_fd=above)
     folder = os.open(name, _FOLDER, dir_fd=above)

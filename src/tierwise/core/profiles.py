@@ -1,6 +1,7 @@
 """Profiles: how much of the study is measured (``data/profiles/*.toml``)."""
 
 import tomllib
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, Final, TypeVar
 
@@ -42,6 +43,10 @@ class Profile(Strict):
     def replicates_of(self, study: str) -> int:
         return int(self.studies.get(study, {}).get("replicates", self.replicates))
 
+    def possible(self, io_modes: Sequence[IoMode]) -> list[IoMode]:
+        """Choose from `io_modes` those that the profile has; a server without direct I/O has one, which then stands for all."""
+        return [io_mode for io_mode in io_modes if io_mode in self.io_modes] or list(self.io_modes)
+
     def study(self, name: str, grid: type[Grid]) -> Grid:
         """Return the table ``[studies.<name>]`` as that study's own model (its defaults where the table is absent)."""
         return validate(self.studies.get(name, {}), grid, where=f"profile {self.name}: studies.{name}")
@@ -52,10 +57,7 @@ def names() -> list[str]:
 
 
 def load_profile(name: str) -> Profile:
-    """Return the profile `name` with the grids that the studies' packages have for it; an unknown name or a bad field is an `InputError`.
-
-    A table ``[studies.NAME]`` in the profile's own file stands in place of the space's.
-    """
+    """Return the profile `name` with the studies' own grids; a table ``[studies.NAME]`` in its file stands in place of a study's own."""
     profile = read_toml(input_file("profiles", name), Profile)
     grids = {study: tomllib.loads(studies.text(study, GRIDS)).get(name) for study in studies.having(GRIDS)}
     return profile.model_copy(update={"studies": {study: grid for study, grid in grids.items() if grid} | profile.studies})

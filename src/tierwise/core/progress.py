@@ -29,11 +29,8 @@ def say(line: str) -> None:
 
 @contextmanager
 def announcing() -> Iterator[None]:
-    """Let child processes (notebook kernels) report to this process's standard error, while open.
-
-    Where that is a file, all of them write at its end, not each at a place of its own over what another wrote.
-    """
-    with suppress(OSError):
+    """Let child processes (notebook kernels) report to this process's standard error, while open."""
+    with suppress(OSError):  # where that is a file, all write at its end, not each over what another wrote
         fcntl.fcntl(2, fcntl.F_SETFL, fcntl.fcntl(2, fcntl.F_GETFL) | os.O_APPEND)
     os.environ["TIERWISE_PROGRESS"] = f"/proc/{os.getpid()}/fd/2"
     try:

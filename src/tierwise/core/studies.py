@@ -15,11 +15,7 @@ def packages() -> Traversable:
 
 
 def names() -> list[str]:
-    """Return every study, by the name of its package, in alphabetical order."""
-    folder = packages()
-    if not folder.is_dir():
-        return []
-    return sorted(package.name for package in folder.iterdir() if (package / "measuring" / TRIALS).is_file())
+    return sorted(package.name for package in packages().iterdir() if (package / "measuring" / TRIALS).is_file())
 
 
 def known(name: str) -> str:

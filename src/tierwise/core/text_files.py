@@ -12,11 +12,7 @@ from tierwise.core.paths import short
 
 
 def read_text(path: Path, where: str = "") -> str:
-    """Return the text of the file `path`, its ends of lines as they stand there; `where`: what a reader calls it, if not by its place.
-
-    Raises:
-        InputError: the file is absent, cannot be read, or is no UTF-8 (its first such line is named).
-    """
+    """Return the text of the file `path`, its ends of lines as they stand there; `where`: what a reader calls it, if not by its place."""
     where = where or short(path)
     try:
         content = path.read_bytes()
@@ -32,7 +28,6 @@ def read_text(path: Path, where: str = "") -> str:
 
 
 def read_json(path: Path, where: str = "") -> Any:
-    """Return what the JSON in the file `path` says."""
     text = read_text(path, where)
     try:
         return json.loads(text)
@@ -41,7 +36,6 @@ def read_json(path: Path, where: str = "") -> Any:
 
 
 def read_csv(path: Path) -> Iterator[list[str]]:
-    """Yield the cells of each row of the comma-separated values in the file `path`."""
     rows = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
     number = 1
     try:

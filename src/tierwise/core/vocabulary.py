@@ -60,7 +60,6 @@ class RelationClass(StrEnum):
     TABLE = "table"
     INDEX = "index"
     WAL = "wal"
-    TEMP = "temp"
 
 
 class Layout(StrEnum):

@@ -13,6 +13,7 @@ _ARROW: Final[dict[str, pa.DataType]] = {
     "integer": pa.int32(),
     "smallint": pa.int16(),
     "date": pa.date32(),
+    "boolean": pa.bool_(),
 }
 """Every other SQL type is text: ``character(n)``, ``text``."""
 
@@ -23,12 +24,10 @@ def arrow_type(sql_type: str) -> pa.DataType:
 
 @dataclass(frozen=True)
 class Table:
-    """`types` are SQL types by column, in the archive's order; each entry of `indexed` is the columns of one index."""
-
     name: str
-    types: Mapping[str, str]
+    types: Mapping[str, str]  # SQL types by column, in the archive's order
     key: tuple[str, ...]
-    indexed: tuple[tuple[str, ...], ...] = ()
+    indexed: tuple[tuple[str, ...], ...] = ()  # the columns of each index
     nullable: frozenset[str] = frozenset()
 
     @property

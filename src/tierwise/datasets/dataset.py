@@ -2,12 +2,14 @@
 
 import hashlib
 import json
-from collections.abc import Callable
-from contextlib import suppress
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,14 +17,6 @@ import pyarrow.parquet as pq
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.files import replacing, write_whole
-
-ColumnType = Literal["boolean", "integer", "text"]
-
-
-@dataclass(frozen=True)
-class Column:
-    name: str
-    type: ColumnType
 
 
 @dataclass(frozen=True)
@@ -70,13 +64,33 @@ def cached(name: str, parquet: Path, request: dict[str, Any], build: Callable[[P
     return Dataset(name, parquet, rows, digest, provenance)
 
 
-def from_file(name: str, named: str, folder: Path, version: int, write: Callable[[Path, Path], dict[str, Any]]) -> Dataset:
-    """Return the dataset that `write` makes of the reader's file `named`; a relative path starts at the checkout."""
+def synthetic(
+    name: str, folder: Path, version: int, write: Callable[[Path], dict[str, Any]], *, facts: str, fraction: float, seed: int
+) -> Dataset:
+    """Return what `write` draws from the `facts`, a file of ``data/datasets``; `version` is raised whenever a seed gives other rows."""
+    digest = sha256_of(paths.data() / "datasets" / facts)
+    request = {"source": "synthetic", "fraction": fraction, "seed": seed, "generator_version": version, "facts_sha256": digest}
+    return cached(name, folder / f"{name}-synthetic-{fraction:g}-seed{seed}.parquet", request, write)
+
+
+def from_file(name: str, source: str, folder: Path, version: int, write: Callable[[Path, Path], dict[str, Any]], *, others: str) -> Dataset:
+    """Return what `write` makes of the file that `source` names; `version` is raised whenever the same file gives other rows."""
+    kind, _, named = source.partition(":")
+    if kind != "file" or not named:
+        rule, remedy = f"not a source of {name} rows", f"name one of: {others}, file:PATH"
+        raise InputError(name, field="source", value=source, rule=rule, remedy=remedy)
     path = paths.home() / Path(named).expanduser()
-    try:
+    with readable(name, path):
         digest = sha256_of(path)
-    except OSError as error:
-        rule, remedy = f"cannot be read: {error.strerror}", f"name a file: {name.upper()}=file:PATH"
-        raise InputError(name, field="file", value=str(path), rule=rule, remedy=remedy) from error
     request = {"source": f"file:{paths.short(path)}", "file_sha256": digest, "reader_version": version}
     return cached(name, folder / f"{name}-file-{digest[:8]}.parquet", request, partial(write, path))
+
+
+@contextmanager
+def readable(name: str, path: Path) -> Iterator[None]:
+    """Make what the system, an unpacker or astropy finds wrong in the file at `path` an `InputError`, while open."""
+    try:
+        yield
+    except (OSError, EOFError, ValueError, SyntaxError, NotImplementedError, zlib.error, zipfile.BadZipFile) as error:
+        rule = f"cannot be read: {getattr(error, 'strerror', None) or error}"
+        raise InputError(paths.short(path), rule=rule, remedy=f"name a whole file: {name.upper()}=file:PATH") from error

@@ -68,11 +68,7 @@ def is_permanent_refusal(status: int | None) -> bool:
 
 
 def fetch(remote: RemoteFile, path: Path, *, remedy: str) -> Path:
-    """Fetch the file of `remote` to `path`, unless it is there and whole.
-
-    Raises:
-        InputError: the server refuses or cannot be reached, or its file is another one; names `remedy`.
-    """
+    """Fetch the file of `remote` to `path`, unless it is there and whole; what goes wrong is an `InputError` that names `remedy`."""
     if path.exists() and not remote.other(path):
         return path
     import pooch  # noqa: PLC0415  it takes a tenth of a second, and few need it
@@ -85,7 +81,7 @@ def fetch(remote: RemoteFile, path: Path, *, remedy: str) -> Path:
         try:
             put(Path(store.fetch(path.name, downloader=_downloader(remote, remedy))), path)
         except RequestException as error:
-            raise _refused(remote, f"no whole file came: {error}", remedy) from error
+            raise _failed(remote, remedy, f"no whole file came: {error}") from error
     return path
 
 
@@ -101,10 +97,10 @@ def _downloader(remote: RemoteFile, remedy: str) -> Callable[..., None]:
         except HTTPError as error:
             if error.response is None or not is_permanent_refusal(error.response.status_code):
                 raise
-            raise _refused(remote, f"the server answers {error.response.status_code}", remedy) from error
+            raise _failed(remote, remedy, f"the server answers {error.response.status_code}") from error
         if wrong := remote.other(Path(part)):
             rule = f"{remote.sha256 or 'a whole gzip file'} is needed (recorded {remote.recorded})"
-            raise _other_file(remote, "sha256" if remote.sha256 else "content", wrong, rule, remedy)
+            raise _failed(remote, remedy, rule, "sha256" if remote.sha256 else "content", wrong)
 
     return download
 
@@ -122,7 +118,7 @@ class _Bar(Progress):
         self.total = self._remote.size_bytes or self.total  # pooch sets what the server announces
         if self._remote.size_bytes and size_bytes > self._remote.size_bytes:
             rule = f"{self._remote.size_bytes} bytes are needed (recorded {self._remote.recorded})"
-            raise _other_file(self._remote, "size", "longer", rule, self._remedy)
+            raise _failed(self._remote, self._remedy, rule, "size", "longer")
         self.step(size_bytes - self.done)
 
     def reset(self) -> None:
@@ -131,9 +127,5 @@ class _Bar(Progress):
     close = reset
 
 
-def _refused(remote: RemoteFile, rule: str, remedy: str) -> InputError:
-    return InputError("download", field="address", value=remote.address, rule=rule, remedy=remedy)
-
-
-def _other_file(remote: RemoteFile, field: str, value: object, rule: str, remedy: str) -> InputError:
+def _failed(remote: RemoteFile, remedy: str, rule: str, field: str | None = None, value: str | None = None) -> InputError:
     return InputError(f"download {remote.address}", field=field, value=value, rule=rule, remedy=remedy)

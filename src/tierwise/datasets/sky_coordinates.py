@@ -38,9 +38,7 @@ def unit_vectors(ra_deg: Floats, dec_deg: Floats) -> Floats:
 
 
 def htm_ids(vectors: Floats, depth: int = 20) -> npt.NDArray[np.int64]:
-    """Return the triangle of the hierarchical triangular mesh that holds each unit vector [axis, position] (Kunszt, Szalay, Thakar
-    2001).
-    """
+    """Return the triangle of the hierarchical triangular mesh (Kunszt, Szalay, Thakar 2001) of each unit vector [axis, position]."""
     axes = np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0], [-1, 0, 0], [0, -1, 0], [0, 0, -1]], dtype=np.float64)
     roots = np.array([[1, 5, 2], [2, 5, 3], [3, 5, 4], [4, 5, 1], [1, 0, 4], [4, 0, 3], [3, 0, 2], [2, 0, 1]])
     x, y, z = vectors

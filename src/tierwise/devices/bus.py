@@ -20,7 +20,7 @@ class Bus:
     def from_buffer(self, begin_s: float, sectors: int, before: Operation) -> float:
         """Return when `sectors` that the buffer holds have gone to the host."""
         if self.is_plain:
-            return self._reserve(begin_s, sectors) + self._read_end_s
+            return self.reserve(begin_s, sectors) + self._read_end_s
         return self.to_host(begin_s, lambda _: begin_s, sectors, before)
 
     def from_medium(self, begin_s: float, sectors: int, from_s: float, last_s: float, coming: int) -> float:
@@ -31,7 +31,7 @@ class Bus:
         took_s = sectors * self._sector_s
         done_s = max(begin_s + took_s, from_s + coming * self._sector_s, last_s)
         if done_s - took_s < self._free_s:
-            return self._reserve(done_s - took_s, sectors) + self._read_end_s
+            return self.reserve(done_s - took_s, sectors) + self._read_end_s
         self._gap_s, self._taken_s, self._free_s = self._free_s, done_s - took_s, done_s
         return done_s + self._read_end_s
 
@@ -51,16 +51,12 @@ class Bus:
                 now_s = max(ready_s, now_s + work * disconnect_ms) + work * reselect_ms
                 reselect_ms = electronics.other_reselect_ms
             now_s = max(ready_s, max(now_s, ready_s) + work * electronics.prepare_ms)
-            now_s = self._reserve(now_s, 0)
+            now_s = self.reserve(now_s, 0)
             while sent < sectors and (there_s(sent + 1) <= now_s or electronics.holds_bus or electronics.never_disconnects):
                 sent += 1
                 now_s = max(now_s, there_s(sent)) + self._sector_s
         self._free_s = max(self._free_s, now_s)
         return now_s + self._read_end_s
-
-    def from_host(self, begin_s: float, sectors: int) -> float:
-        """Return when the data of a write, which may go over the bus from `begin_s` on, are in the buffer."""
-        return self._reserve(begin_s, sectors)
 
     def again_s(self, filled_s: float, written_s: float, *, extra: bool) -> float:
         """Return when a write can be reported: it is on the medium at `written_s`, and its data were in the buffer at `filled_s`."""
@@ -71,8 +67,11 @@ class Bus:
         reselect_ms = electronics.other_reselect_ms if extra else electronics.first_reselect_ms
         return max(written_s, filled_s + work * disconnect_ms) + work * reselect_ms
 
-    def _reserve(self, begin_s: float, sectors: int) -> float:
-        """Take the bus from `begin_s` on, or as soon as it is free; what fits into the gap before the latest transfer goes there."""
+    def reserve(self, begin_s: float, sectors: int) -> float:
+        """Take the bus from `begin_s` on, or as soon as it is free; what fits into the gap before the latest transfer goes there.
+
+        Returns when `sectors` have gone over it: those of a write are in the buffer then.
+        """
         took_s = sectors * self._sector_s
         start_s = max(begin_s, self._gap_s)
         if start_s + took_s <= self._taken_s:

@@ -15,20 +15,17 @@ class Cloud(KnownCompletions):
     """
 
     def __init__(self, spec: CloudSpec):
-        super().__init__()
+        self._spec = spec
         self.capacity_bytes = int(spec.capacity.base)
         self._read_s, self._write_s = spec.read_latency.base, spec.write_latency.base
         self._io_bytes = spec.io_size.base
-        self._iops, self._rate = RateLimit(spec.iops), RateLimit(spec.rate)
-        burst = spec.burst
-        self._credits = RateLimit(spec.sustained_rate, saved=burst.credits.base) if burst else None
         self.reset()
 
     def reset(self) -> None:
         super().reset()
-        for gate in (self._iops, self._rate, self._credits):
-            if gate:
-                gate.reset()
+        spec, burst = self._spec, self._spec.burst
+        self._iops, self._rate = RateLimit(spec.iops), RateLimit(spec.rate)
+        self._credits = RateLimit(spec.sustained_rate, saved=burst.credits.base) if burst else None
         self._end = -1  # of the request before
         self._written_s = -math.inf
 

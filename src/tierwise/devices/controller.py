@@ -3,27 +3,25 @@
 import math
 from collections import deque
 
+from tierwise.devices.parameter import Parameter
 from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.devices.rate_limit import RateLimit
-
-Request = tuple[float, int, Operation, int, int]
 
 
 class Controller:
     """Lets `max_iops` requests and `max_rate` bytes a second through to `below`, in the order in which they come; flushes cost nothing."""
 
-    def __init__(self, below: DeviceModel, *, max_iops: float | None, max_rate: float | None):
+    def __init__(self, below: DeviceModel, *, max_iops: Parameter | None, max_rate: Parameter | None):
         self._below = below
         self.capacity_bytes = below.capacity_bytes
-        self._iops = RateLimit(max_iops) if max_iops else None
-        self._rate = RateLimit(max_rate) if max_rate else None
+        self._max_iops, self._max_rate = max_iops, max_rate
         self.reset()
 
     def reset(self) -> None:
-        for resettable in (self._below, self._iops, self._rate):
-            if resettable:
-                resettable.reset()
-        self._held: deque[Request] = deque()  # not let through yet, by the time when they will be
+        self._below.reset()
+        self._iops = RateLimit(self._max_iops.base) if self._max_iops else None
+        self._rate = RateLimit(self._max_rate.base) if self._max_rate else None
+        self._held: deque[tuple[float, int, Operation, int, int]] = deque()  # not let through yet, by the time when they will be
 
     def submit(self, now_s: float, tag: int, operation: Operation, address_bytes: int, size_bytes: int) -> None:
         enter_s = self._held[-1][0] if self._held else now_s

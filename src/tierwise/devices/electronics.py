@@ -5,9 +5,10 @@ states of a drive has a default here.
 """
 
 from enum import IntEnum
-from typing import Annotated, Any, Self
+from itertools import product
+from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, Field
 
 from tierwise.core.toml import Strict
 from tierwise.core.units import SECTOR_BYTES
@@ -31,24 +32,12 @@ class EarlyWrite(IntEnum):
     ALL = 2
 
 
-def _number(value: object) -> object:
-    try:
-        return float(value) if isinstance(value, str) else value
-    except ValueError:
-        return value
-
-
-def _yes(value: object) -> object:
-    number = _number(value)
-    return number != 0 if isinstance(number, float) else value
-
-
-Milliseconds = Annotated[float, BeforeValidator(_number), Field(allow_inf_nan=False)]
+Milliseconds = Annotated[float, Field(allow_inf_nan=False)]
 """A time in milliseconds; below zero it is a correction that an extraction made, and is applied as it stands."""
-Flag = Annotated[bool, BeforeValidator(_yes)]
-Count = Annotated[int, BeforeValidator(_number), Field(ge=0)]
-AtLeastOne = Annotated[int, BeforeValidator(_number), Field(ge=1)]
-Share = Annotated[float, BeforeValidator(_number), Field(ge=0, le=1)]
+Flag = Annotated[float, AfterValidator(bool)]
+"""A number, which is a no at 0 and a yes elsewhere."""
+Count = Annotated[int, Field(ge=0)]
+AtLeastOne = Annotated[int, Field(ge=1)]
 
 
 class Electronics(Strict):
@@ -65,8 +54,8 @@ class Electronics(Strict):
     bus_ms_per_sector: Annotated[Milliseconds, Field(ge=0)] = Field(alias="Bulk sector transfer time")
     segments: AtLeastOne = Field(alias="Number of buffer segments")
     segment_sectors: AtLeastOne = Field(alias="Segment size (in blks)")
-    read_ahead: Annotated[ReadAhead, BeforeValidator(_number)] = Field(alias="Buffer continuous read")
-    early_write: Annotated[EarlyWrite, BeforeValidator(_number)] = Field(alias="Fast write level")
+    read_ahead: ReadAhead = Field(alias="Buffer continuous read")
+    early_write: EarlyWrite = Field(alias="Fast write level")
 
     every_request_ms: Milliseconds = Field(default=0.0, alias="Per-request overhead time")
     scale: Annotated[Milliseconds, Field(ge=0)] = Field(default=1.0, alias="Time scale for overheads")
@@ -80,7 +69,7 @@ class Electronics(Strict):
     write_disconnect_ms: Milliseconds = Field(default=0.0, alias="Write disconnect overhead")
     never_disconnects: Flag = Field(default=False, alias="Never disconnect")
     holds_bus: Flag = Field(default=False, alias="Hold bus entire read xfer")
-    watermark: Share = Field(default=0.0, alias="High (read) water mark", description="is read before the bus is taken")
+    watermark: float = Field(default=0.0, ge=0, le=1, alias="High (read) water mark", description="is read before the bus is taken")
     watermark_of_request: Flag = Field(default=True, alias="Set watermark by reqsize", description="no: of a segment")
     least_write_seek_ms: Milliseconds = Field(
         default=0.0, alias="Minimum seek delay", description="from a command's overhead to the medium, of writes out of order"
@@ -106,34 +95,17 @@ class Electronics(Strict):
     ahead_hits: bool = Field(default=False, description="a command waits for an idle arm's read-ahead, which goes on after a hit")
     queue: int = Field(default=1, description="commands that the drive orders by positioning time; 1: first in, first out")
 
-    def on_bus(self, ms_per_sector: float) -> Self:
-        """Return the drive on a bus that adds so much to the time of each sector."""
-        return self.model_copy(update={"bus_ms_per_sector": self.bus_ms_per_sector + ms_per_sector})
-
     def command_ms(self, operation: Operation, *, hit: bool, before: Operation) -> float:
         """Return the drive's own work for a command, by whether the buffer answers it and by the command before, in ms."""
         names = ("read", "write")
         return self.every_request_ms + float(getattr(self, f"{names[operation]}_{'hit' if hit else 'miss'}_after_{names[before]}_ms"))
 
     @property
-    def extra_before_data_ms(self) -> float:
-        return self.extra_disconnect_ms + self.extra_pause_ms + self.first_reselect_ms + self.prepare_ms
-
-    @property
     def is_plain(self) -> bool:
         """Return whether a transfer of data costs the time of the bus and nothing else."""
-        return not any(
-            (
-                self.watermark,
-                self.reads_on_arrival,
-                self.holds_bus,
-                self.prepare_ms,
-                self.first_reselect_ms,
-                self.other_reselect_ms,
-                self.read_disconnect_after_read_ms,
-                self.read_disconnect_after_write_ms,
-            )
-        )
+        reselects = self.first_reselect_ms or self.other_reselect_ms
+        disconnects = self.read_disconnect_after_read_ms or self.read_disconnect_after_write_ms
+        return not (self.watermark or self.reads_on_arrival or self.holds_bus or self.prepare_ms or reselects or disconnects)
 
 
 def plain_electronics(
@@ -143,12 +115,8 @@ def plain_electronics(
 
     Every command has the same overhead, and the bus takes no time but that of the data. All of the buffer may hold what was written.
     """
-    overheads: dict[str, Any] = {
-        f"{one}_{result}_after_{other}_ms": overhead_s * 1e3
-        for one in ("read", "write")
-        for result in ("hit", "miss")
-        for other in ("read", "write")
-    }
+    commands = product(("read", "write"), ("hit", "miss"), ("read", "write"))
+    overheads: dict[str, Any] = {f"{one}_{result}_after_{other}_ms": overhead_s * 1e3 for one, result, other in commands}
     return Electronics.model_construct(
         **overheads,
         bus_ms_per_sector=SECTOR_BYTES / interface_rate * 1e3,

@@ -5,42 +5,52 @@ of that number is the angle of the place, and reading from one place to a later 
 """
 
 import math
+from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar
 
 Spot = tuple[float, float]
 """A place on the platters: how far they have turned, in turns, and the cylinder."""
 
 
-class Geometry(Protocol):
-    """Addresses in bytes and places of one drive."""
+class Geometry(ABC):
+    """Addresses in bytes and places of one drive, `surfaces` tracks to a cylinder."""
 
     capacity_bytes: int
-    has_one_rate: bool
+    surfaces: int
+    has_one_rate: ClassVar[bool]
     """Whether what follows each other is read without pauses and, within a request, at one rate."""
 
+    @abstractmethod
     def spot(self, address_bytes: int) -> Spot:
         """Find where on the platters `address_bytes` lies."""
 
+    @abstractmethod
     def end(self, address_bytes: int) -> Spot:
         """Return where what lies before `address_bytes` ends; `spot` is further on, where a skew or spares lie between."""
 
+    @abstractmethod
     def address(self, turns: float) -> int:
         """Return what has been read completely when the platter has turned that far: the inverse of `end`, rounded down."""
 
+    @abstractmethod
     def comes_by(self, head_turns: float, turns: float) -> bool:
         """Return whether the place `turns` comes by where the head has read until `head_turns`, without a move of the arm."""
 
+    @abstractmethod
+    def around(self, address_bytes: int, tracks: int) -> tuple[int, int]:
+        """Return the first address of the group of `tracks` tracks on which `address_bytes` lies, and the first behind it."""
+
     def track(self, address_bytes: int) -> tuple[int, int]:
-        """Return the first address of the track on which `address_bytes` lies, and the first behind it."""
+        return self.around(address_bytes, 1)
 
     def cylinder(self, address_bytes: int) -> tuple[int, int]:
-        """Return the first address of the cylinder on which `address_bytes` lies, and the first behind it."""
+        return self.around(address_bytes, self.surfaces)
 
 
-class Spiral:
+class Spiral(Geometry):
     """A data sheet's drive: one long track whose rate falls linearly from address 0 to the capacity.
 
     Track and cylinder switches are thought to be hidden by skew and to be part of the sustained rates.
@@ -49,17 +59,16 @@ class Spiral:
     has_one_rate = True
 
     def __init__(self, capacity_bytes: int, turn_s: float, outer_rate: float, inner_rate: float, surfaces: int):
-        self.capacity_bytes = capacity_bytes
+        self.capacity_bytes, self.surfaces = capacity_bytes, surfaces
         self._scale = outer_rate * turn_s  # bytes of the outermost turn
         self._slope = (inner_rate - outer_rate) / capacity_bytes * turn_s
-        self._surfaces = surfaces
         self.cylinders = self.spot(capacity_bytes)[1]
 
     def spot(self, address_bytes: int) -> Spot:
         # The turns are the integral of 1 / (bytes of a turn).
         slope, share = self._slope, address_bytes / self._scale
         turns = math.log1p(slope * share) / slope if slope else share
-        return turns, turns / self._surfaces
+        return turns, turns / self.surfaces
 
     end = spot
 
@@ -71,15 +80,9 @@ class Spiral:
     def comes_by(self, head_turns: float, turns: float) -> bool:
         return 0 <= turns - head_turns < 1
 
-    def track(self, address_bytes: int) -> tuple[int, int]:
-        return self._around(address_bytes, 1)
-
-    def cylinder(self, address_bytes: int) -> tuple[int, int]:
-        return self._around(address_bytes, self._surfaces)
-
-    def _around(self, address_bytes: int, turns: int) -> tuple[int, int]:
-        first = int(self.spot(address_bytes)[0] / turns) * turns
-        return self.address(first), min(self.capacity_bytes, self.address(first + turns))
+    def around(self, address_bytes: int, tracks: int) -> tuple[int, int]:
+        first = int(self.spot(address_bytes)[0] / tracks) * tracks
+        return self.address(first), min(self.capacity_bytes, self.address(first + tracks))
 
 
 @dataclass(frozen=True)
@@ -143,13 +146,13 @@ class _Band:
         return self.first + sectors.start + bisect_left(sectors, physical, key=self._physical)
 
 
-class Zoned:
+class Zoned(Geometry):
     """A drive whose zones are known, sector by sector; equal addresses always lie at equal angles."""
 
     has_one_rate = False
 
     def __init__(self, zones: Sequence[Zone], *, surfaces: int, sector_bytes: int, sectors: int):
-        self._sector_bytes, self._surfaces = sector_bytes, surfaces
+        self._sector_bytes, self.surfaces = sector_bytes, surfaces
         self._bands: list[_Band] = []
         first = turn = 0
         for zone in zones:
@@ -172,13 +175,7 @@ class Zoned:
         turns, cylinder = band.spot(sector)
         return turns + 1 / band.sectors, cylinder
 
-    def track(self, address_bytes: int) -> tuple[int, int]:
-        return self._around(address_bytes, 1)
-
-    def cylinder(self, address_bytes: int) -> tuple[int, int]:
-        return self._around(address_bytes, self._surfaces)
-
-    def _around(self, address_bytes: int, tracks: int) -> tuple[int, int]:
+    def around(self, address_bytes: int, tracks: int) -> tuple[int, int]:
         sector = address_bytes // self._sector_bytes
         band = self._bands[bisect_right(self._firsts, sector) - 1]
         start, end = band.around(sector, tracks * band.sectors)

@@ -132,7 +132,10 @@ class Hdd(Mechanism):
                 heappush(self._done, (begin_s + self._overheads_s[WRITE][True][self._before], tag))
             self._seen_s = None
         if self._busy is None and (self._jobs or self._dirty):
-            self._start(max(now_s, self._free_s))
+            start_s = max(now_s, self._free_s)
+            job = self._choose(start_s)
+            (self._dirty if job.early else self._jobs).remove(job)
+            (self._write_down if job.write else self._fetch)(job, max(start_s, job.ready_s))
 
     def _held_up(self, operation: Operation, size: int) -> bool:
         if operation is Operation.FLUSH:
@@ -188,15 +191,16 @@ class Hdd(Mechanism):
         allowed = level is EarlyWrite.ALL or (level is EarlyWrite.LIMITED and (follows or not self._dirty_bytes))
         early = allowed and size <= self._write_bytes
         hit = (early and level is EarlyWrite.ALL) or self._buffer.find(address, end) is not None
-        extra = electronics.extra_disconnect and not follows
+        extra = bool(electronics.extra_disconnect) and not follows
         if extra:
             begin_s = now_s + self._work * (electronics.every_request_ms + electronics.extra_command_ms)
-            data_s = begin_s + self._work * electronics.extra_before_data_ms
+            pause_ms = electronics.extra_disconnect_ms + electronics.extra_pause_ms
+            data_s = begin_s + self._work * (pause_ms + electronics.first_reselect_ms + electronics.prepare_ms)
         else:
             begin_s = now_s + self._overheads_s[WRITE][hit][before]
             data_s = begin_s + self._work * electronics.prepare_ms
         data_s = max(data_s, space_s)
-        filled_s = self._bus.from_host(data_s, _sectors(address, end))
+        filled_s = self._bus.reserve(data_s, _sectors(address, end))
         medium_s = data_s + self._sector_s
         if not follows:
             least_ms = electronics.extra_least_seek_ms if electronics.extra_disconnect else electronics.least_write_seek_ms
@@ -222,12 +226,6 @@ class Hdd(Mechanism):
         last_s = (self._geometry.spot(job.end - SECTOR_BYTES)[0] - job.spot[0]) * self._turn_s
         return job._replace(medium_s=max(job.medium_s, job.filled_s - last_s))
 
-    def _start(self, now_s: float) -> None:
-        """Send the arm to the job that it reaches first."""
-        job = self._choose(now_s)
-        (self._dirty if job.early else self._jobs).remove(job)
-        (self._write_down if job.write else self._fetch)(job, max(now_s, job.ready_s))
-
     def _choose(self, now_s: float) -> _Job:
         jobs: Iterable[_Job] = self._jobs
         if self._jobs and now_s - self._jobs[0].ready_s > PATIENCE_S:
@@ -252,7 +250,6 @@ class Hdd(Mechanism):
         return nearest
 
     def _fetch(self, job: _Job, begin_s: float) -> None:
-        """Read what the buffer does not hold of `job`."""
         passing, soonest_s = self._pass, math.inf
         if passing is None or not passing.held.start <= job.address <= passing.limit or not self._begun(passing, begin_s, job.address):
             start_s = self._call_away(begin_s)

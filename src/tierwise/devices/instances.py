@@ -1,7 +1,7 @@
 """Rented machines and what they take from their network volumes: ``data/instances/*.toml``, one file for each provider."""
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Literal
 
@@ -35,12 +35,9 @@ class Instances(Sourced):
     instances: Mapping[str, Instance]
 
     def limits(self, name: str) -> InstanceLimits:
-        instance = self.instances[name]
-
-        def read(value: float, unit: str) -> Parameter:
-            return Parameter(value=value, unit=unit, source=self.source, date=self.date)
-
-        return InstanceLimits(name=name, max_iops=read(instance.iops, "IOPS"), max_rate=read(instance.rate, self.rate_unit))
+        instance, read = self.instances[name], partial(Parameter, source=self.source, date=self.date)
+        iops, rate = read(value=instance.iops, unit="IOPS"), read(value=instance.rate, unit=self.rate_unit)
+        return InstanceLimits(name=name, max_iops=iops, max_rate=rate)
 
 
 def load_instances(provider: str) -> Instances | None:

@@ -5,11 +5,8 @@ from heapq import heappop, heappush
 
 
 class KnownCompletions:
-    def __init__(self) -> None:
-        self._done: list[tuple[float, int]] = []  # a heap of (completion, tag)
-
     def reset(self) -> None:
-        self._done.clear()
+        self._done: list[tuple[float, int]] = []  # a heap of (completion, tag)
 
     def next_event_s(self) -> float:
         return self._done[0][0] if self._done else math.inf

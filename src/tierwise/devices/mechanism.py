@@ -16,8 +16,6 @@ ROUNDING_TURNS: Final = 1e-7
 
 @dataclass(frozen=True)
 class Mechanics:
-    """The parts of a disk drive that move: geometry, arm and platters."""
-
     geometry: Geometry
     seek: SeekCurve
     turn_s: float
@@ -53,7 +51,6 @@ class Mechanism:
         if far and electronics.most_ahead_sectors is not None and not electronics.least_ahead_sectors:
             self._ahead_bytes = min(electronics.most_ahead_sectors, electronics.segment_sectors) * SECTOR_BYTES
         self._buffer = Segments(electronics)
-        self._reset_head()
 
     def _reset_head(self) -> None:
         self._buffer.reset()
@@ -77,7 +74,7 @@ class Mechanism:
         return arrival_s if wait > 1 - ROUNDING_TURNS else arrival_s + wait * self._turn_s
 
     def _there_s(self, passing: Pass, until: int) -> float:
-        """When what lies before `until` is in the buffer, if nothing calls the head away."""
+        """Return when what lies before `until` is in the buffer, if nothing calls the head away."""
         return passing.from_s + (self._geometry.end(until)[0] - passing.turns) * self._turn_s
 
     def _catch_up(self, now_s: float) -> None:

@@ -7,7 +7,7 @@ from tierwise.devices.controller import Controller
 from tierwise.devices.erasing import ErasingSsd
 from tierwise.devices.hdd import Hdd
 from tierwise.devices.protocol import DeviceModel
-from tierwise.devices.spec import ArraySpec, DeviceSpec, HddSpec, SsdSpec, WriteCache
+from tierwise.devices.spec import ArraySpec, DeviceSpec, HddSpec, SsdSpec
 from tierwise.devices.ssd import Ssd
 from tierwise.devices.volume import CloudSpec
 from tierwise.devices.writeback import WriteBack
@@ -17,8 +17,8 @@ def build(spec: DeviceSpec, *, seed: int = 0, stretch: float = 1.0, erasing: boo
     """Return the model of `spec`; equal seeds give equal times.
 
     `stretch` multiplies seek distances, so that a file of a scaled-down data set spans as much of the disk as the
-    full one would; sequential access stays sequential. A controller's write cache shrinks by it, so that it holds the same share of
-    the data. With `erasing` flash whose file describes erasing is held up by it; else erasing is part of its rates.
+    full one would; sequential access stays sequential. A controller's write cache shrinks by it, to eight rows at least, so that it holds
+    the same share of the data. With `erasing` flash whose file describes erasing is held up by it; else erasing is part of its rates.
     """
     match spec:
         case HddSpec():
@@ -52,18 +52,13 @@ def _array(spec: ArraySpec, seed: int, stretch: float, erasing: bool) -> DeviceM
     array = Array(spec, [build(spec.member, seed=seed * count + number, stretch=stretch, erasing=erasing) for number in range(count)])
     model: DeviceModel = array
     if spec.write_cache:
-        cache = _shrunk(spec.write_cache, stretch, array.row_bytes)
+        size = spec.write_cache.size
+        size_bytes = max(min(size.base, 8 * array.row_bytes), size.base / stretch)
+        cache = spec.write_cache.model_copy(update={"size": size.model_copy(update={"value": size_bytes, "unit": "B"})})
         model = WriteBack(cache, array, row_bytes=array.row_bytes, depth=count * _writes_at_once(spec.member))
     if spec.max_iops or spec.max_rate:
-        limits = {name: limit.base if limit else None for name, limit in (("max_iops", spec.max_iops), ("max_rate", spec.max_rate))}
-        model = Controller(model, **limits)
+        model = Controller(model, max_iops=spec.max_iops, max_rate=spec.max_rate)
     return model
-
-
-def _shrunk(cache: WriteCache, stretch: float, row_bytes: int) -> WriteCache:
-    """`cache` for data that are smaller by `stretch`, of at least eight rows of the array."""
-    size_bytes = max(min(cache.size.base, 8 * row_bytes), cache.size.base / stretch)
-    return cache.model_copy(update={"size": cache.size.model_copy(update={"value": size_bytes, "unit": "B"})})
 
 
 def _writes_at_once(spec: HddSpec | SsdSpec | CloudSpec) -> int:

@@ -135,8 +135,5 @@ def sourced(spec: BaseModel, place: str = "") -> Iterator[tuple[str, Sourced]]:
 
 
 def older_than_a_year(spec: BaseModel, on: dt.date) -> dict[str, str]:
-    """Return parameter -> date, of what in `spec` was read of a day more than a year before `on`.
-
-    A month or a year counts from its first day.
-    """
+    """Return parameter -> date of what in `spec` is dated more than a year before `on`; a month or a year counts from its first day."""
     return {place: one.date for place, one in sourced(spec) if one.date and is_stale(one.date, on)}

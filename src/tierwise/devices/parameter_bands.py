@@ -4,33 +4,21 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from tierwise.devices.parameter import UNITS, Parameter
-from tierwise.devices.spec import DeviceSpec
+from tierwise.devices.parameter import UNITS, Parameter, sourced
 
 Part = TypeVar("Part", bound=BaseModel)
 
 
-def banded(spec: BaseModel, place: str = "") -> dict[str, Parameter]:
+def banded(spec: BaseModel) -> dict[str, Parameter]:
     """Return ``write_cache.latency`` -> parameter, of everything in `spec` that has a band."""
-    found: dict[str, Parameter] = {}
-    for name in type(spec).model_fields:
-        inner = getattr(spec, name)
-        if isinstance(inner, Parameter):
-            found |= {place + name: inner} if inner.low is not None else {}
-        elif isinstance(inner, BaseModel):
-            found |= banded(inner, f"{place}{name}.")
-    return found
+    return {place: one for place, one in sourced(spec) if isinstance(one, Parameter) and one.low is not None}
 
 
-def at_end(spec: DeviceSpec, *, quick: bool) -> DeviceSpec:
+def at_end(spec: Part, *, quick: bool) -> Part:
     """Return the device `spec` with what has a band at one end of it: times short and everything else much, or the other way round."""
-    return _moved(spec, quick=quick)
-
-
-def _moved(spec: Part, *, quick: bool) -> Part:
     inner = {name: getattr(spec, name) for name in type(spec).model_fields}
     moved = {
-        name: _end(one, quick=quick) if isinstance(one, Parameter) else _moved(one, quick=quick)
+        name: _end(one, quick=quick) if isinstance(one, Parameter) else at_end(one, quick=quick)
         for name, one in inner.items()
         if isinstance(one, BaseModel)
     }

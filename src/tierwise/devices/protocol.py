@@ -21,9 +21,7 @@ class DeviceModel(Protocol):
     capacity_bytes: int
 
     def submit(self, now_s: float, tag: int, operation: Operation, address_bytes: int, size_bytes: int) -> None:
-        """Take a request; `tag` (zero or more; below zero between the layers of a device) is the driver's name for it, unique among
-        the outstanding ones.
-        """
+        """Take a request; `tag`, unique among the outstanding ones, is zero or more (below zero between the layers of a device)."""
 
     def next_event_s(self) -> float:
         """Return when something will happen next; `math.inf` when idle. Not every event completes a request."""

@@ -8,9 +8,6 @@ class RateLimit:
 
     def __init__(self, rate: float, *, saved: float = 0.0):
         self._rate, self._saved_s = rate, saved / rate
-        self.reset()
-
-    def reset(self) -> None:
         self._paid_s = -math.inf  # what has gone through is paid for at this time
 
     def enter(self, now_s: float, amount: float = 1.0) -> float:

@@ -11,9 +11,7 @@ SeekCurve = Callable[[float], float]
 
 
 def datasheet_curve(spec: HddSpec, cylinders: float) -> SeekCurve:
-    """Lay a seek curve through the data sheet's three times: ``a + b sqrt(x) + c x``, x the share of the `cylinders`; the settling time on
-    top.
-    """
+    """Lay ``a + b sqrt(x) + c x`` through the data sheet's three times, x the share of the `cylinders`; the settling time is on top."""
     fixed_s, root_s, linear_s = spec.curve_s
     fixed_s += spec.settle.base
 
@@ -25,9 +23,7 @@ def datasheet_curve(spec: HddSpec, cylinders: float) -> SeekCurve:
 
 
 def measured_curve(points: Sequence[tuple[float, float]]) -> SeekCurve:
-    """Lay a seek curve through (cylinders, seconds), rising distances, straight between them; beyond the last point the last slope goes on,
-    if it rises.
-    """
+    """Lay a curve through (cylinders, seconds), rising distances, straight between them; the last slope goes on beyond, if it rises."""
     distances, times_s = [distance for distance, _ in points], [time_s for _, time_s in points]
     last = len(points) - 1
 

@@ -8,10 +8,8 @@ from tierwise.devices.electronics import Electronics
 
 @dataclass(eq=False, slots=True)
 class Held:
-    """Addresses `start` to `end` in one segment."""
-
     start: int
-    end: int
+    end: int  # the first address behind it
     written: bool = False
 
 

@@ -1,6 +1,5 @@
 """Devices as they are written down: ``data/devices/*.toml``, every parameter with its unit and where it was read."""
 
-from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
@@ -13,6 +12,15 @@ from tierwise.devices.instances import attached
 from tierwise.devices.naming import Named, named
 from tierwise.devices.parameter import ASSUMED, Count, Flag, Frequency, Parameter, Rate, Rotation, Size, Sourced, Time, assumed
 from tierwise.devices.volume import CloudSpec, sold
+
+
+def three_point_curve(track: float, mean: float, full: float) -> tuple[float, float, float]:
+    """Return (a, b, c) of ``seek(x) = a + b sqrt(x) + c x``, x the share of the full stroke.
+
+    Between two uniform random places E[sqrt x] = 8/15 and E[x] = 1/3, so the three times give a, b and c exactly.
+    """
+    root = 5 * (mean - track) - 5 / 3 * (full - track)
+    return track, root, full - track - root
 
 
 class HddSpec(Strict):
@@ -42,13 +50,7 @@ class HddSpec(Strict):
 
     @property
     def curve_s(self) -> tuple[float, float, float]:
-        """Return (a, b, c) of ``seek(x) = a + b sqrt(x) + c x``, x the share of the full stroke.
-
-        Between two uniform random places E[sqrt x] = 8/15 and E[x] = 1/3, so the three times give a, b and c exactly.
-        """
-        track_s, mean_s, full_s = self.track_seek.base, self.average_seek.base, self.full_seek.base
-        root_s = 5 * (mean_s - track_s) - 5 / 3 * (full_s - track_s)
-        return track_s, root_s, full_s - track_s - root_s
+        return three_point_curve(self.track_seek.base, self.average_seek.base, self.full_seek.base)
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -142,7 +144,6 @@ class ArraySpec(Strict):
 
 _LEAST_MEMBERS = {"raid0": 2, "raid1": 2, "raid5": 3, "raid6": 4, "raid10": 4}
 
-
 DeviceSpec = HddSpec | SsdSpec | CloudSpec | ArraySpec
 
 _KINDS: dict[str, type[DeviceSpec]] = {"hdd": HddSpec, "ssd": SsdSpec, "cloud": CloudSpec, "array": ArraySpec}
@@ -155,13 +156,15 @@ def load_device(name: str) -> DeviceSpec:
     instance that it hangs on, each as far as it is not to be as in the file.
     """
     found = named(name)
-    table = read_table(found.path)
+    table, where = read_table(found.path), paths.short(found.path)
     model = _KINDS.get(str(table.get("kind")))
     if model is None:
-        raise InputError(paths.short(found.path), field="kind", value=table.get("kind"), rule=f"must be one of {', '.join(_KINDS)}")
-    if model is ArraySpec and isinstance(table.get("member"), str):
-        table["member"] = _member(found.path, table["member"]).model_dump()
-    return _provisioned(validate(table, model, where=paths.short(found.path)), found)
+        raise InputError(where, field="kind", value=table.get("kind"), rule=f"must be one of {', '.join(_KINDS)}")
+    if model is ArraySpec and isinstance(member := table.get("member"), str):
+        if read_table(named(member).path).get("kind") == "array":
+            raise InputError(where, field="member", value=member, rule="must be a drive or a volume, not an array")
+        table["member"] = load_device(member).model_dump()
+    return _provisioned(validate(table, model, where=where), found)
 
 
 def _provisioned(spec: DeviceSpec, name: Named) -> DeviceSpec:
@@ -172,9 +175,3 @@ def _provisioned(spec: DeviceSpec, name: Named) -> DeviceSpec:
         raise InputError("device", value=name.text, rule=rule, remedy=name.stem)
     spec = sold(spec, name.amounts, name.text)
     return spec if name.instance is None else spec.model_copy(update={"instance": attached(name.provider, name.instance)})
-
-
-def _member(array: Path, name: str) -> DeviceSpec:
-    if read_table(named(name).path).get("kind") == "array":
-        raise InputError(paths.short(array), field="member", value=name, rule="must be a drive or a volume, not an array")
-    return load_device(name)

@@ -21,13 +21,12 @@ class Ssd(KnownCompletions):
     """
 
     def __init__(self, spec: SsdSpec):
-        super().__init__()
         self.capacity_bytes = int(spec.capacity.base)
         self._read_s, self._write_s, self._flush_s = spec.read_latency.base, spec.write_latency.base, spec.flush_latency.base
         self._ordered_s = spec.ordered_read_latency.base if spec.ordered_read_latency else self._read_s
         self._read_rate, self._write_rate = spec.read_rate.base, spec.write_rate.base
         self._channels = int(spec.channels.base)
-        self._reads = RateLimit(spec.max_read_iops.base) if spec.max_read_iops else None
+        self._max_read_iops = spec.max_read_iops
         random_s = 1 / spec.random_write_iops.base if spec.random_write_iops else 0.0
         self._random_s = max(0.0, random_s - _RATED_BYTES / self._write_rate)
         self.reset()
@@ -38,8 +37,7 @@ class Ssd(KnownCompletions):
         self._read_until_s = -math.inf  # when every read so far has gone over the link
         self._written_s = -math.inf  # when everything written so far is down
         self._read_end = self._write_end = -1
-        if self._reads:
-            self._reads.reset()
+        self._reads = RateLimit(self._max_read_iops.base) if self._max_read_iops else None
 
     def submit(self, now_s: float, tag: int, operation: Operation, address_bytes: int, size_bytes: int) -> None:
         if operation is Operation.READ:

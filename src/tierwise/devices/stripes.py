@@ -1,12 +1,14 @@
 """Where an array keeps its bytes: addresses of the array into work of its members."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from tierwise.core.units import PAGE_BYTES
 from tierwise.devices.protocol import Operation
 
 Part = tuple[Operation, int, int, int]
 """What one member does for a request: operation, member, address on it, size."""
+Span = tuple[int, int, int]
+"""Member, address on it, size."""
 
 
 class Stripes:
@@ -31,49 +33,47 @@ class Stripes:
         if offset + size <= self._stripe:
             row, column = divmod(stripe, self._columns)
             return [(Operation.READ, self._least_loaded(row, column, load), row * self._stripe + offset, size)]
-        parts = _Joined(Operation.READ)
-        for row, column, offset, length in self._pieces(address, size):
-            parts.add(self._least_loaded(row, column, load), row * self._stripe + offset, length)
-        return parts.all()
+        pieces = self._pieces(address, size)
+        return _joined(Operation.READ, ((self._least_loaded(row, column, load), where, length) for row, column, where, length in pieces))
 
     def writes(self, address: int, size: int) -> tuple[list[Part], list[Part]]:
         """Return the parts of a write: what must be read first, and what is written then.
 
         A row that is not written as a whole costs reading the old data and each old parity.
         """
-        before, parts = _Joined(Operation.READ), _Joined(Operation.WRITE)
         if not self._parities:
-            for row, column, offset, length in self._pieces(address, size):
-                for copy in range(self._copies):
-                    parts.add(column * self._copies + copy, row * self._stripe + offset, length)
-            return [], parts.all()
+            pieces, copies = self._pieces(address, size), range(self._copies)
+            copied = ((column * self._copies + copy, where, length) for _, column, where, length in pieces for copy in copies)
+            return [], _joined(Operation.WRITE, copied)
+        before: list[Span] = []
+        spans: list[Span] = []
         row_bytes = self._columns * self._stripe
         end = address + size
         while address < end:
             row, start = divmod(address, row_bytes)
             length = min(row_bytes - start, end - address)
-            for member, where, count in self._row_places(row, address, length):
-                parts.add(member, where, count)
-                if length < row_bytes:
-                    before.add(member, where, count)
+            own = list(self._row_spans(row, address, length))
+            spans += own
+            before += own if length < row_bytes else []
             address += length
-        return before.all(), parts.all()
+        return _joined(Operation.READ, before), _joined(Operation.WRITE, spans)
 
-    def _row_places(self, row: int, address: int, length: int) -> Iterator[tuple[int, int, int]]:
-        """Member, address on it and size of the data and the parities of a write within `row`."""
-        low, high = self._stripe, 0
-        for _, column, offset, count in self._pieces(address, length):
-            low, high = min(low, offset), max(high, offset + count)
-            yield self._data_member(row, column), row * self._stripe + offset, count
+    def _row_spans(self, row: int, address: int, length: int) -> Iterator[Span]:
+        low, high = (row + 1) * self._stripe, row * self._stripe
+        for _, column, where, count in self._pieces(address, length):
+            low, high = min(low, where), max(high, where + count)
+            yield self._data_member(row, column), where, count
         for parity in range(self._parities):
-            yield (self._first_parity(row) + parity) % self._members, row * self._stripe + low, high - low
+            yield (self._first_parity(row) + parity) % self._members, low, high - low
 
     def _pieces(self, address: int, size: int) -> Iterator[tuple[int, int, int, int]]:
+        """Yield row, column, address on the member and size of each part of a stripe."""
         end = address + size
         while address < end:
             stripe, offset = divmod(address, self._stripe)
             length = min(self._stripe - offset, end - address)
-            yield *divmod(stripe, self._columns), offset, length
+            row, column = divmod(stripe, self._columns)
+            yield row, column, row * self._stripe + offset, length
             address += length
 
     def _least_loaded(self, row: int, column: int, load: Sequence[int]) -> int:
@@ -89,21 +89,14 @@ class Stripes:
         return self._members - 1 - row % self._members
 
 
-class _Joined:
-    """Parts of one operation; what follows on the same member is one part with it."""
-
-    def __init__(self, operation: Operation):
-        self._operation = operation
-        self._spans: list[list[int]] = []  # member, start, end
-        self._last: dict[int, list[int]] = {}  # member -> its last span
-
-    def add(self, member: int, address: int, size: int) -> None:
-        last = self._last.get(member)
-        if last and last[2] == address:
-            last[2] += size
+def _joined(operation: Operation, spans: Iterable[Span]) -> list[Part]:
+    """Return the parts of one operation; what follows on the same member is one part with it."""
+    joined: list[list[int]] = []  # member, start, end
+    last: dict[int, list[int]] = {}  # member -> its last span
+    for member, address, size in spans:
+        if member in last and last[member][2] == address:
+            last[member][2] += size
         else:
-            self._last[member] = span = [member, address, address + size]
-            self._spans.append(span)
-
-    def all(self) -> list[Part]:
-        return [(self._operation, member, start, end - start) for member, start, end in self._spans]
+            last[member] = [member, address, address + size]
+            joined.append(last[member])
+    return [(operation, member, start, end - start) for member, start, end in joined]

@@ -17,8 +17,6 @@ PROVISIONED = "as provisioned"
 
 
 class Limit(NamedTuple):
-    """A limit of a volume, and the rule that sets it."""
-
     value: float
     rule: str
 
@@ -48,9 +46,16 @@ class VolumeLimits(Strict):
     )
     baseline_per_tib: Turnover | None = Field(default=None, description="of a volume that bursts up to rate_per_tib")
 
+    @property
+    def least_iops(self) -> float:
+        return self.iops_floor.base if self.iops_floor else 0.0
+
+    @property
+    def least_rate(self) -> float:
+        return self.rate_floor.base if self.rate_floor else 0.0
+
     def iops_of(self, size_bytes: float) -> Limit:
-        floor = self.iops_floor.base if self.iops_floor else 0.0
-        by_size = max(floor, self.iops_per_gib.base * size_bytes) if self.iops_per_gib else inf
+        by_size = max(self.least_iops, self.iops_per_gib.base * size_bytes) if self.iops_per_gib else inf
         return min(Limit(self.iops.base, "IOPS per volume"), Limit(by_size, "IOPS per GiB"))
 
     def rate_of(self, size_bytes: float, iops: float) -> Limit:
@@ -94,9 +99,7 @@ class CloudSpec(Strict):
 
     @property
     def sold_rate(self) -> float:
-        """Return the bytes a second that are provisioned and billed: never more than the provider sells with such a size and such
-        requests.
-        """
+        """Return the bytes a second that are provisioned and billed: never more than the provider sells with such size and requests."""
         return min(self.max_rate.base, self.limits.rate_of(self.capacity.base, self.sold_iops).value)
 
     @property
@@ -120,14 +123,12 @@ class CloudSpec(Strict):
             rate = limits.rate_of(size_bytes, iops).value
         baseline = min(rate, limits.baseline_per_tib.base * size_bytes) if limits.baseline_per_tib else rate
         burst = Burst(baseline=_given(baseline / MIB, "MiB/s"), credits=_given(size_bytes / GIB, "GiB")) if baseline < rate else None
-        return self.model_copy(
-            update={
-                "capacity": _given(size_bytes / GIB, "GiB"),
-                "max_iops": _given(iops, "IOPS"),
-                "max_rate": _given(rate / MIB, "MiB/s"),
-                "burst": burst,
-            }
-        )
+        provisioned = {
+            "capacity": _given(size_bytes / GIB, "GiB"),
+            "max_iops": _given(iops, "IOPS"),
+            "max_rate": _given(rate / MIB, "MiB/s"),
+        }
+        return self.model_copy(update={**provisioned, "burst": burst})
 
 
 def _given(value: float, unit: str) -> Parameter:
@@ -141,18 +142,15 @@ def sold(spec: CloudSpec, amounts: Mapping[str, float], text: str) -> CloudSpec:
     _within(text, "GiB", size / GIB, limits.smallest.base / GIB, Limit(limits.largest.base / GIB, "size of a volume"))
     most = limits.iops_of(size)
     iops = amounts.get("frequency", min(spec.max_iops.base, most.value))
-    fixed = [] if limits.rate_floor else ["rate"]
-    fixed += ["frequency"] if limits.rate_per_tib else []
+    fixed = [name for name, comes in (("rate", not limits.rate_floor), ("frequency", limits.rate_per_tib)) if comes]
     if any(name in amounts for name in fixed):
         comes = "size" if limits.rate_per_tib else "IOPS"
-        raise InputError(
-            "device", value=text, rule=f"the {' and '.join(fixed)} of {spec.name} is not provisioned: it comes with its {comes}"
-        )
-    _within(text, "IOPS", iops, limits.iops_floor.base if limits.iops_floor else 0.0, most)
+        rule = f"the {' and '.join(fixed)} of {spec.name} is not provisioned: it comes with its {comes}"
+        raise InputError("device", value=text, rule=rule)
+    _within(text, "IOPS", iops, limits.least_iops, most)
     highest = limits.rate_of(size, iops)
     rate = amounts.get("rate", min(spec.max_rate.base, highest.value))
-    floor = limits.rate_floor.base if limits.rate_floor else 0.0
-    _within(text, "MiB/s", rate / MIB, floor / MIB, Limit(highest.value / MIB, highest.rule))
+    _within(text, "MiB/s", rate / MIB, limits.least_rate / MIB, Limit(highest.value / MIB, highest.rule))
     return spec.with_size(size, iops, rate)
 
 
@@ -163,8 +161,7 @@ def _within(text: str, unit: str, amount: float, least: float, most: Limit) -> N
 
 
 def enough(spec: CloudSpec, size_bytes: float, iops: float, rate: float, io_bytes: float) -> CloudSpec | None:
-    """Return the smallest volume like `spec` that sustains `iops` requests of `io_bytes` and `rate` bytes a second; `None` if one is not
-    enough.
+    """Return the smallest volume like `spec` that sustains `iops` requests of `io_bytes` and `rate` bytes a second; `None` if none does.
 
     A volume grows where its IOPS or its throughput come with its size, and gets more IOPS where its throughput comes with those. GiB are
     sold whole.
@@ -176,12 +173,10 @@ def enough(spec: CloudSpec, size_bytes: float, iops: float, rate: float, io_byte
         size_bytes = max(size_bytes, rate / limits.baseline_per_tib.base)
         iops = limits.iops.base if iops <= limits.iops.base else iops
     else:
-        rate = max(rate, iops * min(io_bytes, spec.io_size.base), limits.rate_floor.base if limits.rate_floor else 0.0)
-        iops = max(
-            iops, rate / limits.rate_per_iops.base if limits.rate_per_iops else 0.0, limits.iops_floor.base if limits.iops_floor else 0.0
-        )
-        over_floor = limits.iops_per_gib and iops > (limits.iops_floor.base if limits.iops_floor else 0.0)
-        size_bytes = max(size_bytes, iops / limits.iops_per_gib.base) if limits.iops_per_gib and over_floor else size_bytes
+        rate = max(rate, iops * min(io_bytes, spec.io_size.base), limits.least_rate)
+        iops = max(iops, rate / limits.rate_per_iops.base if limits.rate_per_iops else 0.0, limits.least_iops)
+        if limits.iops_per_gib and iops > limits.least_iops:
+            size_bytes = max(size_bytes, iops / limits.iops_per_gib.base)
     size_bytes = _whole(max(size_bytes, limits.smallest.base) / GIB) * GIB
     if size_bytes > limits.largest.base or iops > limits.iops.base or rate > limits.rate.base:
         return None

@@ -24,7 +24,6 @@ class WriteBack(KnownCompletions):
     """
 
     def __init__(self, spec: WriteCache, below: DeviceModel, *, row_bytes: int, depth: int):
-        super().__init__()
         self.capacity_bytes = below.capacity_bytes
         self._below = below
         self._blocks = int(spec.size.base) // _BLOCK_BYTES
@@ -129,7 +128,6 @@ class WriteBack(KnownCompletions):
         return run
 
     def _around(self, block: int) -> range:
-        """`block` with its dirty neighbours in its window."""
         low = block - block % self._window
         start, stop = block, block + 1
         while start > low and start - 1 in self._dirty:

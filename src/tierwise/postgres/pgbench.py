@@ -1,11 +1,12 @@
 """pgbench: its database made and aged, and its load run in the background with every transaction logged."""
 
 import math
+import re
 import signal
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -16,22 +17,19 @@ import polars as pl
 from tierwise.core.files import scratch_folder
 from tierwise.core.vocabulary import Layout
 from tierwise.postgres.cluster import DATABASE, PORT, SUPERUSER, Cluster
+from tierwise.postgres.processes import socket_folder
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.workspace import CommandError
 
 TABLES: Final = ("pgbench_accounts", "pgbench_branches", "pgbench_tellers", "pgbench_history")
 INDEXES: Final = ("pgbench_accounts_pkey", "pgbench_branches_pkey", "pgbench_tellers_pkey")
 ROWS_PER_SCALE: Final = 100_000
-"""Accounts of one branch."""
 ROWS_PER_PAGE: Final = 61
 """Accounts in one page, as pgbench fills it."""
-
 TRANSACTIONS: Final = {"client": pl.Int32, "ended_s": pl.Float64, "latency_s": pl.Float64}
 """Columns of a load's transactions: ends in seconds of the Unix epoch, to the microsecond."""
-
 SESSIONS: Final = 4
 """Sessions that fill the caches together."""
-
 LONGEST_S: Final = 24 * 3600
 POLL_S: Final = 0.001
 END_S: Final = 600
@@ -115,16 +113,12 @@ def fill_caches(cluster: Cluster, lookups: int, *, scale: int) -> None:
 
 @dataclass(frozen=True)
 class Mix:
-    """Lookups of single accounts, of which the share `writes` (0 to 1) also updates.
-
-    `skew`: exponent of a Zipfian, above 1; 0: uniform. `layout`: where popular accounts lie; random keys need `scatter`. `strewn_by`:
-    seed of the permutation, since pgbench's own follows --random-seed and would make other accounts popular in each load.
-    """
+    """Lookups of single accounts, of which the share `writes` (0 to 1) also updates."""
 
     writes: float
-    skew: float
-    layout: Layout = Layout.STREWN
-    strewn_by: int = 1
+    skew: float  # exponent of a Zipfian, above 1; 0: uniform
+    layout: Layout = Layout.STREWN  # where popular accounts lie; random keys need `scatter`
+    strewn_by: int = 1  # seed of the permutation: pgbench's own would make other accounts popular in each load
 
     def scripts(self, accounts: int) -> dict[str, tuple[str, int]]:
         rank = f"(random_zipfian(1, {accounts}, {self.skew}) - 1)" if self.skew else f"random(0, {accounts - 1})"
@@ -144,7 +138,7 @@ class Mix:
 
 
 class Load:
-    """A running pgbench; `transactions` (`TRANSACTIONS`) holds its log afterwards.
+    """A running pgbench; `transactions` (`TRANSACTIONS`) holds its log afterwards, if `logged`.
 
     `script`: a built-in one by name, or a `Mix` over `accounts` (default: all of `scale`). `within`: a context to start it in. It is
     ended by the signal of its own clock, so that each client finishes its transaction, or by itself after `transactions`.
@@ -163,17 +157,10 @@ class Load:
         within: AbstractContextManager[None] | None = None,
         transactions: int | None = None,
     ):
-        self._within = within or nullcontext()
-        self._script, self._accounts = script, accounts or scale * ROWS_PER_SCALE
-        self._options = [
-            "--no-vacuum",
-            f"--client={clients}",
-            f"--transactions={math.ceil(transactions / clients)}" if transactions else f"--time={LONGEST_S}",
-            f"--random-seed={seed}",
-        ]
-        self._by_clock = transactions is None
-        self._cluster = cluster
-        self._logged = logged
+        self._cluster, self._script, self._accounts = cluster, script, accounts or scale * ROWS_PER_SCALE
+        self._logged, self._within, self._by_clock = logged, within or nullcontext(), transactions is None
+        end = f"--transactions={math.ceil(transactions / clients)}" if transactions else f"--time={LONGEST_S}"
+        self._options = ["--no-vacuum", f"--client={clients}", end, f"--random-seed={seed}"]
         self.transactions = pl.DataFrame(schema=TRANSACTIONS)
 
     def __enter__(self) -> Self:
@@ -190,8 +177,9 @@ class Load:
                 stderr=subprocess.STDOUT,
                 text=True,
             )
-        if self._by_clock:
-            self._wait_for_its_clock()
+        if self._by_clock:  # just before its clients connect, pgbench handles the signal: earlier, it would be killed
+            while self.running and not _handles(self._process.pid, signal.SIGALRM):
+                time.sleep(POLL_S)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -208,12 +196,6 @@ class Load:
     def running(self) -> bool:
         return self._process.poll() is None
 
-    def _wait_for_its_clock(self) -> None:
-        """Wait until pgbench handles the signal of its clock, just before its clients connect: earlier, the signal would kill it."""
-        status = Path(f"/proc/{self._process.pid}/status")
-        while self.running and not _handles(status, signal.SIGALRM):
-            time.sleep(POLL_S)
-
     def _write_scripts(self) -> list[str]:
         assert isinstance(self._script, Mix)
         options = []
@@ -228,22 +210,19 @@ class Load:
         said, _ = self._process.communicate(timeout=END_S if self._by_clock else LONGEST_S)
         if self._process.returncode:
             raise CommandError(f"pgbench ended with status {self._process.returncode}: {said.strip()}")
-        if self._logged:
-            self.transactions = _read_logs(self._folder)
+        self.transactions = _read_logs(self._folder)
 
 
-def _handles(status: Path, number: signal.Signals) -> bool:
-    try:
-        lines = status.read_text(encoding="ascii").splitlines()
-    except OSError:
-        return False
-    caught = next((line for line in lines if line.startswith("SigCgt:")), "SigCgt: 0").split()[1]
-    return bool(int(caught, 16) >> (number - 1) & 1)
+def _handles(pid: int, number: signal.Signals) -> bool:
+    with suppress(OSError):  # ended meanwhile
+        caught = re.search(r"^SigCgt:\s*(\w+)$", Path(f"/proc/{pid}/status").read_text(encoding="ascii"), re.MULTILINE)
+        return caught is not None and bool(int(caught[1], 16) >> (number - 1) & 1)
+    return False
 
 
 def command(cluster: Cluster, options: list[str]) -> list[str]:
-    socket = (cluster.folder / "socket").read_text(encoding="utf-8").strip()
-    return [str(cluster.binaries.path("pgbench")), f"--host={socket}", f"--port={PORT}", f"--username={SUPERUSER}", *options, DATABASE]
+    program, socket = cluster.binaries.path("pgbench"), socket_folder(cluster.folder)
+    return [str(program), f"--host={socket}", f"--port={PORT}", f"--username={SUPERUSER}", *options, DATABASE]
 
 
 def _read_logs(folder: Path) -> pl.DataFrame:
@@ -251,12 +230,5 @@ def _read_logs(folder: Path) -> pl.DataFrame:
     logs = [pl.read_csv(path, separator=" ", has_header=False, new_columns=columns) for path in folder.glob("log.*") if path.stat().st_size]
     if not logs:
         return pl.DataFrame(schema=TRANSACTIONS)
-    return (
-        pl.concat(logs)
-        .select(
-            pl.col("client").cast(pl.Int32),
-            ended_s=pl.col("epoch_s") + pl.col("epoch_us") / 1e6,
-            latency_s=pl.col("latency_us") / 1e6,
-        )
-        .sort("ended_s", "client")
-    )
+    ended_s, latency_s = pl.col("epoch_s") + pl.col("epoch_us") / 1e6, pl.col("latency_us") / 1e6
+    return pl.concat(logs).select(pl.col("client").cast(pl.Int32), ended_s=ended_s, latency_s=latency_s).sort("ended_s", "client")

@@ -1,8 +1,7 @@
 """What the planner makes of a column's statistics: the cost of an index scan as a function of rows and correlation, and its inverse.
 
 After `cost_index`, `index_pages_fetched` (src/backend/optimizer/path/costsize.c) and `genericcostestimate` (selfuncs.c) of PostgreSQL,
-which have costed a single index scan alike from before 8.3 until today, with the default cost parameters, which have not changed
-either. A test holds the formula to the planner's own figures.
+which have costed a single index scan alike from before 8.3 until today, with the same default cost parameters.
 """
 
 import math
@@ -17,7 +16,7 @@ from tierwise.core.errors import InputError
 from tierwise.core.units import GIB, PAGE_BYTES
 from tierwise.postgres.plans import Node, planned
 from tierwise.postgres.relations import find_relation
-from tierwise.postgres.settings import Connection
+from tierwise.postgres.settings import Connection, one_value
 
 RANDOM_PAGE_COST: Final = 4.0
 SEQ_PAGE_COST: Final = 1.0
@@ -65,7 +64,7 @@ class IndexScanCost:
         }
 
     def _pages_fetched(self, rows: float) -> float:
-        """Distinct pages of `rows` randomly placed rows, after Mackert and Lohman; pages are read again where the cache is too small."""
+        """After Mackert and Lohman: pages are read again where the cache is too small."""
         pages = max(1.0, self.table_pages)
         cached = max(1.0, math.ceil(self.effective_cache_pages * pages / (pages + self.index_pages)))
         distinct = 2 * pages * rows / (2 * pages + rows)
@@ -109,7 +108,7 @@ def estimates(conn: Connection, statements: Mapping[str, str]) -> dict[str, dict
             "scan": scan.label,
             "rows": scan.rows,
             "total_cost": scan.total_cost,
-            "found_rows": conn.execute(sql.SQL(statements[name])).fetchall()[0][0],
+            "found_rows": one_value(conn, statements[name]),
         }
         for name, scan in scans(conn, statements).items()
     }

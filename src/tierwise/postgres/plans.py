@@ -7,7 +7,7 @@ from typing import Any
 from psycopg import sql
 
 from tierwise.core.errors import EvidenceError
-from tierwise.postgres.settings import Connection, applied
+from tierwise.postgres.settings import Connection, applied, one_value
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,8 @@ def planned(conn: Connection, statement: str, settings: Mapping[str, str] | None
     measurement unless the server restarts in between.
     """
     with applied(conn, settings or {}):
-        row = conn.execute(sql.SQL("EXPLAIN (FORMAT JSON) {}").format(sql.SQL(statement))).fetchone()
-    assert row is not None
-    return Plan(tuple(_nodes(row[0][0]["Plan"])))
+        (found,) = one_value(conn, sql.SQL("EXPLAIN (FORMAT JSON) {}").format(sql.SQL(statement)))
+    return Plan(tuple(_nodes(found["Plan"])))
 
 
 def assert_plan(plan: Plan, nodes: Sequence[str]) -> None:
@@ -55,12 +54,6 @@ def assert_plan(plan: Plan, nodes: Sequence[str]) -> None:
 
 
 def _nodes(node: Mapping[str, Any]) -> Iterator[Node]:
-    yield Node(
-        type=node["Node Type"],
-        relation=node.get("Relation Name"),
-        index=node.get("Index Name"),
-        rows=node["Plan Rows"],
-        total_cost=node["Total Cost"],
-    )
+    yield Node(node["Node Type"], node.get("Relation Name"), node.get("Index Name"), node["Plan Rows"], node["Total Cost"])
     for child in node.get("Plans", ()):
         yield from _nodes(child)

@@ -1,7 +1,4 @@
-"""The processes of a server, found by what they do: PostgreSQL's processes work inside their data folder.
-
-Also how those end that a killed run left, with their sockets.
-"""
+"""The processes of a server, found by what they do: PostgreSQL's processes work inside their data folder."""
 
 import os
 import signal
@@ -31,7 +28,7 @@ class ServerError(TierwiseError):
 
 
 def server_processes(data: Path) -> list[psutil.Process]:
-    """Return every living server process whose working directory is `data`, orphans of a killed postmaster included."""
+    """Return every living server process of `data`, orphans of a killed postmaster included."""
     there = data.resolve()
     return [process for pid, folder in _working_folders() if folder == there and (process := _server(pid))]
 
@@ -50,11 +47,19 @@ def servers_on(folder: Path) -> list[Path]:
 
 def postmaster(data: Path) -> psutil.Process | None:
     """Return the living postmaster of `data`, named by its pid file and seen to work there, since a pid may be reused."""
-    try:
-        process = psutil.Process(int((data / PID_FILE).read_text(encoding="utf-8").split()[0]))
-    except (FileNotFoundError, IndexError, ValueError, psutil.NoSuchProcess):
-        return None
-    return process if _works_in(process, data) else None
+    with suppress(FileNotFoundError, IndexError, ValueError):
+        pid = int((data / PID_FILE).read_text(encoding="utf-8").split()[0])
+        return next((process for process in server_processes(data) if process.pid == pid), None)
+    return None
+
+
+def signalled(data: Path, number: signal.Signals) -> bool:
+    """Send the signal to the postmaster of `data`; return whether there is one."""
+    server = postmaster(data)
+    if server is not None:
+        with suppress(psutil.NoSuchProcess):
+            server.send_signal(number)
+    return server is not None
 
 
 def wait_down(data: Path, timeout_s: float, *, kill: bool = False) -> bool:
@@ -86,27 +91,31 @@ def wait_ready(data: Path, timeout_s: float) -> bool:
     return False
 
 
+def socket_folder(folder: Path) -> Path | None:
+    with suppress(FileNotFoundError):
+        return Path((folder / "socket").read_text(encoding="utf-8").strip())
+    return None
+
+
 def remove_socket(folder: Path) -> None:
     """Remove the socket folder that the cluster in `folder` recorded, if we made it and it holds nothing but sockets."""
-    record = folder / "socket"
-    try:
-        socket = Path(record.read_text(encoding="utf-8").strip())
-    except FileNotFoundError:
+    socket = socket_folder(folder)
+    if socket is None:
         return
     if socket.parent == SOCKET_PARENT and socket.name.startswith(SOCKET_PREFIX) and socket.is_dir() and not socket.is_symlink():
         for entry in socket.glob(".s.PGSQL.*"):
             entry.unlink()
         with suppress(OSError):
             socket.rmdir()
-    record.unlink()
+    (folder / "socket").unlink()
 
 
 def reclaim(work: Path) -> list[str]:
     reports = []
     for data in _data_folders(work):
-        found = server_processes(data)
-        if found:
-            _end(data)
+        if found := server_processes(data):
+            if not (signalled(data, signal.SIGQUIT) and wait_down(data, PATIENCE_S)) and not wait_down(data, PATIENCE_S, kill=True):
+                raise ServerError(f"{data}: a server survives SIGKILL")
             reports.append(f"ended a PostgreSQL server that a killed run left in {data.relative_to(work)}")
         if (data / PID_FILE).exists():
             (data / PID_FILE).unlink()
@@ -117,10 +126,7 @@ def reclaim(work: Path) -> list[str]:
 
 
 def _working_folders() -> Iterator[tuple[int, Path]]:
-    """Yield (pid, working directory) of every process that this account may inspect.
-
-    Reads the links alone: psutil's iterator makes an object for every pid and takes three times as long.
-    """
+    """Read the links alone: psutil's iterator makes an object for every pid and takes three times as long."""
     for pid in psutil.pids():
         with suppress(OSError):  # gone meanwhile, or not ours to look at
             yield pid, Path(f"/proc/{pid}/cwd").readlink()
@@ -134,27 +140,8 @@ def _server(pid: int) -> psutil.Process | None:
     return None
 
 
-def _works_in(process: psutil.Process, data: Path) -> bool:
-    try:
-        return process.status() != psutil.STATUS_ZOMBIE and Path(process.cwd()) == data.resolve()
-    except psutil.Error:  # gone meanwhile, or not ours to look at
-        return False
-
-
 def _data_folders(work: Path) -> Iterator[Path]:
-    """Yield data folders below `work`; neither symbolic links nor the insides of a data folder are followed."""
     for folder, inside, files in os.walk(work.resolve()):
         if "PG_VERSION" in files and "global" in inside:
             inside.clear()
             yield Path(folder)
-
-
-def _end(data: Path) -> None:
-    server = postmaster(data)
-    if server is not None:
-        with suppress(psutil.NoSuchProcess):
-            server.send_signal(signal.SIGQUIT)
-        if wait_down(data, PATIENCE_S):
-            return
-    if not wait_down(data, PATIENCE_S, kill=True):
-        raise ServerError(f"{data}: a server survives SIGKILL")

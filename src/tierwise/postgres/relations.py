@@ -48,9 +48,8 @@ def create_tablespace(conn: Connection, tier_name: str, directory: Path) -> None
 
 def move(conn: Connection, relation: str, tier_name: str) -> None:
     found = find_relation(conn, relation)
-    if found.tablespace == tier_name:
-        return
-    conn.execute(sql.SQL(move_statements({relation: found.relation_class}, tier_name)))
+    if found.tablespace != tier_name:
+        conn.execute(sql.SQL(move_statements({relation: found.relation_class}, tier_name)))
 
 
 def move_statements(relations: Mapping[str, RelationClass], tier_name: str) -> str:

@@ -5,6 +5,7 @@ import mmap
 import os
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -41,16 +42,13 @@ def direct_io_probe(directory: Path) -> bool:
         evict([path])
         if residency([path]):
             return False
-        try:
+        with suppress(OSError):
             descriptor = os.open(path, os.O_RDONLY | os.O_DIRECT)
-        except OSError:
-            return False
-        try:
-            return os.preadv(descriptor, [buffer], 0) == PROBE_BYTES and residency([path]) == 0
-        except OSError:
-            return False
-        finally:
-            os.close(descriptor)
+            try:
+                return os.preadv(descriptor, [buffer], 0) == PROBE_BYTES and residency([path]) == 0
+            finally:
+                os.close(descriptor)
+    return False
 
 
 def _resident(path: Path) -> int:

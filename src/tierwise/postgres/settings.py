@@ -1,10 +1,11 @@
 """Settings of the server: what is fixed for every trial, what helps loading, and settings of one session for a while."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
 import psycopg
+from psycopg import sql
 
 from tierwise.core.errors import InputError
 from tierwise.core.units import GIB, KIB, MIB
@@ -27,7 +28,6 @@ _ALONE: Final = {
 }
 """Settings that exclude unrequested work: vacuum, workers, timed checkpoints, silent restarts with empty caches."""
 
-
 IN_FLIGHT: Final = 16
 """Concurrent reads of asynchronous I/O: PostgreSQL 18's default of `effective_io_concurrency`."""
 REQUEST_BYTES: Final = 128 * KIB
@@ -35,13 +35,9 @@ REQUEST_BYTES: Final = 128 * KIB
 SESSIONS: Final = 40
 """`max_connections`: the largest load has 32, and each possible session reduces how many pages one may pin."""
 PROCESSES: Final = SESSIONS + 1 + 2 + 6 + 32
-"""The number of processes by which PostgreSQL 18 divides its buffers (`GetPinLimit`): sessions, autovacuum worker, two launchers,
-auxiliary processes, and the most I/O workers.
-"""
+"""By which PostgreSQL 18 divides its buffers (`GetPinLimit`): sessions, autovacuum worker, two launchers, auxiliary, most I/O workers."""
 PINNED_BYTES: Final = (IN_FLIGHT + 1) * REQUEST_BYTES * PROCESSES
-"""The least shared buffers with which one session may pin `IN_FLIGHT` largest reads and the one before: with less, reads are
-smaller or fewer.
-"""
+"""The least shared buffers with which one session may pin `IN_FLIGHT` largest reads and the one before: else they are smaller or fewer."""
 
 
 def measuring_settings(binaries: Binaries, *, io_mode: IoMode, shared_buffers_bytes: int) -> dict[str, str]:
@@ -49,9 +45,6 @@ def measuring_settings(binaries: Binaries, *, io_mode: IoMode, shared_buffers_by
 
     `io_method=sync` and `effective_io_concurrency=0`: one query is one stream of reads in the order of the plan, without advice or
     read-ahead. Asynchronous I/O may have `IN_FLIGHT` reads under way and as many workers, since fewer would limit the queue's depth.
-
-    Raises:
-        InputError: this version lacks `debug_io_direct` or `io_method`.
     """
     lacks = {
         "asynchronous I/O (io_method) needs 18 or later": io_mode is IoMode.ASYNCHRONOUS and not binaries.supports_io_method,
@@ -88,21 +81,20 @@ def loading_settings() -> dict[str, str]:
 
 @contextmanager
 def applied(conn: Connection, settings: Mapping[str, str]) -> Iterator[None]:
-    before = {name: _setting(conn, name) for name in settings}
+    before = {name: one_value(conn, "SELECT current_setting(%s)", [name]) for name in settings}
     try:
-        for name, value in settings.items():
-            _set(conn, name, value)
+        _set(conn, settings)
         yield
     finally:
-        for name, value in before.items():
-            _set(conn, name, value)
+        _set(conn, before)
 
 
-def _setting(conn: Connection, name: str) -> str:
-    row = conn.execute("SELECT current_setting(%s)", [name]).fetchone()
-    assert row is not None
-    return str(row[0])
+def _set(conn: Connection, settings: Mapping[str, str]) -> None:
+    for name, value in settings.items():
+        conn.execute("SELECT set_config(%s, %s, false)", [name, value])
 
 
-def _set(conn: Connection, name: str, value: str) -> None:
-    conn.execute("SELECT set_config(%s, %s, false)", [name, value])
+def one_value(conn: Connection, query: str | sql.Composed, parameters: Sequence[object] | None = None) -> Any:
+    """Return what `query` finds: one row of one column."""
+    ((value,),) = conn.execute(query, parameters).fetchall()
+    return value

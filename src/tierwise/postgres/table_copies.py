@@ -6,7 +6,7 @@ from typing import Final
 
 from psycopg import sql
 
-from tierwise.postgres.settings import Connection
+from tierwise.postgres.settings import Connection, one_value
 
 WHOLE: Final = "whole"
 """Comment on a schema in which everything is made."""
@@ -69,11 +69,8 @@ class CopiedTable:
         row_id = sql.Identifier(self.row_id)
         order = row_id if seed is None else sql.SQL("hashint4extended({}, {}), {}").format(row_id, sql.Literal(seed), row_id)
         conn.execute(f"SET LOCAL work_mem = '{SORT_MEMORY}'")
-        conn.execute(
-            sql.SQL("INSERT INTO {} ({}) SELECT {} FROM {} ORDER BY {}").format(
-                sql.Identifier(self.name), columns, columns, sql.Identifier(schema, self.name), order
-            )
-        )
+        parts = sql.Identifier(self.name), columns, columns, sql.Identifier(schema, self.name), order
+        conn.execute(sql.SQL("INSERT INTO {} ({}) SELECT {} FROM {} ORDER BY {}").format(*parts))
 
 
 def create_copy(
@@ -87,9 +84,8 @@ def create_copy(
     there = is_complete(conn, schema)
     if not there:
         with conn.transaction():
-            conn.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(named))
-            conn.execute(sql.SQL("CREATE SCHEMA {}").format(named))
-            conn.execute(sql.SQL("SET LOCAL search_path = {}").format(named))
+            for statement in ("DROP SCHEMA IF EXISTS {} CASCADE", "CREATE SCHEMA {}", "SET LOCAL search_path = {}"):
+                conn.execute(sql.SQL(statement).format(named))
             conn.execute(sql.SQL("SET LOCAL default_tablespace = {}").format(sql.Identifier(tier)))
             fill(conn)
     conn.execute(sql.SQL("SET search_path = {}").format(named))
@@ -107,5 +103,4 @@ def schema_of(tier: str, name: str, build: Build) -> str:
 
 
 def is_complete(conn: Connection, schema: str) -> bool:
-    (comment,) = conn.execute("SELECT obj_description(to_regnamespace(%s), 'pg_namespace')", [schema]).fetchall()[0]
-    return bool(comment == WHOLE)
+    return bool(one_value(conn, "SELECT obj_description(to_regnamespace(%s), 'pg_namespace')", [schema]) == WHOLE)

@@ -10,7 +10,7 @@ from tierwise.core.errors import EvidenceError
 from tierwise.postgres.page_counts import PageCount, PageCounter
 from tierwise.postgres.plans import assert_plan, planned
 from tierwise.postgres.relations import find_relation
-from tierwise.postgres.settings import Connection, applied
+from tierwise.postgres.settings import Connection, applied, one_value
 
 ONLY_TID_SCANS: Final = {"enable_tidscan": "on", "enable_seqscan": "off"}
 
@@ -31,7 +31,7 @@ def warm_heap(conn: Connection, table: str) -> int:
 def _scanned(conn: Connection, table: str) -> PageCount:
     name = sql.Identifier(table)
     pages = "(pg_relation_size(%s::regclass) / current_setting('block_size')::bigint)"
-    (end,) = conn.execute(f"SELECT format('(%%s,0)', {pages})", [name.as_string(conn)]).fetchall()[0]
+    end = one_value(conn, f"SELECT format('(%%s,0)', {pages})", [name.as_string(conn)])
     statement = sql.SQL("SELECT count(*) FROM {} WHERE ctid >= '(0,0)' AND ctid < {}").format(name, sql.Literal(end)).as_string(conn)
     with PageCounter(conn, [table]) as counter, _without_indexes(conn, table), applied(conn, ONLY_TID_SCANS):
         assert_plan(planned(conn, statement), ["Aggregate", f"Tid Range Scan on {table}"])
@@ -41,10 +41,7 @@ def _scanned(conn: Connection, table: str) -> PageCount:
 
 @contextmanager
 def _without_indexes(conn: Connection, table: str) -> Iterator[None]:
-    """Hide every index of `table` from the planner while open, by drops that are rolled back.
-
-    Planning would otherwise read their metapages into shared_buffers, some of the few reads that make the difference.
-    """
+    """Hide every index of `table` from the planner, which would read their metapages into shared_buffers, by drops that are rolled back."""
     name = sql.Identifier(table)
     with conn.transaction(force_rollback=True):
         indexes = conn.execute(

@@ -6,6 +6,7 @@ import pwd
 import shutil
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -68,22 +69,14 @@ def server_account() -> Account:
         try:
             return Account(pwd.getpwuid(os.geteuid()).pw_name, os.geteuid(), os.getegid())
         except KeyError:
-            raise MissingError(
-                f"an account with the id {os.geteuid()}",
-                why="PostgreSQL starts only for users that the system knows by name",
-                remedy="run as one of /etc/passwd, or as root",
-            ) from None
+            why, remedy = "PostgreSQL starts only for users that the system knows by name", "run as one of /etc/passwd, or as root"
+            raise MissingError(f"an account with the id {os.geteuid()}", why=why, remedy=remedy) from None
     for name in ("postgres", "nobody"):
-        try:
+        with suppress(KeyError):
             entry = pwd.getpwnam(name)
-        except KeyError:
-            continue
-        return Account(name, entry.pw_uid, entry.pw_gid)
-    raise MissingError(
-        "an unprivileged account",
-        why="PostgreSQL refuses to run as root, and this system has neither an account postgres nor nobody",
-        remedy="useradd --system postgres",
-    )
+            return Account(name, entry.pw_uid, entry.pw_gid)
+    why = "PostgreSQL refuses to run as root, and this system has neither an account postgres nor nobody"
+    raise MissingError("an unprivileged account", why=why, remedy="useradd --system postgres")
 
 
 def open_workspace() -> Path:
@@ -91,10 +84,8 @@ def open_workspace() -> Path:
 
     The checkout's ``data/work`` is skipped where the server's account cannot enter it (a checkout below a 0700 home).
     """
-    account = server_account()
-    named = os.environ.get("TIERWISE_WORK")
-    inside = paths.data() / "work"
-    if named:
+    account, inside = server_account(), paths.data() / "work"
+    if named := os.environ.get("TIERWISE_WORK"):
         folder = Path(named).resolve()
     elif not paths.installed() and account.can_enter(inside):
         folder = inside
@@ -102,17 +93,13 @@ def open_workspace() -> Path:
         folder = Path("/var/tmp") / f"tierwise-{hashlib.sha256(str(paths.home()).encode()).hexdigest()[:8]}"  # noqa: S108 - owned
     _claim(folder)
     if not account.can_enter(folder):
-        raise InputError(
-            "work folder",
-            value=str(folder),
-            rule=f"the server's account {account.name} must be able to enter it and each of its parents",
-            remedy="name another folder: TIERWISE_WORK=/path/to/folder",
-        )
+        rule = f"the server's account {account.name} must be able to enter it and each of its parents"
+        raise InputError("work folder", value=str(folder), rule=rule, remedy="name another folder: TIERWISE_WORK=/path/to/folder")
     return folder
 
 
 def _claim(folder: Path) -> None:
-    """Make and mark `folder`, or verify that it is ours; nothing in anybody else's folder is touched."""
+    """Make and mark `folder`, or verify that it is ours."""
     missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     for parent in reversed(missing):
         closed_folder(parent, mode=0o755)  # whatever the umask says, the server's account must pass

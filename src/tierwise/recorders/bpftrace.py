@@ -16,21 +16,10 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from tierwise.core.errors import MissingError, TierwiseError
-from tierwise.recorders.reads import (
-    KERNEL_COUNTS,
-    MOST_READS,
-    SEEN,
-    Recording,
-    Server,
-    count_by_tablespace,
-    count_reads,
-    data_files,
-    with_names,
-)
+from tierwise.recorders.reads import CALLS, COUNTS, MOST_READS, SEEN, Recording, Server, count_reads, data_files, with_names
 from tierwise.recorders.watching import Watcher, watching
 
 NAME: Final = "bpftrace"
-CALLS: Final = ("pread64", "preadv", "preadv2")
 FIRST_PIDS: Final = "pid:[4026531836]"
 """The kernel's first namespace of process numbers (PROC_PID_INIT_INO), in which bpftrace counts."""
 READY: Final = b"ready"
@@ -103,22 +92,17 @@ def require() -> None:
     if os.geteuid() != 0:
         raise MissingError("permission to trace", why="bpftrace needs root", remedy="run it as root, or use strace: --recorder strace")
     if not Path("/sys/kernel/btf/vmlinux").exists():
-        raise MissingError(
-            "type information of the kernel", why="there is no /sys/kernel/btf/vmlinux", remedy="use strace: --recorder strace"
-        )
+        why = "there is no /sys/kernel/btf/vmlinux"
+        raise MissingError("type information of the kernel", why=why, remedy="use strace: --recorder strace")
     if Path("/proc/self/ns/pid").readlink() != Path(FIRST_PIDS):
         why = "this container numbers its processes otherwise than the kernel"
         raise MissingError("the kernel's process numbers", why=why, remedy="run it on the host, or in a container with --pid=host")
-    if why_not := _refusal():
-        raise MissingError("permission to trace", why=why_not, remedy="run it on the host as root, or use strace: --recorder strace")
-
-
-def _refusal() -> str | None:
     try:
         with _started(f"tracepoint:syscalls:sys_enter_pread64 /pid == 0/ {{ }} {SAYS_READY} interval:s:5 {{ exit(); }}", most=2):
-            return None
+            pass
     except TierwiseError as error:
-        return str(error)
+        remedy = "run it on the host as root, or use strace: --recorder strace"
+        raise MissingError("permission to trace", why=str(error), remedy=remedy) from error
 
 
 def program(server: Server, seconds: float, way: Way) -> str:
@@ -146,7 +130,7 @@ def recorded(server: Server, *, seconds: float) -> Iterator[Recording]:
         yield recording
         seen = _parsed(watcher.last_words())
         recording.full = len(seen) >= MOST_READS
-        recording.reads = with_names(seen, pl.concat([before, data_files(server.data)]), recorder=NAME, epoch_s=epoch_s)
+        recording.reads = with_names(seen, data_files(server.data, before), recorder=NAME, epoch_s=epoch_s)
         recording.counts = count_reads(recording.reads)
 
 
@@ -162,8 +146,8 @@ def counting(server: Server, *, seconds: float) -> Iterator[Recording]:
         yield recording
         seen = _parsed_counts(watcher.last_words())
         recording.full = len(seen) >= MOST_COUNTS
-        weighed = seen.with_columns(pl.col("reads") * pl.col("each"))
-        recording.counts = count_by_tablespace(weighed.drop("each"), pl.concat([before, data_files(server.data)]))
+        weighed = seen.with_columns(pl.col("reads") * pl.col("each")).join(data_files(server.data, before), on=["device", "inode"])
+        recording.counts = weighed.group_by("tablespace", "bucket").agg(pl.col("reads").sum()).cast(pl.Schema(COUNTS))
         recording.most_for_one = int(seen.select(pl.col("each").max().fill_null(1)).item())
 
 
@@ -187,7 +171,7 @@ def _parsed(said: bytes) -> pl.DataFrame:
 
 
 def _parsed_counts(said: bytes) -> pl.DataFrame:
-    """Parse JSON histograms keyed by "device,inode,mask" to `KERNEL_COUNTS` and the number of reads that each stands for (`each`)."""
+    """Parse JSON histograms keyed by "device,inode,mask" to counts, and the number of reads that each stands for (`each`)."""
     rows = [
         (int(device), int(inode), max(1, bar["min"]).bit_length() - 1, bar["count"], int(mask) + 1)
         for line in said.splitlines()
@@ -196,7 +180,8 @@ def _parsed_counts(said: bytes) -> pl.DataFrame:
         for bar in bars
         if bar["count"]
     ]
-    return pl.DataFrame(rows, schema={**KERNEL_COUNTS, "each": pl.Int64}, orient="row").with_columns(_device())
+    columns = {"device": pl.Int64, "inode": pl.Int64, "bucket": pl.Int32, "reads": pl.Int64, "each": pl.Int64}
+    return pl.DataFrame(rows, schema=columns, orient="row").with_columns(_device())
 
 
 def _device() -> pl.Expr:

@@ -24,7 +24,6 @@ SEEN: Final[dict[str, Any]] = {
     "ended_ns": pl.Int64,  # CLOCK_MONOTONIC
 }
 
-KERNEL_COUNTS: Final[dict[str, Any]] = {"device": pl.Int64, "inode": pl.Int64, "bucket": pl.Int32, "reads": pl.Int64}
 COUNTS: Final[dict[str, Any]] = {"tablespace": pl.String, "bucket": pl.Int32, "reads": pl.Int64}
 
 MOST_READS: Final = 300_000
@@ -32,6 +31,7 @@ MOST_READS: Final = 300_000
 
 FIRST_VERSION: Final = 12
 """The first major version of PostgreSQL that reads pages by pread."""
+CALLS: Final = ("pread64", "preadv", "preadv2")
 
 FILE: Final = re.compile(r"(?P<relation>\d+(_(fsm|vm|init))?)(\.(?P<segment>\d+))?")
 PARTS: Final = ("pg_xact", "pg_multixact/members", "pg_multixact/offsets", "pg_subtrans")
@@ -66,12 +66,11 @@ class Server(NamedTuple):
 
 
 def find_server(*, cluster: Path | None = None, pid: int | None = None) -> Server:
-    if (cluster is None) == (pid is None):
-        raise InputError("trace", rule="name a server's data folder or one of its processes", remedy="--cluster DIR, or --pid N")
-    if cluster is not None:
+    if cluster is not None and pid is None:
         server = Server(cluster.resolve(), _postmaster(cluster))
+    elif cluster is not None or pid is None:
+        raise InputError("trace", rule="name a server's data folder or one of its processes", remedy="--cluster DIR, or --pid N")
     else:
-        assert pid is not None
         try:
             data = Path(f"/proc/{pid}/cwd").readlink()
         except OSError as error:
@@ -82,15 +81,12 @@ def find_server(*, cluster: Path | None = None, pid: int | None = None) -> Serve
         server = Server(data, _postmaster(data), pid)
     version = (server.data / "PG_VERSION").read_text(encoding="ascii").strip()
     if int(version.split(".")[0]) < FIRST_VERSION:
-        rule = "reads by lseek and read, which no recorder here looks at"
-        raise InputError(
-            str(server.data), field="PG_VERSION", value=version, rule=rule, remedy=f"trace PostgreSQL {FIRST_VERSION} or later"
-        )
+        rule, remedy = "reads by lseek and read, which no recorder here looks at", f"trace PostgreSQL {FIRST_VERSION} or later"
+        raise InputError(str(server.data), field="PG_VERSION", value=version, rule=rule, remedy=remedy)
     if _uses_io_uring(server.postmaster):
         rule = "reads by io_uring, which are no system calls and so are seen by no recorder here"
-        raise InputError(
-            str(server.data), field="io_method", value="io_uring", rule=rule, remedy="look at pg_stat_io, or set io_method=worker"
-        )
+        remedy = "look at pg_stat_io, or set io_method=worker"
+        raise InputError(str(server.data), field="io_method", value="io_uring", rule=rule, remedy=remedy)
     return server
 
 
@@ -107,25 +103,22 @@ def _postmaster(data: Path) -> int:
 
 
 def _uses_io_uring(pid: int) -> bool:
-    with suppress(OSError), os.scandir(f"/proc/{pid}/fd") as entries:
-        return any("io_uring" in _target(Path(entry.path)) for entry in entries)
+    with suppress(OSError):
+        for link in Path(f"/proc/{pid}/fd").iterdir():
+            with suppress(OSError):  # closed meanwhile
+                if "io_uring" in str(link.readlink()):
+                    return True
     return False
 
 
-def _target(link: Path) -> str:
-    try:
-        return str(link.readlink())
-    except OSError:  # closed meanwhile
-        return ""
-
-
-def data_files(data: Path) -> pl.DataFrame:
-    """Return every file of pages of the data folder and its tablespaces, by device and inode (`FILES`).
+def data_files(data: Path, before: pl.DataFrame | None = None) -> pl.DataFrame:
+    """Return every file of pages of the data folder and its tablespaces, by device and inode (`FILES`), and those of `before`.
 
     Tablespaces are numbers; `base`, `global` and others are parts of the data folder. A relation is database/file node, with its
     fork unless that is the main one.
     """
-    return pl.DataFrame(list(_files(data)), schema=FILES, orient="row")
+    found = pl.DataFrame(list(_files(data)), schema=FILES, orient="row")
+    return found if before is None else pl.concat([before, found]).unique(["device", "inode"], keep="last")
 
 
 def _files(data: Path) -> Iterator[tuple[int, int, str, str, int]]:
@@ -160,9 +153,8 @@ def locations(data: Path) -> dict[str, str]:
 
 def with_names(seen: pl.DataFrame, files: pl.DataFrame, *, recorder: str, epoch_s: float) -> pl.DataFrame:
     """Return the reads of `seen` that were of `files`, in `READS`'s columns, by time; `epoch_s` is CLOCK_MONOTONIC's zero."""
-    known = files.unique(["device", "inode"], keep="last")
     return (
-        seen.join(known, on=["device", "inode"])
+        seen.join(files, on=["device", "inode"])
         .sort("ended_ns")
         .select(
             time_s=pl.col("ended_ns") / 1e9 + epoch_s,
@@ -176,11 +168,6 @@ def with_names(seen: pl.DataFrame, files: pl.DataFrame, *, recorder: str, epoch_
         )
         .cast(pl.Schema(READS))
     )
-
-
-def count_by_tablespace(seen: pl.DataFrame, files: pl.DataFrame) -> pl.DataFrame:
-    known = seen.join(files.unique(["device", "inode"], keep="last"), on=["device", "inode"])
-    return known.group_by("tablespace", "bucket").agg(pl.col("reads").sum()).select(list(COUNTS)).cast(pl.Schema(COUNTS))
 
 
 def count_reads(reads: pl.DataFrame) -> pl.DataFrame:

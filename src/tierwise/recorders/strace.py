@@ -15,16 +15,12 @@ from tierwise.recorders.watching import Watcher, watching
 
 Operation = Literal["read", "write", "flush"]
 
-CALLS: Final[dict[str, Operation]] = {
-    "pread64": "read",
-    "preadv": "read",
-    "preadv2": "read",
-    "pwrite64": "write",
-    "pwritev": "write",
-    "pwritev2": "write",
-    "fsync": "flush",
-    "fdatasync": "flush",
+OPERATIONS: Final[dict[Operation, str]] = {
+    "read": "pread64 preadv preadv2",
+    "write": "pwrite64 pwritev pwritev2",
+    "flush": "fsync fdatasync",
 }
+CALLS: Final = {call: operation for operation, calls in OPERATIONS.items() for call in calls.split()}
 
 CALL: Final = re.compile(r"(?P<call>\w+)\(\d+<(?P<path>[^>]*)>(?P<arguments>.*)\) += (?P<result>\d+)( <(?P<took_s>[\d.]+)>)?")
 """A call that did something: ``pread64(5</folder/file>, ""..., 8192, 16384) = 8192 <0.000061>``."""
@@ -97,10 +93,8 @@ def parse(text: str) -> Iterator[Transfer]:
         if found is None or found["call"] not in CALLS:
             continue
         path = Path(found["path"].encode("latin-1", "replace").decode("unicode_escape").encode("latin-1").decode("utf-8", "replace"))
-        operation = CALLS[found["call"]]
-        traced_s = float(found["took_s"]) if found["took_s"] else None
-        if operation == "flush":
-            yield Transfer(operation, path, 0, 0, traced_s)
-        else:
+        operation, offset, size = CALLS[found["call"]], 0, 0
+        if operation != "flush":
             behind = 2 if found["call"].endswith("v2") else 1  # flags follow the offset
-            yield Transfer(operation, path, int(found["arguments"].split(", ")[-behind]), int(found["result"]), traced_s)
+            offset, size = int(found["arguments"].split(", ")[-behind]), int(found["result"])
+        yield Transfer(operation, path, offset, size, float(found["took_s"]) if found["took_s"] else None)

@@ -17,13 +17,12 @@ import psutil
 
 from tierwise.core.errors import InputError
 from tierwise.recorders import strace
-from tierwise.recorders.reads import MOST_READS, SEEN, Recording, Server, count_reads, data_files, with_names
+from tierwise.recorders.reads import CALLS, MOST_READS, SEEN, Recording, Server, count_reads, data_files, with_names
 
 NAME: Final = "strace"
-CALLS: Final = ("pread64", "preadv", "preadv2")
-BEGUN: Final = re.compile(r"(?P<pid>\d+) +(?P<at_s>[\d.]+) (?P<call>.*) <unfinished \.\.\.>")
-RESUMED: Final = re.compile(r"(?P<pid>\d+) +[\d.]+ <\.\.\. \w+ resumed>(?P<rest>.*)")
-WHOLE: Final = re.compile(r"(?P<pid>\d+) +(?P<at_s>[\d.]+) (?P<call>.*)")
+LINE: Final = re.compile(r"(?P<pid>\d+) +(?P<at_s>[\d.]+) (?P<call>.*)")
+RESUMED: Final = re.compile(r"<\.\.\. \w+ resumed>(?P<rest>.*)")
+UNFINISHED: Final = " <unfinished ...>"
 LINE_BYTES: Final = 150
 """Approximate bytes of output per read; recording ends where `MOST_READS` of them would be exceeded."""
 
@@ -44,7 +43,7 @@ def recorded(server: Server, *, seconds: float) -> Iterator[Recording]:
         text = watcher.last_words(MOST_READS * LINE_BYTES).decode("utf-8", "replace")
         seen = pl.DataFrame(list(parse(text, epoch_s)), schema=SEEN, orient="row")
         recording.full = watcher.size_bytes > MOST_READS * LINE_BYTES
-        recording.reads = with_names(seen, pl.concat([before, data_files(server.data)]), recorder=NAME, epoch_s=epoch_s)
+        recording.reads = with_names(seen, data_files(server.data, before), recorder=NAME, epoch_s=epoch_s)
         recording.counts = count_reads(recording.reads)
 
 
@@ -59,24 +58,22 @@ def _processes(server: Server) -> tuple[list[int], tuple[int, int]]:
 
 def parse(text: str, epoch_s: float) -> Iterator[tuple[int, int, int, int, int, int, int]]:
     """Yield the reads of strace's output (``-f -y -T -ttt``), in which processes interlace, in `SEEN`'s columns."""
-    begun: dict[str, tuple[float, str]] = {}
+    begun: dict[str, tuple[str, str]] = {}
     for line in text.splitlines():
-        if started := BEGUN.match(line):
-            begun[started["pid"]] = (float(started["at_s"]), started["call"])
+        found = LINE.match(line)
+        if found is None:
             continue
-        if resumed := RESUMED.match(line):
-            if resumed["pid"] not in begun:
-                continue
-            pid, (at_s, head) = resumed["pid"], begun.pop(resumed["pid"])
+        pid, at_s, call = found.groups()
+        if call.endswith(UNFINISHED):
+            begun[pid] = at_s, call.removesuffix(UNFINISHED)
+            continue
+        if resumed := RESUMED.match(call):
+            at_s, head = begun.pop(pid, (at_s, ""))
             call = head + resumed["rest"]
-        elif whole := WHOLE.match(line):
-            pid, at_s, call = whole["pid"], float(whole["at_s"]), whole["call"]
-        else:
-            continue
         for read in strace.parse(call):
             place = _identity(read.path)
             if place is not None and read.size_bytes > 0 and read.traced_s is not None:
-                ended_ns = round((at_s - epoch_s + read.traced_s) * 1e9)
+                ended_ns = round((float(at_s) - epoch_s + read.traced_s) * 1e9)
                 yield round(read.traced_s * 1e9), int(pid), *place, read.offset_bytes, read.size_bytes, ended_ns
 
 

@@ -34,7 +34,10 @@ def trace(*, cluster: Path | None, pid: int | None, seconds: float, out: Path | 
     known = RECORDERS[chosen]
     record = known.recorded if out is not None or known.counting is None else known.counting
     kept = f"at most {MOST_READS:,} single reads" if record is known.recorded else "counted in the kernel (--out keeps single reads)"
-    say(f"to record: {_named(server)} with {chosen} for {seconds:g} s, {kept}: {known.overhead}")
+    named = f"the server in {server.data}"
+    if server.only is not None:
+        named = f"process {server.only} (what it hands to I/O workers, as PostgreSQL 18 does, they read)"
+    say(f"to record: {named} with {chosen} for {seconds:g} s, {kept}: {known.overhead}")
     recording = _recorded(server, record, seconds)
     places = pl.col("tablespace").replace(locations(server.data))
     if out is not None:
@@ -61,12 +64,6 @@ def _recorded(server: Server, record: Recorded, seconds: float) -> Recording:
         for number, handler in before.items():
             signal.signal(number, handler)
     return recording
-
-
-def _named(server: Server) -> str:
-    if server.only is None:
-        return f"the server in {server.data}"
-    return f"process {server.only} (what it hands to I/O workers, as PostgreSQL 18 does, they read)"
 
 
 def as_text(counts: pl.DataFrame) -> str:

@@ -24,7 +24,7 @@ class Watcher:
     """A tracing program whose output goes to a nameless file, so that nothing is left however it ends."""
 
     def __init__(self, process: subprocess.Popen[bytes], said: IO[bytes], complained: IO[bytes]):
-        self._process, self.said, self._complained = process, said, complained
+        self._process, self.said, self.complained = process, said, complained
 
     @property
     def ended(self) -> bool:
@@ -36,8 +36,8 @@ class Watcher:
 
     @property
     def complaint(self) -> str:
-        self._complained.seek(0)
-        return " ".join(self._complained.read().decode("utf-8", "replace").split())
+        self.complained.seek(0)
+        return " ".join(self.complained.read().decode("utf-8", "replace").split())
 
     def wait_until_ready(self, sign: bytes, where: IO[bytes]) -> None:
         """Wait until `sign` appears in `where`; raise a `TierwiseError` with the program's complaint if it ends or takes too long."""
@@ -72,10 +72,6 @@ class Watcher:
             raise EvidenceError(f"the tracing program was killed (it ended with {code}): what it saw is lost")
         self.said.seek(0)
         return self.said.read(most_bytes)
-
-    @property
-    def complained(self) -> IO[bytes]:
-        return self._complained
 
 
 @contextmanager

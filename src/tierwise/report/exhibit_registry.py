@@ -83,7 +83,7 @@ class Exhibit:
             used = {name: values[name] for name in NAMED.findall(sql) if name in values}
             frame, asked = run.query(sql, used), [queries.of_run(run.folder, sql, used)]
         else:
-            frame, asked = self.module.SOURCE(run, pair), []
+            frame, asked = self.module.SOURCE(run, pair, **{**self.parameters, **given}), []
             steps.append(f"{self.module.SOURCE.__module__}.{self.module.SOURCE.__name__}")
         if derive := getattr(self.module, "derive", None):
             frame = derive(run, pair, frame)

@@ -87,7 +87,7 @@ def _keep(place: Path, inputs: str, lines: tuple[str, ...]) -> None:
 
 def _lines(folder: Path) -> tuple[str, ...]:
     say(f"reading run {folder.name}")
-    from tierwise.report.front import newest  # noqa: PLC0415  the heavy libraries load only where they are needed
     from tierwise.report.run import open_run  # noqa: PLC0415
+    from tierwise.report.values.front import newest  # noqa: PLC0415  the heavy libraries load only where they are needed
 
     return newest(open_run(folder.name, folder.parent))

@@ -6,7 +6,7 @@ from functools import cache, cached_property
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 
@@ -23,6 +23,8 @@ from tierwise.report.text_template import Text, Value, read_text, shared_text
 TEXT: Final = "text.md"
 ANSWERED: Final = "answered"
 """The value that says whether a run has an answer; where it does not, the sections are of the reference run, and say so."""
+VALUES: Final = {"summary": "verdicts", "ledger": "verdicts"}
+"""Page -> the module of its values, where several pages share one."""
 Values = Callable[[Run, str], Mapping[str, Value]]
 
 
@@ -108,7 +110,7 @@ class Page:
         return _body("no_answer", {**known, **self._rejected()})
 
     def _rejected(self) -> dict[str, Value]:
-        found = rejections(self.run.store, self.study, self.pair)
+        found = rejections(self.run.store, self.study, self.pair) if self.study else []
         return {"observations": sum(one.observations for one in found), "rejected": sum(one.rejected for one in found)}
 
 
@@ -118,11 +120,10 @@ def open_page(run: Run, study: str, pair: str) -> Page:
     return Page(run, pair, _of_study(study), module.values, study)
 
 
-def open_front(run: Run) -> Page:
-    """Return the first page."""
-    from tierwise.report.front import values  # noqa: PLC0415  it reads every study
-
-    return Page(run, "", shared_text("front"), values)
+def open_shared(run: Run, name: str) -> Page:
+    """Return the page of several studies with the text ``report/text/NAME.md`` and the function `values` of ``report/values/NAME.py``."""
+    module = import_module(f"tierwise.report.values.{VALUES.get(name, name)}")
+    return Page(run, "", shared_text(name), module.values)
 
 
 @cache
@@ -137,8 +138,9 @@ def _body(name: str, values: Mapping[str, Value]) -> str:
 
 
 def _note(run: Run, pair: str, exhibit: Exhibit, rows: pl.DataFrame, n: int) -> str:
-    pairs: list[Any] = rows["pair"].unique(maintain_order=True).to_list() if "pair" in rows.columns and rows.height else [pair]
-    of = ", ".join(f"`{one}`" for one in pairs)
-    evidence = ", ".join(dict.fromkeys(f"**{run.evidence(one) or 'nothing measured'}**" for one in pairs))
-    where = f"{run.stamp}, pair{'s' if len(pairs) > 1 else ''} {of}, {evidence}"
-    return f"{where}, n = {count(n)} {exhibit.module.UNIT}. Query: `{exhibit.query}`."
+    pairs: list[str] = rows["pair"].unique(maintain_order=True).to_list() if "pair" in rows.columns else [pair] * bool(pair)
+    named = f"pair{'s' if len(pairs) > 1 else ''} {', '.join(f'`{one}`' for one in pairs)}" if pairs else ""
+    found = rows["evidence"].unique(maintain_order=True).to_list() if "evidence" in rows.columns else map(run.evidence, pairs)
+    kinds = ", ".join(dict.fromkeys(f"**{one}**" for one in found if one)) or ("**nothing measured**" if pairs else "")
+    where = ", ".join(filter(None, [run.stamp, named, kinds, f"n = {count(n)} {exhibit.module.UNIT}"]))
+    return f"{where}. {'Query' if hasattr(exhibit.module, 'QUERY') else 'Rows'}: `{exhibit.query}`."

@@ -49,20 +49,9 @@ def predict_scan(  # noqa: PLR0917  each is an option with a name
     from tierwise.scans import prediction  # noqa: PLC0415
     from tierwise.scans.rows import Table  # noqa: PLC0415
 
-    table = Table(pages, rows, correlation, selectivity)
-    scan = prediction.Scan(
-        device,
-        table,
-        method,
-        cache,
-        io_method,
-        io_workers,
-        effective_io_concurrency,
-        work_mem_mib,
-        cpu_speed=cpu_speed,
-        cpu_us_per_row=cpu_us_per_row,
-        processors=processors,
-    )
+    table, processor = Table(pages, rows, correlation, selectivity), (cpu_speed, cpu_us_per_row)
+    server = (io_method, io_workers, effective_io_concurrency, work_mem_mib)
+    scan = prediction.Scan(device, table, method, cache, *server, *processor, processors=processors)
     try:
         found = prediction.predict(scan)
     except InputError as error:

@@ -22,9 +22,7 @@ class Event:
 
 
 class Clock:
-    """Time in seconds, from 0 on, of `device` and of processes that share `processors`: who has one keeps it until he waits for something,
-    the others stand in line.
-    """
+    """Seconds, from 0 on, of `device` and of processes that share `processors`: who has one keeps it until he waits for something."""
 
     def __init__(self, device: DeviceModel, processors: float = math.inf):
         self.now_s = self.device_wait_s = 0.0

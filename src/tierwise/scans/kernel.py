@@ -27,18 +27,13 @@ class Relation:
     address_bytes: int
     arriving: dict[int, Event] = field(default_factory=dict)
 
-    def opened(self) -> OpenFile:
-        return OpenFile(self.file)
-
     def read(self, by: OpenFile, run: Run, *, checked: bool = True) -> Process:
         """Yield one call that reads `run` and returns when all of it is there; whether its check sums are seen to at once."""
         page_s = self.costs.copy_s + (self.costs.check_s if checked else 0.0)
         yield self.costs.call_s
         owed_s, end = 0.0, sum(run)
         for page in range(run.first, end):
-            left = end - page
-            wanted = by.touched(page, left) if page in self.file.cached else by.missed(page, left)
-            if wanted:
+            if wanted := by.reached(page, end - page):
                 yield owed_s
                 owed_s = 0.0
                 yield from self._fetch(wanted)
@@ -55,8 +50,7 @@ class Relation:
         """Yield one call that begins to read `run` and does not wait for it (`arrived`), nor copies it."""
         yield self.costs.call_s
         for page in range(run.first, sum(run)):
-            left = sum(run) - page
-            yield from self._fetch(by.touched(page, left) if page in self.file.cached else by.missed(page, left))
+            yield from self._fetch(by.reached(page, sum(run) - page))
         by.end = sum(run)
 
     def arrived(self, run: Run) -> Process:
@@ -64,10 +58,10 @@ class Relation:
             if arriving := self.arriving.get(page):
                 yield arriving
 
-    def advise(self, by: OpenFile, run: Run) -> Process:
-        """Yield one call that has the kernel fetch `run` and does not wait for it."""
+    def advise(self, run: Run) -> Process:
+        """Yield one call that has the kernel fetch `run` and does not wait for it: posix_fadvise(WILLNEED)."""
         yield self.costs.call_s
-        yield from self._fetch(by.advised(run))
+        yield from self._fetch(self.file.fill(*run))
 
     def _fetch(self, runs: list[Run]) -> Process:
         events = [Event() for _ in runs]

@@ -13,7 +13,7 @@ from tierwise.scans.event_loop import Clock, Event, Process
 from tierwise.scans.kernel import KernelCosts, Relation
 from tierwise.scans.options import IoMethod, ScanMethod
 from tierwise.scans.processor import Processor
-from tierwise.scans.read_ahead import CachedFile, Run
+from tierwise.scans.read_ahead import CachedFile, OpenFile, Run
 from tierwise.scans.rows import Floats, Ints, Table, touched_pages
 from tierwise.scans.stream import Reads, Stream
 
@@ -31,27 +31,24 @@ class Server:
     io_workers: int
     effective_io_concurrency: int
     processor: Processor
-    lossy: float = 0.0
-    """Share of a bitmap's pages of which it no longer knows the rows (`lossy_share`)."""
+    lossy: float = 0.0  # share of a bitmap's pages of which it no longer knows the rows (`lossy_share`)
     processors: float = math.inf
 
     def reads(self) -> Reads:
-        """Return for a stream what asking for a read, handing it on and waking up cost the processor, in seconds, and how the server
-        reads.
-        """
+        """Return how the server reads, and what asking for a read, handing it on and waking up cost the processor, in seconds."""
         reading, speed = self.processor.reading, self.processor.speed.value
         costs_s = (cost.base / speed for cost in (reading.ask, reading.hand, reading.wake))
         return Reads(self.io_method, self.io_workers, self.effective_io_concurrency, *costs_s)
 
     def kernel(self, *, fresh: bool) -> KernelCosts:
-        """Return what the kernel's part of reading a file costs, in seconds; a large sequential scan has a few shared buffers that it uses
-        again, whatever else reads takes `fresh` ones.
+        """Return what the kernel's part of reading a file costs, in seconds.
+
+        A large sequential scan has a few shared buffers that it uses again, whatever else reads takes `fresh` ones.
         """
         reading, speed = self.processor.reading, self.processor.speed.value
         copy_s = reading.copying.base + (reading.fresh.base if fresh else 0.0)
-        return KernelCosts(
-            reading.call.base / speed, copy_s / speed, reading.check.base / speed, reading.request.base / speed, reading.fill.base / speed
-        )
+        costs_s = (reading.call.base, copy_s, reading.check.base, reading.request.base, reading.fill.base)
+        return KernelCosts(*(cost_s / speed for cost_s in costs_s))
 
 
 def index_row_costs(pages: Ints, processor: Processor) -> Floats:
@@ -72,9 +69,7 @@ def page_s(table: Table, method: ScanMethod, server: Server) -> float:
 
 
 def warm_s(table: Table, method: ScanMethod, server: Server, pages: Ints) -> float:
-    """Return the seconds of the scan where everything is in shared buffers; `pages` are those of the rows of the range, in the order of the
-    column.
-    """
+    """Return the seconds of the scan where everything is in shared buffers; `pages`: those of the range's rows, in the column's order."""
     if method is ScanMethod.INDEX:
         return float(index_row_costs(pages, server.processor).sum())
     read = table.pages if method is ScanMethod.SEQUENTIAL else touched_pages(table)
@@ -90,22 +85,23 @@ class ColdScan:
         leaves = math.ceil(table.rows / LEAF_ROWS)
         index_at = math.ceil((table.pages + 1) * PAGE_BYTES / EXTENT_BYTES) * EXTENT_BYTES
         self._leaves = self._relation(leaves + 1, index_at)
-        self._index = self._leaves.opened()
+        self._index = OpenFile(self._leaves.file)
         self._ask_s = server.reads().ask_s
 
     def run_s(self, method: ScanMethod, pages: Ints) -> float:
         done = Event()
-        self._clock.start(self._to_the_end(self._scan(method, pages), done))
+
+        def to_the_end() -> Process:
+            yield from self._scan(method, pages)
+            self._clock.happen(done)
+
+        self._clock.start(to_the_end())
         return self._clock.run(done)
 
     @property
     def device_wait_s(self) -> float:
         """Return the seconds of the scan in which nobody computes, because everybody waits for the device."""
         return self._clock.device_wait_s
-
-    def _to_the_end(self, process: Process, done: Event) -> Process:
-        yield from process
-        self._clock.happen(done)
 
     def _relation(self, pages: int, address_bytes: int, *, fresh: bool = True) -> Relation:
         return Relation(self._clock, self._server.kernel(fresh=fresh), CachedFile(pages), address_bytes)
@@ -130,7 +126,7 @@ class ColdScan:
 
     def _by_index(self, pages: Ints) -> Process:
         table = self._relation(self._table.pages, 0)
-        opened = table.opened()
+        opened = OpenFile(table.file)
         passed_s = np.concatenate([[0.0], index_row_costs(pages, self._server.processor).cumsum()])
         first_rows = np.sort(np.unique(pages, return_index=True)[1])
         leaves = self._leaves_wanted()
@@ -147,14 +143,12 @@ class ColdScan:
         yield float(passed_s[-1] - passed_s[at])
 
     def _descend(self) -> Process:
-        """Read from the root to above the leaves: pages anywhere, each known by the one before, the lowest alone in the index's own
-        file.
-        """
+        """Read from the root to above the leaves: pages anywhere, each known by the one before, the lowest alone in the index's file."""
         above = math.ceil(self._table.rows / LEAF_ROWS)
         while above > 1:
             above = math.ceil(above / INNER_ROWS)
             inner = self._relation(above + 1, self._leaves.address_bytes + self._leaves.file.pages * PAGE_BYTES)
-            yield from inner.read(inner.opened(), Run(above // 2 + 1 if above > 1 else 1, 1))
+            yield from inner.read(OpenFile(inner.file), Run(above // 2 + 1 if above > 1 else 1, 1))
 
     def _leaves_wanted(self) -> range:
         first = 1 + self._table.first // LEAF_ROWS

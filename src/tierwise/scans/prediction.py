@@ -1,6 +1,7 @@
 """How long a scan of a PostgreSQL table will take: rows are placed, reads are simulated; a large table is made smaller in proportion."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final
@@ -58,10 +59,8 @@ class Scan:
     work_mem_mib: int = 4
     cpu_speed: float | None = None
     cpu_us_per_row: float | None = None
-    slowdown: float = 1.0
-    """Factor on the times of the device, as emulated tiers can have one."""
-    processors: int | None = None
-    """None: one for each process."""
+    slowdown: float = 1.0  # factor on the times of the device, as emulated tiers can have one
+    processors: int | None = None  # None: one for each process
 
 
 class Prediction(Strict):
@@ -86,31 +85,29 @@ def predict(scan: Scan, processor: Processor | None = None) -> Prediction:
     spec = load_device(scan.device)
     _check(scan, spec)
     whole = scan.table
-    touched = float(whole.pages) if scan.method is ScanMethod.SEQUENTIAL else touched_pages(whole)
+    sequential = scan.method is ScanMethod.SEQUENTIAL
+    touched = float(whole.pages) if sequential else touched_pages(whole)
     server = _server(scan, processor or load_processor(), lossy_share(touched, scan.work_mem_mib * MIB))
     part = _part(whole, touched)
     started_s, warm_scale, cold_scale = server.processor.statement.base / server.processor.speed.value, 1.0, 1.0
     if part is not whole:
-        sequential = scan.method is ScanMethod.SEQUENTIAL
         cold_scale = touched / (part.pages if sequential else touched_pages(part))
         warm_scale = cold_scale if sequential else whole.matched / part.matched
 
     drawn = cache(lambda seed: pages_in_order(part, np.random.default_rng(seed)))
 
-    def takes_s(seed: int, pace: float, speed: float) -> tuple[float, float]:
-        able = replace(server, processor=server.processor.at(speed))
-        pages = drawn(seed)
+    def takes_s(seed: int, pace: float, faster: float) -> tuple[float, float]:
+        able = replace(server, processor=server.processor.at(faster))
         if scan.cache is Buffers.WARM:
-            return started_s / speed + warm_s(part, scan.method, able, pages) * warm_scale, 0.0
+            return started_s / faster + warm_s(part, scan.method, able, drawn(seed)) * warm_scale, 0.0
         device = SlowedDevice(build(spec, seed=seed, stretch=_stretch(whole, part)))
         device.slow(0.0, pace * scan.slowdown)
         cold = ColdScan(part, device, able)
-        return started_s / speed + cold.run_s(scan.method, pages) * cold_scale, cold.device_wait_s * cold_scale
+        return started_s / faster + cold.run_s(scan.method, drawn(seed)) * cold_scale, cold.device_wait_s * cold_scale
 
     times_s, waits_s = zip(*(takes_s(seed, 1.0, 1.0) for seed in SEEDS), strict=True)
-    low_s, high_s = (takes_s(SEEDS[0], pace, speed)[0] for pace, speed in zip(PACES, SPEEDS, strict=True))
-    cold, processor = scan.cache is Buffers.COLD, server.processor
-    row = processor.row(scan.method)
+    low_s, high_s = (takes_s(SEEDS[0], *ends)[0] for ends in zip(PACES, SPEEDS, strict=True))
+    row, speed = server.processor.row(scan.method), server.processor.speed
     return Prediction(
         time_s=float(np.mean(times_s)),
         low_s=min(low_s, *times_s),
@@ -122,10 +119,10 @@ def predict(scan: Scan, processor: Processor | None = None) -> Prediction:
         io_method=scan.io_method,
         device_s=float(np.mean(waits_s)),
         cpu_s=started_s + warm_s(part, scan.method, server, drawn(SEEDS[0])) * warm_scale,
-        cpu_us_per_row=row.base / processor.speed.value * 1e6,
-        cpu_source=f"{row.source}; {processor.speed.value:g} times as quick: {processor.speed.source}",
+        cpu_us_per_row=row.base / speed.value * 1e6,
+        cpu_source=f"{row.source}; {speed.value:g} times as quick: {speed.source}",
         fitted={name: one.fitted_on for name, one in sourced(spec) if one.fitted_on},
-        notes=((*NOTES, _of_processors(scan)) if cold else NOTES[:1]) + _of_bitmap(scan, server.lossy),
+        notes=tuple(_notes(scan, server.lossy)),
     )
 
 
@@ -141,18 +138,19 @@ def as_text(found: Prediction) -> str:
     )
 
 
-def _of_processors(scan: Scan) -> str:
-    return f"{scan.processors} processors for all processes" if scan.processors else "every process has a processor"
-
-
-def _of_bitmap(scan: Scan, lossy: float) -> tuple[str, ...]:
-    said = f"of {lossy:.0%} of its pages a bitmap of {scan.work_mem_mib} MiB (work_mem) forgets the rows"
-    return (said,) if scan.method is ScanMethod.BITMAP else ()
+def _notes(scan: Scan, lossy: float) -> Iterator[str]:
+    yield NOTES[0]
+    if scan.cache is Buffers.COLD:
+        yield from NOTES[1:]
+        yield f"{scan.processors} processors for all processes" if scan.processors else "every process has a processor"
+    if scan.method is ScanMethod.BITMAP:
+        yield f"of {lossy:.0%} of its pages a bitmap of {scan.work_mem_mib} MiB (work_mem) forgets the rows"
 
 
 def _part(whole: Table, touched: float) -> Table:
-    """Return the table, smaller in proportion where the scan touches too many pages of it; rows are displaced by as many pages as in the
-    whole, unless that is more than a small share of the range, of which they keep theirs.
+    """Return the table, smaller in proportion where the scan touches too many pages of it.
+
+    Rows are displaced by as many pages as in the whole, unless that is more than a small share of the range, of which they keep theirs.
     """
     if touched <= SIMULATED_PAGES:
         return whole
@@ -165,7 +163,7 @@ def _part(whole: Table, touched: float) -> Table:
 
 
 def _stretch(whole: Table, part: Table) -> float:
-    """How many times as far as pages of `part` lie apart those that stand for them in `whole`."""
+    """Return how many times as far apart the pages lie in `whole` for which those of `part` stand."""
     displaced = 0 < whole.jitter_rows < math.inf
     return max(1.0, whole.jitter_rows / part.jitter_rows if displaced else whole.pages / part.pages)
 
@@ -181,22 +179,18 @@ def _server(scan: Scan, processor: Processor, lossy: float) -> Server:
 
 def _check(scan: Scan, spec: DeviceSpec) -> None:
     table = scan.table
-    for option, value, most in (("--pages", table.pages, MOST_PAGES), ("--rows", table.rows, table.pages * MOST_ROWS)):
-        if not 1 <= value <= most:
-            raise InputError(option, value=value, rule=f"must be 1 to {most}")
-    if not 0 <= table.selectivity <= 1:
-        raise InputError("--selectivity", value=table.selectivity, rule="must be 0 to 1: the share of the rows that is wanted")
-    if not -1 <= table.correlation <= 1:
-        raise InputError("--correlation", value=table.correlation, rule="must be -1 to 1, as in pg_stats")
-    for option, count, least, most in (
-        ("--io-workers", scan.io_workers, 1, 32),
-        ("--effective-io-concurrency", scan.effective_io_concurrency, 0, 1000),
-        ("--work-mem-mib", scan.work_mem_mib, 1, MOST_WORK_MEM_MIB),
+    for option, value, least, most, why in (
+        ("--pages", table.pages, 1, MOST_PAGES, ""),
+        ("--rows", table.rows, 1, table.pages * MOST_ROWS, ""),
+        ("--selectivity", table.selectivity, 0, 1, ": the share of the rows that is wanted"),
+        ("--correlation", table.correlation, -1, 1, ", as in pg_stats"),
+        ("--io-workers", scan.io_workers, 1, 32, ", as in PostgreSQL 18"),
+        ("--effective-io-concurrency", scan.effective_io_concurrency, 0, 1000, ", as in PostgreSQL 18"),
+        ("--work-mem-mib", scan.work_mem_mib, 1, MOST_WORK_MEM_MIB, ", as in PostgreSQL 18"),
+        ("--processors", 1 if scan.processors is None else scan.processors, 1, MOST_PROCESSORS, ""),
     ):
-        if not least <= count <= most:
-            raise InputError(option, value=count, rule=f"must be {least} to {most}, as in PostgreSQL 18")
-    if scan.processors is not None and not 1 <= scan.processors <= MOST_PROCESSORS:
-        raise InputError("--processors", value=scan.processors, rule=f"must be 1 to {MOST_PROCESSORS}")
+        if not least <= value <= most:
+            raise InputError(option, value=value, rule=f"must be {least} to {most}{why}")
     for option, number in (("--cpu-speed", scan.cpu_speed), ("--cpu-us-per-row", scan.cpu_us_per_row)):
         if number is not None and not (0 < number < math.inf):
             raise InputError(option, value=number, rule="must be above 0")

@@ -1,15 +1,12 @@
 """What a scan costs the processor: ``data/machines/postgres-18-scans.toml``, measured by ``benchmarks/by_name/scan_processor.py``."""
 
-from typing import Final, Self
+from typing import Self
 
 from pydantic import Field
 
-from tierwise.core import paths
-from tierwise.core.toml import Strict, read_toml
+from tierwise.core.toml import Strict, input_file, read_toml
 from tierwise.devices.parameter import Parameter, Sourced, Time
 from tierwise.scans.options import ScanMethod
-
-FILE: Final = "postgres-18-scans"
 
 
 class Speed(Sourced):
@@ -76,4 +73,4 @@ class Processor(Strict):
 
 
 def load_processor() -> Processor:
-    return read_toml(paths.data() / "machines" / f"{FILE}.toml", Processor)
+    return read_toml(input_file("machines", "postgres-18-scans"), Processor)

@@ -29,8 +29,7 @@ class CachedFile:
 
     pages: int
     cached: set[int] = field(default_factory=set)
-    marked: dict[int, bool] = field(default_factory=dict)
-    """Pages with the kernel's marker; whether it is on their second half."""
+    marked: dict[int, bool] = field(default_factory=dict)  # pages with the kernel's marker; whether it is on their second half
 
     def fill(self, first: int, count: int, *, mark: int = NO_PAGE, late: bool = False) -> list[Run]:
         """Take those of the pages that are not cached into the cache; the runs that have to be read. `mark` gets a marker, maybe late."""
@@ -47,12 +46,6 @@ class CachedFile:
                 runs.append(Run(page, 1))
         return runs
 
-    def cached_before(self, page: int) -> int:
-        return next((count for count in range(MAX) if page - 1 - count not in self.cached), MAX)
-
-    def missing_after(self, page: int) -> int | None:
-        return next((other for other in range(page + 1, page + 1 + MAX) if other not in self.cached), None)
-
 
 @dataclass
 class OpenFile:
@@ -61,17 +54,20 @@ class OpenFile:
     file: CachedFile
     start: int = 0
     size: int = 0
-    ahead: int = 0
-    """Pages of the window behind the marker, itself included."""
+    ahead: int = 0  # pages of the window behind the marker, itself included
     end: int = NO_PAGE
 
-    def missed(self, page: int, wanted: int) -> list[Run]:
-        """Return what is read now where `page` of a read is not cached and `wanted` pages of the read are left."""
+    def reached(self, page: int, wanted: int) -> list[Run]:
+        """Return what is read now where a read comes to `page` and `wanted` of its pages are left."""
+        return self._touched(page, wanted) if page in self.file.cached else self._missed(page, wanted)
+
+    def _missed(self, page: int, wanted: int) -> list[Run]:
         if page == 0 or wanted > MAX or page == self.end:
-            self.start, self.size = page, _first_window(wanted)
+            rounded = 1 << (wanted - 1).bit_length()
+            self.start, self.size = page, 2 * rounded if rounded <= MAX // 4 else MAX
             self.ahead = self.size - wanted if self.size > wanted else self.size // 2
         else:
-            before = self.file.cached_before(page)
+            before = next((count for count in range(MAX) if page - 1 - count not in self.file.cached), MAX)
             if before <= wanted:
                 return self.file.fill(page, wanted)
             if page == before:
@@ -80,34 +76,21 @@ class OpenFile:
             return self._window(late=True)
         return self._window()
 
-    def touched(self, page: int, wanted: int) -> list[Run]:
-        """Return what is read now where `page` of a read is cached and carries the kernel's marker."""
+    def _touched(self, page: int, wanted: int) -> list[Run]:
         if page not in self.file.marked:
             return []
         late = self.file.marked.pop(page)
         if page == self.start + self.size - self.ahead:
             self.start += self.size
         else:  # the window is of somebody else
-            missing = self.file.missing_after(page)
+            missing = next((other for other in range(page + 1, page + 1 + MAX) if other not in self.file.cached), None)
             if missing is None:
                 return []
             self.start, self.size = missing, missing - page + wanted - late
-        self.size = self.ahead = self._aligned(min(2 * self.size, MAX))
-        return self._window()
-
-    def advised(self, pages: Run) -> list[Run]:
-        """Return the runs of pages to be read after posix_fadvise(WILLNEED) on `pages`."""
-        return self.file.fill(*pages)
-
-    def _aligned(self, size: int) -> int:
+        size = min(2 * self.size, MAX)
         beyond = (self.start + size) % ALIGNED
-        return size - beyond if size > beyond else size
+        self.size = self.ahead = size - beyond if size > beyond else size
+        return self._window()
 
     def _window(self, *, late: bool = False) -> list[Run]:
         return self.file.fill(self.start, self.size, mark=self.start + self.size - self.ahead, late=late)
-
-
-def _first_window(wanted: int) -> int:
-    """Twice what is wanted, rounded up to a power of two, and the largest window for more than a quarter of it."""
-    rounded = 1 << (wanted - 1).bit_length()
-    return 2 * rounded if rounded <= MAX // 4 else MAX

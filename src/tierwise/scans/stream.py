@@ -37,8 +37,7 @@ class Reads:
 class _Read:
     run: Run
     done: Event = field(default_factory=Event)
-    to_copy: bool = False
-    """Whether the session copies the pages itself, when they have arrived."""
+    to_copy: bool = False  # whether the session copies the pages itself, when they have arrived
     ended: bool = False
     """Whether the session has seen to the end of it: under io_uring it does so when it waits for one, for all that are done."""
 
@@ -54,10 +53,10 @@ class Readers:
         self._clock, self._relation, self._reads = clock, relation, reads
         self._queue: deque[_Read] = deque()
         self._idle: deque[Event] = deque()
-        self._session = relation.opened()
+        self._session = OpenFile(relation.file)
         if reads.method is IoMethod.WORKER:
             for _ in range(reads.workers):
-                clock.start(self._worker(relation.opened()))
+                clock.start(self._worker(OpenFile(relation.file)))
 
     def begin(self, read: _Read, under_way: int) -> Process:
         yield self._reads.hand_s
@@ -101,7 +100,7 @@ class Stream:
             reads = replace(reads, method=IoMethod.SYNC)
         self._relation, self._reads = relation, reads
         self._readers = Readers(clock, relation, reads)
-        self._opened = relation.opened()
+        self._opened = OpenFile(relation.file)
         self._most = (reads.concurrency + 1) * COMBINED
         self._advises = reads.method is IoMethod.SYNC and not sequential and reads.concurrency > 0
         self._distance = 1
@@ -163,7 +162,7 @@ class Stream:
             if jump:
                 self._advised_from = read.run.first
             if not first if jump else self._advised_from != NO_PAGE:
-                yield from self._relation.advise(self._opened, read.run)
+                yield from self._relation.advise(read.run)
 
     def _wait(self, read: _Read) -> Process:
         if self._reads.method is IoMethod.SYNC:

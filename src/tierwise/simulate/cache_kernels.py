@@ -1,6 +1,6 @@
 """An access to a page cache of any policy, compiled; see `page_cache`."""
 
-from tierwise.core.compiled import Ints, compiled, inlined, prefetch
+from tierwise.core.compiled import Ints, compiled, inlined, prefetch, uncounted
 from tierwise.simulate import clock_kernels, lru_kernels, mapped_kernels, two_list_kernels
 from tierwise.simulate.cache_table import AHEAD, CAPACITY, CLOCK, FILE_PAGES, HEAD, HIT, LRU, MAPPED, MISS, POLICY, TWO_LIST, Table
 
@@ -49,7 +49,6 @@ def fault(table: Table, page: int, window: int) -> tuple[int, int]:
 
 @compiled
 def _around(table: Table, page: int, window: int) -> tuple[int, int]:
-    """Take in what is absent around `page`, without it."""
     first, end, begin = page, page + 1, max(0, page - window // 2)
     for other in range(begin, min(table[FILE_PAGES], begin + window)):
         if other != page and not is_resident(table, other):
@@ -81,7 +80,6 @@ def read_ahead(table: Table, page: int, window: int) -> tuple[int, int]:
 
 @compiled
 def _insert(table: Table, page: int, state: int) -> None:
-    """Take in `page`, with two lists as `state` says."""
     policy = table[POLICY]
     if table[CAPACITY] == 0:
         return
@@ -95,23 +93,13 @@ def _insert(table: Table, page: int, state: int) -> None:
         mapped_kernels.insert(table, page)
 
 
-@inlined
-def fetch(table: Table, page: int) -> None:
-    prefetch(table, HEAD + page)
-
-
 @compiled
 def replay(table: Table, trace: Ints, window: int) -> int:
-    policy, misses = table[POLICY], 0
-    if window == 1 and table[CAPACITY] > 0:
-        if policy == LRU:
-            return lru_kernels.replay(table, trace)
-        if policy == CLOCK:
-            return clock_kernels.replay(table, trace)
-        if policy == TWO_LIST:
-            return two_list_kernels.replay(table, trace)
+    if table[POLICY] == LRU and window == 1 and table[CAPACITY] > 0:
+        return lru_kernels.replay(table, trace)
+    table, trace, misses = uncounted(table), uncounted(trace), 0
     for at in range(len(trace)):
-        fetch(table, trace[min(at + AHEAD, len(trace) - 1)])
+        prefetch(table, HEAD + trace[min(at + AHEAD, len(trace) - 1)])
         if not touch(table, trace[at]):
             fault(table, trace[at], window)
             misses += 1

@@ -26,16 +26,21 @@ MISS, HIT, MARKED_HIT = 0, 1, 2
 
 
 @inlined
-def append(table: Table, queue: int, begin: int, page: int) -> int:
-    """Put `page` at the new end of a queue that begins at `begin` and is not full; returns its place."""
+def begin(table: Table, queue: int) -> int:
+    return int(HEAD + table[FILE_PAGES] + queue * table[SLOTS])
+
+
+@inlined
+def append(table: Table, queue: int, page: int) -> int:
+    """Put `page` at the new end of a queue that is not full; returns its place."""
     at = int(table[END + 2 * queue])
-    table[begin + at] = page
+    table[begin(table, queue) + at] = page
     table[END + 2 * queue] = at + 1 if at + 1 < table[SLOTS] else 0
     return at
 
 
 @inlined
-def take(table: Table, queue: int, begin: int) -> int:
+def take(table: Table, queue: int) -> int:
     at = int(table[FIRST + 2 * queue])
     table[FIRST + 2 * queue] = at + 1 if at + 1 < table[SLOTS] else 0
-    return int(table[begin + at])
+    return int(table[begin(table, queue) + at])

@@ -1,7 +1,7 @@
 """First in, first out, with a second chance: a ring of frames, and of each page whether it is resident and was used since."""
 
-from tierwise.core.compiled import Ints, compiled, inlined, prefetch, uncounted
-from tierwise.simulate.cache_table import AHEAD, CAPACITY, FILE_PAGES, FIRST, HEAD, RESIDENT, Table
+from tierwise.core.compiled import inlined
+from tierwise.simulate.cache_table import CAPACITY, FILE_PAGES, FIRST, HEAD, RESIDENT, Table
 
 ABSENT, TAKEN_IN, USED = 0, 1, 2
 
@@ -25,19 +25,6 @@ def insert(table: Table, page: int) -> None:
         table[FIRST] = _next(table, at)
     table[frames + at] = page
     table[HEAD + page] = TAKEN_IN
-
-
-@compiled
-def replay(table: Table, trace: Ints) -> int:
-    table, trace, misses = uncounted(table), uncounted(trace), 0
-    for at in range(len(trace)):
-        prefetch(table, HEAD + trace[min(at + AHEAD, len(trace) - 1)])
-        if table[HEAD + trace[at]]:
-            use(table, trace[at])
-        else:
-            insert(table, trace[at])
-            misses += 1
-    return misses
 
 
 @inlined

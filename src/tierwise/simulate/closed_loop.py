@@ -17,18 +17,10 @@ from tierwise.core.units import KIB
 from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.devices.spec import SsdSpec
 from tierwise.simulate import loop_kernels
+from tierwise.simulate.machine import Costs
 from tierwise.simulate.page_cache import PageCache
 
 _NO_PAGES: Final = np.empty(0, np.int64)
-
-
-@dataclass(frozen=True)
-class Costs:
-    """Seconds of a thread: a read that finds its page, one that does not (beside the device's time), and between two reads."""
-
-    hit_s: float
-    fault_s: float = 0.0
-    think_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -82,6 +74,10 @@ def run_threads(
             its page from then on.
     """
     _check(threads, duration_s, interval_s, costs)
+    channels, times_s = 0, (0.0, 0.0, 0.0)
+    if isinstance(device, SsdSpec):
+        gap_s = 1 / device.max_read_iops.base if device.max_read_iops else 0.0
+        channels, times_s = int(device.channels.base), (gap_s, device.read_latency.base, page_bytes / device.read_rate.base)
     model = None if isinstance(device, SsdSpec) else device
     readers = threads + (loop_kernels.HELPERS if cache.read_around > 1 else 0)
     loop = loop_kernels.Loop(
@@ -89,8 +85,8 @@ def run_threads(
         window=cache.read_around,
         clock=np.zeros((readers, 3)),
         reads=np.tile([loop_kernels.NOBODY, loop_kernels.NOBODY, loop_kernels.NOBODY, 0], (readers, 1)),
-        busy_s=np.full(loop_kernels.CHANNELS + int(device.channels.base) if isinstance(device, SsdSpec) else 0, -math.inf),
-        times_s=_times_s(device, page_bytes) if isinstance(device, SsdSpec) else (0.0, 0.0, 0.0),
+        busy_s=np.full(loop_kernels.CHANNELS + channels if channels else 0, -math.inf),
+        times_s=times_s,
         spent_s=(costs.hit_s, costs.fault_s, costs.think_s),
         interval_s=interval_s,
         series=np.zeros((round(duration_s / interval_s), 3), np.int64),
@@ -101,7 +97,8 @@ def run_threads(
     chunk, at, ended = _NO_PAGES, 0, False
     while True:
         if at == len(chunk) and not ended:
-            if endless and len(cache) == cache.file_pages and _is_idle(loop, threads):
+            idle = loop.clock[:, loop_kernels.DUE].max() <= loop.clock[:threads, loop_kernels.TURN].min()
+            if endless and len(cache) == cache.file_pages and idle:
                 _go_on_hitting(loop, threads, duration_s)
                 break
             chunk, at = _next_chunk(pages, cache), 0
@@ -111,9 +108,8 @@ def run_threads(
             at, thread = loop_kernels.run(loop, chunk, at, min(event_s, duration_s))
             if thread != loop_kernels.NOBODY and model:
                 first, end = loop.reads[thread, :2].tolist()
-                model.submit(
-                    float(loop.clock[thread, loop_kernels.BEGAN]), thread, Operation.READ, first * page_bytes, (end - first) * page_bytes
-                )
+                began_s = float(loop.clock[thread, loop_kernels.BEGAN])
+                model.submit(began_s, thread, Operation.READ, first * page_bytes, (end - first) * page_bytes)
                 continue
             if at == len(chunk):
                 continue
@@ -125,10 +121,6 @@ def run_threads(
     return Series(interval_s, operations, misses, reads)
 
 
-def _is_idle(loop: loop_kernels.Loop, threads: int) -> bool:
-    return bool(loop.clock[:, loop_kernels.DUE].max() <= loop.clock[:threads, loop_kernels.TURN].min())
-
-
 def _go_on_hitting(loop: loop_kernels.Loop, threads: int, duration_s: float) -> None:
     hit_s, _, think_s = loop.spent_s
     edges_s = np.arange(1, len(loop.series) + 1) * loop.interval_s
@@ -138,30 +130,22 @@ def _go_on_hitting(loop: loop_kernels.Loop, threads: int, duration_s: float) -> 
         loop.series[:, loop_kernels.OPERATIONS] += np.diff(ended, prepend=0)
 
 
-def _times_s(flash: SsdSpec, page_bytes: int) -> tuple[float, float, float]:
-    gap_s = 1 / flash.max_read_iops.base if flash.max_read_iops else 0.0
-    return gap_s, flash.read_latency.base, page_bytes / flash.read_rate.base
-
-
 def _check(threads: int, duration_s: float, interval_s: float, costs: Costs) -> None:
-    def refuse(field: str, value: float, rule: str) -> InputError:
-        return InputError("simulation", field=field, value=value, rule=rule)
-
-    if threads < 1:
-        raise refuse("threads", threads, "must be 1 or more")
-    if interval_s <= 0:
-        raise refuse("interval_s", interval_s, "must be above zero")
-    if duration_s <= 0 or not math.isclose(duration_s / interval_s, round(duration_s / interval_s)):
-        raise refuse("duration_s", duration_s, f"must be a multiple of the interval, {interval_s:g} s")
-    if min(costs.hit_s, costs.fault_s, costs.think_s) < 0 or costs.hit_s + costs.think_s == 0:
-        raise refuse("costs", costs.hit_s, "times must be zero or more, and a hit must take some: else time stands still")
+    whole = interval_s > 0 and duration_s > 0 and math.isclose(duration_s / interval_s, round(duration_s / interval_s))
+    possible = min(costs.hit_s, costs.fault_s, costs.think_s) >= 0 and costs.hit_s + costs.think_s > 0
+    for field, value, good, rule in (
+        ("threads", threads, threads >= 1, "must be 1 or more"),
+        ("interval_s", interval_s, interval_s > 0, "must be above zero"),
+        ("duration_s", duration_s, whole, f"must be a multiple of the interval, {interval_s:g} s"),
+        ("costs", costs.hit_s, possible, "times must be zero or more, and a hit must take some: else time stands still"),
+    ):
+        if not good:
+            raise InputError("simulation", field=field, value=value, rule=rule)
 
 
 def _next_chunk(pages: Iterator[Ints], cache: PageCache) -> Ints:
-    for chunk in pages:
-        if len(chunk):
-            if chunk.min() < 0 or chunk.max() >= cache.file_pages:
-                beyond = int(chunk.max() if chunk.max() >= cache.file_pages else chunk.min())
-                raise InputError("simulation", field="page", value=beyond, rule=f"must be from 0 to {cache.file_pages - 1}")
-            return chunk
-    return _NO_PAGES
+    chunk = next(filter(len, pages), _NO_PAGES)
+    for page in (chunk.min(initial=0), chunk.max(initial=0)):
+        if not 0 <= page < cache.file_pages:
+            raise InputError("simulation", field="page", value=int(page), rule=f"must be from 0 to {cache.file_pages - 1}")
+    return chunk

@@ -32,14 +32,9 @@ def default_electronics(mechanics: Mechanics) -> Electronics:
     """
     geometry = mechanics.geometry
     sector_s = (geometry.end(SECTOR_BYTES)[0] - geometry.spot(0)[0]) * mechanics.turn_s
-    segment_bytes = 256 * KIB
+    size = 256 * KIB
     return plain_electronics(
-        overhead_s=16 * sector_s,
-        interface_rate=5 * MB,
-        segments=4,
-        segment_bytes=segment_bytes,
-        read_ahead_bytes=segment_bytes,
-        write_back=True,
+        overhead_s=16 * sector_s, interface_rate=5 * MB, segments=4, segment_bytes=size, read_ahead_bytes=size, write_back=True
     )
 
 
@@ -77,11 +72,12 @@ class DriveCase:
         middle = len(self.requests) // 2
         chosen = {"all": slice(None), "first half": slice(middle), "second half": slice(middle, None)}[part]
         issued = self.requests[:middle] if part == "first half" else self.requests
-        predicted = sorted(predict(issued, self.mechanics, self._electronics())[chosen])
+        electronics = self.specs or default_electronics(self.mechanics)
+        bus_ms = electronics.bus_ms_per_sector + self.bus_ms_per_sector
+        predicted = sorted(predict(issued, self.mechanics, electronics.model_copy(update={"bus_ms_per_sector": bus_ms}))[chosen])
         measured = sorted(request.measured_s for request in self.requests[chosen])
         n = len(measured)
         mean_s, predicted_s = sum(measured) / n, sum(predicted) / n
-        distance_s = math.dist(predicted, measured) / math.sqrt(n)
         return Validation(
             trace=self.name,
             part=part,
@@ -90,11 +86,8 @@ class DriveCase:
             mean_measured_s=mean_s,
             mean_predicted_s=predicted_s,
             mean_error=predicted_s / mean_s - 1,
-            demerit=distance_s / mean_s,
+            demerit=math.dist(predicted, measured) / math.sqrt(n) / mean_s,
         )
-
-    def _electronics(self) -> Electronics:
-        return (self.specs or default_electronics(self.mechanics)).on_bus(self.bus_ms_per_sector)
 
 
 def read_case(
@@ -109,9 +102,9 @@ def read_case(
 
 
 def validate(
-    trace: Path, model: Path, seek: Path | None = None, *, specs: Path | None = None, bus_ms_per_sector: float = 0.0, part: Part = "all"
+    trace: Path, model: Path, seek: Path | None = None, *, specs: Path | None = None, bus_ms_per_sector: float = 0.0
 ) -> Validation:
-    return read_case(trace, model, seek, specs=specs, bus_ms_per_sector=bus_ms_per_sector).judge(part=part)
+    return read_case(trace, model, seek, specs=specs, bus_ms_per_sector=bus_ms_per_sector).judge()
 
 
 def as_text(found: Validation) -> str:

@@ -4,7 +4,6 @@ import math
 import re
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
 
 from tierwise.core.errors import InputError
 from tierwise.core.paths import short
@@ -14,7 +13,7 @@ from tierwise.devices.electronics import Electronics
 from tierwise.devices.geometry import Zone, Zoned
 from tierwise.devices.mechanism import Mechanics
 from tierwise.devices.seek import SeekCurve, measured_curve
-from tierwise.simulate.parameter_text import Block, key, read_blocks
+from tierwise.simulate.parameter_text import Block, bare_lines, key, read_blocks
 from tierwise.simulate.seek_parameters import seek_formula, seek_table
 
 _PER_CYLINDER, _PER_TRACK, _PER_RANGE, _PER_ZONE = frozenset({2, 4, 5, 6}), 3, 8, frozenset({9, 10})
@@ -51,19 +50,19 @@ def read_drive(model: Path, seek: Path | None = None) -> Mechanics:
     )
 
 
-def _having(blocks: list[Block], field: str, where: str) -> Block:
+def _having(blocks: list[Block], field: str, where: str, kind: str = "dm_disk block: surfaces, zones and mechanics") -> Block:
     for block in blocks:
-        if field in block.fields:
+        if key(field) in block.fields:
             return block
-    raise InputError(where, field=field, rule="no block says it", remedy="give a file with a dm_disk block: surfaces, zones and mechanics")
+    raise InputError(where, field=field, rule="no block says it", remedy=f"give a file with a {kind}")
 
 
 def _geometry(disk: Block, layout: Block, where: str) -> Zoned:
     surfaces = disk.whole("Number of data surfaces", least=1)
-    zones = [_zone(block, layout, surfaces) for block in layout.items("Zones") if isinstance(block, Block)]
+    listed = (_zone(block, layout, surfaces) for block in layout.items("Zones") if isinstance(block, Block))
+    zones = sorted(listed, key=lambda zone: zone.first_cylinder)
     if not zones:
         raise InputError(where, field="Zones", rule="must list at least one zone in braces")
-    zones.sort(key=lambda zone: zone.first_cylinder)
     sectors = disk.whole("Block count", least=1)
     try:
         geometry = Zoned(zones, surfaces=surfaces, sector_bytes=SECTOR_BYTES, sectors=sectors)
@@ -82,7 +81,6 @@ def _zone(zone: Block, layout: Block, surfaces: int) -> Zone:
     track = zone.whole("Blocks per track", least=1)
     unit = track if layout.text("Skew units", "sectors").lower().startswith("rev") else 1
     region, spares = _spares(zone, layout, track, surfaces)
-    slips = sorted(int(slip) for slip in zone.items("slips") if isinstance(slip, str) and slip.isdigit())
     return Zone(
         first_cylinder=first,
         last_cylinder=last,
@@ -93,7 +91,7 @@ def _zone(zone: Block, layout: Block, surfaces: int) -> Zone:
         unused_front=zone.whole("Empty space at zone front", 0),
         region_sectors=region,
         region_spares=spares,
-        slips=tuple(slips),
+        slips=tuple(sorted(int(slip) for slip in zone.items("slips") if isinstance(slip, str) and slip.isdigit())),
     )
 
 
@@ -117,13 +115,9 @@ def _spares(zone: Block, layout: Block, track: int, surfaces: int) -> tuple[int,
 
 def read_seeks(path: Path) -> SeekCurve:
     """Return a table of cylinders and milliseconds, a pair to a line; lines that begin otherwise are headings."""
-    try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError as error:
-        raise InputError(short(path), rule=f"cannot be read: {error.strerror}") from None
     points: dict[float, float] = {}
-    for number, line in enumerate(lines, start=1):
-        fields = re.split(r"[\s,;:]+", line.partition("#")[0].strip(" \t,;"))
+    for number, line in enumerate(bare_lines(path), start=1):
+        fields = re.split(r"[\s,;:]+", line.strip(" \t,;"))
         if not fields[0][:1].isdigit():
             continue
         try:
@@ -143,24 +137,16 @@ def read_seeks(path: Path) -> SeekCurve:
 def read_specs(path: Path) -> Electronics:
     """Return the electronics in `path`. Fields that make no difference while one request at a time is outstanding are passed over."""
     where = short(path)
-    for block in read_blocks(path).walk():
-        if key("Number of buffer segments") in block.fields:
-            said = _known(block, where)
-            try:
-                return validate(said, Electronics, where=where)
-            except InputError as error:
-                if error.value is None:
-                    remedy = f"add the line `{error.field} = ...` to the disksim_disk block"
-                    raise InputError(where, field=error.field, rule="is not said, and has no default", remedy=remedy) from error
-                raise
-    remedy = "give a file with a disksim_disk block"
-    raise InputError(where, field="Number of buffer segments", rule="no block says it", remedy=remedy)
-
-
-def _known(block: Block, where: str) -> dict[str, Any]:
-    names = [field.alias for field in Electronics.model_fields.values() if field.alias]
-    absent = {key(name): name for name in names if key(name) not in block.fields}
-    for said in block.fields.keys() - {key(name) for name in names}:
+    block = _having(list(read_blocks(path).walk()), "Number of buffer segments", where, "disksim_disk block")
+    names = {key(field.alias): field.alias for field in Electronics.model_fields.values() if field.alias}
+    absent = names.keys() - block.fields.keys()
+    for said in block.fields.keys() - names.keys():
         for meant in get_close_matches(said, absent, n=1, cutoff=0.95):
-            raise InputError(where, field=said, rule="is no field of this notation", remedy=f"write {absent[meant]!r}")
-    return {name: block.fields[key(name)] for name in names if key(name) in block.fields}
+            raise InputError(where, field=said, rule="is no field of this notation", remedy=f"write {names[meant]!r}")
+    try:
+        return validate({name: block.fields[one] for one, name in names.items() if one not in absent}, Electronics, where=where)
+    except InputError as error:
+        if error.value is not None:
+            raise
+        remedy = f"add the line `{error.field} = ...` to the disksim_disk block"
+        raise InputError(where, field=error.field, rule="is not said, and has no default", remedy=remedy) from error

@@ -12,6 +12,7 @@ from tierwise.devices.electronics import Electronics
 from tierwise.devices.hdd import Hdd
 from tierwise.devices.mechanism import Mechanics
 from tierwise.devices.protocol import Operation
+from tierwise.simulate.parameter_text import bare_lines
 
 
 @dataclass(frozen=True)
@@ -23,17 +24,10 @@ class Request:
     idle_s: float  # from this completion to the next issue
 
 
-_OPERATIONS = {"R": Operation.READ, "W": Operation.WRITE}
-
-
 def read_trace(path: Path, capacity_bytes: int) -> list[Request]:
     """Return the rows ``R|W flag LBN sectors service_us idle_us`` of `path`; the flag is not looked at."""
-    try:
-        lines = path.read_text(encoding="ascii", errors="replace").splitlines()
-    except OSError as error:
-        raise InputError(short(path), rule=f"cannot be read: {error.strerror}") from None
-    rows = ((number, line) for number, line in enumerate(lines, start=1) if line.partition("#")[0].strip())
-    requests = [_request(line, f"{short(path)} line {number}", capacity_bytes) for number, line in rows]
+    rows = enumerate(bare_lines(path), start=1)
+    requests = [_request(line, f"{short(path)} line {number}", capacity_bytes) for number, line in rows if line.strip()]
     if not requests:
         raise InputError(short(path), rule="holds no request")
     return requests
@@ -43,7 +37,7 @@ def _request(line: str, where: str, capacity_bytes: int) -> Request:
     try:
         operation, _, block, sectors, service_us, idle_us, *_ = line.split()
         request = Request(
-            operation=_OPERATIONS[operation[:1].upper()],
+            operation={"R": Operation.READ, "W": Operation.WRITE}[operation[:1].upper()],
             address_bytes=int(block) * SECTOR_BYTES,
             size_bytes=int(sectors) * SECTOR_BYTES,
             measured_s=float(service_us) / 1e6,

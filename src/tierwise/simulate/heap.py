@@ -43,18 +43,12 @@ class Touched:
 
 
 class _Heap(NamedTuple):
-    space: Keys
-    """Rows that each page has space for."""
-    dead: Keys
-    """Versions in each page that give space when it is next looked at."""
-    listed: Flags
-    """Whether the free space map has each page as one with space."""
-    pinned: Keys
-    """Clients that hold each page while they read the page to which their row moves; it gives no space back meanwhile."""
-    replaced_in: Keys
-    """The page of the version that each update replaced."""
-    ends: Keys
-    """(cursor of the free space map, pages, updates, those among them that no transaction waits for any more)"""
+    space: Keys  # rows that each page has space for
+    dead: Keys  # versions in each page that give space when it is next looked at
+    listed: Flags  # whether the free space map has each page as one with space
+    pinned: Keys  # clients that hold each page while they read the page to which their row moves; it gives no space back meanwhile
+    replaced_in: Keys  # the page of the version that each update replaced
+    ends: Keys  # (cursor of the free space map, pages, updates, those among them that no transaction waits for any more)
 
 
 class _Work(NamedTuple):
@@ -63,12 +57,9 @@ class _Work(NamedTuple):
     leaves: Keys
     rows: Keys
     writing: Flags
-    page_of: Keys
-    """The page that each row lies in now."""
-    old_page: Keys
-    """The page to which an old entry of the index leads, too, for each row."""
-    moved_by: Keys
-    """The update that moved each row."""
+    page_of: Keys  # the page that each row lies in now
+    old_page: Keys  # the page to which an old entry of the index leads, too, for each row
+    moved_by: Keys  # the update that moved each row
     index_pages: int
 
 
@@ -125,7 +116,6 @@ def touch(rows: int, index_pages: int, in_index: Keys, in_table: Keys, writing: 
 
 @compiled
 def _run(heap: _Heap, work: _Work, log: _Log, clients: int) -> tuple[Keys, Flags]:
-    """Which client each transaction is run by, and whether its row stayed in its page."""
     count = len(work.rows)
     client_of, stayed = np.zeros(count, np.int64), np.ones(count, np.bool_)
     running, left, targets = np.zeros(clients, np.int64), np.zeros(clients, np.int64), np.full(clients, NOWHERE)

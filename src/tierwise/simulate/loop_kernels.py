@@ -3,9 +3,9 @@
 import math
 from typing import NamedTuple
 
-from tierwise.core.compiled import Floats, Ints, compiled, inlined, uncounted
-from tierwise.simulate.cache_kernels import fault, fetch, read_ahead, touch
-from tierwise.simulate.cache_table import AHEAD, MARKED_HIT, Table
+from tierwise.core.compiled import Floats, Ints, compiled, inlined, prefetch, uncounted
+from tierwise.simulate.cache_kernels import fault, read_ahead, touch
+from tierwise.simulate.cache_table import AHEAD, HEAD, MARKED_HIT, Table
 
 TURN, BEGAN, DUE = 0, 1, 2  # of a thread: when it goes on, when its operation began, when its read is done
 FIRST, END, AWAITS, KINDS = 0, 1, 2, 3  # of a thread: the pages it last read from the device, the thread whose read it waits for, and a
@@ -20,20 +20,15 @@ HELPERS = 8  # asynchronous reads of the kernel at a time; where more would begi
 class Loop(NamedTuple):
     table: Table
     window: int
-    clock: Floats
-    """(threads, 3), see `TURN`"""
-    reads: Ints
-    """(threads, 4), see `FIRST`"""
+    clock: Floats  # (threads, 3), see `TURN`
+    reads: Ints  # (threads, 4), see `FIRST`
     busy_s: Floats
     """When the flash's controller, link and channels are free, in seconds, in the order of `GATE`; empty where the device is none of flash,
     and every read is left to the caller."""
-    times_s: tuple[float, float, float]
-    """The times of flash in seconds: between two reads of the controller, to find a page, to move a page."""
-    spent_s: tuple[float, float, float]
-    """The processor's times in seconds, in the order of `Costs`."""
+    times_s: tuple[float, float, float]  # of flash: between two reads of the controller, to find a page, to move a page
+    spent_s: tuple[float, float, float]  # of the processor, in the order of `Costs`
     interval_s: float
-    series: Ints
-    """(intervals, 3), see `OPERATIONS`"""
+    series: Ints  # (intervals, 3), see `OPERATIONS`
 
 
 @compiled
@@ -53,7 +48,7 @@ def run(loop: Loop, pages: Ints, at: int, until_s: float) -> tuple[int, int]:
             break
         # As long as no other thread's turn comes, this one goes on.
         while turn_s <= next_s and turn_s < until_s and at < len(pages):
-            fetch(table, pages[min(at + AHEAD, len(pages) - 1)])
+            prefetch(table, HEAD + pages[min(at + AHEAD, len(pages) - 1)])
             page = pages[at]
             at += 1
             found = touch(table, page)

@@ -4,21 +4,8 @@ A page moves only from one end of a list to another, so the lists are queues.
 """
 
 from tierwise.core.compiled import inlined
-from tierwise.simulate.cache_table import (
-    ACTIVE,
-    ACTIVE_QUEUE,
-    CAPACITY,
-    FILE_PAGES,
-    HEAD,
-    HIT,
-    INACTIVE_QUEUE,
-    MARKED_HIT,
-    RESIDENT,
-    SLOTS,
-    Table,
-    append,
-    take,
-)
+from tierwise.simulate import cache_table
+from tierwise.simulate.cache_table import ACTIVE, ACTIVE_QUEUE, CAPACITY, HEAD, INACTIVE_QUEUE, RESIDENT, Table, append, take
 
 ABSENT, PRESENT, REFERENCED = 0, 1, 2  # REFERENCED and what follows are bits beside PRESENT
 YOUNG, MARKED = 4, 8  # the accessed bit; the first use starts a read-ahead
@@ -29,7 +16,7 @@ def use(table: Table, page: int) -> int:
     """Set the accessed bit of a resident page, as the processor does: the kernel learns of it when it looks."""
     state = table[HEAD + page]
     table[HEAD + page] = (state | YOUNG) & ~MARKED
-    return MARKED_HIT if state & MARKED else HIT
+    return cache_table.MARKED_HIT if state & MARKED else cache_table.HIT
 
 
 @inlined
@@ -38,7 +25,7 @@ def insert(table: Table, page: int) -> None:
         _evict(table)
     table[RESIDENT] += 1
     table[HEAD + page] = PRESENT
-    append(table, INACTIVE_QUEUE, HEAD + table[FILE_PAGES], page)
+    append(table, INACTIVE_QUEUE, page)
 
 
 @inlined
@@ -55,15 +42,13 @@ def _evict(table: Table) -> None:
     A page found used once is spared for another round, one found used again is activated. Active pages, at most half of all, are
     moved back without regard to their use, which is forgotten.
     """
-    inactive = HEAD + table[FILE_PAGES]
-    active = inactive + table[SLOTS]
     while True:
         while 2 * table[ACTIVE] > table[RESIDENT]:
-            page = take(table, ACTIVE_QUEUE, active)
+            page = take(table, ACTIVE_QUEUE)
             table[ACTIVE] -= 1
             table[HEAD + page] = PRESENT | REFERENCED
-            append(table, INACTIVE_QUEUE, inactive, page)
-        page = take(table, INACTIVE_QUEUE, inactive)
+            append(table, INACTIVE_QUEUE, page)
+        page = take(table, INACTIVE_QUEUE)
         state = table[HEAD + page]
         if not state & YOUNG:
             table[HEAD + page] = ABSENT
@@ -72,7 +57,7 @@ def _evict(table: Table) -> None:
         if state & REFERENCED:
             table[HEAD + page] = PRESENT
             table[ACTIVE] += 1
-            append(table, ACTIVE_QUEUE, active, page)
+            append(table, ACTIVE_QUEUE, page)
         else:
             table[HEAD + page] = PRESENT | REFERENCED
-            append(table, INACTIVE_QUEUE, inactive, page)
+            append(table, INACTIVE_QUEUE, page)

@@ -21,12 +21,7 @@ from tierwise.core.errors import InputError
 from tierwise.simulate import cache_kernels, cache_table
 from tierwise.simulate.lru_kernels import BITS
 
-POLICIES: Final = {
-    "lru": cache_table.LRU,
-    "clock": cache_table.CLOCK,
-    "two-list": cache_table.TWO_LIST,
-    "mapped": cache_table.MAPPED,
-}
+POLICIES: Final = {"lru": cache_table.LRU, "clock": cache_table.CLOCK, "two-list": cache_table.TWO_LIST, "mapped": cache_table.MAPPED}
 MOST_PAGES: Final = 2**30
 """The most pages of a file."""
 MOST_LISTED: Final = 2**28 - 1
@@ -46,18 +41,17 @@ class PageCache:
     """
 
     def __init__(self, file_pages: int, pages: int, policy: str = "lru", *, read_around: int = 1):
-        if policy not in POLICIES:
-            raise InputError("page cache", field="policy", value=policy, rule=f"must be one of {', '.join(POLICIES)}")
-        if not 1 <= file_pages <= MOST_PAGES:
-            raise InputError("page cache", field="file_pages", value=file_pages, rule=f"must be from 1 to {MOST_PAGES}")
-        if pages < 0:
-            raise InputError("page cache", field="pages", value=pages, rule="must be zero or more")
-        if policy == "two-list" and min(file_pages, pages) > MOST_LISTED:
-            raise InputError("page cache", field="pages", value=pages, rule=f"must be at most {MOST_LISTED} for two-list")
-        if read_around < 1 or (read_around > max(1, pages)):
-            raise InputError("page cache", field="read_around", value=read_around, rule="must be from 1 to the pages of the cache")
-        self.file_pages, self.pages, self.read_around = file_pages, pages, read_around
         most = min(file_pages, pages)
+        for field, value, good, rule in (
+            ("policy", policy, policy in POLICIES, f"must be one of {', '.join(POLICIES)}"),
+            ("file_pages", file_pages, 1 <= file_pages <= MOST_PAGES, f"must be from 1 to {MOST_PAGES}"),
+            ("pages", pages, pages >= 0, "must be zero or more"),
+            ("pages", pages, policy != "two-list" or most <= MOST_LISTED, f"must be at most {MOST_LISTED} for two-list"),
+            ("read_around", read_around, 1 <= read_around <= max(1, pages), "must be from 1 to the pages of the cache"),
+        ):
+            if not good:
+                raise InputError("page cache", field=field, value=value, rule=rule)
+        self.file_pages, self.read_around = file_pages, read_around
         slots, queues = {
             "lru": (min(4 * file_pages + 2**16, 2**31 - BITS) // BITS, 1),
             "clock": (most, 1),
@@ -65,12 +59,9 @@ class PageCache:
             "mapped": (most + 1, 2),
         }[policy]
         self.table = np.zeros(cache_table.HEAD + file_pages + queues * slots, np.int32)
-        self.table[[cache_table.POLICY, cache_table.FILE_PAGES, cache_table.CAPACITY]] = (
-            POLICIES[policy],
-            file_pages,
-            min(pages, MOST_PAGES),
-        )
-        self.table[[cache_table.SLOTS, cache_table.NOW, cache_table.OLDEST]] = slots, BITS, BITS
+        head = self.table[: cache_table.HEAD]
+        head[[cache_table.POLICY, cache_table.FILE_PAGES, cache_table.SLOTS]] = POLICIES[policy], file_pages, slots
+        head[[cache_table.CAPACITY, cache_table.NOW, cache_table.OLDEST]] = min(pages, MOST_PAGES), BITS, BITS
 
     def __len__(self) -> int:
         return int(self.table[cache_table.RESIDENT])
@@ -112,13 +103,10 @@ def replay_stream(chunks: Callable[[], Iterator[Ints]], pages: int, policy: str 
     if not requests:
         raise InputError("trace", field="requests", value=0, rule="must be at least one")
     span = max(8 * requests, min(64 * requests, DENSE_PAGES)) + 2**20
-    numbers: Callable[[Ints], Ints]
+    known = np.empty(0, np.int64)
     if last - base > span and read_around == 1:
-        known = np.empty(0, np.int64)
         for chunk in chunks():
             known = np.union1d(known, chunk)
-        file_pages, numbers = len(known), lambda chunk: np.searchsorted(known, chunk)
-    else:
-        file_pages, numbers = last - base + 1, lambda chunk: chunk - base
-    cache = PageCache(file_pages, pages, policy, read_around=read_around)
-    return CacheResult(requests, sum(cache_kernels.replay(cache.table, numbers(chunk), read_around) for chunk in chunks()))
+    cache = PageCache(len(known) or last - base + 1, pages, policy, read_around=read_around)
+    numbers = (np.searchsorted(known, chunk) if len(known) else chunk - base for chunk in chunks())
+    return CacheResult(requests, sum(cache_kernels.replay(cache.table, chunk, read_around) for chunk in numbers))

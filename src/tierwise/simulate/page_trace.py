@@ -63,7 +63,9 @@ def page_chunks(path: Path) -> Iterator[Ints]:
         begin = 0
         while begin < found:
             end = max(begin + 1, int(np.searchsorted(until, (until[begin - 1] if begin else 0) + _CHUNK_PAGES, side="right")))
-            yield _pages(requests[begin:end], int(requests[begin:end, 1].sum()))
+            starts, blocks = requests[begin:end].T
+            # The pages are counted through, from each request's start on.
+            yield np.arange(blocks.sum()) + np.repeat(starts + blocks - blocks.cumsum(), blocks)
             begin = end
     if not count:
         raise InputError(short(path), rule="holds no request", remedy=_REMEDY)
@@ -129,14 +131,3 @@ def _fault(text: NDArray[np.uint8], begin: int, where: str, lines: int) -> Input
             rule = f"must be a whole number of zero or more, of at most {_MOST_DIGITS} digits"
             return InputError(where, field=name, value=field[:80], rule=rule, remedy=_REMEDY)
     return InputError(where, field="blocks", value=fields[1], rule=f"must be from 1 to {_MOST_BLOCKS}", remedy=_REMEDY)
-
-
-@compiled
-def _pages(requests: Ints, total: int) -> Ints:
-    pages = np.empty(total, np.int64)
-    at = 0
-    for row in range(len(requests)):
-        for offset in range(requests[row, 1]):
-            pages[at] = requests[row, 0] + offset
-            at += 1
-    return pages

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 
 from tierwise.core.errors import InputError
@@ -30,14 +32,11 @@ class Block:
         value = self.fields.get(key(name))
         if value is None and default is not None:
             return default
-        try:
-            found = float(value) if isinstance(value, str) else None
-        except ValueError:
-            found = None
-        if found is None or not abs(found) < float("inf"):
-            rule = "must be a number" if value is not None else f"a {self.kind or 'file'} block must say it"
-            raise InputError(self.where, field=name, value=value, rule=rule)
-        return found
+        with suppress(ValueError):
+            if isinstance(value, str) and isfinite(float(value)):
+                return float(value)
+        rule = "must be a number" if value is not None else f"a {self.kind or 'file'} block must say it"
+        raise InputError(self.where, field=name, value=value, rule=rule)
 
     def whole(self, name: str, default: int | None = None, *, least: int = 0) -> int:
         number = self.number(name, default)
@@ -57,42 +56,38 @@ class Block:
 Value = str | Block | list["Value"]
 
 
-def read_blocks(path: Path) -> Block:
-    """Return the file as one block without a kind."""
+def bare_lines(path: Path) -> list[str]:
+    """Return the lines of `path`, whatever its encoding, without what follows a ``#``."""
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise InputError(short(path), rule=f"cannot be read: {error.strerror}") from None
-    bare = "\n".join(line.partition("#")[0] for line in text.splitlines())
-    pieces = [piece for part in _PIECE.findall(bare) if (piece := part.strip())]
+    return [line.partition("#")[0] for line in text.splitlines()]
+
+
+def read_blocks(path: Path) -> Block:
+    """Return the file as one block without a kind."""
+    pieces = [piece for part in _PIECE.findall("\n".join(bare_lines(path))) if (piece := part.strip())]
     try:
-        return _Parser(pieces, short(path)).block("", closing=None)
+        return _Parser(pieces[::-1], short(path)).block("", closing=None)
     except RecursionError:
         raise InputError(short(path), rule="brackets stand too deep in brackets") from None
 
 
+@dataclass
 class _Parser:
-    def __init__(self, pieces: list[str], where: str):
-        self._pieces, self._at, self._where = pieces, 0, where
-
-    def _next(self, closing: str | None) -> str | None:
-        piece = self._pieces[self._at] if self._at < len(self._pieces) else None
-        self._at += 1
-        if piece == closing:
-            return None
-        if piece is None or piece in {"}", "]"}:
-            raise InputError(self._where, value=piece, rule=f"a bracket does not match: expected {closing or 'the end of the file'!r}")
-        return piece
-
-    def _opens(self) -> bool:
-        return self._at < len(self._pieces) and self._pieces[self._at] == "{"
+    left: list[str]  # pieces of the text, the next one last
+    where: str
 
     def block(self, kind: str, closing: str | None) -> Block:
-        found, name = Block(kind, where=self._where), ""
-        while (piece := self._next(closing)) is not None:
+        found, name = Block(kind, where=self.where), ""
+        pieces = self._until(closing)
+        for piece in pieces:
             if piece == "=":
-                value = self._value(self._next(closing), name)
-                found.fields[key(name)] = value
+                value = next(pieces, None)
+                if value is None:
+                    raise InputError(self.where, field=name, rule="nothing follows the equals sign")
+                found.fields[key(name)] = self._value(value)
             elif piece == "[":  # a statement's list of names
                 self._items()
             elif piece == "{":
@@ -101,22 +96,22 @@ class _Parser:
                 name = piece
         return found
 
-    def _value(self, piece: str | None, name: str) -> Value:
-        if piece is None:
-            raise InputError(self._where, field=name, rule="nothing follows the equals sign")
+    def _until(self, closing: str | None) -> Iterator[str]:
+        while (piece := self.left.pop() if self.left else None) != closing:
+            if piece is None or piece in {"}", "]"}:
+                raise InputError(self.where, value=piece, rule=f"a bracket does not match: expected {closing or 'the end of the file'!r}")
+            yield piece
+
+    def _value(self, piece: str) -> Value:
         if piece == "[":
             return self._items()
-        if self._opens():
-            self._at += 1
+        if self.left[-1:] == ["{"]:
+            self.left.pop()
             return self.block(piece, "}")
         return piece
 
     def _items(self) -> list[Value]:
-        found: list[Value] = []
-        while (piece := self._next("]")) is not None:
-            if piece != ",":
-                found.append(self._value(piece, "a list"))
-        return found
+        return [self._value(piece) for piece in self._until("]") if piece != ","]
 
 
 def key(name: str) -> str:

@@ -5,6 +5,7 @@ partition, or be a cache before the disks.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
@@ -59,9 +60,7 @@ def rates_by_type(recorded: Recorded, devices: Devices, seed: int) -> dict[str, 
 
 
 def partitioned(recorded: Recorded, parts: int, relations: Collection[str] = (TABLE,)) -> Recorded:
-    """Return the same requests with each of `relations` cut into `parts` partitions of consecutive pages, those that aged rows went to with
-    those that they come from.
-    """
+    """Return the requests with each of `relations` cut into `parts` partitions of consecutive pages, aged rows with their old pages."""
     pages = {name: -(-recorded.sizes_bytes[name] // PAGE_BYTES // parts) for name in relations}
 
     def part_of(access: Access) -> Access:
@@ -80,10 +79,7 @@ def partitioned(recorded: Recorded, parts: int, relations: Collection[str] = (TA
 def by_heat(recorded: Recorded, budget_bytes: int) -> dict[str, str]:
     """Return relation -> tier: those with most reads for their size on ssd, as long as `budget_bytes` last."""
     sizes = {name: size for name, size in recorded.sizes_bytes.items() if name != WAL}
-    reads = dict.fromkeys(sizes, 0)
-    for access in recorded.trace.accesses:
-        if access.operation is Operation.READ:
-            reads[access.relation] += 1
+    reads = Counter(access.relation for access in recorded.trace.accesses if access.operation is Operation.READ)
     placement, left = {WAL: WAL, **dict.fromkeys(sizes, HDD)}, budget_bytes
     for name in sorted(sizes, key=lambda name: reads[name] / sizes[name], reverse=True):
         if sizes[name] <= left:
@@ -105,9 +101,7 @@ def rate_hot(recorded: Recorded, devices: Devices, seed: int, *, parts: int) -> 
 
 
 def rate_cached(recorded: Recorded, devices: Devices, seed: int, policy: SsdCachePolicy, *, budget_bytes: int) -> float:
-    """Simulate transactions a second with everything on hdd and an SSD of `budget_bytes` before it as a cache, which has seen the reads
-    before.
-    """
+    """Return transactions a second with everything on hdd behind a cache on an SSD of `budget_bytes`, which has seen the reads before."""
     own = devices(seed)
     cached = SsdCache(own[HDD], own[SSD], policy, cache_bytes=max(budget_bytes, policy.block_bytes))
     laid = addresses(recorded, BY_TYPE["all_hdd"])
@@ -115,12 +109,7 @@ def rate_cached(recorded: Recorded, devices: Devices, seed: int, policy: SsdCach
     for tag, (relation, page) in enumerate(recorded.before):
         extent, rest = divmod(page * PAGE_BYTES, EXTENT_BYTES)
         cached.submit(now_s, tag, Operation.READ, laid[relation][extent] + rest, PAGE_BYTES)
-        now_s = _drained_s(cached, now_s)
+        while (event_s := cached.next_event_s()) < math.inf:  # what it sets off in the background, too
+            now_s = event_s
+            cached.advance(now_s)
     return rate(recorded, BY_TYPE["all_hdd"], {HDD: cached, WAL: own[WAL]}, started_s=now_s)
-
-
-def _drained_s(device: DeviceModel, now_s: float) -> float:
-    while (event_s := device.next_event_s()) < math.inf:
-        now_s = event_s
-        device.advance(now_s)
-    return now_s

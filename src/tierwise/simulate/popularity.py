@@ -11,13 +11,9 @@ from functools import lru_cache
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tierwise.core.compiled import compiled
+from tierwise.core.compiled import Floats, Ints, compiled
 from tierwise.simulate.zipfian import chance_below, fnv_of
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 EXACT_RANKS: Final = 2**23
 """More popular ranks than this are placed one by one; the rest, hundreds to an item and more, lies evenly."""
@@ -30,9 +26,7 @@ _PLACES_SEED: Final = 1
 def zipfian_popularity(items: int, items_per_page: int = 1) -> Floats:
     """Return shares of the requests of each page, as `zipfian_pages` draws them; they sum up to 1."""
     pages = (items - 1) // items_per_page + 1
-    shares = _most_popular(items, pages, items_per_page)
-    shares += (1 - chance_below(EXACT_RANKS)) / pages
-    return shares
+    return _most_popular(items, pages, items_per_page) + (1 - chance_below(EXACT_RANKS)) / pages
 
 
 def merged(popularity: Floats, scale: int, window: int = 1) -> Floats:

@@ -88,9 +88,8 @@ def lay_out(sizes_bytes: Mapping[str, int]) -> dict[str, list[int]]:
     addresses: dict[str, list[int]] = {}
     given = 0
     for relation, size_bytes in sorted(sizes_bytes.items(), key=lambda item: (-item[1], item[0])):
-        extents = max(1, math.ceil(size_bytes / EXTENT_BYTES))
-        addresses[relation] = [(given + number) * EXTENT_BYTES for number in range(extents)]
-        given += extents
+        first, given = given, given + max(1, math.ceil(size_bytes / EXTENT_BYTES))
+        addresses[relation] = [number * EXTENT_BYTES for number in range(first, given)]
     return addresses
 
 
@@ -105,7 +104,6 @@ def replay(
     """Run `trace` on `devices`, as they stand, from `started_s` of their clock on.
 
     Args:
-        trace: of one query.
         placement: relation -> tier.
         devices: tier -> model, with nothing outstanding.
         addresses: relation -> address of each of its extents of `EXTENT_BYTES` on its tier's device, in order.

@@ -8,10 +8,10 @@ what is near the end of the cache in memory, is fed what was just read from the 
 import math
 from collections import OrderedDict
 from dataclasses import dataclass
-from heapq import heappop, heappush
 
 from tierwise.core.errors import InputError
 from tierwise.core.units import KIB, MIB
+from tierwise.devices.known_completions import KnownCompletions
 from tierwise.devices.protocol import DeviceModel, Operation
 
 
@@ -20,16 +20,12 @@ class SsdCachePolicy:
     """When a block comes to the flash, and what a write does to it."""
 
     block_bytes: int
-    uses: int
-    """Reads of a block that the disk has served when the block is taken in; counted for as many blocks as the flash holds."""
-    copies: bool
-    """Whether the block is read from the disk once more, as a whole; else it is taken from a request, if that held all of it."""
-    least_recent_goes: bool
-    """What makes space: the block used least recently, or (no) the one that was written first."""
+    uses: int  # reads of a block that the disk has served when the block is taken in; counted for as many blocks as the flash holds
+    copies: bool  # whether the block is read from the disk once more, as a whole; else it is taken from a request, if that held all of it
+    least_recent_goes: bool  # what makes space: the block used least recently, or (no) the one that was written first
     writes_through: bool
     """Whether a write goes to both, and completes with the later; else it goes to the disk, and the block leaves the flash."""
-    fill_rate: float = math.inf
-    """Bytes a second that are taken in at most, a second's worth at once; what comes beyond is not taken in."""
+    fill_rate: float = math.inf  # bytes a second that are taken in at most, a second's worth at once; what comes beyond is not taken in
 
 
 DM_CACHE = SsdCachePolicy(256 * KIB, uses=2, copies=True, least_recent_goes=True, writes_through=True)
@@ -39,7 +35,7 @@ L2ARC = SsdCachePolicy(8 * KIB, uses=1, copies=False, least_recent_goes=False, w
 """The policy of L2ARC with records of a PostgreSQL page and the l2arc_write_max of 8 MiB that it had until 2023 (32 since)."""
 
 
-class SsdCache:
+class SsdCache(KnownCompletions):
     """`disk` behind `flash`. Blocks are filled in the background, beside the requests; flash never holds what the disk does not."""
 
     def __init__(self, disk: DeviceModel, flash: DeviceModel, policy: SsdCachePolicy, *, cache_bytes: int | None = None):
@@ -53,6 +49,7 @@ class SsdCache:
         self.reset()
 
     def reset(self) -> None:
+        super().reset()
         self._disk.reset()
         self._flash.reset()
         self._cached: OrderedDict[int, int] = OrderedDict()  # block -> slot, the next to go first
@@ -65,7 +62,6 @@ class SsdCache:
         self._tag_of: dict[int, int] = {}  # part -> request
         self._left: dict[int, int] = {}  # request -> parts still out
         self._fills: dict[int, tuple[int, int | None]] = {}  # part of a filling -> block, and the slot once it is being written
-        self._done: list[tuple[float, int]] = []  # a heap of (completion, tag)
 
     def submit(self, now_s: float, tag: int, operation: Operation, address_bytes: int, size_bytes: int) -> None:
         self._left[tag] = 0
@@ -80,19 +76,14 @@ class SsdCache:
             self._overwrite(now_s, tag, pieces)
 
     def next_event_s(self) -> float:
-        event_s = min(self._disk.next_event_s(), self._flash.next_event_s())
-        return min(event_s, self._done[0][0]) if self._done else event_s
+        return min(self._disk.next_event_s(), self._flash.next_event_s(), super().next_event_s())
 
     def advance(self, now_s: float) -> list[tuple[int, float]]:
         while (event_s := min(self._disk.next_event_s(), self._flash.next_event_s())) <= now_s:
             for device in (self._disk, self._flash):
                 for part, done_s in device.advance(event_s):
                     self._part_done(part, done_s)
-        done = []
-        while self._done and self._done[0][0] <= now_s:
-            done_s, tag = heappop(self._done)
-            done.append((tag, done_s))
-        return done
+        return super().advance(now_s)
 
     def _pieces(self, address: int, size: int) -> list[tuple[int, int, int]]:
         pieces, end, length = [], address + size, self._policy.block_bytes
@@ -165,7 +156,7 @@ class SsdCache:
             self._left[tag] -= 1
             if not self._left[tag]:
                 del self._left[tag]
-                heappush(self._done, (done_s, tag))
+                self._will_be_done(done_s, tag)
             return
         block, slot = self._fills.pop(part)
         if self._filling.get(block) != part:  # overwritten since

@@ -1,7 +1,7 @@
 """How long a device takes to read a table's pages in one order or another: a sample is simulated, the rest in proportion."""
 
 import random
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from tierwise.core.units import MIB, PAGE_BYTES
@@ -20,8 +20,8 @@ WARM: Final = 0.25
 class Reading:
     """`requests` of `request_bytes`, `depth` of them outstanding at any time.
 
-    `gap` is the mean distance from the beginning of one request to that of the next, in requests; at 1 they follow each other. Of the
-    requests the share `scattered` lies anywhere in the table instead, and the reading goes on from there.
+    `gap` is the mean distance from the beginning of one request to that of the next, in requests; at 1 they follow each other, beyond it
+    what lies between is exponential. The share `scattered` lies anywhere in the table instead, and the reading goes on from there.
     """
 
     requests: float
@@ -51,36 +51,30 @@ def duration_s(device: DeviceModel, reading: Reading, table_bytes: float, *, req
     """
     if table_bytes > device.capacity_bytes:
         raise ValueError(f"a table of {table_bytes:.3g} bytes does not fit on a device of {device.capacity_bytes:.3g}")
-    draw = random.Random(seed)
     sample = max(requests, SAMPLE_BYTES // reading.request_bytes if not reading.scattered else 0)
     warm = max(reading.depth, round(WARM * sample))
-    accesses = _accesses(reading, int(table_bytes), warm + sample, draw)
+    pages = _pages(reading, int(table_bytes), warm + sample, random.Random(seed))
     addresses = lay_out({TABLE: int(table_bytes) + reading.request_bytes})
-    before = replay(Trace(accesses[:warm], tail_after=warm - 1), {TABLE: TIER}, {TIER: device}, addresses)
-    rest = [replace(access, after=_later(access.after, warm)) for access in accesses[warm:]]
-    found = replay(Trace(rest, tail_after=sample - 1), {TABLE: TIER}, {TIER: device}, addresses, started_s=before.elapsed_s)
+    before = replay(_trace(reading, pages[:warm]), {TABLE: TIER}, {TIER: device}, addresses)
+    found = replay(_trace(reading, pages[warm:]), {TABLE: TIER}, {TIER: device}, addresses, started_s=before.elapsed_s)
     return found.elapsed_s / sample * reading.requests
 
 
-def _later(after: int | None, warm: int) -> int | None:
-    return None if after is None or after < warm else after - warm
-
-
-def _accesses(reading: Reading, table_bytes: int, count: int, draw: random.Random) -> list[Access]:
+def _pages(reading: Reading, table_bytes: int, count: int, draw: random.Random) -> list[int]:
     places = max(1, table_bytes // reading.request_bytes)
-    pages = reading.request_bytes // PAGE_BYTES
     at = draw.randrange(places)
-    accesses = []
+    found = []
     for number in range(count):
         if reading.scattered and draw.random() < reading.scattered:
             at = draw.randrange(places)
         elif number:
-            at = (at + _step(reading.gap, draw)) % places
-        after = number - reading.depth
-        accesses.append(Access(TABLE, at * pages, reading.request_bytes, Operation.READ, 0.0, after if after >= 0 else None))
-    return accesses
+            between = round(draw.expovariate(1 / (reading.gap - 1))) if reading.gap > 1 else 0
+            at = (at + 1 + between) % places
+        found.append(at * (reading.request_bytes // PAGE_BYTES))
+    return found
 
 
-def _step(gap: float, draw: random.Random) -> int:
-    """How far it is from one request to the next: exponential beyond the next one, of mean `gap`."""
-    return 1 + round(draw.expovariate(1 / (gap - 1))) if gap > 1 else 1
+def _trace(reading: Reading, pages: list[int]) -> Trace:
+    after = [None] * reading.depth + list(range(len(pages)))
+    reads = [Access(TABLE, page, reading.request_bytes, Operation.READ, 0.0, before) for page, before in zip(pages, after, strict=False)]
+    return Trace(reads, tail_after=len(reads) - 1)

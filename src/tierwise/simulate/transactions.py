@@ -89,8 +89,7 @@ class Recorded:
     spent_s: list[float]
     sizes_bytes: dict[str, int]
     before: list[tuple[str, int]]
-    stayed: float
-    """Share of the updates that stayed in their page."""
+    stayed: float  # share of the updates that stayed in their page
 
     @property
     def reads(self) -> dict[str, int]:
@@ -148,9 +147,7 @@ def record(
 
 @dataclass(frozen=True)
 class _Window:
-    """What `record` found out; transactions with number `first` and above run in the window, and the checkpoint, which writes the pages
-    `dirty`, begins at line `midst` of what is touched.
-    """
+    """Transactions from number `first` on, and a checkpoint, which writes the pages `dirty` and begins at line `midst` of `touched`."""
 
     rows: Rows
     load: Load
@@ -190,15 +187,14 @@ def _recorded(window: _Window, seen: list[tuple[str, int]]) -> Recorded:
     rows, load, stayed = window.rows, window.load, window.touched.stayed
     accesses: list[Access] = []
     chains: list[int] = []
-    waiting_s, spent_s, done = [0.0] * load.clients, [0.0] * load.clients, [0] * load.clients
+    waiting_s = dict.fromkeys((CHECKPOINT, *range(load.clients)), 0.0)
+    spent_s, done = [0.0] * load.clients, [0] * load.clients
     last: dict[int, int] = {}
 
     def issue(chain: int, relation: str, page: int, operation: Operation, size_bytes: int = PAGE_BYTES) -> None:
-        accesses.append(Access(relation, page, size_bytes, operation, 0.0 if chain == CHECKPOINT else waiting_s[chain], last.get(chain)))
+        accesses.append(Access(relation, page, size_bytes, operation, waiting_s[chain], last.get(chain)))
         chains.append(chain)
-        last[chain] = len(accesses) - 1
-        if chain != CHECKPOINT:
-            waiting_s[chain] = 0.0
+        last[chain], waiting_s[chain] = len(accesses) - 1, 0.0
 
     log_bytes, logged_bytes, clients = window.log_bytes.tolist(), 0, window.touched.clients.tolist()
     quarter = window.first + (len(log_bytes) - window.first) // 4

@@ -6,24 +6,9 @@ Of each page one number is kept. Its two lowest bits are the page's state; the o
 
 import numpy as np
 
-from tierwise.core.compiled import Ints, compiled, inlined, prefetch, uncounted
-from tierwise.simulate.cache_table import (
-    ACTIVE,
-    ACTIVE_QUEUE,
-    AGE,
-    AHEAD,
-    CAPACITY,
-    END,
-    FILE_PAGES,
-    FIRST,
-    HEAD,
-    INACTIVE_QUEUE,
-    RESIDENT,
-    SLOTS,
-    Table,
-    append,
-    take,
-)
+from tierwise.core.compiled import inlined, prefetch
+from tierwise.simulate import cache_table
+from tierwise.simulate.cache_table import ACTIVE, ACTIVE_QUEUE, AGE, CAPACITY, END, FIRST, HEAD, INACTIVE_QUEUE, RESIDENT, SLOTS, Table
 
 ABSENT, UNUSED, USED, IS_ACTIVE = 0, 1, 2, 3
 _LEFT = -1
@@ -39,7 +24,7 @@ def use(table: Table, page: int) -> None:
     if known & _STATE == UNUSED:
         table[HEAD + page] = known - UNUSED + USED
     elif known & _STATE == USED:
-        table[_inactive(table) + (known >> _BITS)] = _LEFT
+        table[cache_table.begin(table, INACTIVE_QUEUE) + (known >> _BITS)] = _LEFT
         _activate(table, page)
         _grow_older(table)
 
@@ -62,60 +47,45 @@ def insert(table: Table, page: int, state: int) -> None:
         _deactivate(table, page, state)
 
 
-@compiled
-def replay(table: Table, trace: Ints) -> int:
-    table, trace, misses = uncounted(table), uncounted(trace), 0
-    for at in range(len(trace)):
-        prefetch(table, HEAD + trace[min(at + AHEAD, len(trace) - 1)])
-        page = trace[at]
-        if is_resident(table, page):
-            use(table, page)
-        else:
-            misses += 1
-            insert(table, page, USED)
-    return misses
-
-
 @inlined
 def _evict(table: Table) -> None:
     _shrink_active(table)
     page = _LEFT
     while page == _LEFT:
-        page = _take(table, INACTIVE_QUEUE, _inactive(table))
+        page = _take(table, INACTIVE_QUEUE)
     table[HEAD + page] = ~table[AGE] << _BITS | ABSENT
     table[RESIDENT] -= 1
     _grow_older(table)
 
 
 @inlined
-def _take(table: Table, queue: int, begin: int) -> int:
-    soon = table[FIRST + 2 * queue] + AHEAD
+def _take(table: Table, queue: int) -> int:
+    soon = table[FIRST + 2 * queue] + cache_table.AHEAD
     if soon < table[SLOTS]:
-        prefetch(table, HEAD + table[begin + soon])
-    return take(table, queue, begin)
+        prefetch(table, HEAD + table[cache_table.begin(table, queue) + soon])
+    return cache_table.take(table, queue)
 
 
 @inlined
 def _shrink_active(table: Table) -> None:
-    """Move the oldest active pages to the inactive list while that one is too short."""
     resident = table[RESIDENT]
     gib = resident // _LINUX_PAGES_PER_GIB
     ratio = int(np.sqrt(10 * gib)) if gib else 1
     while (resident - table[ACTIVE]) * ratio < table[ACTIVE]:
         table[ACTIVE] -= 1
-        _deactivate(table, _take(table, ACTIVE_QUEUE, _inactive(table) + table[SLOTS]), UNUSED)
+        _deactivate(table, _take(table, ACTIVE_QUEUE), UNUSED)
 
 
 @inlined
 def _activate(table: Table, page: int) -> None:
     table[HEAD + page] = IS_ACTIVE
     table[ACTIVE] += 1
-    append(table, ACTIVE_QUEUE, _inactive(table) + table[SLOTS], page)
+    cache_table.append(table, ACTIVE_QUEUE, page)
 
 
 @inlined
 def _deactivate(table: Table, page: int, state: int) -> None:
-    table[HEAD + page] = append(table, INACTIVE_QUEUE, _inactive(table), page) << _BITS | state
+    table[HEAD + page] = cache_table.append(table, INACTIVE_QUEUE, page) << _BITS | state
     if table[FIRST] == table[END]:
         _close_ranks(table)
 
@@ -123,7 +93,7 @@ def _deactivate(table: Table, page: int, state: int) -> None:
 @inlined
 def _close_ranks(table: Table) -> None:
     """Leave out of a queue that is full what left it."""
-    begin, slots = _inactive(table), table[SLOTS]
+    begin, slots = cache_table.begin(table, INACTIVE_QUEUE), table[SLOTS]
     to = at = table[FIRST]
     for _ in range(slots):
         page = table[begin + at]
@@ -138,8 +108,3 @@ def _close_ranks(table: Table) -> None:
 @inlined
 def _grow_older(table: Table) -> None:
     table[AGE] = (table[AGE] + 1) & _AGES
-
-
-@inlined
-def _inactive(table: Table) -> int:
-    return int(HEAD + table[FILE_PAGES])

@@ -17,21 +17,19 @@ size (tests hold them within 3 %), the series has the same points.
 import os
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from multiprocessing import get_context
 from statistics import fmean
 from typing import Final, TypedDict
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tierwise.core.compiled import Ints
 from tierwise.core.errors import InputError
 from tierwise.core.progress import say
 from tierwise.core.units import GIB, KIB
 from tierwise.devices.model import build
 from tierwise.devices.spec import ArraySpec, DeviceSpec, HddSpec, SsdSpec, load_device
-from tierwise.simulate.closed_loop import Costs, Rates, Series, run_threads
-from tierwise.simulate.machine import zipf_machine
+from tierwise.simulate.closed_loop import Rates, Series, run_threads
+from tierwise.simulate.machine import Costs, zipf_machine
 from tierwise.simulate.page_cache import PageCache
 from tierwise.simulate.popularity import drawn_pages, merged_zipfian
 from tierwise.simulate.zipfian import zipfian_pages
@@ -45,6 +43,8 @@ WARM_UP_S: Final = 600.0
 MEASURED_S: Final = 600.0
 INTERVAL_S: Final = 10.0
 SEEDS: Final = (1, 2, 3, 4, 5)
+MOST_GIB: Final = 1 << 20
+"""A pebibyte: beyond any file of a benchmark."""
 QUICK_SCALE: Final = 64
 """The scale that is advised where the full size takes long: that of the tests."""
 
@@ -73,7 +73,7 @@ class Benchmark:
 
     def __post_init__(self) -> None:
         least_bytes = WINDOW_PAGES * PAGE_BYTES * self.scale
-        capacity_bytes = usable_bytes(self.device)
+        capacity_bytes = build(self.device).capacity_bytes
         for field, value, wrong, rule in (
             ("scale", self.scale, self.scale < 1, "must be 1 or more"),
             ("threads", self.threads, self.threads < 1, "must be 1 or more"),
@@ -106,7 +106,7 @@ class Benchmark:
             endless=True,
         )
 
-    def _pages(self, seed: int) -> tuple[int, Iterator[NDArray[np.int64]]]:
+    def _pages(self, seed: int) -> tuple[int, Iterator[Ints]]:
         if self.scale > 1 and not self.strewn:
             every = merged_zipfian(self.dataset_bytes // ITEM_BYTES + 1, ITEMS_PER_PAGE, self.scale, (1, WINDOW_PAGES))
             return len(every[self.read_around]), drawn_pages(every[self.read_around], seed=seed)
@@ -121,20 +121,8 @@ def is_rotational(device: DeviceSpec) -> bool:
     return isinstance(device.member if isinstance(device, ArraySpec) else device, HddSpec)
 
 
-def usable_bytes(device: DeviceSpec) -> int:
-    return build(device).capacity_bytes
-
-
-MOST_GIB: Final = 1 << 20
-"""A pebibyte: beyond any file of a benchmark."""
-
-
 def simulate_zipf(device: str, *, dataset_gib: float, cache_gib: float, threads: int = 8, scale: int = 1) -> ZipfResult:
-    """Simulate the benchmark with each of `SEEDS`; as many at a time as there are processors, where it takes longer than a process needs.
-
-    The processors are those that ``data/machines/zipf.toml`` names. What takes long is said before: a thousand seconds of flash are 1e8
-    operations, and in an array each read is a model's work.
-    """
+    """Simulate the benchmark with each of `SEEDS`; at full size as many at a time as there are processors, since each takes minutes."""
     for option, value in (("--dataset-gib", dataset_gib), ("--cache-gib", cache_gib)):
         if not 0 < value <= MOST_GIB:
             raise InputError(option, value=value, rule=f"must be above zero, and at most {MOST_GIB}")
@@ -142,22 +130,13 @@ def simulate_zipf(device: str, *, dataset_gib: float, cache_gib: float, threads:
     benchmark = Benchmark(load_device(device), round(dataset_gib * GIB), round(cache_gib * GIB), costs, threads, scale)
     if scale < QUICK_SCALE:
         say(f"{len(SEEDS)} seeds of 1,200 seconds take minutes, of an array hours; --scale {QUICK_SCALE} is enough for a comparison")
-    found = rates_of(benchmark)
-    return {
-        "evidence": "simulated",
-        "reads_per_s": fmean(rates.reads_per_s for rates in found),
-        "miss_ratio": fmean(rates.miss_ratio for rates in found),
-        "device_iops": fmean(rates.device_iops for rates in found),
-    }
+    reads_per_s, miss_ratio, device_iops = map(fmean, zip(*map(astuple, rates_of(benchmark)), strict=True))
+    return {"evidence": "simulated", "reads_per_s": reads_per_s, "miss_ratio": miss_ratio, "device_iops": device_iops}
 
 
 def rates_of(benchmark: Benchmark) -> list[Rates]:
-    workers = _workers(benchmark.scale)
-    if workers == 1:
+    workers = min(len(os.sched_getaffinity(0)), len(SEEDS))
+    if workers == 1 or benchmark.scale > 1:
         return [benchmark.rates(seed) for seed in SEEDS]
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         return list(pool.map(benchmark.rates, SEEDS))
-
-
-def _workers(scale: int) -> int:
-    return min(len(os.sched_getaffinity(0)), len(SEEDS)) if scale == 1 else 1

@@ -19,9 +19,8 @@ from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tierwise.core.compiled import compiled
+from tierwise.core.compiled import Floats, Ints, compiled
 from tierwise.core.errors import InputError
 
 THETA: Final = 0.99
@@ -78,9 +77,7 @@ def fnv_of(number: int) -> int:
 
 @compiled
 def mix_of(number: int) -> int:
-    """Return 63 well mixed bits of a number, by the finaliser of splitmix64 (Steele, Lea and Flood, Fast splittable pseudorandom number
-    generators).
-    """
+    """Return 63 mixed bits of a number, by splitmix64's finaliser (Steele, Lea, Flood: Fast splittable pseudorandom number generators)."""
     value = np.uint64(number) + np.uint64(0x9E3779B97F4A7C15)
     value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -97,7 +94,7 @@ def item_of(rank: int, items: int, scale: int) -> int:
 
 
 @compiled
-def scrambled(chances: NDArray[np.float64], items: int, scale: int = 1) -> NDArray[np.int64]:
+def scrambled(chances: Floats, items: int, scale: int = 1) -> Ints:
     """Return the items, from 0 to `items` - 1, for uniform numbers of [0, 1); `items` of a data set that is `scale` times as large."""
     drawn = np.empty(len(chances), np.int64)
     for at in range(len(chances)):
@@ -105,7 +102,7 @@ def scrambled(chances: NDArray[np.float64], items: int, scale: int = 1) -> NDArr
     return drawn
 
 
-def zipfian_pages(items: int, *, seed: int, items_per_page: int = 1, scale: int = 1, chunk: int = 2**16) -> Iterator[NDArray[np.int64]]:
+def zipfian_pages(items: int, *, seed: int, items_per_page: int = 1, scale: int = 1, chunk: int = 2**16) -> Iterator[Ints]:
     """Yield chunks, without end, of the pages that scrambled Zipfian reads of `items` items touch; equal seeds give equal pages.
 
     With `scale` the items are so many times fewer than those of the data set for which they stand.

@@ -63,7 +63,6 @@ class Daemon:
             raise
 
     def mount(self, tier: str, **arguments: object) -> None:
-        """Have the daemon mount one more tier; a daemon that has none yet is started."""
         if self._process is None:
             self._start()
         try:
@@ -111,7 +110,7 @@ class Daemon:
         self.clock = ClockKind.REAL
 
     def count_one(self, session: int, *, origin_s: float) -> None:
-        """Count the process `session` and its requests, from `origin_s` on, which decides where platters stand."""
+        """Count the process `session` alone; `origin_s` decides where platters stand."""
         self.call("clock", session=session, origin_s=origin_s)
         self.clock = ClockKind.VIRTUAL_ONE
 
@@ -187,5 +186,4 @@ class Sleeper:
         self._control.close()
 
     def sleep(self, seconds: float, *, hold: bool = False) -> None:
-        """Let the clock go and return when it has gained so many seconds; `hold` as in `Daemon.sleep`."""
         self._control.call("sleep", seconds=seconds, hold=hold)

@@ -18,7 +18,7 @@ from tierwise.core.private_folders import UnsafeFolderError, close_off, reached
 from tierwise.core.toml import Strict
 from tierwise.core.units import MIB, PAGE_BYTES
 from tierwise.core.vocabulary import Evidence
-from tierwise.tiers.tier import FileIo
+from tierwise.tiers.tier import Tier
 
 PLACED: Final = "placed"
 """A file in the tier's work folder: the one folder that it made in the reader's directory, for whoever cleans up."""
@@ -27,11 +27,10 @@ FILE_BYTES: Final = 256 * MIB
 JOBS: Final = 8
 
 
-class Directory:
+class Directory(Tier):
     """A folder of our own in `directory` (absolute, or relative to `work`), on whatever disk that lies."""
 
     evidence = Evidence.MEASURED
-    device: str | None = None
 
     def __init__(self, name: str, directory: str, *, work: Path, owner: tuple[int, int]):
         self.name = name
@@ -54,27 +53,6 @@ class Directory:
         except OSError as error:
             rule = f"must be a directory that can be created and given to the server's account ({error.strerror})"
             raise InputError(f"tier {self.name}", field="directory", value=str(above), rule=rule) from error
-
-    def stop(self) -> None:
-        """Do nothing: the files stay for a resumed run."""
-
-    def delays(self, on: bool, *, slowdown: float = 1.0) -> None:
-        """Do nothing: a real disk takes the time that it takes."""
-
-    def empty_cache(self, *, cached: bool | None = None) -> None:
-        """Do nothing: the kernel gives its pages up file by file (posix_fadvise)."""
-
-    def forget(self) -> None:
-        """Do nothing: nobody can tell a real disk to forget."""
-
-    def io(self) -> dict[str, FileIo] | None:
-        return None
-
-    def busy_s(self) -> float | None:
-        return None
-
-    def reset_io(self) -> None:
-        """Do nothing: a directory counts no requests."""
 
 
 class Simulated(Directory):
@@ -128,7 +106,6 @@ def _filled(directory: Path) -> Iterator[Path]:
 
 
 def _open(path: Path) -> tuple[int, bool]:
-    """(descriptor, direct): past the page cache where the file system allows it."""
     try:
         return os.open(path, os.O_RDONLY | os.O_DIRECT), True
     except OSError:

@@ -21,7 +21,7 @@ from tierwise.devices.spec import load_device
 from tierwise.tiers.daemon import Daemon
 from tierwise.tiers.meter import COLUMNS
 from tierwise.tiers.mounting import mounts_below, require_fuse, unmount
-from tierwise.tiers.tier import FileIo
+from tierwise.tiers.tier import FileIo, Tier
 
 PROBES: Final = 1000
 UNDISTURBED: Final = 0.1
@@ -56,9 +56,7 @@ class Mount:
         self.directory.stat()  # the kernel's idea of the root's owner is stale until then
 
     def delays(self, on: bool, *, slowdown: float = 1.0) -> None:
-        """Switch the delays of the mount's device as `Tier.delays` says; before the first request in real time, the
-        path of a request is measured.
-        """
+        """Switch the delays of the mount's device; before the first request in real time, the path of a request is measured."""
         if on and self.daemon.clock is ClockKind.REAL:
             self._path = self._path or self._measure_path()
             self.call("path", **self._path)
@@ -94,14 +92,14 @@ class Mount:
         """
         raw = self.daemon.folder / f"requests-{self.name}"
         try:
-            written = self.call("log", path=str(raw))
+            files = self.call("log", path=str(raw))
             log = np.fromfile(raw, dtype=list(COLUMNS.items()))
         finally:
             raw.unlink(missing_ok=True)
         operations = {int(operation): operation.name.lower() for operation in Operation}
         frame = pl.DataFrame({name: log[name] for name in COLUMNS if name != "padding"}).sort("time_s", maintain_order=True)
         return frame.with_columns(
-            pl.col("file").cast(pl.String).replace_strict(written["files"], return_dtype=pl.String),
+            pl.col("file").cast(pl.String).replace_strict(files, return_dtype=pl.String),
             pl.col("operation").replace_strict(operations, return_dtype=pl.String),
         )
 
@@ -140,10 +138,11 @@ def _read_in_order(path: Path) -> pl.Series:
     return pl.Series(took_s)
 
 
-class Emulated(Mount):
+class Emulated(Mount, Tier):
     """A mount in `work`, which behaves like `device`; what is written lies in ``work/backing``. Tiers of one `daemon` go by one clock."""
 
     evidence = Evidence.EMULATED
+    device: str
 
     def __init__(
         self, name: str, device: str, *, work: Path, stretch: float, seed: int, owner: tuple[int, int], daemon: Daemon | None = None
@@ -191,10 +190,7 @@ class Emulated(Mount):
 
 
 def emulate(device: str, backing: Path, mountpoint: Path, *, stretch: float = 1.0, cache: bool = False) -> None:
-    """Show `backing` at `mountpoint` as if it lay on `device`, until unmounted, SIGTERM or Ctrl-C; the mount is then gone.
-
-    Addresses on the device are kept in ``<backing>.extents``. What is written survives a kill, not a power cut.
-    """
+    """Show `backing` at `mountpoint` as if it lay on `device`, until unmounted, SIGTERM or Ctrl-C; the mount is then gone."""
     for name, folder in (("BACKING", backing), ("MOUNTPOINT", mountpoint)):
         if not folder.is_dir():
             raise InputError(name, value=str(folder), rule="must be a directory that exists", remedy=f"mkdir -p {folder}")

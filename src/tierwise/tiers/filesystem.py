@@ -1,7 +1,7 @@
 """What the kernel asks of a mount besides transfers: names, attributes, open files, directories; done at once, on the backing directory."""
 
 # System calls by their own names, on paths that are no more than handles.
-# ruff: noqa: PTH101, PTH102, PTH104, PTH106, PTH108, PTH115, PTH211
+# ruff: noqa: PTH101, PTH102, PTH104, PTH115, PTH211
 
 import errno
 import os
@@ -22,7 +22,7 @@ _DIRECTORY: Final = stat.S_IFDIR >> 12
 
 
 class Filesystem:
-    """The operations on `nodes`; each takes the request's node, its body and the caller's uid and gid, and returns the answer.
+    """The operations on `nodes`, methods named after their opcodes; each takes the request's node, its body and the caller's uid and gid.
 
     Failures are `OSError`, a node that is not known is a `KeyError`.
     """
@@ -33,27 +33,7 @@ class Filesystem:
         self._listings: dict[int, list[bytes]] = {}  # of open directories
         self._opened_directories = 0
         self.operations: dict[int, Callable[[int, memoryview, int, int], bytes]] = {
-            Opcode.LOOKUP: self._lookup,
-            Opcode.GETATTR: self._getattr,
-            Opcode.SETATTR: self._setattr,
-            Opcode.READLINK: self._readlink,
-            Opcode.SYMLINK: self._symlink,
-            Opcode.MKNOD: self._mknod,
-            Opcode.MKDIR: self._mkdir,
-            Opcode.UNLINK: self._unlink,
-            Opcode.RMDIR: self._rmdir,
-            Opcode.RENAME: self._rename,
-            Opcode.LINK: self._link,
-            Opcode.OPEN: self._open,
-            Opcode.CREATE: self._create,
-            Opcode.RELEASE: self._release,
-            Opcode.STATFS: self._statfs,
-            Opcode.OPENDIR: self._opendir,
-            Opcode.READDIR: self._readdir,
-            Opcode.RELEASEDIR: self._releasedir,
-            Opcode.FSYNCDIR: self._fsyncdir,
-            Opcode.FALLOCATE: self._fallocate,
-            Opcode.LSEEK: self._lseek,
+            opcode: getattr(self, name) for opcode in Opcode if hasattr(self, name := f"_{opcode.name.lower()}")
         }
 
     # Names
@@ -102,18 +82,16 @@ class Filesystem:
         return self._entry(number, name)
 
     def _unlink(self, number: int, body: memoryview, _uid: int, _gid: int) -> bytes:
-        (name,) = _names(body)
-        path = self._child(number, name)
-        gone = os.lstat(path)
-        os.unlink(path)
-        self._nodes.lost_name(gone)
-        return b""
+        return self._removed(number, body, os.unlink)
 
     def _rmdir(self, number: int, body: memoryview, _uid: int, _gid: int) -> bytes:
+        return self._removed(number, body, os.rmdir)
+
+    def _removed(self, number: int, body: memoryview, remove: Callable[[str], None]) -> bytes:
         (name,) = _names(body)
         path = self._child(number, name)
         gone = os.lstat(path)
-        os.rmdir(path)
+        remove(path)
         self._nodes.lost_name(gone)
         return b""
 

@@ -38,7 +38,6 @@ class Opcode(IntEnum):
     FSYNCDIR = 30
     CREATE = 35
     INTERRUPT = 36
-    DESTROY = 38
     BATCH_FORGET = 42
     FALLOCATE = 43
     LSEEK = 46

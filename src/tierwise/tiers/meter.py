@@ -33,16 +33,16 @@ LOG_REQUESTS: Final = 1 << 20
 class Counters:
     """Requests of one file since the last reset; seconds are sums."""
 
-    __slots__ = ("actual_s", "intended_s", "overshoot_max_s", "read_bytes", "reads", "used", "write_bytes", "writes")
+    __slots__ = ("actual_s", "intended_s", "read_bytes", "reads", "used", "write_bytes", "writes")
 
     def __init__(self) -> None:
-        self.used = False  # in virtual time a request may take no time at all
+        self.used = 0  # requests, flushes included: in virtual time one may take no time at all
         self.reads = self.read_bytes = self.writes = self.write_bytes = 0
-        self.intended_s = self.actual_s = self.overshoot_max_s = 0.0
+        self.intended_s = self.actual_s = 0.0
 
     def count(self, operation: Operation, size_bytes: int, intended_s: float, actual_s: float) -> None:
         """Count one more request; a flush counts neither as a read nor as a write, but its time does."""
-        self.used = True
+        self.used += 1
         if operation is Operation.READ:
             self.reads += 1
             self.read_bytes += size_bytes
@@ -51,13 +51,10 @@ class Counters:
             self.write_bytes += size_bytes
         self.intended_s += intended_s
         self.actual_s += actual_s
-        self.overshoot_max_s = max(self.overshoot_max_s, actual_s - intended_s)
 
     def add(self, other: "Counters") -> None:
-        self.used = self.used or other.used
-        for name in ("reads", "read_bytes", "writes", "write_bytes", "intended_s", "actual_s"):
+        for name in self.__slots__:
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.overshoot_max_s = max(self.overshoot_max_s, other.overshoot_max_s)
 
     def as_dict(self) -> dict[str, float]:
         return {name: getattr(self, name) for name in self.__slots__ if name != "used"}
@@ -77,13 +74,11 @@ class RequestLog:
     def clear(self) -> None:
         self.logged[0] = 0
 
-    def write(self, path: Path) -> int:
-        """Write the records, oldest first, as they are; return how many older ones were lost."""
+    def write(self, path: Path) -> None:
+        """Write the records, oldest first, as they are."""
         logged = self.logged[0]
-        lost = max(0, logged - LOG_REQUESTS)
-        edge = logged % LOG_REQUESTS * RECORD.size if lost else 0
+        edge = logged % LOG_REQUESTS * RECORD.size if logged > LOG_REQUESTS else 0
         end = min(logged, LOG_REQUESTS) * RECORD.size
         with path.open("wb") as out:
             out.write(self.ring[edge:end])
             out.write(self.ring[:edge])
-        return lost

@@ -29,7 +29,6 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def require_fuse() -> None:
-    """Refuse with a `MissingError` that says what to install or allow, where FUSE is absent."""
     if not DEVICE.exists() or DEVICE.stat().st_rdev != NUMBER:
         raise MissingError(
             str(DEVICE),
@@ -56,12 +55,7 @@ def mount(mountpoint: Path) -> int:
 
 
 def unmount(mountpoint: Path, *, lazily: bool = False) -> None:
-    """Unmount `mountpoint`; `lazily` takes it out of the tree even while files of it are open.
-
-    Raises:
-        InputError: somebody uses it; says who and what.
-        OSError: it is no mount, or not ours to unmount.
-    """
+    """Unmount `mountpoint`; `lazily` takes it out of the tree even while files of it are open. `OSError`: no mount, or not ours."""
     if os.geteuid() == 0:
         if _libc.umount2(os.fsencode(mountpoint), _DETACH if lazily else 0) == 0:
             return
@@ -131,7 +125,6 @@ def _mount_as_root(mountpoint: Path) -> int:
 
 
 def _mount_as_user(mountpoint: Path) -> int:
-    """Mount through fusermount3, which passes the descriptor through a socket."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         command = ["fusermount3", "-o", "fsname=tierwise,subtype=tierwise,default_permissions", "--", str(mountpoint)]
@@ -139,5 +132,5 @@ def _mount_as_user(mountpoint: Path) -> int:
         said = subprocess.run(command, check=False, capture_output=True, text=True, env=environment, pass_fds=[theirs.fileno()])
         if said.returncode:
             raise TierwiseError(f"{mountpoint}: cannot be mounted: {said.stderr.strip()}")
-        _, passed, _, _ = socket.recv_fds(ours, 1, 1)
+        _, passed, _, _ = socket.recv_fds(ours, 1, 1)  # fusermount3 sends it the kernel's descriptor
     return passed[0]

@@ -50,7 +50,6 @@ class Nodes:
         extents.keep(entry.lstat().st_ino for entry in backing.rglob("*"))
 
     def close(self) -> None:
-        """Give every descriptor back; the kernel knows of no node any more."""
         for node in self.by_id.values():
             for descriptor in (node.descriptor, *node.handles):
                 if descriptor >= 0:
@@ -58,7 +57,6 @@ class Nodes:
         self.by_id.clear()
 
     def where(self, node: Node) -> str:
-        """Return a path by which system calls reach `node`."""
         if node.descriptor >= 0:
             return f"/proc/self/fd/{node.descriptor}"
         if node.handles:
@@ -75,14 +73,13 @@ class Nodes:
         return os.fstat(next(iter(node.handles))) if node.handles else os.lstat(self.where(node))
 
     def path_of(self, node: Node) -> str:
-        """Return the node's path below the mount, as far as it is known."""
+        """Return its path below the mount, as far as it is known."""
         names = [node.name]
         while (node := self.by_id.get(node.parent, self.root)) is not self.root:
             names.append(node.name)
         return "/".join(reversed(names))
 
     def enter(self, parent: int, name: str, path: str) -> tuple[Node, os.stat_result]:
-        """Look the file at `path` up, which is `name` in the node `parent`."""
         found = os.lstat(path)
         node = self.by_inode.get(found.st_ino)
         if node is None:
@@ -94,7 +91,6 @@ class Nodes:
         return node, found
 
     def forget(self, number: int, count: int) -> None:
-        """Take back `count` lookups, which the kernel gives up."""
         node = self.by_id[number]
         node.lookups -= count
         if node.lookups > 0 or node is self.root:
@@ -120,7 +116,6 @@ class Nodes:
             self.extents.free(gone.st_ino)
 
     def closed(self, node: Node, handle: int) -> None:
-        """Take note that an open file of `node` was closed."""
         node.handles.remove(handle)
         os.close(handle)
         if node.unlinked and not node.handles:
@@ -133,7 +128,6 @@ class Nodes:
         return [*living, *((number, path, io) for number, (path, io) in self.retired.items())]
 
     def reset_io(self) -> None:
-        """Let every file's counts of requests begin at zero again."""
         self.hand_in()
         self.retired.clear()
         for node in self.by_id.values():

@@ -17,14 +17,10 @@ from tierwise.tiers.tier import Tier
 def open_tier(
     name: str, spec: TierSpec, *, work: Path, stretch: float, seed: int, owner: tuple[int, int], daemon: Daemon | None = None
 ) -> Tier:
-    """Return the tier `name`, not started.
+    """Return the tier `name`, not started, which keeps what it needs in the folder `work`.
 
-    Args:
-        work: folder of this tier alone, for what it keeps there.
-        stretch: factor on seek distances, on top of the tier's own `scale`.
-        seed: of the device model.
-        owner: uid and gid of the server's account, to whom the directory will belong.
-        daemon: serves it, if it is emulated, with others by one clock; without, it has one of its own.
+    `stretch` of seek distances comes on top of the tier's own `scale`; `owner` is uid and gid of the server's account; `daemon` serves
+    emulated tiers by one clock: without, each has one of its own.
     """
     if isinstance(spec, DirectoryTier):
         return Directory(name, spec.directory, work=work, owner=owner)
@@ -34,10 +30,7 @@ def open_tier(
 
 
 def device_model(spec: TierSpec, *, stretch: float, seed: int, slowdown: float = 1.0, erasing: bool = False) -> DeviceModel | None:
-    """Return the model behind a tier, as new, with the stretch that `open_tier` would give it, slowed by a factor; None for a real disk.
-
-    `erasing` is that of `devices.model.build`.
-    """
+    """Return the model behind a tier, as new, with the stretch that `open_tier` would give it, slowed by a factor; None for a real disk."""
     if isinstance(spec, DirectoryTier):
         return None
     model = build(load_device(spec.device), seed=seed, stretch=spec.scale * stretch, erasing=erasing)

@@ -4,8 +4,7 @@ It takes half a second to import, and on a new machine a second more to compile,
 """
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -27,7 +26,7 @@ _EXTENTS: Final = 1 << 12
 """Extents that are known at a time: of 64 GiB."""
 
 _KNOWN: Final = np.dtype(
-    [("node", "i8"), ("number", "i8"), ("start_bytes", "i8"), ("reads", "i8"), ("read_bytes", "i8"), ("actual_s", "f8"), ("most_s", "f8")]
+    [("node", "i8"), ("number", "i8"), ("start_bytes", "i8"), ("reads", "i8"), ("read_bytes", "i8"), ("actual_s", "f8")]
 )
 """An extent of a file: the node's id, the extent's number in the file, its place on the device, and reads since they were handed in."""
 
@@ -49,9 +48,7 @@ _clock_gettime: Callable[..., int] = types.ExternalFunction("clock_gettime", typ
 
 
 class QuickReads:
-    """The quick reads of one mount: `message` takes what the kernel asks on the descriptor `fuse`, `page` what is read, behind space for a
-    header.
-    """
+    """The quick reads of one mount: `message` takes what the kernel asks at `fuse`, `page` what is read, behind space for a header."""
 
     def __init__(self, fuse: int, message: memoryview, page: memoryview, log: RequestLog, nodes: Nodes):
         self._nodes = nodes
@@ -64,34 +61,34 @@ class QuickReads:
         places = [table.ctypes.data for table in self._tables[:4]]
         self._places = np.array([fuse, len(message), *places], np.int64)
         nodes.hand_in = self._hand_in
-        with _writable_by_its_owner_alone():
+        before = os.umask(0o022)  # machine code that is kept now is run by whoever finds it, and a daemon has no umask
+        try:
             answered(self._places[:0], *self._tables, 0.0, 0.0)
+        finally:
+            os.umask(before)
 
     def take(self, path_s: float, way_s: float) -> int:
-        """Answer what there is of quick reads; return the length of a message that is none and is left in the buffer, 0 where there is no
-        message, -1 where there may be more. What a read needs beyond the device: see `Transfers.path`.
+        """Answer quick reads; return the length of a message that is none and is left in the buffer, 0: no message, -1: maybe more.
+
+        What a read needs beyond the device: see `Transfers.path`.
         """
         return answered(self._places, *self._tables, path_s, way_s)
 
     def learn(self, node: int, offset_bytes: int, address_bytes: int) -> None:
-        """Remember where the extent of the node's file lies in which `offset_bytes` lies: at `address_bytes`, for good, as no
-        extent moves and no node's number is used again.
-        """
+        """Remember where the extent of `offset_bytes` lies, for good: no extent moves, and no node's number is used again."""
         number, rest = divmod(offset_bytes, EXTENT_BYTES)
         at = _place(node, number)
         if self._known[at]["reads"]:
             self._hand_in()
-        self._known[at] = (node, number, address_bytes - rest, 0, 0, 0.0, 0.0)
+        self._known[at] = (node, number, address_bytes - rest, 0, 0, 0.0)
 
     def _hand_in(self) -> None:
-        """Count with each node what was read of it."""
         for at in np.flatnonzero(self._known["reads"]):
             row, counted = self._known[at], Counters()
-            counted.used = True
-            counted.reads, counted.read_bytes = int(row["reads"]), int(row["read_bytes"])
-            counted.actual_s, counted.overshoot_max_s = float(row["actual_s"]), float(row["most_s"])
+            counted.used = counted.reads = int(row["reads"])
+            counted.read_bytes, counted.actual_s = int(row["read_bytes"]), float(row["actual_s"])
             self._nodes.by_id[int(row["node"])].io.add(counted)
-            self._known[at] = (*row.tolist()[:3], 0, 0, 0.0, 0.0)
+            self._known[at] = (*row.tolist()[:3], 0, 0, 0.0)
 
 
 @compiled
@@ -118,9 +115,7 @@ def answered(  # noqa: PLR0917  numba knows no objects
     path_s: float,
     way_s: float,
 ) -> int:
-    """Do what `QuickReads.take` says. `places`: the descriptor, a message's most bytes, and the addresses of the four tables that follow;
-    nothing is done where it is empty.
-    """
+    """Do what `QuickReads.take` says. `places`: the descriptor, a message's most bytes, the addresses of four tables; empty: do nothing."""
     if not len(places):
         return 0
     fuse, most_bytes, message_at, answer_at, vector_at, spent_at = places
@@ -144,19 +139,8 @@ def answered(  # noqa: PLR0917  numba knows no objects
         extent.reads += 1
         extent.read_bytes += size
         extent.actual_s += actual_s
-        extent.most_s = max(extent.most_s, actual_s)
         record = ring[logged[0] % LOG_REQUESTS]
         record.time_s, record.offset_bytes, record.address_bytes = read_s - path_s, offset, extent.start_bytes + rest
         record.file, record.size_bytes, record.intended_s, record.actual_s, record.operation = node, size, 0.0, actual_s, _READING
         logged[0] += 1
     return -1
-
-
-@contextmanager
-def _writable_by_its_owner_alone() -> Iterator[None]:
-    """Files that are made now are nobody else's to write: kept machine code is run by whoever finds it, and a daemon has no umask."""
-    before = os.umask(0o022)
-    try:
-        yield
-    finally:
-        os.umask(before)

@@ -35,8 +35,7 @@ class SharedProcessor:
         self._before: dict[int, set[int]] = {}
 
     def begin(self, pid: int) -> None:
-        """Let this thread and the process `pid` take turns from now on; nothing changes where that is not permitted."""
-        with suppress(OSError):
+        with suppress(OSError):  # where that is not permitted nothing changes
             before = {each: os.sched_getaffinity(each) for each in (pid, 0)}
             for each, usual in before.items():
                 os.sched_setaffinity(each, {max(before[0])})
@@ -55,9 +54,8 @@ class AwakeProcessors:
         self._descriptor = -1
 
     def hold(self) -> None:
-        """Keep processors awake from now on; where that is not permitted nothing changes."""
         if self._descriptor < 0:
-            with suppress(OSError):
+            with suppress(OSError):  # where that is not permitted nothing changes
                 self._descriptor = os.open(WAKING, os.O_WRONLY | os.O_CLOEXEC)
                 os.write(self._descriptor, _MICROSECONDS.pack(0))
 

@@ -93,7 +93,6 @@ class Server:
             self._turn(control)
 
     def _turn(self, control: ControlServer) -> None:
-        """Wait for what comes first, a message or a deadline, and see to it."""
         select((self._epoll.fileno(),), (), (), self._patience_s())
         self._advance()
         for source, seen in self._epoll.poll(0):
@@ -118,7 +117,6 @@ class Server:
             threading.Thread(target=self._leave, args=(list(self._volumes.items()),), daemon=True).start()
 
     def _advance(self) -> None:
-        """Have every device, and whoever sleeps, come as far as the clock."""
         now_s = self._clock.now()
         for volume in self._volumes.values():
             volume.transfers.advance(now_s)
@@ -159,7 +157,6 @@ class Server:
         return min(first, self._sleepers[0][0]) if self._sleepers else first
 
     def _drained(self) -> bool:
-        """Take what has come; True where there was nothing."""
         taken = [self._take(volume) for volume in list(self._volumes.values())]
         return not (any(taken) or self._lie_down())
 
@@ -223,17 +220,8 @@ class Server:
 
     # What the control channel asks
 
-    def _mount(self, *, tier: str, device: str, backing: str, mountpoint: str, seed: int, stretch: float, cache: bool) -> None:
-        volume = self.volume_type(
-            device,
-            Path(backing),
-            Path(mountpoint),
-            seed=seed,
-            stretch=stretch,
-            cache=cache,
-            workers=self._workers,
-            clock=self._clock,
-        )
+    def _mount(self, *, tier: str, device: str, backing: str, mountpoint: str, **options: Any) -> None:
+        volume = self.volume_type(device, Path(backing), Path(mountpoint), **options, workers=self._workers, clock=self._clock)
         self._volumes[tier] = self._ready[volume.descriptor] = volume
         self._epoll.register(volume.descriptor, EPOLLIN)
         self._mounted = True
@@ -249,15 +237,7 @@ class Server:
 
         return command
 
-    def _set_clock(
-        self,
-        *,
-        session: int | None = None,
-        group: list[str] | None = None,
-        processors: int = 1,
-        origin_s: float = 0.0,
-    ) -> None:
-        """Count for one session (its process), or for a group (its folders); for neither, wait. Every device is then as new."""
+    def _set_clock(self, *, session: int | None = None, group: list[str] | None = None, processors: int = 1, origin_s: float = 0.0) -> None:
         self._complete()
         if isinstance(self._clock, VirtualSeveral):
             self._clock.close()
@@ -297,7 +277,6 @@ class Server:
         return later
 
     def _hear_sleeps(self, *, pid: int, descriptor: int) -> None:
-        """Listen to the sleeps that Linux reports at `descriptor` of the process `pid`."""
         self._hear_no_sleeps()
         self._reported_sleeps = Sleepers(pid, descriptor)
         self._epoll.register(self._reported_sleeps.descriptor, EPOLLIN)
@@ -323,14 +302,13 @@ class Server:
 
 
 def main() -> int:
-    """Serve until there is nothing to serve; an error is one line on standard error."""
     parser = argparse.ArgumentParser(prog="tierwise.tiers.server", description=__doc__)
     parser.add_argument("folder", type=Path, help="for the control channel and the record of this process")
     return serve(Server, parser.parse_args().folder)
 
 
 def serve(server_type: type[Server], folder: Path) -> int:
-    """Serve as `main` does; `folder` is for the control channel and the record of this process."""
+    """Serve until there is nothing to serve; an error is one line on standard error."""
     try:
         server = server_type()
         Record.mine().save(folder)

@@ -26,14 +26,14 @@ class CgroupV1:
         self._folder = os.open(processors, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._usage = os.open(processors / "cpuacct.usage", os.O_RDONLY | os.O_CLOEXEC)
         self._current = os.open(tasks / "pids.current", os.O_RDONLY | os.O_CLOEXEC)
-        self._states = TaskStates()
+        self._states = TaskStates(self._folder)
         self._slowly = ProcTasks(processors / "tasks")
 
     def used_s(self) -> float:
         return int(os.pread(self._usage, 32, 0)) / 1e9
 
     def running(self, *, thoroughly: bool) -> int:
-        known, running = self._states.of(self._folder)
+        known, running = self._states.counted()
         # What waits for a lock or for a page, or is just being woken, is in no count of the kernel's: then every task is looked at.
         if running or not thoroughly or known == int(os.pread(self._current, 32, 0)):
             return running
@@ -70,7 +70,6 @@ def processor_clock(pid: int) -> int:
 
 
 def used_s_of(cpu_stat: bytes) -> float:
-    """Return the seconds of processor time that the text of a file ``cpu.stat`` tells."""
     for line in cpu_stat.splitlines():
         name, _, value = line.partition(b" ")
         if name == b"usage_usec":
@@ -142,33 +141,23 @@ _STATES: Final = Struct("=QQQQQ")  # sleeping, running, stopped, uninterruptible
 
 
 class TaskStates:
-    """How many tasks of a group of version 1 are in which state, as the kernel counts them (linux/cgroupstats.h)."""
+    """How many tasks of the group of version 1 whose directory is open as `folder` are in which state (linux/cgroupstats.h)."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: int) -> None:
         self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETLINK_GENERIC)
         self._socket.bind((0, 0))
-        answer = self._ask(_CONTROLLER, _GETFAMILY, _attribute(_FAMILY_NAME, b"TASKSTATS\0"))
-        self._family = int.from_bytes(_attributes(answer)[_FAMILY_ID], "little")
-        self._request: tuple[int, bytes] = (-1, b"")
+        self._socket.send(_message(_CONTROLLER, _GETFAMILY, _attribute(_FAMILY_NAME, b"TASKSTATS\0")))
+        family = int.from_bytes(_attributes(self._answer())[_FAMILY_ID], "little")
+        self._request = _message(family, _CGROUPSTATS_GET, _attribute(_CGROUP_FD, folder.to_bytes(4, "little")))
 
-    def of(self, folder: int) -> tuple[int, int]:
-        """Return (tasks in a state that is counted, of them running or runnable) of the group whose directory is open as `folder`."""
-        if self._request[0] != folder:
-            self._request = folder, self._message(self._family, _CGROUPSTATS_GET, _attribute(_CGROUP_FD, folder.to_bytes(4, "little")))
-        self._socket.send(self._request[1])
+    def counted(self) -> tuple[int, int]:
+        """Return (tasks in a state that the kernel counts, of them running or runnable)."""
+        self._socket.send(self._request)
         sleeping, running, stopped, uninterruptible, _ = _STATES.unpack_from(self._answer(), _HEADER.size + _GENERIC.size + _ATTRIBUTE.size)
         return sleeping + running + stopped + uninterruptible, running
 
     def close(self) -> None:
         self._socket.close()
-
-    def _message(self, family: int, command: int, attributes: bytes) -> bytes:
-        length = _HEADER.size + _GENERIC.size + len(attributes)
-        return _HEADER.pack(length, family, 1, 0, 0) + _GENERIC.pack(command, 1, 0) + attributes
-
-    def _ask(self, family: int, command: int, attributes: bytes) -> bytes:
-        self._socket.send(self._message(family, command, attributes))
-        return self._answer()
 
     def _answer(self) -> bytes:
         answer = self._socket.recv(1 << 16)
@@ -176,6 +165,11 @@ class TaskStates:
             number = -int.from_bytes(answer[_HEADER.size : _HEADER.size + 4], "little", signed=True)
             raise OSError(number, f"the kernel does not count tasks by state: {os.strerror(number)}")
         return answer
+
+
+def _message(family: int, command: int, attributes: bytes) -> bytes:
+    length = _HEADER.size + _GENERIC.size + len(attributes)
+    return _HEADER.pack(length, family, 1, 0, 0) + _GENERIC.pack(command, 1, 0) + attributes
 
 
 def _attribute(kind: int, value: bytes) -> bytes:

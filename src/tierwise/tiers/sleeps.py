@@ -51,9 +51,6 @@ def reporting_sleeps(start: Callable[[], None], listener: Callable[[int], None])
     """Do `start`, the sleeps of whose child processes come to the descriptor that `listener` gets before; it is closed at the end.
 
     In a thread of its own, which alone could not be rid of its filter. `listener` has to see to them from then on, or they sleep for ever.
-
-    Raises:
-        OSError: not permitted here; see `obstacle`.
     """
 
     def work() -> None:
@@ -142,7 +139,6 @@ def _requested_s(pid: int, call: int, arguments: list[int]) -> float | None:
 
 
 def _filtered() -> int:
-    """Report the sleeps of this thread's child processes from now on, at the descriptor that is returned."""
     calls = _CALLS.get(platform.machine())
     if calls is None:
         raise MissingError("numbers of system calls", why=f"a processor {platform.machine()}", remedy="measure on x86-64 or aarch64")

@@ -2,14 +2,13 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from tierwise.core.vocabulary import Evidence
 
 
 @dataclass(frozen=True, slots=True)
 class FileIo:
-    """Requests that reached the tier for one file since the last reset; seconds are sums, overshoot is actual - intended."""
+    """Requests that reached the tier for one file since the last reset; seconds are sums."""
 
     reads: int
     read_bytes: int
@@ -17,48 +16,42 @@ class FileIo:
     write_bytes: int
     intended_s: float  # service time of the device model, queueing included; 0 with the delays off
     actual_s: float  # what the requests took
-    overshoot_max_s: float  # of a single request
 
 
-class Tier(Protocol):
-    """A named place where files can live."""
+class Tier:
+    """A named place where files can live. Only an emulated one does what these methods say; a real disk takes the time that it takes."""
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def evidence(self) -> Evidence: ...
-    @property
-    def device(self) -> str | None:
-        """Return the name of the device that the tier emulates; it is None for a real directory."""
-
-    @property
-    def directory(self) -> Path:
-        """Return the folder where files go, which exists once the tier is started, and belongs to the server's account."""
+    name: str
+    evidence: Evidence
+    device: str | None = None  # what it emulates or simulates; None for a real disk
+    directory: Path  # where files go: it exists once the tier is started, and belongs to the server's account
 
     def start(self) -> None:
         """Make the tier ready, delays off; nothing where it is."""
 
     def stop(self) -> None:
-        """Unmount the tier, if it is started. An `InputError` names who still uses it."""
+        """Unmount the tier, if it is started. An `InputError` names who still uses it. Its files stay for a resumed run."""
 
     def delays(self, on: bool, *, slowdown: float = 1.0) -> None:
-        """Take `slowdown` times as long as the device would, or be as quick as possible (for loading); nothing on a directory."""
+        """Take `slowdown` times as long as the device would, or be as quick as possible (for loading)."""
 
     def empty_cache(self, *, cached: bool | None = None) -> None:
         """Forget every page that the kernel holds of an emulated tier (a remount, for which the server must be down) and the device itself.
 
         `cached` says whether the kernel's page cache is used from now on (None: as before); a mount past it, before and after, is
-        left as it is. Nothing on a directory, whose pages the kernel gives up file by file.
+        left as it is. A directory's pages the kernel gives up file by file (posix_fadvise).
         """
 
     def forget(self) -> None:
-        """Have an emulated device forget what its own buffer holds, and nothing else; nothing on a directory."""
+        """Have an emulated device forget what its own buffer holds, and nothing else."""
 
     def io(self) -> dict[str, FileIo] | None:
         """Return the requests since the last reset by path relative to `directory`; None where nothing counts them."""
+        return None
 
     def busy_s(self) -> float | None:
         """Return the seconds since the last reset in which the device had a request at least; None where nothing counts them."""
+        return None
 
     def reset_io(self) -> None:
         """Let every file's counts of requests begin at zero again."""

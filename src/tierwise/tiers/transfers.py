@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Final
+from typing import Final
 
 from tierwise.core.units import KIB
 from tierwise.devices.protocol import DeviceModel, Operation
@@ -64,19 +64,16 @@ class Workers:
             threading.Thread(target=self._work, daemon=True).start()
 
     def put(self, job: Job, then: Callable[[Answer], None]) -> None:
-        """Do `job`; the loop gives its answer to `then`."""
         self.pending += 1
         self._jobs.put((then, job))
 
     def collect(self) -> None:
-        """Give out the answers that there are."""
         while self._finished:
             then, answer = self._finished.popleft()
             self.pending -= 1
             then(answer)
 
     def finish(self) -> None:
-        """Do every job, and give out its answer."""
         while self.pending:
             self.collect()
             time.sleep(GLANCE_S)
@@ -114,7 +111,6 @@ class Transfers:
 
     @property
     def waits(self) -> bool:
-        """Return whether a read may have to wait for a device, or for a clock that is not real time."""
         return self.delayed or not isinstance(self._clock, Real)
 
     @property
@@ -124,7 +120,6 @@ class Transfers:
 
     @property
     def outstanding(self) -> int:
-        """Return how many requests are at the device."""
         return len(self._out)
 
     def go_by(self, clock: AnyClock) -> None:
@@ -190,7 +185,6 @@ class Transfers:
             self.due_s = self._model.next_event_s()
 
     def _begin(self, request: Request, job: Job | None = None) -> None:
-        """Hand `request` to the device, and to a thread what may block."""
         charged = self.delayed
         if request.operation is not Operation.FLUSH:
             charged = charged and request.size > 0
@@ -209,7 +203,6 @@ class Transfers:
             self._settle(request)
 
     def _submit(self, request: Request) -> None:
-        """Hand `request` to the device, after everything that this has seen."""
         came_s = request.read_s - self._path_s
         self.advance(came_s)
         request.came_s = self._reached_s = max(came_s, math.nextafter(self._reached_s, math.inf))
@@ -224,7 +217,6 @@ class Transfers:
         self._settle(request)
 
     def _settle(self, request: Request) -> None:
-        """Answer and count `request`, if both its data and the device are through."""
         answer, due_s = request.answer, request.due_s
         if answer is None or due_s is None:
             return
@@ -259,13 +251,11 @@ class Transfers:
         self.due_s = math.inf
 
     def reset(self) -> None:
-        """Count from zero, with an empty log."""
         self.requests.clear()
         self._busy_s, self._busy_since_s = 0.0, self._clock.now()
         self._nodes.reset_io()
 
     def statistics(self) -> dict[str, dict[str, float]]:
-        """Return the counters by path below the mount."""
         total: dict[str, Counters] = {}
         for _, path, io in self._nodes.used():
             total.setdefault(path, Counters()).add(io)
@@ -275,13 +265,13 @@ class Transfers:
         """Return the seconds in which the device had a request at least, up to the last time that it had none."""
         return self._busy_s
 
-    def log(self, *, path: str) -> dict[str, Any]:
-        """Write the log to `path` as it is; says how many requests were too old for it, and which files its numbers mean."""
-        return {"lost": self.requests.write(Path(path)), "files": {str(number): name for number, name, _ in self._nodes.used()}}
+    def log(self, *, path: str) -> dict[str, str]:
+        """Write the log to `path` as it is, and return which files its numbers mean."""
+        self.requests.write(Path(path))
+        return {str(number): name for number, name, _ in self._nodes.used()}
 
 
 def attempt(job: Job) -> bytes | int:
-    """Return what `job` gives, or the errno with which it failed."""
     try:
         return job()
     except OSError as error:

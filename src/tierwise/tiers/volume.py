@@ -41,16 +41,7 @@ class Volume:
     """The directory `backing` shown at `mountpoint` as if it lay on `device`; `cache` lets the kernel keep pages."""
 
     def __init__(
-        self,
-        device: str,
-        backing: Path,
-        mountpoint: Path,
-        *,
-        seed: int,
-        stretch: float,
-        cache: bool,
-        workers: Workers,
-        clock: AnyClock,
+        self, device: str, backing: Path, mountpoint: Path, *, seed: int, stretch: float, cache: bool, workers: Workers, clock: AnyClock
     ):
         model = build(load_device(device), seed=seed, stretch=stretch)
         self.mountpoint, self.cached = mountpoint, cache
@@ -73,18 +64,16 @@ class Volume:
         self._clock = clock
 
     def go_by(self, clock: AnyClock) -> None:
-        """Have `clock` from now on."""
         self.transfers.go_by(clock)
         self._clock = clock
 
     def close(self) -> None:
-        """Give up what it holds; it is unmounted."""
         os.close(self.descriptor)
         self._extents.close()
         self._nodes.close()
 
     def take(self) -> bool:
-        """Process one message of the kernel; False where there is none. `Unmounted` is raised after the last one."""
+        """Process one message of the kernel; False where there is none, `Unmounted` after the last one."""
         length = self._receive()
         if not length:
             return length is not None

@@ -36,15 +36,10 @@ TABLES: Final = (READS, TRACES, TRANSACTIONS)
 
 
 def export(run: Path, raw: Path, *, needed: Sequence[tuple[str, str, str]] = (), seed: int = 1, replace: bool = False) -> Path:
-    """Copy the complete run in the folder `run` below `raw`, whole or not at all; the new folder.
+    """Copy the complete run in the folder `run` below `raw`, whole or not at all, and return the new folder.
 
-    Args:
-        needed: page sequences (study, pair, trial) that are kept before any is drawn, in this order
-            (`advisor.advice_traces.behind_advice`).
-        replace: nothing else stays in `raw`.
-
-    Raises:
-        InputError: the run is not complete, `raw` has it already, a file or the whole is too large for git, or names this machine.
+    Page sequences that are `needed` (`advisor.advice_traces.behind_advice`) are kept before any is drawn, in this order.
+    With `replace` nothing else stays in `raw`.
     """
     manifest = load_manifest(run)
     if manifest.status != "complete":

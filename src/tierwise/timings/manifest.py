@@ -26,8 +26,6 @@ RETRIED: Final = "retry: "
 
 
 class DatasetRecord(Strict):
-    """Where the data of a run came from."""
-
     name: str
     rows: int
     sha256: str | None  # none where the rows lie in no file, but were made in a server
@@ -36,8 +34,6 @@ class DatasetRecord(Strict):
 
 
 class StudyRecord(Strict):
-    """One study's share of a run."""
-
     name: str
     pair: str
     trials: tuple[str, ...]
@@ -50,20 +46,16 @@ class StudyRecord(Strict):
 
 
 class Fingerprint(Strict):
-    """What a study's numbers come from; two runs of which it is equal measured the same.
+    """What a study's numbers come from; two runs of which it is equal measured the same."""
 
-    `inputs`: name of an input -> digest. `code`: module, or file that one reads -> digest.
-    """
-
-    inputs: dict[str, str]
-    code: dict[str, str]
+    inputs: dict[str, str]  # name of an input -> digest
+    code: dict[str, str]  # module, or file that one reads -> digest
 
     @property
     def sha256(self) -> str:
         return hashlib.sha256(json.dumps([self.inputs, self.code], sort_keys=True).encode()).hexdigest()
 
     def differing(self, other: "Fingerprint") -> list[str]:
-        """Return names of the inputs, modules and files that are another, or in one of both alone."""
         return [
             name
             for ours, theirs in ((self.inputs, other.inputs), (self.code, other.code))
@@ -81,32 +73,23 @@ class Sample(Strict):
 
 
 class Retry(Strict):
-    """Whole replicates that were added, once, for what was rejected; the rejected rows stay in the store.
+    """Whole replicates that were added, once, for what was rejected; the rejected rows stay in the store."""
 
-    `replicates`, `rejected`: "study/pair" -> replicates beyond the profile's, and the rejected rows that were there before them.
-    """
-
-    replicates: dict[str, int]
-    rejected: dict[str, int]
+    replicates: dict[str, int]  # "study/pair" -> replicates beyond the profile's
+    rejected: dict[str, int]  # "study/pair" -> the rejected rows that were there before them
 
 
 class Stage(Strict):
-    """How long one notebook of the run measured.
-
-    `pace` is the processor time of the fixed piece of work before it, over that of ``data/plan/recorded.toml``. `steal` is the share of the
-    processor time wanted by the machine's processes that its host gave to others.
-    """
+    """How long one notebook of the run measured."""
 
     name: str
     took_s: float
-    pace: float
-    steal: float
+    pace: float  # processor time of the fixed piece of work before it, over that of ``data/plan/recorded.toml``
+    steal: float  # share of the processor time wanted by the machine's processes that its host gave to others
 
 
 class Merged(Strict):
-    """One of the runs that a run was made of (`timings.merging`); the replicates of the n-th begin at n times
-    `replicates.RUN_REPLICATES`.
-    """
+    """One of the runs that a run was made of (`timings.merging`)."""
 
     run_id: str
     seed: int
@@ -179,8 +162,7 @@ class Manifest(Strict):
 
     def data(self, name: str, study: str) -> DatasetRecord | None:
         """Return the rows of the data set `name` that `study` used; two studies may use different parts of one."""
-        same = [data for data in self.datasets if data.name == name]
-        return next((data for data in same if study in data.studies), None)
+        return next((data for data in self.datasets if data.name == name and study in data.studies), None)
 
     def with_data(self, found: Iterable[DatasetRecord]) -> tuple[DatasetRecord, ...]:
         merged = {(data.name, data.rows, data.sha256): data for data in self.datasets}
@@ -194,12 +176,10 @@ class Manifest(Strict):
         return 0 if self.retry is None else self.retry.replicates.get(f"{study}/{pair}", 0)
 
     def save(self, folder: Path, *, indent: int = 2) -> None:
-        """Write to `folder`, whole or not at all; every level of it `indent` characters to the right, which are a third of the file."""
         write_whole(folder / MANIFEST, self.model_dump_json(indent=indent) + "\n")
 
 
 def load_manifest(folder: Path) -> Manifest:
-    """Read `folder`'s manifest; `InputError` where there is none, it is no JSON, is of another version, or breaks the schema."""
     where = f"{folder.name}/{MANIFEST}"
     if not (folder / MANIFEST).is_file():
         raise InputError(where, rule="a run needs a manifest")

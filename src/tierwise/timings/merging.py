@@ -49,7 +49,12 @@ def merge_runs(folders: Sequence[Path], raw: Path, summarise: Summarise = lambda
     every = pl.concat(rows)
     keep_whole(every, folder / TIMINGS)
     flush_all(folder)
-    merged = _summarised(_manifest(runs, run_id, now), without_real_time_rows(every), summarise)
+    merged, timed = _manifest(runs, run_id, now), without_real_time_rows(every)
+    records = [
+        record.model_copy(update={"facts": {**record.facts, **summarise(record.name, timed.filter(study=record.name, pair=record.pair))}})
+        for record in merged.studies
+    ]
+    merged = merged.model_copy(update={"studies": tuple(records)})
     merged.save(folder)  # last: without one, the folder is no run
     return merged
 
@@ -64,12 +69,9 @@ def _check(runs: Sequence[Manifest]) -> None:
     for run in others:
         if (theirs := _inputs(run)) != (ours := _inputs(first)):
             different = sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
-            raise InputError(
-                "RUN",
-                value=run.run_id,
-                rule=f"did not measure what {first.run_id} did: {', '.join(different)}",
-                remedy="merge runs of the same code, profile, pairs and devices (tierwise diff tells what changed)",
-            )
+            rule = f"did not measure what {first.run_id} did: {', '.join(different)}"
+            remedy = "merge runs of the same code, profile, pairs and devices (tierwise diff tells what changed)"
+            raise InputError("RUN", value=run.run_id, rule=rule, remedy=remedy)
     seeds = [run.seed for run in runs]
     if len(set(seeds)) < len(seeds):
         rule = "two runs with one seed have the same draws of data and layout, and are no replicates"
@@ -77,7 +79,6 @@ def _check(runs: Sequence[Manifest]) -> None:
 
 
 def _unfit(run: Manifest) -> str:
-    """Why `run` cannot be merged with any; empty where it can."""
     if run.status != "complete":
         return f"is {run.status}"
     if run.merged:
@@ -92,9 +93,7 @@ def _inputs(run: Manifest) -> dict[str, Any]:
 
 
 def _copy(run: Path, merged: Path, number: int) -> None:
-    """Copy what lies beside the rows: traces of the first run; single reads and transactions of all, under the numbers of their
-    replicates.
-    """
+    """Copy what lies beside the rows: traces of the first run, single reads and transactions of all."""
     for table in TABLES if number == 0 else (table for table in TABLES if table.by_replicate):
         for study in table.studies(run):
             for (_, pair, trial, replicate), rows in table.pieces(run, study):
@@ -104,18 +103,12 @@ def _copy(run: Path, merged: Path, number: int) -> None:
 
 def _manifest(runs: Sequence[Manifest], run_id: str, now: datetime) -> Manifest:
     first = runs[0]
-    datasets = first.datasets
-    for run in runs[1:]:
-        datasets = first.model_copy(update={"datasets": datasets}).with_data(run.datasets)
     changes: dict[str, Any] = {
         "run_id": run_id,
-        "merged": [
-            Merged(run_id=run.run_id, seed=run.seed, code_version=run.code_version, host=run.host, started_at=run.started_at)
-            for run in runs
-        ],
+        "merged": [run.model_dump(include=set(Merged.model_fields)) for run in runs],
         "taken": {},
         "retry": None,
-        "datasets": datasets,
+        "datasets": first.with_data(data for run in runs[1:] for data in run.datasets),
         "studies": [_record([run.of(record.name) for run in runs], record) for record in first.studies],
         "stages": [stage for run in runs for stage in run.stages],
         "started_at": min(run.started_at for run in runs),
@@ -124,16 +117,7 @@ def _manifest(runs: Sequence[Manifest], run_id: str, now: datetime) -> Manifest:
     return validate({**first.model_dump(), **changes}, Manifest, where=f"run {run_id}")
 
 
-def _summarised(merged: Manifest, rows: pl.DataFrame, summarise: Summarise) -> Manifest:
-    records = [
-        record.model_copy(update={"facts": {**record.facts, **summarise(record.name, rows.filter(study=record.name, pair=record.pair))}})
-        for record in merged.studies
-    ]
-    return merged.model_copy(update={"studies": tuple(records)})
-
-
 def _record(found: Sequence[Sequence[StudyRecord]], record: StudyRecord) -> StudyRecord:
-    """`record` of the first run, with the replicates of all and with what each found out of its own."""
     same = [next(one for one in records if one.pair == record.pair) for records in found]
     facts = dict(record.facts)
     for number, one in enumerate(same[1:], start=1):

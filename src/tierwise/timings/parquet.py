@@ -10,6 +10,10 @@ from tierwise.core.errors import InputError, TierwiseError, with_remedy
 from tierwise.core.files import replacing
 
 
+def named(path: Path, run_folder: Path) -> str:
+    return str(path.relative_to(run_folder.parent))
+
+
 def keep_whole(rows: pl.DataFrame, path: Path) -> None:
     """Write `rows` to `path`, on disk and whole when this returns. A `TierwiseError` says why polars cannot, as on a full disk."""
     with replacing(path) as part:

@@ -1,8 +1,7 @@
 """The raw rows of a run: parts while it measures, one Parquet file when it is done.
 
 A run folder ``data/raw/<run id>`` holds ``manifest.json`` and either ``timings.parquet`` or, until it is merged,
-``parts/<study>/<hash>.parquet``, one part for each trial and replicate; rows that are taken by reference stay where they are
-(`timings.references`). Rows are validated when written and when read.
+``parts/<study>/<hash>.parquet``, one part for each trial and replicate. Rows are validated when written and when read.
 """
 
 import hashlib
@@ -15,10 +14,10 @@ import polars as pl
 
 from tierwise.core.errors import InputError
 from tierwise.core.progress import say
-from tierwise.timings import validation
-from tierwise.timings.parquet import keep_whole, read_whole
+from tierwise.timings.parquet import keep_whole, named, read_whole
 from tierwise.timings.references import copied, taken
 from tierwise.timings.schema import SCHEMA
+from tierwise.timings.validation import validate_rows
 
 TIMINGS: Final = "timings.parquet"
 PARTS: Final = "parts"
@@ -29,24 +28,16 @@ PartKey = tuple[str, str, str, int]
 """(study, pair, trial, replicate): what is measured at one go, and again as a whole after a kill."""
 
 
-def validate_rows(rows: pl.DataFrame, *, where: str = "timings") -> None:
-    """Raise `InputError` naming `where` (a file), column, row (from 1), value and rule for the first broken rule."""
-    validation.check(rows, where)
-
-
 def write_part(run_folder: Path, rows: pl.DataFrame) -> Path:
-    """Write the rows of one trial in one replicate, whole or not at all. A part that is there already is refused: no raw row is
-    replaced.
-    """
+    """Write the rows of one trial in one replicate, whole or not at all, unless a part is there already: no raw row is replaced."""
     keys = _keys(rows)
     if len(keys) != 1:
         raise InputError("part", field="study, pair, trial, replicate", value=sorted(keys), rule="a part holds one trial in one replicate")
     path = _part_path(run_folder, keys.pop())
     _check_rows_of_run(rows, run_folder, path)
     if path.exists():
-        raise InputError(
-            _where(run_folder, path), rule="is there already, and raw rows are never replaced", remedy="let one process measure a run"
-        )
+        rule, remedy = "is there already, and raw rows are never replaced", "let one process measure a run"
+        raise InputError(named(path, run_folder), rule=rule, remedy=remedy)
     keep_whole(rows, path)
     return path
 
@@ -60,7 +51,7 @@ def done_parts(run_folder: Path, study: str = "") -> set[PartKey]:
         try:
             keys = _keys(_read(run_folder, path))
             if [path] != [_part_path(run_folder, key) for key in keys]:
-                raise InputError(_where(run_folder, path), rule="not the name of the part that it holds")
+                raise InputError(named(path, run_folder), rule="not the name of the part that it holds")
             done |= keys
         except InputError as error:
             say(f"removed, to be measured again: {error}")
@@ -78,11 +69,10 @@ def merge_parts(run_folder: Path) -> Path:
 
     This may be repeated after a kill at any point. A run that takes every row from others gets no file.
     """
-    target = run_folder / TIMINGS
-    rows = _own_rows(run_folder, "")
-    if rows.is_empty() and taken(run_folder):
-        return target
+    target, rows = run_folder / TIMINGS, _own_rows(run_folder, "")
     if rows.is_empty():
+        if taken(run_folder):
+            return target
         raise InputError(run_folder.name, rule="no row was measured", remedy="make report")
     keep_whole(rows, target)
     for path in _part_files(run_folder):
@@ -95,12 +85,7 @@ def merge_parts(run_folder: Path) -> Path:
 
 def read_rows(run_folder: Path) -> pl.DataFrame:
     """Read and validate the rows of a merged run, with those that it takes from others."""
-    own = run_folder / TIMINGS
-    others = list(_taken_rows(run_folder, ""))
-    if not others:
-        return _read(run_folder, own)
-    mine = [_read(run_folder, own)] if own.exists() else []
-    return pl.concat([*mine, *others]).unique(ROW, keep="first", maintain_order=True).sort("study", "pair", "sequence", "step")
+    return rows_so_far(run_folder) if taken(run_folder) else _read(run_folder, run_folder / TIMINGS)
 
 
 def _keys(rows: pl.DataFrame) -> set[PartKey]:
@@ -118,14 +103,16 @@ def _part_files(run_folder: Path, study: str = "") -> list[Path]:
 
 def rows_so_far(run_folder: Path, study: str = "") -> pl.DataFrame:
     """Return the rows of a run, or of its `study`, merged or not. Rows that it takes from others bear the id of their own run."""
-    rows = pl.concat([_own_rows(run_folder, study), *_taken_rows(run_folder, study)]).unique(ROW, keep="first", maintain_order=True)
-    return rows.sort("study", "pair", "sequence", "step")
+    return _in_order(_own_rows(run_folder, study), *_taken_rows(run_folder, study))
 
 
 def _own_rows(run_folder: Path, study: str) -> pl.DataFrame:
     merged = [path for path in (run_folder / TIMINGS,) if path.exists()]
-    rows = pl.concat([_read(run_folder, *merged), _read(run_folder, *_part_files(run_folder, study))])
-    return _of(study, rows.unique(ROW, keep="first", maintain_order=True)).sort("study", "pair", "sequence", "step")
+    return _of(study, _in_order(_read(run_folder, *merged), _read(run_folder, *_part_files(run_folder, study))))
+
+
+def _in_order(*rows: pl.DataFrame) -> pl.DataFrame:
+    return pl.concat(rows).unique(ROW, keep="first", maintain_order=True).sort("study", "pair", "sequence", "step")
 
 
 def _of(study: str, rows: pl.DataFrame) -> pl.DataFrame:
@@ -142,7 +129,7 @@ def _taken_rows(run_folder: Path, study: str) -> Iterator[pl.DataFrame]:
 
 def _read(run_folder: Path, *files: Path) -> pl.DataFrame:
     """Return the rows of `files`, checked together: one by one takes twice as long, and is done only to name the one that breaks a rule."""
-    frames = [read_whole(path, _where(run_folder, path)) for path in files]
+    frames = [read_whole(path, named(path, run_folder)) for path in files]
     try:
         rows = pl.concat([pl.DataFrame(schema=SCHEMA), *frames])
         _check_rows_of_run(rows, run_folder, run_folder)
@@ -154,16 +141,11 @@ def _read(run_folder: Path, *files: Path) -> pl.DataFrame:
 
 
 def _check_rows_of_run(rows: pl.DataFrame, run_folder: Path, path: Path) -> None:
-    where = _where(run_folder, path)
+    where = named(path, run_folder)
     validate_rows(rows, where=where)
     alien = rows.with_row_index("row_number", 1).filter(pl.col("run_id") != run_folder.name)
-    if not alien.is_empty():
-        for study, run_id in copied(run_folder).items():
-            alien = alien.filter((pl.col("study") != study) | (pl.col("run_id") != run_id))
+    for study, run_id in copied(run_folder).items() if len(alien) else ():
+        alien = alien.filter((pl.col("study") != study) | (pl.col("run_id") != run_id))
     if not alien.is_empty():
         field = f"run_id, row {alien['row_number'][0]}"
         raise InputError(where, field=field, value=alien["run_id"][0], rule=f"must be the run that it lies in, {run_folder.name}")
-
-
-def _where(run_folder: Path, path: Path) -> str:
-    return str(path.relative_to(run_folder.parent))

@@ -42,9 +42,7 @@ class Source(NamedTuple):
 
 
 def buckets(latencies_s: pl.Expr) -> pl.Expr:
-    """Return the power of two of nanoseconds at or below each latency: 18 stands for 262,144 up to 524,288 ns, as DTrace's quantize()
-    counts.
-    """
+    """Return the power of two of nanoseconds at or below each latency, as DTrace's quantize() counts: 18 is 262,144 up to 524,288 ns."""
     return (latencies_s * 1e9).round().clip(1).log(2).add(1e-12).floor().cast(pl.Int32)
 
 
@@ -54,18 +52,17 @@ def write_reads(run_folder: Path, key: TrialKey, replicate: int, rows: pl.DataFr
 
 
 def sources(run_folder: Path) -> list[Source]:
-    """Return where the single reads of a run lie, its own and those that it takes from others. Every file is checked."""
-    found = [Source(FILES.files(run_folder), "true")]
+    """Return where the single reads of a run lie, its own and those that it takes from others, each file checked."""
+    found = [(run_folder, Source(FILES.files(run_folder), "true"))]
     for held in taken(run_folder):
         limits = " or ".join(
             f"(pair = {sql_text(pair)} and replicate < {replicates})" for pair, replicates in sorted(held.replicates.items())
         )
-        found.append(Source(FILES.files(held.folder, held.study), limits or "false"))
-        for path in found[-1].files:
-            FILES.load(path, held.folder)
-    for path in found[0].files:  # all of it: DuckDB would find a torn page only in a query
-        FILES.load(path, run_folder)
-    return [source for source in found if source.files]
+        found.append((held.folder, Source(FILES.files(held.folder, held.study), limits or "false")))
+    for folder, source in found:
+        for path in source.files:  # all of it: DuckDB would find a torn page only in a query
+            FILES.load(path, folder)
+    return [source for _, source in found if source.files]
 
 
 def sql_text(value: object) -> str:

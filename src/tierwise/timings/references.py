@@ -1,7 +1,6 @@
 """Rows by reference: a run may take all rows of a study from an older run, in whose folder they stay.
 
-The manifest of the run that takes them says so in ``taken``; every reader of rows, traces, transactions and single reads finds them through
-this module. It reads two fields of the manifest and nothing else, because what measures uses it too.
+The manifest of the run that takes them says so in ``taken``. This module reads two fields of it alone, because what measures uses it too.
 """
 
 from collections.abc import Iterator
@@ -16,17 +15,14 @@ MANIFEST: Final = "manifest.json"
 
 
 class Taken(Strict):
-    """The older run that measured a study's rows.
-
-    `replicates`: pair -> how many replicates there were; what the older run is given later is not taken.
-    """
+    """The older run that measured a study's rows."""
 
     run_id: str
-    replicates: dict[str, int]
+    replicates: dict[str, int]  # pair -> how many replicates there were; what the older run is given later is not taken
 
 
 class Held(NamedTuple):
-    """A study of another run: that run's folder, and how many replicates of each pair count."""
+    """A study of another run, and how many replicates of each pair count."""
 
     folder: Path
     study: str
@@ -34,27 +30,20 @@ class Held(NamedTuple):
 
 
 def taken(run_folder: Path) -> list[Held]:
-    """Return what the run in `run_folder` takes from others. An `InputError` names a run that is not there."""
     found = []
     for study, kept in _field(run_folder, "taken").items():
         origin = validate(kept, Taken, where=f"{run_folder.name}/{MANIFEST}: taken.{study}")
         folder = run_folder.parent / origin.run_id
         if not (folder / MANIFEST).is_file():
-            raise InputError(
-                f"{run_folder.name}/{MANIFEST}",
-                field=f"taken.{study}",
-                value=origin.run_id,
-                rule=f"the rows of {study} lie in that run, which is not there",
-                remedy=f"put its folder back beside {run_folder.name}, or make report FRESH=1 measures anew",
-            )
+            rule = f"the rows of {study} lie in that run, which is not there"
+            remedy = f"put its folder back beside {run_folder.name}, or make report FRESH=1 measures anew"
+            raise InputError(f"{run_folder.name}/{MANIFEST}", field=f"taken.{study}", value=origin.run_id, rule=rule, remedy=remedy)
         found.append(Held(folder, study, origin.replicates))
     return found
 
 
 def places(run_folder: Path, study: str, pair: str, replicate: int = 0) -> Iterator[Path]:
-    """Yield the run folders in which something of that replicate of `study` on `pair` may lie: its own, then the one that it is taken
-    from.
-    """
+    """Yield the run folders in which something of that replicate may lie: its own, then the one that it is taken from."""
     yield run_folder
     for held in taken(run_folder):
         if held.study == study and replicate < held.replicates.get(pair, 0):

@@ -9,14 +9,13 @@ RUN_REPLICATES: Final = 1000
 PREDICTIONS: Final = "predictions"
 """The fact of a study that holds what was predicted of its queries."""
 REPLICATES: Final = "replicates"
-"""The key of an entry of a fact that tells the replicates, in simulation seeds, whose values the entry's other lists of that length
-hold."""
+"""The key of an entry of a fact with the replicates, in simulation seeds, whose values the entry's other lists of that length hold."""
 
 Facts = dict[str, Any]
 
 
 def run_number(replicate: int) -> int:
-    """Return which of the runs of a merged one `replicate` is of, from 0; of any other run, 0."""
+    """Return which of the runs of a merged one `replicate` is of, from 0."""
     return replicate // RUN_REPLICATES
 
 
@@ -51,7 +50,6 @@ def _by_words(entries: Sequence[Facts]) -> dict[tuple[tuple[str, ...], int], Fac
 
 
 def _longer(entry: Facts, other: Facts) -> Facts:
-    """`entry` with the replicates of `other` behind its own, also in what it tells by name."""
     replicates = len(entry[REPLICATES])
 
     def both(value: Any, theirs: Any) -> Any:

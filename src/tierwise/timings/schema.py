@@ -1,14 +1,10 @@
-"""The raw row: one timed operation, never averaged.
-
-This table is the contract between the measuring side and the reading side; `SCHEMA` is what stands in every
-``timings.parquet`` and in every part of an unfinished run.
-"""
+"""The raw row: one timed operation, never averaged; `SCHEMA` is the contract between the measuring side and the reading side."""
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import polars as pl
 
@@ -17,30 +13,39 @@ from tierwise.core.vocabulary import Cache, ClockKind, Evidence, IoMode
 FORMAT_VERSION: Final = 4
 """The version of rows and manifests; a run of another one is refused."""
 
-RELATION_IO: Final = pl.Struct(
-    {
-        "relation": pl.String,  # name as in pg_class
-        "relation_class": pl.String,  # table, index
-        "tier": pl.String,  # name of the tier in its pair
-        "hits": pl.Int64,  # pages found in shared_buffers during the operation
-        "reads": pl.Int64,  # pages requested from the storage during the operation
-        "io_s": pl.Float64,  # sum of the times of the requests for its files, all forks; null where not known
-        "io_basis": pl.String,  # how `io_s` was found, or why it is null
-    }
-)
-TIER_IO: Final = pl.Struct(
-    {
-        "tier": pl.String,
-        "evidence": pl.String,
-        "device": pl.String,  # device file, or null for a directory
-        "reads": pl.Int64,  # requests that reached the tier during the operation; null where nothing counts them
-        "read_bytes": pl.Int64,
-        "writes": pl.Int64,
-        "write_bytes": pl.Int64,
-        "intended_s": pl.Float64,  # sum of the service times of the device model
-        "actual_s": pl.Float64,  # sum of the times that the requests really took
-    }
-)
+
+@dataclass(frozen=True, slots=True)
+class RelationIo:
+    """Pages of one relation during one operation, and the time of its requests."""
+
+    relation: str  # name as in pg_class
+    relation_class: str  # table, index
+    tier: str  # name of the tier in its pair
+    hits: int  # pages found in shared_buffers during the operation
+    reads: int  # pages requested from the storage during the operation
+    io_s: float | None = None  # sum of the times of the requests for its files, all forks; null where not known
+    io_basis: str = "nothing recorded it"  # how `io_s` was found, or why it is null
+
+
+@dataclass(frozen=True, slots=True)
+class TierIo:
+    """Requests that reached one tier during one operation (null: nothing counted them)."""
+
+    tier: str
+    evidence: Evidence
+    device: str | None  # device file, or null for a directory
+    reads: int | None = None
+    read_bytes: int | None = None
+    writes: int | None = None
+    write_bytes: int | None = None
+    intended_s: float | None = None  # sum of the service times of the device model
+    actual_s: float | None = None  # sum of the times that the requests really took
+
+
+def _structure(record: type[RelationIo | TierIo]) -> pl.Struct:
+    kinds = {field.name: get_args(field.type) or (field.type,) for field in fields(record)}
+    return pl.Struct({name: pl.Int64 if int in kind else pl.Float64 if float in kind else pl.String for name, kind in kinds.items()})
+
 
 SCHEMA: Final[dict[str, Any]] = {
     "format_version": pl.Int16,
@@ -59,8 +64,8 @@ SCHEMA: Final[dict[str, Any]] = {
     "started_at": pl.Datetime("us", "UTC"),
     "elapsed_s": pl.Float64,
     "result_rows": pl.Int64,  # what the operation returned, so that a wrong answer is seen; null where meaningless
-    "relation_io": pl.List(RELATION_IO),
-    "tier_io": pl.List(TIER_IO),
+    "relation_io": pl.List(_structure(RelationIo)),
+    "tier_io": pl.List(_structure(TierIo)),
     "proof": pl.String,  # JSON object: the evidence for `cache`
     "flags": pl.List(pl.String),  # reasons for which this row gives no verdict (overshoot, stalled, cpu, ...); empty: none
     "clock": pl.String,  # by which `elapsed_s` went: real, virtual-one, virtual-several
@@ -71,34 +76,6 @@ SCHEMA: Final[dict[str, Any]] = {
     "steal_s": pl.Float64,  # of `wall_s`: what the host took, summed over the processors
     "reference_s": pl.Float64,  # processor time of a fixed work just before: how quick the processors were
 }
-
-
-@dataclass(frozen=True, slots=True)
-class RelationIo:
-    """Pages of one relation during one operation, and the time of its requests (`None`: not known; `io_basis` says why)."""
-
-    relation: str
-    relation_class: str
-    tier: str
-    hits: int
-    reads: int
-    io_s: float | None = None
-    io_basis: str = "nothing recorded it"
-
-
-@dataclass(frozen=True, slots=True)
-class TierIo:
-    """Requests that reached one tier during one operation (`None`: nothing counted them)."""
-
-    tier: str
-    evidence: Evidence
-    device: str | None
-    reads: int | None = None
-    read_bytes: int | None = None
-    writes: int | None = None
-    write_bytes: int | None = None
-    intended_s: float | None = None
-    actual_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,19 +124,12 @@ def frame(origin: Origin, timings: Sequence[Timing]) -> pl.DataFrame:
     rows = [
         {
             "format_version": FORMAT_VERSION,
-            **{name: getattr(origin, name) for name in Origin.__slots__},
+            **asdict(origin),
             "step": step,
+            **asdict(timing),
             "cell": json.dumps(dict(timing.cell), sort_keys=True),
-            "cache": timing.cache,
-            "operation": timing.operation,
-            "started_at": timing.started_at,
-            "elapsed_s": timing.elapsed_s,
-            "result_rows": timing.result_rows,
-            "relation_io": [asdict(io) for io in timing.relation_io],
-            "tier_io": [asdict(io) for io in timing.tier_io],
             "proof": json.dumps(dict(timing.proof), sort_keys=True),
-            "flags": list(timing.flags),
-            **{name: getattr(timing.parts, name) for name in Parts.__slots__},
+            **asdict(timing.parts),
         }
         for step, timing in enumerate(timings)
     ]

@@ -17,10 +17,7 @@ from tierwise.timings.reads import TABLE, Source, sources, sql_text
 from tierwise.timings.references import MANIFEST
 from tierwise.timings.schema import SCHEMA
 
-OFFLINE: Final[dict[str, str | bool | int | float | list[str]]] = {
-    "autoinstall_known_extensions": False,
-    "autoload_known_extensions": False,
-}
+OFFLINE: Final[dict[str, Any]] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
 """DuckDB fetches no extension from the network."""
 
 RUN_COLUMNS: Final[dict[str, Any]] = {
@@ -56,9 +53,7 @@ def connect(raw: Path, run_id: str | None = None) -> duckdb.DuckDBPyConnection:
 
     `runs` has every run below `raw`, `timings` the rows of those that are complete or partial; with `run_id`, both hold that run alone,
     merged or not. A row bears the id of the run that it is read for: a row that several runs take by reference is in each.
-
-    Raises:
-        InputError: the named run is unknown or invalid; another invalid run is reported on the terminal and left out.
+    An invalid run is reported on the terminal and left out, unless it is the named one.
     """
     known = {run_id: _named(raw, run_id)} if run_id is not None else manifests(raw)
     runs, rows, reads = [], [pl.DataFrame(schema=SCHEMA)], dict[str, list[Source]]()
@@ -85,10 +80,10 @@ def _register_reads(connection: duckdb.DuckDBPyConnection, reads: Mapping[str, S
         connection.register("reads", pl.DataFrame(schema=TABLE).to_arrow())
         return
     selects = [
-        f"select * replace ({sql_text(name)} as run_id) from read_parquet([{paths}], hive_partitioning = false) where {one.condition}"
+        f"select * replace ({sql_text(name)} as run_id) from read_parquet([{', '.join(map(sql_text, one.files))}], "
+        f"hive_partitioning = false) where {one.condition}"
         for name, found in reads.items()
         for one in found
-        for paths in [", ".join(map(sql_text, one.files))]
     ]
     connection.execute(f"create temp view reads as {' union all '.join(selects)}")
 

@@ -3,7 +3,6 @@
 A query's rows are in the order of issue; its last row, `end`, closes it.
 """
 
-from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
@@ -31,15 +30,7 @@ TRACE: Final[dict[str, Any]] = {
     "actual_s": pl.Float32,  # what it took, from issue to completion; null where the recorder disturbs times
     "traced_s": pl.Float32,  # what it took under strace, whose stops are in it; null where nothing was traced
 }
-"""Columns of a trace."""
 
 TRACES: Final = TrialFiles(FOLDER, TRACE, by_replicate=False)
-
-
-def write_trace(run_folder: Path, key: TrialKey, rows: pl.DataFrame) -> None:
-    TRACES.write(run_folder, key, rows)
-
-
-def read_trace(run_folder: Path, key: TrialKey) -> pl.DataFrame | None:
-    """Return the trace of one trial, of this run or of the one that its rows are taken from; `None` where none was recorded."""
-    return TRACES.read(run_folder, key)
+write_trace: Final = TRACES.write
+read_trace: Final = TRACES.read

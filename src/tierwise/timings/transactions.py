@@ -6,6 +6,7 @@ from typing import Any, Final
 import polars as pl
 
 from tierwise.core.errors import InputError
+from tierwise.timings.parquet import named
 from tierwise.timings.trial_files import TrialFiles, TrialKey
 
 FOLDER: Final = "transactions"
@@ -24,9 +25,8 @@ def write_transactions(run_folder: Path, key: TrialKey, replicate: int, rows: pl
 
 
 def read_transactions(run_folder: Path, key: TrialKey, replicate: int) -> pl.DataFrame:
-    """Return the transactions of a trial in a replicate; `InputError` where there are none."""
     rows = FILES.read(run_folder, key, replicate)
     if rows is None:
-        where = str(FILES.path(run_folder, key, replicate).relative_to(run_folder.parent))
+        where = named(FILES.path(run_folder, key, replicate), run_folder)
         raise InputError(where, rule="the run has no transactions of this trial and repetition")
     return rows

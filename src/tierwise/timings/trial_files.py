@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import polars as pl
 
 from tierwise.core.errors import InputError
-from tierwise.timings.parquet import keep_whole, read_whole
+from tierwise.timings.parquet import keep_whole, named, read_whole
 from tierwise.timings.references import places, taken
 
 LEVEL: Final = 19
@@ -32,7 +32,7 @@ Piece = tuple[str, str, str, int | None]
 
 @dataclass(frozen=True)
 class TrialFiles:
-    """One table: the folder, the columns that are its own, and whether each repetition of a trial has a file."""
+    """One table, and whether each repetition of a trial has a file."""
 
     folder: str
     columns: Mapping[str, Any]
@@ -43,7 +43,6 @@ class TrialFiles:
         return dict.fromkeys(TrialKey._fields, pl.String) | ({"replicate": pl.Int32} if self.by_replicate else {})
 
     def path(self, run_folder: Path, key: TrialKey, replicate: int | None = None) -> Path:
-        """Return the file of a trial in a run that measures."""
         folder = run_folder / self.folder / key.study / key.pair
         return folder / f"{key.trial}.parquet" if replicate is None else folder / key.trial / f"{replicate}.parquet"
 
@@ -51,8 +50,8 @@ class TrialFiles:
         """Write the rows of a trial, whole or not at all; those of a killed attempt are replaced."""
         path = self.path(run_folder, key, replicate)
         _check(rows, self.columns, path, run_folder)
-        values = [*key, *([] if replicate is None else [replicate])]
-        keys = (pl.lit(value, dtype=kind).alias(name) for (name, kind), value in zip(self.keys.items(), values, strict=True))
+        values = {**key._asdict(), "replicate": replicate}
+        keys = (pl.lit(values[name], dtype=kind).alias(name) for name, kind in self.keys.items())
         keep_whole(rows.select(*keys, *self.columns), path)
 
     def read(self, run_folder: Path, key: TrialKey, replicate: int | None = None) -> pl.DataFrame | None:
@@ -69,7 +68,6 @@ class TrialFiles:
         return sorted((run_folder / self.folder / study).rglob("[!.]*.parquet"))
 
     def studies(self, run_folder: Path) -> list[str]:
-        """Return the studies of which a run may have this table, its own and those that it takes."""
         return sorted({path.name for path in (run_folder / self.folder).glob("*/")} | {held.study for held in taken(run_folder)})
 
     def pieces(self, run_folder: Path, study: str) -> Iterator[tuple[Piece, pl.DataFrame]]:
@@ -86,7 +84,6 @@ class TrialFiles:
                         yield piece, rows
 
     def pack(self, run_folder: Path, pieces: Iterable[pl.DataFrame]) -> None:
-        """Write `pieces` as files of a run that ships, one for each study and pair."""
         rows = pl.concat([pl.DataFrame(schema=self.keys | dict(self.columns)), *pieces])
         for (study, pair), part in rows.partition_by("study", "pair", as_dict=True, maintain_order=True).items():
             path = _packed(run_folder / self.folder, study, pair)
@@ -94,8 +91,7 @@ class TrialFiles:
             part.write_parquet(path, compression_level=LEVEL)
 
     def load(self, path: Path, run_folder: Path) -> pl.DataFrame:
-        """Return every row of one file of `run_folder`; `InputError` where it is no whole Parquet file, or has other columns."""
-        rows = read_whole(path, _where(path, run_folder), remedy="remove it")
+        rows = read_whole(path, named(path, run_folder), remedy="remove it")
         _check(rows, self.keys | dict(self.columns), path, run_folder)
         return rows
 
@@ -105,10 +101,5 @@ def _packed(folder: Path, study: str, pair: str) -> Path:
 
 
 def _check(rows: pl.DataFrame, columns: Mapping[str, Any], path: Path, run_folder: Path) -> None:
-    if dict(rows.schema) != columns:
-        rule = f"must be {columns}"
-        raise InputError(_where(path, run_folder), field="columns", value=str(dict(rows.schema)), rule=rule, remedy="remove it")
-
-
-def _where(path: Path, run_folder: Path) -> str:
-    return str(path.relative_to(run_folder.parent))
+    if (there := dict(rows.schema)) != columns:
+        raise InputError(named(path, run_folder), field="columns", value=str(there), rule=f"must be {columns}", remedy="remove it")

@@ -1,7 +1,7 @@
 """The rules of a raw row, one line each."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -18,15 +18,13 @@ COUNTS: Final = ("reads", "read_bytes", "writes", "write_bytes", "intended_s", "
 
 
 class Rule(NamedTuple):
-    """`broken` is true in each row of `column` that breaks the rule."""
-
     column: str
-    broken: pl.Expr
+    broken: pl.Expr  # true in each row that breaks the rule
     text: str
 
 
-def check(rows: pl.DataFrame, where: str) -> None:
-    """Raise `InputError` for the first column, then the first rule and row, that is not as `SCHEMA` and `RULES` say."""
+def validate_rows(rows: pl.DataFrame, *, where: str = "timings") -> None:
+    """Raise `InputError` for the first column, then the first rule and row, of `where` that is not as `SCHEMA` and `RULES` say."""
     _check_columns(rows, where)
     if not any(rows.select(rule.broken.any().alias(str(number)) for number, rule in enumerate(RULES)).row(0)):
         return
@@ -55,10 +53,6 @@ def _is_object(text: str) -> bool:
         return isinstance(json.loads(text), dict)
     except json.JSONDecodeError:
         return False
-
-
-def _fails(holds: Callable[[str], bool], column: str) -> pl.Expr:
-    return ~pl.col(column).map_elements(holds, return_dtype=pl.Boolean)
 
 
 def _words(column: str, words: type[StrEnum], *, but: Iterable[StrEnum] = ()) -> Rule:
@@ -96,7 +90,10 @@ RULES: Final = (
     _words("clock", ClockKind),
     *(Rule(column, pl.col(column) < 0, "must be at least 0") for column in ("replicate", "step", "sequence", "result_rows", *PARTS)),
     Rule("elapsed_s", ~((pl.col("elapsed_s") > 0) & pl.col("elapsed_s").is_finite()), "must be more than 0 and finite"),
-    *(Rule(column, _fails(_is_object, column), "must be a JSON object") for column in ("cell", "proof")),
+    *(
+        Rule(column, ~pl.col(column).map_elements(_is_object, return_dtype=pl.Boolean), "must be a JSON object")
+        for column in ("cell", "proof")
+    ),
     _elements("flags", pl.element().is_null(), "a flag must not be null"),
     _elements("relation_io", _incomplete("relation", "relation_class", "tier", "hits", "reads", "io_basis"), "only io_s may be null"),
     _elements("relation_io", _unknown("relation_class", RelationClass), f"relation_class must be one of {', '.join(RelationClass)}"),

@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.toml import read_toml
+from tierwise.datasets import dataset
 from tierwise.datasets.census import raw_file, synthetic
 from tierwise.datasets.census.columns import COLUMNS, COUNTS, ROWS, SCHEMA, STATES, ddl
-from tierwise.datasets.census.facts import load_facts
-from tierwise.datasets.dataset import Dataset, cached, check_size, from_file
+from tierwise.datasets.dataset import Dataset
 from tierwise.datasets.download import RemoteFile, fetch
 
 __all__ = ["COLUMNS", "COUNTS", "ROWS", "SCHEMA", "STATES", "acquire", "ddl"]
@@ -27,33 +27,15 @@ def acquire(source: str, *, fraction: float, seed: int, folder: Path) -> Dataset
 
     `source` is ``synthetic`` (`fraction` of the published rows, drawn with `seed`), ``download`` (the real rows, fetched once) or
     ``file:PATH`` (all rows of that file; a relative path starts at the checkout). The real rows come whole, whatever `fraction` and `seed`.
-
-    Raises:
-        InputError: an unknown source, a fraction out of range, a file that is absent, malformed or cannot be fetched.
     """
     if source == "synthetic":
-        return _synthetic(fraction, seed, folder)
+        why = "with less, a state is too small to hold households"
+        dataset.check_size("census", fraction, seed, least=synthetic.LEAST_FRACTION, why=why)
+        write = partial(synthetic.write, fraction=fraction, seed=seed)
+        return dataset.synthetic("census", folder, synthetic.VERSION, write, facts="census1990.json", fraction=fraction, seed=seed)
     if source == "download":
         return _downloaded(folder)
-    kind, _, path = source.partition(":")
-    if kind == "file" and path:
-        return from_file("census", path, folder, raw_file.VERSION, raw_file.write)
-    raise InputError(
-        "census", field="source", value=source, rule="not a source of census rows", remedy="name one of: synthetic, download, file:PATH"
-    )
-
-
-def _synthetic(fraction: float, seed: int, folder: Path) -> Dataset:
-    check_size("census", fraction, seed, least=synthetic.LEAST_FRACTION, why="with less, a state is too small to hold households")
-    request = {
-        "source": "synthetic",
-        "fraction": fraction,
-        "seed": seed,
-        "generator_version": synthetic.VERSION,
-        "facts_sha256": load_facts().sha256,
-    }
-    write = partial(synthetic.write, fraction=fraction, seed=seed)
-    return cached("census", folder / f"census-synthetic-{fraction:g}-seed{seed}.parquet", request, write)
+    return dataset.from_file("census", source, folder, raw_file.VERSION, raw_file.write, others="synthetic, download")
 
 
 def _downloaded(folder: Path) -> Dataset:
@@ -67,4 +49,4 @@ def _downloaded(folder: Path) -> Dataset:
             raise InputError(remote.name, field="rows", value=rows, rule=f"{remote.rows} are needed", remedy=OFFLINE)
         return {**written, "sha256_recorded": f"{remote.recorded}: {remote.source}", "licence": remote.licence}
 
-    return cached("census", folder / f"census-download-{str(remote.sha256)[:8]}.parquet", request, build)
+    return dataset.cached("census", folder / f"census-download-{str(remote.sha256)[:8]}.parquet", request, build)

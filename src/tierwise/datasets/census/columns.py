@@ -3,24 +3,28 @@
 The census study: Ben Martin, "SSD vs. SATA benchmarks, round 2: Server applications" (its CREATE TABLE, its counts, its pg_class listing).
 """
 
-from typing import Final
+from typing import Final, Literal, NamedTuple
 
 import pyarrow as pa
 
 from tierwise.core.data_sets import whole_rows
-from tierwise.datasets.dataset import Column, ColumnType
+from tierwise.datasets.archive_table import arrow_type
+
+
+class Column(NamedTuple):
+    name: str
+    type: Literal["boolean", "integer", "text"]
+
 
 ROWS: Final = whole_rows("census")
 """Tuples in the source's table."""
-
 STATES: Final = {"FL": 12, "PR": 72, "NV": 32}
 """The places of birth that the source queries, by their code in POB (the census study)."""
-
 COUNTS: Final = {"FL": 54_445, "PR": 10_134, "NV": 4_722}
 """Tuples that each query finds in `ROWS` (the census study)."""
 
 # In the source's order, as runs of one type.
-_RUNS: tuple[tuple[ColumnType, str], ...] = (
+_RUNS: tuple[tuple[Literal["boolean", "integer", "text"], str], ...] = (
     ("boolean", "AAGE AANCSTR1 AANCSTR2 AAUGMENT ABIRTHPL ACITIZEN ACLASS ADEPART ADISABL1 ADISABL2 AENGLISH AFERTIL"),
     ("integer", "AGE"),
     ("boolean", "AHISPAN AHOUR89 AHOURS AIMMIGR"),
@@ -57,16 +61,11 @@ _RUNS: tuple[tuple[ColumnType, str], ...] = (
 COLUMNS: Final[tuple[Column, ...]] = tuple(Column(name, kind) for kind, names in _RUNS for name in names.split())
 """The 125 columns of the raw file, in the source's order and types (``int`` there is ``integer`` here)."""
 
-_ARROW: Final[dict[ColumnType, pa.DataType]] = {"boolean": pa.bool_(), "integer": pa.int32(), "text": pa.string()}
-
-SCHEMA: Final = pa.schema([pa.field(column.name, _ARROW[column.type], nullable=False) for column in COLUMNS])
+SCHEMA: Final = pa.schema([pa.field(column.name, arrow_type(column.type), nullable=False) for column in COLUMNS])
 """The Parquet file: the 125 columns; the table's row id is the server's own (``serial``) and not in it."""
 
 
 def ddl(table: str) -> str:
-    """Return the source's CREATE TABLE for `table` (a name, or ``schema.name``): 125 columns and ``id serial primary key``.
-
-    Names are not quoted, as in the source: in the server they are lower-case.
-    """
+    """Return the source's CREATE TABLE for `table` (a name, or ``schema.name``), its names unquoted: in the server they are lower-case."""
     columns = ",\n".join(f"    {column.name} {column.type}" for column in COLUMNS)
     return f"CREATE TABLE {table} (\n{columns},\n    id serial PRIMARY KEY\n)"

@@ -3,17 +3,16 @@
 Every distribution becomes a row of `RESOLUTION` equally likely values, so that drawing is one look-up whatever its shape.
 """
 
-import json
-from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field, PlainValidator
 
 from tierwise.core import paths
-from tierwise.datasets.dataset import sha256_of
+from tierwise.core.text_files import read_json
+from tierwise.core.toml import Strict, validate
 
 Ints = npt.NDArray[np.integer[Any]]
 Bools = npt.NDArray[np.bool_]
@@ -50,11 +49,14 @@ class Table:
 
 
 def _table(entry: dict[str, Any]) -> Table:
-    return Table(np.array(entry["values"], dtype=np.int32), entry["counts"])
+    return Table(np.array(entry.get("values", [0, 1]), dtype=np.int32), entry["counts"])
 
 
-@dataclass(frozen=True)
-class State:
+Drawn = Annotated[Table, PlainValidator(_table)]
+"""A distribution as the file has it: ``values`` (of yes and no none) with their ``counts``, or such a row for each key."""
+
+
+class State(Strict):
     """A block of the file: the rows of one state of residence, as the sample of `Facts.sample_rows` has them."""
 
     fips: int
@@ -63,65 +65,40 @@ class State:
     pob: dict[int, int]
 
 
-@dataclass(frozen=True)
-class Universe:
-    """The persons to whom a question applies: those with one of `values` in `column`, or else a share of each stage."""
+class Chosen(Strict):
+    """The persons to whom a question applies: those with one of `values` in `column`."""
 
-    column: str | None
+    column: str
     values: tuple[int, ...]
-    by_stage: Table | None
 
 
-@dataclass(frozen=True)
-class Facts:
+class Birth(Strict):
+    abroad: Drawn
+    recode: dict[int, int]
+
+
+class Facts(Strict):
     """The whole of ``census1990.json``; its own text says what each part is and how it was distilled."""
 
-    sha256: str
+    source: str
+    made_by: str
+    assumed: tuple[str, ...]
     sample_rows: int
     states: tuple[State, ...]
     places: dict[str, float]
     households: dict[str, float]
-    relations: Table
-    group_quarters: Table
+    relations: Drawn
+    group_quarters: Drawn
     shared: dict[str, float]
-    person: dict[str, Table]
-    by_stage: dict[str, Table]
-    universes: dict[str, Universe]
-    applying: dict[str, tuple[str, Table]]
     own_state: dict[str, float]
-    citizenship: Table
-    recode: dict[int, int]
-    assumed: tuple[str, ...]
+    person: dict[str, Drawn]
+    by_stage: dict[str, Drawn]
+    birth: Birth
+    universes: dict[str, Annotated[Chosen | Drawn, Field(union_mode="left_to_right")]]
+    applying: dict[str, Annotated[tuple[str, Table], PlainValidator(lambda entry: (entry["universe"], _table(entry)))]]
 
 
 @cache
 def load_facts() -> Facts:
-    path: Path = paths.data() / "datasets" / "census1990.json"
-    read = json.loads(path.read_text(encoding="utf-8"))
-    return Facts(
-        sha256=sha256_of(path),
-        sample_rows=read["sample_rows"],
-        states=tuple(
-            State(entry["fips"], entry["rows"], entry["last_serial"], {int(code): n for code, n in entry["pob"].items()})
-            for entry in read["states"]
-        ),
-        places=read["places"],
-        households=read["households"],
-        relations=_table(read["relations"]),
-        group_quarters=_table(read["group_quarters"]),
-        shared=read["shared"],
-        person={name: _table(entry) for name, entry in read["person"].items()},
-        by_stage={name: _table(entry) for name, entry in read["by_stage"].items()},
-        universes={name: _universe(entry) for name, entry in read["universes"].items()},
-        applying={name: (entry["universe"], _table(entry)) for name, entry in read["applying"].items()},
-        own_state=read["own_state"],
-        citizenship=_table(read["birth"]["abroad"]),
-        recode={int(pob): recode for pob, recode in read["birth"]["recode"].items()},
-        assumed=tuple(read["assumed"]),
-    )
-
-
-def _universe(entry: dict[str, Any]) -> Universe:
-    if "column" in entry:
-        return Universe(entry["column"], tuple(entry["values"]), None)
-    return Universe(None, (), _table({"values": [0, 1], "counts": entry["counts"]}))
+    path = paths.data() / "datasets" / "census1990.json"
+    return validate(read_json(path), Facts, where=paths.short(path))

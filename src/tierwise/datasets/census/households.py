@@ -6,20 +6,17 @@ import numpy as np
 import numpy.typing as npt
 
 from tierwise.datasets.census.columns import ROWS
-from tierwise.datasets.census.facts import HEAD, PARTNERED_HEAD, RESOLUTION, SPOUSE, Facts, Floats, Ints, State
+from tierwise.datasets.census.facts import HEAD, PARTNERED_HEAD, RESOLUTION, SPOUSE, Facts, Ints, State
 
 
 @dataclass(frozen=True)
 class StateBlock:
-    """The rows of one state of residence, in file order: arrays of one length.
-
-    `head` is the place (within the block) of the first row of the same household, `role` the code of RELAT1 or `PARTNERED_HEAD`.
-    """
+    """The rows of one state of residence, in file order: arrays of one length."""
 
     state: State
     serial: Ints
-    head: Ints
-    role: Ints
+    head: Ints  # place (within the block) of the first row of the same household
+    role: Ints  # code of RELAT1, or `PARTNERED_HEAD`
 
     def __len__(self) -> int:
         return len(self.role)
@@ -61,11 +58,6 @@ def lay_out(state: State, rows: int, facts: Facts, rng: np.random.Generator) -> 
     role[(place == 0) & partnered[household]] = PARTNERED_HEAD
     role[(place == 1) & partnered[household]] = SPOUSE
     role = np.where(in_quarters[household], facts.group_quarters.draw(ranks(rng, rows)), role)
-    return StateBlock(state, _serials(state, household, facts), head, role)
-
-
-def _serials(state: State, household: Ints, facts: Facts) -> Ints:
     households_at_full_size = state.rows * ROWS / facts.sample_rows / mean_size(facts)
     step = max(1.0, state.last_serial / households_at_full_size)
-    serial: Floats = np.floor((household + 1) * step)
-    return serial.astype(np.int32)
+    return StateBlock(state, np.floor((household + 1) * step).astype(np.int32), head, role)

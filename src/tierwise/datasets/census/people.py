@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tierwise.datasets.census.facts import HEAD, PARTNERED_HEAD, SPOUSE, Bools, Facts, Ints, stage
+from tierwise.datasets.census.facts import HEAD, PARTNERED_HEAD, SPOUSE, Bools, Chosen, Facts, Ints, stage
 from tierwise.datasets.census.households import StateBlock, ranks
 
 
@@ -27,7 +27,7 @@ class People:
         return self.columns
 
     def _ranks(self, name: str) -> Ints:
-        """Ranks for a column: some of the household's members have its head's, where the column runs in households."""
+        """Draw ranks for a column: some of the household's members have its head's, where the column runs in households."""
         own = ranks(self.rng, len(self.block))
         if name not in self.facts.shared:
             return own
@@ -35,7 +35,6 @@ class People:
         return np.where(alike, own[self.block.head], own)
 
     def _person(self) -> Ints:
-        """Role, sex, age, employment; returns the stage of life."""
         role, head, person = self.block.role, self.block.head, self.facts.person
         sex = person["SEX"].draw(self._ranks("SEX"), role)
         sex = np.where(role == SPOUSE, 1 - sex[head], sex)
@@ -49,20 +48,19 @@ class People:
     def _birth(self) -> None:
         """Citizenship and the recode of the place of birth, which follow from it (code book: CITIZEN, RPOB)."""
         pob = self.columns["POB"]
-        citizen = np.select([pob < 60, pob < 100], [0, 1], self.facts.citizenship.draw(self._ranks("CITIZEN")))
+        citizen = np.select([pob < 60, pob < 100], [0, 1], self.facts.birth.abroad.draw(self._ranks("CITIZEN")))
         recode = np.zeros(100, dtype=np.int32)
-        recode[list(self.facts.recode)] = list(self.facts.recode.values())
+        recode[list(self.facts.birth.recode)] = list(self.facts.birth.recode.values())
         recode[self.block.state.fips] = 10
         self.columns["CITIZEN"] = citizen
         self.columns["RPOB"] = np.where(pob < 100, recode[np.minimum(pob, 99)], np.array([0, 0, 40, 51, 52])[citizen])
 
     def _applies(self, name: str) -> Bools:
         universe = self.facts.universes[name]
-        if universe.by_stage is not None:
-            applies: Bools = universe.by_stage.draw(ranks(self.rng, len(self.block)), self.stage) == 1
-            return applies
-        assert universe.column is not None
-        return np.isin(self.columns[universe.column], universe.values)
+        if isinstance(universe, Chosen):
+            return np.isin(self.columns[universe.column], universe.values)
+        applies: Bools = universe.draw(ranks(self.rng, len(self.block)), self.stage) == 1
+        return applies
 
     def _answers(self, name: str) -> Ints:
         answers = self.facts.applying[name][1].draw(self._ranks(name))

@@ -1,7 +1,4 @@
-"""Places of birth of the synthetic file: by state, by area within it, by household; and three counts that are exact.
-
-This decides how many heap pages an index scan on POB touches.
-"""
+"""Places of birth of the synthetic file, which decide how many heap pages an index scan on POB touches: by state, area and household."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -15,9 +12,7 @@ LEAST_AREAS: Final = 4
 
 
 def shares(states: Sequence[State], rows: Ints, wanted: Mapping[int, int]) -> tuple[Ints, Floats]:
-    """Return the codes, and for each state its shares of them: the sample's, with the codes of `wanted` scaled to their counts in all
-    `rows`.
-    """
+    """Return the codes, and each state's shares of them: the sample's, with those of `wanted` scaled to their counts in all `rows`."""
     codes = np.array(sorted({code for state in states for code in state.pob} | set(wanted)))
     table = np.array([[state.pob.get(int(code), 0) for code in codes] for state in states], dtype=np.float64)
     table /= table.sum(axis=1, keepdims=True)
@@ -29,7 +24,6 @@ def shares(states: Sequence[State], rows: Ints, wanted: Mapping[int, int]) -> tu
 
 
 def draw(block: StateBlock, codes: Ints, share: Floats, facts: Facts, rng: np.random.Generator) -> Ints:
-    """Return a place of birth for each row of `block`, whose state has these shares of `codes`."""
     rows = len(block)
     areas = max(LEAST_AREAS, round(rows / facts.places["area_rows"]))
     mixes = _mixes(areas, share, codes == block.state.fips, facts, rng)
@@ -58,10 +52,7 @@ def _mixes(areas: int, share: Floats, home: Ints, facts: Facts, rng: np.random.G
 
 
 def make_exact(pob: Ints, wanted: Mapping[int, int], rng: np.random.Generator) -> None:
-    """Change as few places of birth as it takes for the counts of `wanted` to hold.
-
-    A row too many takes the place of the row before it, a row too few is made from the row after one: runs stay runs.
-    """
+    """Change as few places of birth as it takes for the counts of `wanted` to hold."""
     fixed = list(wanted)
     for code, count in wanted.items():
         while missing := count - int(np.count_nonzero(pob == code)):
@@ -69,4 +60,4 @@ def make_exact(pob: Ints, wanted: Mapping[int, int], rng: np.random.Generator) -
             here, before = (is_free, is_code) if missing > 0 else (is_code, is_free)
             able = 1 + np.flatnonzero(here[1:] & before[:-1])
             rows = rng.permutation(able if len(able) else 1 + np.flatnonzero(here[1:]))[: abs(missing)]
-            pob[rows] = code if missing > 0 else pob[rows - 1]
+            pob[rows] = code if missing > 0 else pob[rows - 1]  # each as the row before it: runs stay runs

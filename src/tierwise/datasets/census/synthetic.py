@@ -16,8 +16,6 @@ from tierwise.datasets.census.households import StateBlock, apportion, lay_out
 from tierwise.datasets.census.people import People
 
 VERSION: Final = 1
-"""The version of the rows, raised whenever the same seed gives other ones."""
-
 LEAST_FRACTION: Final = 0.001
 
 
@@ -27,10 +25,7 @@ def counts_at(fraction: float) -> dict[int, int]:
 
 
 def state_batches(fraction: float, seed: int) -> Iterator[pa.RecordBatch]:
-    """Yield the file in order, one batch for each state of residence, in `SCHEMA`.
-
-    A fraction below 1 has fewer households in each state; it is not a subsample of rows, so households stay whole.
-    """
+    """Yield the file in order, a batch for each state of residence; a fraction has fewer households in each, and these stay whole."""
     facts = load_facts()
     states = facts.states
     layout_seed, people_seed = np.random.SeedSequence(seed).spawn(2)
@@ -43,11 +38,12 @@ def state_batches(fraction: float, seed: int) -> Iterator[pa.RecordBatch]:
     places.make_exact(pob, wanted, rng)
     born = np.split(pob, np.cumsum(rows)[:-1])
     for block, where, block_seed in zip(laid, born, people_seed.spawn(len(states)), strict=True):
-        yield _batch(People(block, where, facts, np.random.default_rng(block_seed)).fill())
+        columns = People(block, where, facts, np.random.default_rng(block_seed)).fill()
+        yield pa.RecordBatch.from_arrays([_array(column.name, column.type, columns) for column in COLUMNS], schema=SCHEMA)
 
 
 def write(parquet: Path, *, fraction: float, seed: int) -> dict[str, Any]:
-    """Write the file, a row group for each state; returns what provenance has to say of it."""
+    """Write a row group for each state; returns what provenance has to say of the file."""
     progress = Progress("census: generating", round(ROWS * fraction))
     with pq.ParquetWriter(parquet, SCHEMA, compression="zstd") as writer:
         for batch in state_batches(fraction, seed):
@@ -60,10 +56,6 @@ def write(parquet: Path, *, fraction: float, seed: int) -> dict[str, Any]:
         "pob_counts": {state: counts_at(fraction)[code] for state, code in STATES.items()},
         "assumed": list(facts.assumed),
     }
-
-
-def _batch(columns: dict[str, Ints]) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([_array(column.name, column.type, columns) for column in COLUMNS], schema=SCHEMA)
 
 
 def _array(name: str, kind: str, columns: dict[str, Ints]) -> pa.Array:

@@ -13,15 +13,11 @@ class Bank:
     size: str
     scale: int
     rows: int
+    sha256: None = None  # there is no file: the rows are in the server alone
 
     @property
     def name(self) -> str:
         return f"{NAME} {self.size}"
-
-    @property
-    def sha256(self) -> None:
-        """Return no digest, because there is no file: the rows are in the server alone."""
-        return
 
     @property
     def provenance(self) -> dict[str, Any]:

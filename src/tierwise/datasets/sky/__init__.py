@@ -1,21 +1,22 @@
 """The sky of the survey's first battery: 2MASS point sources, synthetic, from their archive, or from a file of the reader's."""
 
 import hashlib
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow.parquet as pq
 
 from tierwise.core.errors import InputError
-from tierwise.datasets.dataset import Dataset, cached, from_file, sha256_of
+from tierwise.datasets import dataset
+from tierwise.datasets.dataset import Dataset, cached, sha256_of
 from tierwise.datasets.sky import reader, remote, synthetic
 from tierwise.datasets.sky.columns import PROFILE_SHARE, PSC, ROWS
-from tierwise.datasets.sky.facts import facts_sha256
 from tierwise.datasets.sky.queries import NAMES, Queries, load_queries
 
 __all__ = ["NAMES", "PROFILE_SHARE", "PSC", "ROWS", "Queries", "acquire", "load_queries"]
 
-_SOURCES: Final = "synthetic, download, download:RA_MIN,RA_MAX,DEC_MIN,DEC_MAX, download:psc_aaa,..., file:PATH"
+_OTHERS: Final = "synthetic, download, download:RA_MIN,RA_MAX,DEC_MIN,DEC_MAX, download:psc_aaa,..."
 
 
 def acquire(source: str, *, fraction: float, seed: int, folder: Path) -> Dataset:
@@ -24,30 +25,14 @@ def acquire(source: str, *, fraction: float, seed: int, folder: Path) -> Dataset
     `source` is ``synthetic`` (`fraction` of the published rows, drawn with `seed`), ``download`` (a region, by default a small one, or
     files of the release: `remote.parse`) or ``file:PATH`` (all rows of that file; a relative path starts at the checkout). Real rows come
     whole, whatever `fraction` and `seed`.
-
-    Raises:
-        InputError: an unknown source, a fraction out of range, a file that is absent, malformed or cannot be fetched.
     """
-    kind, _, named = source.partition(":")
     if source == "synthetic":
-        return _synthetic(fraction, seed, folder)
+        write = partial(synthetic.write, sky=synthetic.plan(fraction, seed))
+        return dataset.synthetic("sky", folder, synthetic.VERSION, write, facts="twomass.toml", fraction=fraction, seed=seed)
+    kind, _, named = source.partition(":")
     if kind == "download":
         return _downloaded(remote.parse(named), folder)
-    if kind == "file" and named:
-        return from_file("sky", named, folder, reader.VERSION, lambda path, part: reader.write([path], part))
-    raise InputError("sky", field="source", value=source, rule="not a source of sky rows", remedy=f"name one of: {_SOURCES}")
-
-
-def _synthetic(fraction: float, seed: int, folder: Path) -> Dataset:
-    sky = synthetic.plan(fraction, seed)
-    request = {
-        "source": "synthetic",
-        "fraction": fraction,
-        "seed": seed,
-        "generator_version": synthetic.VERSION,
-        "facts_sha256": facts_sha256(),
-    }
-    return cached("sky", folder / f"sky-synthetic-{fraction:g}-seed{seed}.parquet", request, lambda part: synthetic.write(part, sky))
+    return dataset.from_file("sky", source, folder, reader.VERSION, lambda path, part: reader.write([path], part), others=_OTHERS)
 
 
 def _downloaded(wanted: remote.Region | list[str], folder: Path) -> Dataset:

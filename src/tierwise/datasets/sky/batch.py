@@ -89,7 +89,6 @@ def _photometry(bands: Mapping[str, Photometry], rng: np.random.Generator) -> di
 
 
 def _flags(bands: Mapping[str, Photometry], rng: np.random.Generator) -> dict[str, pa.Array]:
-    """Quality, origin, blending, contamination, and in how many of the frames each band was detected."""
     facts = load_facts()
     quality, read, blend, frames = [], [], [], []
     for band in BANDS:

@@ -1,7 +1,6 @@
 """The table twomass_psc: the 60 columns of the official Point Source Catalog in its order.
 
-Names, order and types: the release's PostgreSQL schema, and the archive's own description of its table; the release calls the second column
-``decl``, the archive and the survey ``dec``.
+Names, order and types: the release's PostgreSQL schema (whose ``decl`` is ``dec``), and the archive's own description of its table.
 """
 
 from typing import Final

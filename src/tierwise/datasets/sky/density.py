@@ -42,11 +42,6 @@ def cell_densities(density: Density) -> Floats:
     return density.per_deg2(*galactic(*(grid.astype(np.float64) for grid in np.meshgrid(ra, dec))))
 
 
-def cell_areas_deg2() -> Floats:
-    edges = np.radians(np.linspace(-90, 90, BINS + 1))
-    return np.diff(np.sin(edges)) * 180 / np.pi * 360 / CELLS
-
-
 def bins_joined(fraction: float) -> int:
     """Return how many of the release's bins make one of a file of `fraction`: about 1/sqrt(fraction), so that no bin crosses the equator.
 
@@ -59,7 +54,8 @@ def bins_joined(fraction: float) -> int:
 
 def cell_counts(density: Density, rows: int, joined: int) -> Ints:
     """Return sources in each [joined bin, cell, bin within], which add up to `rows` and are in proportion in every run of cells."""
-    expected = (cell_densities(density) * cell_areas_deg2()[:, None]).reshape(BINS // joined, joined, CELLS).swapaxes(1, 2)
+    cell_areas_deg2 = np.diff(np.sin(np.radians(np.linspace(-90, 90, BINS + 1)))) * 180 / np.pi * 360 / CELLS
+    expected = (cell_densities(density) * cell_areas_deg2[:, None]).reshape(BINS // joined, joined, CELLS).swapaxes(1, 2)
     until = np.cumsum(expected.ravel())
     counts: Ints = np.diff(np.rint(until * (rows / until[-1])).astype(np.int64), prepend=0)
     return counts.reshape(expected.shape)

@@ -9,7 +9,6 @@ from pydantic import Field
 
 from tierwise.core import paths
 from tierwise.core.toml import Strict, read_toml
-from tierwise.datasets.dataset import sha256_of
 from tierwise.datasets.sky.density import Density
 
 Floats32 = npt.NDArray[np.float32]
@@ -50,13 +49,10 @@ class Crowding(Strict):
 
 
 class Magnitudes(Strict):
-    """H by quantiles at `at`; J - H and H - K given H, and the correlation of the normal scores of both.
-
-    `second_query_share` is what the survey's second query finds of these rows, which nothing crowds: more than of the whole sky.
-    """
+    """H by quantiles at `at`; J - H and H - K given H, and the correlation of the normal scores of both."""
 
     rows: int
-    second_query_share: float
+    second_query_share: float  # what the survey's second query finds of these rows, which nothing crowds: more than of the whole sky
     at: tuple[float, ...]
     h: tuple[float, ...]
     edges: tuple[float, ...]
@@ -119,8 +115,3 @@ class Facts(Strict):
 @cache
 def load_facts() -> Facts:
     return read_toml(paths.data() / "datasets" / "twomass.toml", Facts)
-
-
-@cache
-def facts_sha256() -> str:
-    return sha256_of(paths.data() / "datasets" / "twomass.toml")

@@ -55,11 +55,9 @@ def tiles(seed: int) -> Tiles:
 
 
 def scatter(counts: npt.NDArray[np.int64], first_bin: int, first_cell: int, rng: np.random.Generator) -> tuple[Floats, Floats, Ints]:
-    """Draw right ascension, declination, and the index into `counts` of as many sources as this holds: [cell in the file's order, bin
-    within].
+    """Draw right ascension, declination, and the index into `counts` [cell in the file's order, bin within] of as many sources.
 
-    The cells are successive ones; `first_bin` is the first one's lowest bin. In each cell sources stand in order of right ascension, and
-    so in each bin of the file.
+    `first_bin` is the lowest bin of the first cell. In each cell, and so in each bin, sources stand in order of right ascension.
     """
     inner = counts.shape[1]
     cell = np.repeat(np.arange(counts.size, dtype=np.int32), counts.ravel())

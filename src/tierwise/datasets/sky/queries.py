@@ -16,8 +16,7 @@ NAMES: Final = ("indexed", "non_indexed", "mixed")
 class Clause(Strict):
     """A WHERE clause, and the share of the sources that it finds, estimated on `Queries.sample_rows` of the synthetic catalog.
 
-    PostgreSQL compares a real column with 15.6 as two doubles, others as two reals: a bound's own value is
-    in or out, some 1 % of the rows.
+    PostgreSQL compares a real column with 15.6 as two doubles, others as two reals: a bound's own value is in or out, some 1 % of the rows.
     """
 
     where: str
@@ -33,9 +32,7 @@ class Clause(Strict):
 
 
 class Query(Strict):
-    """`printed` is the survey's text: AND binds tighter than OR, and no declination is above 120. `meant` has the parentheses that it
-    evidently lacks.
-    """
+    """`printed` is the survey's text; `meant` has the parentheses that it evidently lacks (AND binds tighter than OR)."""
 
     printed: Clause
     meant: Clause

@@ -1,53 +1,40 @@
 r"""A catalog of the reader's as Parquet: the release's text (``|`` between fields, ``\N`` for no value), VOTable, FITS or Parquet.
 
-The text has all sixty columns, without a header. The others name theirs: what they lack has no value, and a missing ``pts_key`` counts the
-rows.
+The text has all sixty columns, without a header. Of the others, a column that is missing has no value, and ``pts_key`` counts the rows.
 """
 
-import gzip
 import warnings
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as pv
 import pyarrow.parquet as pq
 
 from tierwise.core.errors import InputError
 from tierwise.core.paths import short
-from tierwise.core.progress import Progress
-from tierwise.core.units import MIB
+from tierwise.datasets import delimited_text
+from tierwise.datasets.dataset import readable
 from tierwise.datasets.sky.columns import PSC
 
 VERSION: Final = 1
-"""The version of the rows, raised whenever the same file gives other ones."""
 _KINDS: Final = {".xml": "VOTable", ".vot": "VOTable", ".votable": "VOTable", ".fits": "FITS", ".fit": "FITS", ".parquet": "Parquet"}
 """The kind of a file by its suffix; any other is taken for the release's text."""
 _ALIASES: Final = {"decl": "dec", "xdate": "date", "cntr": "pts_key"}
 """What the release's schema, and the archive's two services, call these columns."""
 _NEEDED: Final = tuple(name for name in PSC.types if name not in PSC.nullable and name not in PSC.key)
 _ROWS: Final = 1 << 16
-_REMEDY: Final = "name a whole file: SKY=file:PATH"
 
 
 def write(sources: Sequence[Path], parquet: Path) -> dict[str, Any]:
-    """Write every row of `sources`, in their order; returns what provenance has to say of it.
-
-    Raises:
-        InputError: a malformed row, a column that is missing or of another type, a file that cannot be read.
-    """
-    kinds = {_kind(source) for source in sources}
-    tables = (table for source in sources for table in _tables(source))
-    written = write_tables(short(sources[0]), tables, parquet)
-    return {"what": "every row of the file, in its order", "format": ", ".join(sorted(kinds)), **written}
+    """Write every row of `sources`, in their order; returns what provenance has to say of it."""
+    written = write_tables(short(sources[0]), (table for source in sources for table in _tables(source)), parquet)
+    return {"what": "every row of the file, in its order", "format": ", ".join(sorted(set(map(_kind, sources)))), **written}
 
 
-def write_tables(where: str, tables: Iterable[pa.Table], parquet: Path) -> dict[str, Any]:
+def write_tables(where: str, tables: Iterable[pa.Table | pa.RecordBatch], parquet: Path) -> dict[str, Any]:
     """Write what `tables` hold, of whatever columns, as the catalog; returns the columns that they lack."""
     rows, absent = 0, list[str]()
     with pq.ParquetWriter(parquet, PSC.schema, compression="zstd") as writer:
@@ -66,45 +53,21 @@ def _kind(source: Path) -> str:
     return _KINDS.get(suffix, "text of the release")
 
 
-def _tables(source: Path) -> Iterator[pa.Table]:
-    readers = {"VOTable": _votable, "FITS": _fits, "Parquet": _parquet}
-    where = short(source)
-    try:
-        yield from readers.get(_kind(source), _text)(source)
-    except pa.ArrowInvalid as error:
-        raise InputError(where, rule=f"not readable as {_kind(source)}: {error}", remedy=_REMEDY) from error
-    except (OSError, EOFError, ValueError, SyntaxError, zlib.error) as error:  # what astropy finds wrong in a VOTable is a syntax error
-        raise InputError(where, rule=f"cannot be read: {getattr(error, 'strerror', None) or error}", remedy=_REMEDY) from error
+def _tables(source: Path) -> Iterator[pa.Table | pa.RecordBatch]:
+    kind = _kind(source)
+    with readable("sky", source):
+        try:
+            if kind == "Parquet":
+                yield from pq.ParquetFile(source).iter_batches(_ROWS)
+            else:
+                yield from {"VOTable": _votable, "FITS": _fits}.get(kind, _text)(source)
+        except pa.ArrowInvalid as error:
+            raise InputError(short(source), rule=f"not readable as {kind}: {error}", remedy="name a whole file: SKY=file:PATH") from error
 
 
-def _parquet(source: Path) -> Iterator[pa.Table]:
-    for batch in pq.ParquetFile(source).iter_batches(_ROWS):
-        yield pa.Table.from_batches([batch])
-
-
-@contextmanager
-def _content(source: Path) -> Iterator[tuple[BinaryIO, Any]]:
-    with source.open("rb") as raw:
-        packed = raw.read(2) == b"\x1f\x8b"  # how a gzip file begins
-        raw.seek(0)
-        with gzip.open(raw) if packed else nullcontext(raw) as content:
-            yield raw, content
-
-
-def _text(source: Path) -> Iterator[pa.Table]:
-    with _content(source) as (raw, content):
-        progress = Progress("sky: reading", source.stat().st_size)
-        batches = pv.open_csv(
-            pa.PythonFile(content, mode="r"),
-            read_options=pv.ReadOptions(column_names=PSC.columns, block_size=8 * MIB, use_threads=False),
-            parse_options=pv.ParseOptions(delimiter="|", quote_char=False, ignore_empty_lines=False),
-            convert_options=pv.ConvertOptions(
-                column_types=PSC.schema, null_values=["\\N"], strings_can_be_null=True, quoted_strings_can_be_null=False
-            ),
-        )
-        for batch in batches:
-            yield pa.Table.from_batches([batch])
-            progress.step(raw.tell() - progress.done)
+def _text(source: Path) -> Iterator[pa.RecordBatch]:
+    words: dict[str, Any] = {"null_values": ["\\N"], "strings_can_be_null": True}
+    return delimited_text.batches("sky", source, PSC.columns, PSC.schema, delimiter="|", header=False, **words)
 
 
 def columns_of(votable: Any) -> pa.Table:
@@ -147,7 +110,7 @@ def _array(values: Any, none: object = None) -> pa.Array:
     return pa.array(data.astype(data.dtype.newbyteorder("=")), mask=np.broadcast_to(mask, data.shape))
 
 
-def _completed(where: str, table: pa.Table, before: int) -> pa.Table:
+def _completed(where: str, table: pa.Table | pa.RecordBatch, before: int) -> pa.Table:
     for name in _NEEDED:
         if name not in table.column_names:
             raise InputError(where, field="columns", value=table.column_names[:8], rule=f"the column {name} is missing")
@@ -166,7 +129,7 @@ def _completed(where: str, table: pa.Table, before: int) -> pa.Table:
     return pa.table(made, schema=PSC.schema)
 
 
-def _cast(where: str, column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
+def _cast(where: str, column: pa.Array | pa.ChunkedArray, field: pa.Field) -> pa.Array | pa.ChunkedArray:
     try:
         if pa.types.is_string(field.type):
             return pc.utf8_rtrim_whitespace(column.cast(pa.string()))

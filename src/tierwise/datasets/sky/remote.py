@@ -43,8 +43,6 @@ class Region(Strict):
 
 
 class Known(Strict):
-    """What somebody wrote down of one file of the release."""
-
     size_bytes: int
     sha256: str
     rows: int
@@ -76,7 +74,7 @@ class Release(Strict):
         return south + [f"psc_b{end}" for end in letters if end <= self.last_north[-2:]]
 
     def rows(self, names: list[str]) -> int | None:
-        """Return how many rows the files of `names` have together, if that is known of each, or of the whole catalog."""
+        """Return how many rows the files of `names` have together, if that is known."""
         if names == self.names:
             return ROWS
         return sum(self.known[name].rows for name in names) if all(name in self.known for name in names) else None
@@ -92,11 +90,7 @@ def release() -> Release:
 
 
 def parse(wanted: str) -> Region | list[str]:
-    """Return what stands behind ``download:``: nothing (the default region), four bounds in degrees, or names of files (``psc``: all).
-
-    Raises:
-        InputError: anything else.
-    """
+    """Return what stands behind ``download:``: nothing (the default region), four bounds in degrees, or names of files (``psc``: all)."""
     known, words = release(), [word for word in wanted.split(",") if word]
     if not words:
         return known.default_region
@@ -145,8 +139,7 @@ def _strip(region: Region, lower: float, upper: float, folder: Path) -> Path:
 def _sources(region: Region, lower: float, upper: float) -> pa.Table:
     known = release()
     bounds = f"ra >= {region.ra_min_deg:.10g} AND ra < {region.ra_max_deg:.10g} AND dec >= {lower:.6f} AND dec < {upper:.6f}"
-    found = _query(f"SELECT * FROM {known.tap_table} WHERE {bounds} ORDER BY ra")
-    if found is not None:
+    if (found := _query(f"SELECT * FROM {known.tap_table} WHERE {bounds} ORDER BY ra")) is not None:
         return found
     middle = round((lower + upper) / 2, 6)
     if middle - lower < _LEAST_STRIP_DEG:
@@ -186,7 +179,6 @@ def _refused(rule: str) -> InputError:
 
 
 def fetch_files(names: list[str], folder: Path) -> list[Path]:
-    """Return the release's files of `names` in `folder`, each whole; one that is there is not fetched again."""
     return [download.fetch(_remote(name), folder / f"{name}.gz", remedy=OFFLINE) for name in names]
 
 

@@ -8,16 +8,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
-from tierwise.datasets.sky.facts import BANDS, RESOLUTION, Bins, Facts, Floats32, Ints, expand, load_facts
+from tierwise.datasets.sky.facts import BANDS, RESOLUTION, Bins, Floats32, Ints, expand, load_facts
 
 Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Photometry:
-    """One band: magnitude, total error, error without what calibration adds, signal-to-noise ratio; where `limit`, only the magnitude
-    counts.
-    """
+    """One band; where `limit`, only the magnitude counts. `corrected` is the error without what calibration adds, `snr` signal to noise."""
 
     magnitude: Floats32
     total: Floats32
@@ -26,10 +24,11 @@ class Photometry:
     limit: Bools
 
 
+@cache
 class _Tables:
-    def __init__(self, facts: Facts):
+    def __init__(self) -> None:
+        self.facts = facts = load_facts()
         known = facts.magnitudes
-        self.facts = facts
         self.h = np.append(expand(known.at, known.h), np.float32(known.h[-1]))
         self.bins = Bins(known.edges)
         self.j_h, self.h_k = expand(known.colour_at, known.j_h), expand(known.colour_at, known.h_k)
@@ -40,13 +39,7 @@ class _Tables:
         self.limits = {band: np.array(facts.bands[band].limits, dtype=np.float32) for band in BANDS}
 
 
-@cache
-def _tables() -> _Tables:
-    return _Tables(load_facts())
-
-
 def ranks(rng: np.random.Generator, rows: int) -> Ints:
-    """Draw a rank for each of `rows`, uniform in [0, `RESOLUTION`)."""
     return rng.integers(0, RESOLUTION, rows, dtype=np.uint16)
 
 
@@ -57,7 +50,7 @@ def _of_score(score: Floats32) -> Ints:
 
 def draw(brighter_mag: Floats32, rng: np.random.Generator) -> dict[str, Photometry]:
     """Return each band of as many sources as `brighter_mag` has entries: by so much brighter than in the fields of the facts."""
-    tables, rows = _tables(), len(brighter_mag)
+    tables, rows = _Tables(), len(brighter_mag)
     place = rng.random(rows, dtype=np.float32) * np.float32(RESOLUTION)
     below = np.minimum(place.astype(np.int32), RESOLUTION - 1)
     lower = tables.h.take(below)
@@ -74,7 +67,7 @@ def draw(brighter_mag: Floats32, rng: np.random.Generator) -> dict[str, Photomet
 
 
 def _measured(band: str, magnitude: Floats32, brighter_mag: Floats32, rng: np.random.Generator) -> Photometry:
-    tables, rows = _tables(), len(magnitude)
+    tables, rows = _Tables(), len(magnitude)
     answer = tables.facts.answer
     bins = tables.error_bins[band](magnitude)
     total = tables.errors[band].take(bins * RESOLUTION + ranks(rng, rows))
@@ -82,8 +75,4 @@ def _measured(band: str, magnitude: Floats32, brighter_mag: Floats32, rng: np.ra
     corrected = np.sqrt(np.maximum(total * total - np.float32(answer.added_error_mag**2), np.float32(0.005**2)))
     scatter = np.exp(rng.standard_normal(rows, dtype=np.float32) * np.float32(answer.snr_scatter))
     snr = np.float32(answer.snr_times_error) / corrected * scatter
-    return Photometry(_rounded(magnitude - brighter_mag, 3), _rounded(total, 3), _rounded(corrected, 3), _rounded(snr, 1), limit)
-
-
-def _rounded(values: Floats32, decimals: int) -> Floats32:
-    return np.round(values, decimals)
+    return Photometry(np.round(magnitude - brighter_mag, 3), np.round(total, 3), np.round(corrected, 3), np.round(snr, 1), limit)

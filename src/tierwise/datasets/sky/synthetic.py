@@ -21,8 +21,6 @@ from tierwise.datasets.sky.facts import load_facts
 from tierwise.datasets.sky.positions import scatter, tiles
 
 VERSION: Final = 1
-"""The version of the rows, raised whenever the same seed gives other ones."""
-
 LEAST_FRACTION: Final = 1e-5
 BATCH_ROWS: Final = 1 << 17
 """About how many rows a batch has: batches end where a cell does."""
@@ -79,7 +77,7 @@ def batches(sky: Sky) -> Iterator[pa.RecordBatch]:
 
 
 def write(parquet: Path, sky: Sky) -> dict[str, Any]:
-    """Write the file, a row group for each batch; returns what provenance has to say of it."""
+    """Write a row group for each batch; returns what provenance has to say of the file."""
     progress = Progress("sky: generating", int(sky.counts.sum()))
     with pq.ParquetWriter(parquet, PSC.schema, compression="snappy", use_dictionary=False) as writer:
         for rows in batches(sky):

@@ -26,8 +26,7 @@ FIRST_MJD: Final = 55_200.0
 YEARS: Final = 5
 
 VARIABLE_SHARE: Final = 0.006
-"""0.6 +- 0.1 % of the stars of UKIDSS-DXS vary (Cross et al. 2009, "Archiving multi-epoch data and the discovery of variables",
-abstract)."""
+"""0.6 +- 0.1 % of UKIDSS-DXS's stars (Cross et al. 2009, "Archiving multi-epoch data and the discovery of variables", abstract)."""
 SPURIOUS: Final = 0.05
 LIMIT_MAG: Final = 20.8
 BRIGHT_MAG, FAINT_MAG, SLOPE = 13.0, 21.0, 0.3
@@ -54,9 +53,6 @@ class Frames:
     @property
     def ids(self) -> Ints:
         return 1_000_001 + np.arange(len(self.field), dtype=np.int64)
-
-    def of(self, field: int) -> Ints:
-        return np.flatnonzero(self.field == field)
 
 
 def references(band: Ints) -> Ints:
@@ -142,7 +138,6 @@ class Field:
 
     @property
     def ext_num(self) -> Ints:
-        """Return the detector of each source, which is the same in every exposure."""
         return ext_num(self.x, self.y)
 
     @property
@@ -153,9 +148,7 @@ class Field:
 
     @property
     def detected(self) -> Bools:
-        """Return whether each exposure detected each source, as an array [source, exposure]."""
-        found: Bools = self.seq_num != NO_INTEGER
-        return found
+        return np.not_equal(self.seq_num, NO_INTEGER)
 
 
 def ext_num(x: Floats, y: Floats) -> Ints:
@@ -164,7 +157,6 @@ def ext_num(x: Floats, y: Floats) -> Ints:
 
 
 def observe(number: int, first_source: int, sources: int, frames: Frames, seed: int) -> Field:
-    """Return field `number` as its exposures observe it, whose first source is the survey's `first_source`."""
     rng = np.random.default_rng([seed, 1, number])
     x, y = rng.random(sources), rng.random(sources)
     order = np.lexsort((x, y, ext_num(x, y)))
@@ -172,7 +164,7 @@ def observe(number: int, first_source: int, sources: int, frames: Frames, seed: 
     low, high = 10 ** (SLOPE * BRIGHT_MAG), 10 ** (SLOPE * FAINT_MAG)
     red = np.log10(low + rng.random(sources) * (high - low)) / SLOPE
     colour = np.stack([mean + scatter * rng.standard_normal(sources) for mean, scatter in COLOURS], axis=1)
-    mine = frames.of(number)
+    mine = np.flatnonzero(frames.field == number)
     truth = red[:, None] + colour[:, frames.band[mine]]
     varies = np.zeros(sources, dtype=np.bool_)
     varies[rng.permutation(sources)[: max(3, round(VARIABLE_SHARE * sources))]] = True

@@ -8,22 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from tierwise.datasets.sky_coordinates import galactic
-from tierwise.datasets.survey.fields import (
-    BANDS,
-    DETECTORS,
-    EPOCH_BAND,
-    FIELD_DEG,
-    Field,
-    Floats,
-    Frames,
-    Ints,
-    Place,
-    error_mag,
-    frame_order,
-    place,
-    references,
-)
-from tierwise.datasets.survey.fields import ext_num as detector_of
+from tierwise.datasets.survey import fields
+from tierwise.datasets.survey.fields import BANDS, DETECTORS, EPOCH_BAND, FIELD_DEG, Field, Floats, Frames, Ints, Place
 from tierwise.datasets.survey.schema import NO_INTEGER, NO_REAL, NO_TEXT, load_tables
 
 CU_EVENT: Final = 1
@@ -67,13 +53,8 @@ def both_positions(at: Place) -> dict[str, Any]:
     return {**position(at), "l": lon, "b": lat}
 
 
-def flux(magnitude: Floats) -> Floats:
-    """Return the counts of a magnitude, with a zero point of 25 mag."""
-    return 10 ** (-0.4 * (magnitude - 25))
-
-
 def frame_set_ids(field: int, ext_num: Ints) -> Ints:
-    """Return the set of frames, one of each band, of each detector of a field."""
+    """Return the set of frames, one of each band, of each detector."""
     return 433_000_000 + np.int64(field) * DETECTORS**2 + ext_num - 2
 
 
@@ -103,11 +84,10 @@ def multiframe(frames: Frames) -> pa.RecordBatch:
 
 
 def merge_log(field: Field, frames: Frames) -> pa.RecordBatch:
-    """Return the sets of frames that the sources of `field` were merged from: one for each detector."""
     detector = np.arange(DETECTORS**2, dtype=np.int16) + 2
     middle = (np.arange(DETECTORS) + 0.5) / DETECTORS
-    first = frames.ids[field.frames[references(frames.band[field.frames])]]
-    middles = position(place(field.number, np.tile(middle, DETECTORS), np.repeat(middle, DETECTORS)))
+    first = frames.ids[field.frames[fields.references(frames.band[field.frames])]]
+    middles = position(fields.place(field.number, np.tile(middle, DETECTORS), np.repeat(middle, DETECTORS)))
     values = {"frameSetID": frame_set_ids(field.number, detector), "cuEventID": CU_EVENT, **middles, "deprecated": 0}
     for band, identifier in zip(BANDS, first.tolist(), strict=True):
         values |= {f"{band}mfID": identifier, f"{band}eNum": detector}
@@ -115,12 +95,11 @@ def merge_log(field: Field, frames: Frames) -> pa.RecordBatch:
 
 
 def source(field: Field, frames: Frames) -> pa.RecordBatch:
-    """Return the sources of `field`, with what the first exposure of each band found of them."""
     values: dict[str, Any] = {
         "sourceID": field.source_ids,
         "cuEventID": CU_EVENT,
         "frameSetID": frame_set_ids(field.number, field.ext_num),
-        **both_positions(place(field.number, field.x, field.y)),
+        **both_positions(fields.place(field.number, field.x, field.y)),
         "priOrSec": 0,
         "mergedClass": -1,
         "mergedClassStat": 0.0,
@@ -130,10 +109,10 @@ def source(field: Field, frames: Frames) -> pa.RecordBatch:
         "pSaturated": 0.0,
     }
     found: dict[str, tuple[Floats, Any]] = {}
-    for band, exposure in zip(BANDS, references(frames.band[field.frames]), strict=True):
+    for band, exposure in zip(BANDS, fields.references(frames.band[field.frames]), strict=True):
         detected, magnitude = field.detected[:, exposure], field.magnitude[:, exposure]
         found[band] = magnitude, detected
-        error = error_mag(magnitude)
+        error = fields.error_mag(magnitude)
         for name, offset in SOURCE_MAGNITUDES.items():
             values[f"{band}{name}"] = np.where(detected, magnitude + offset, NO_REAL)
             values[f"{band}{name}Err"] = np.where(detected, error, NO_REAL)
@@ -144,7 +123,7 @@ def source(field: Field, frames: Frames) -> pa.RecordBatch:
     for blue, red in pairwise(BANDS):
         both = found[blue][1] & found[red][1]
         values[f"{blue}m{red}Pnt"] = np.where(both, found[blue][0] - found[red][0], NO_REAL)
-        values[f"{blue}m{red}PntErr"] = np.where(both, np.hypot(error_mag(found[blue][0]), error_mag(found[red][0])), NO_REAL)
+        values[f"{blue}m{red}PntErr"] = np.where(both, np.hypot(fields.error_mag(found[blue][0]), fields.error_mag(found[red][0])), NO_REAL)
     return filled("Source", len(field.x), values)
 
 
@@ -152,14 +131,14 @@ def detection(field: Field, frames: Frames, exposure: int, at: Place) -> pa.Reco
     """Return what one exposure of `field` detected, in its own order; `at` are the field's sources, then what is spurious, by exposure."""
     found, extra = np.flatnonzero(field.detected[:, exposure]), field.spurious[exposure]
     x, y = np.concatenate([field.x[found], extra.x]), np.concatenate([field.y[found], extra.y])
-    order, numbers = frame_order(x, y)
+    order, numbers = fields.frame_order(x, y)
     before = len(field.x) + sum(len(one.x) for one in field.spurious[:exposure])
     where = at.of(np.concatenate([found, before + np.arange(len(extra.x))])[order])
     frame = int(field.frames[exposure])
     magnitude = np.concatenate([field.magnitude[found, exposure], extra.magnitude])[order]
     values = {
         "multiframeID": int(frames.ids[frame]),
-        "extNum": detector_of(x, y)[order],
+        "extNum": fields.ext_num(x, y)[order],
         "cuEventID": CU_EVENT,
         "seqNum": numbers[order],
         "filterID": int(frames.band[frame]) + 1,
@@ -178,7 +157,7 @@ def detection(field: Field, frames: Frames, exposure: int, at: Place) -> pa.Reco
 
 
 def _measures(magnitude: Floats) -> dict[str, Any]:
-    counts, error = flux(magnitude), error_mag(magnitude)
+    counts, error = 10 ** (-0.4 * (magnitude - 25)), fields.error_mag(magnitude)  # with a zero point of 25 mag
     values: dict[str, Any] = {"isoMag": magnitude, "isoFlux": counts, "pHeight": counts / 12, "pHeightErr": counts / 12 * error}
     for aperture in range(1, APERTURES + 1):
         share = np.float32(1 - 0.8**aperture)
@@ -209,7 +188,6 @@ def best_match(field: Field, frames: Frames) -> pa.RecordBatch:
 
 
 def variability(field: Field, frames: Frames) -> pa.RecordBatch:
-    """Return the statistics of each source's light curve in each band, of what was detected."""
     rows = len(field.x)
     values: dict[str, Any] = {
         "sourceID": field.source_ids,
@@ -233,7 +211,7 @@ def _statistics(magnitude: Floats, good: Any) -> dict[str, Any]:
     away = np.where(good, magnitude - mean[:, None], 0)
     rms = np.sqrt((away**2).sum(axis=1) / np.maximum(count - 1, 1))
     median = _middle(magnitude, good)
-    expected = error_mag(mean)
+    expected = fields.error_mag(mean)
     intrinsic = np.sqrt(np.maximum(rms**2 - expected**2, 0))
     ratio = np.where(count >= LEAST_EPOCHS, intrinsic / expected, 0)
     several = count >= LEAST_EPOCHS

@@ -6,10 +6,8 @@ from typing import Final
 from pydantic import Field
 
 from tierwise.core import paths
-from tierwise.core.errors import InputError
 from tierwise.core.toml import Strict, read_table, validate
 from tierwise.datasets.archive_table import Table
-from tierwise.datasets.dataset import sha256_of
 
 NAMES: Final = ("Multiframe", "MergeLog", "Source", "Detection", "BestMatch", "Variability")
 """The names of the tables, in the order in which they can be loaded."""
@@ -49,12 +47,5 @@ class _Columns(Strict):
 def load_tables() -> dict[str, Table]:
     path = paths.data() / "datasets" / "survey.toml"
     read = {name: validate(entry, _Columns, where=f"{paths.short(path)}: {name}") for name, entry in read_table(path).items()}
-    if missing := [name for name in NAMES if name not in read]:
-        raise InputError(paths.short(path), field=missing[0], rule="the table is missing")
     types = {name: {column: kind for kind, columns in entry.columns for column in columns.split()} for name, entry in read.items()}
     return {name: Table(name, types[name], KEYS[name], INDEXED[name]) for name in NAMES}
-
-
-@cache
-def tables_sha256() -> str:
-    return sha256_of(paths.data() / "datasets" / "survey.toml")

@@ -1,7 +1,7 @@
 """A synthetic survey: seeded, of any size, each table in the order in which an archive ingests it."""
 
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -93,11 +93,9 @@ class Survey:
             pq.ParquetWriter(parquet, schema, compression="snappy", use_dictionary=False) as writer,
             ThreadPoolExecutor(max_workers=1) as beside,  # a row group is written while the next one is made
         ):
-            writing: Future[None] | None = None
+            writing = beside.submit(lambda: None)
             for group in self._row_groups(name, progress):
-                if writing:
-                    writing.result()
-                writing = beside.submit(writer.write_table, group)
-            if writing:
                 writing.result()
+                writing = beside.submit(writer.write_table, group)
+            writing.result()
         return {"what": "synthetic rows; no source is a real one", "columns": "data/datasets/survey.toml", "assumed": list(ASSUMED)}

@@ -9,12 +9,12 @@ from tierwise.report import theme
 from tierwise.report.estimates import estimates
 from tierwise.report.figures import parts
 from tierwise.report.formats import number
-from tierwise.report.front import speedups
 from tierwise.report.run import Run
+from tierwise.report.values.front import speedups
 
 UNIT: Final = "paired replicates"
 SHAPES: Final = {"indexes": "square", "tables": "circle", "everything": "diamond"}
-ROW_PX: Final = 18
+ROW_PX: Final = 14
 
 
 def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  of all pairs

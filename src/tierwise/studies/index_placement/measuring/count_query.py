@@ -24,7 +24,3 @@ def predicate(code: int) -> str:
 def cold_pages(connection: Connection, code: int) -> dict[str, int]:
     """Return the pages of each relation that the count must miss, cold; planning reads the metapage of the primary key too."""
     return {**expected_pages(connection, "census", "pob", predicate(code)), "census_pkey": METAPAGES}
-
-
-def relation_sizes(connection: Connection) -> dict[str, int]:
-    return {name: connection.execute("SELECT pg_relation_size(%s::regclass)", [name]).fetchall()[0][0] for name in RELATIONS}

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tierwise.bench.loaded_tables import Rows, load_once
+from tierwise.bench.loaded_tables import Rows, load_once, sizes_bytes
 from tierwise.bench.query_scaling import ScaledQuery, Scales, Size, can_be_recorded, simulated
 from tierwise.bench.testbed import Testbed
 from tierwise.core.data_sets import SYNTHETIC
 from tierwise.datasets import census
 from tierwise.postgres.cold_proof import relation_files
-from tierwise.studies.index_placement.measuring.count_query import RELATIONS, cold_pages, relation_sizes, statement
+from tierwise.studies.index_placement.measuring.count_query import RELATIONS, cold_pages, statement
 from tierwise.studies.index_placement.measuring.variants import PUBLISHED, PUBLISHED_SCAN, VARIANTS
 from tierwise.timings.replicates import Facts
 
@@ -44,10 +44,7 @@ class CensusTable:
 
 
 def by_scale(testbed: Testbed, scales: Scales, whole: ScaledQuery, *, rows: int, folder: Path) -> list[Facts]:
-    """Return what the count takes on each placement, a fact for each size: the shares of `scales`, and `whole` with `rows`.
-
-    Empty where the rows are not generated, or the pair is not emulated. Generated rows are kept in `folder`.
-    """
+    """Return what the count takes on each placement, a fact for each size; none for real rows or tiers that are not emulated."""
     if testbed.source_of("census") != SYNTHETIC or not can_be_recorded(testbed):
         return []
     sizes = [*_smaller(testbed, scales, folder), Size(1.0, rows, census.ROWS, whole)]
@@ -55,7 +52,6 @@ def by_scale(testbed: Testbed, scales: Scales, whole: ScaledQuery, *, rows: int,
 
 
 def count_query(files: list[Path], schema: str, memory_bytes: int, expected: Mapping[str, int]) -> ScaledQuery:
-    """Return the count of the copy in `schema` as a cold server with this memory answers it."""
     setup = (f"SET search_path = {schema}", *PUBLISHED_SCAN.switches)
     return ScaledQuery(RELATIONS, files, statement(STATE), setup, memory_bytes, expected, PUBLISHED_SCAN.nodes)
 
@@ -67,7 +63,7 @@ def _smaller(testbed: Testbed, scales: Scales, folder: Path) -> list[Size]:
             data = census.acquire(SYNTHETIC, fraction=testbed.profile.fraction * share, seed=testbed.seed, folder=folder)
             schema = f"size_{number}"
             load_once(connection, schema, HELD_ON, [Rows(CensusTable(), data.parquet, data.rows)])
-            size_bytes = relation_sizes(connection)
+            size_bytes = sizes_bytes(connection, RELATIONS)
             memory_bytes = VARIANTS[PUBLISHED].memory_bytes(testbed.profile.memory_fraction, size_bytes["census"] + size_bytes["pob"])
             expected = cold_pages(connection, census.STATES[STATE])
             sizes.append(

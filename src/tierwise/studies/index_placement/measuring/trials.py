@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from pydantic import Field
 
+from tierwise.bench.loaded_tables import sizes_bytes
 from tierwise.bench.query_scaling import PROOF, Scales, by_size
 from tierwise.bench.recording import Observed, Recorder
 from tierwise.bench.study import Cell as AnyCell
@@ -34,7 +35,7 @@ from tierwise.postgres.plans import assert_plan, planned
 from tierwise.postgres.relations import move
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.table_copies import CopiedTable, schema_of
-from tierwise.studies.index_placement.measuring.count_query import RELATIONS, cold_pages, counting, predicate, relation_sizes, statement
+from tierwise.studies.index_placement.measuring.count_query import RELATIONS, cold_pages, counting, predicate, statement
 from tierwise.studies.index_placement.measuring.scales import STATE, by_scale, count_query
 from tierwise.studies.index_placement.measuring.variants import (
     BITMAP,
@@ -122,13 +123,16 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
             replicated=VARIANTS[variant].build == PUBLISHED,
         )
         for io_mode in (profile.io_modes[:1] if pair.name == profile.today else profile.io_modes)
-        for variant, table, start in (_todays(profile.sweep) if pair.name == profile.today else _combinations(profile, io_mode))
+        for variant, table, start in _combinations(profile, io_mode, is_today=pair.name == profile.today)
         for index in TIERS
     )
 
 
-def _combinations(profile: Profile, io_mode: IoMode) -> Iterator[tuple[str, str, str]]:
+def _combinations(profile: Profile, io_mode: IoMode, *, is_today: bool) -> Iterator[tuple[str, str, str]]:
     sweep = profile.sweep
+    if is_today:
+        yield from product([PUBLISHED], ["hdd"], census.STATES if sweep is Sweep.WHOLE else OTHER_STARTS)
+        return
     if io_mode is not profile.io_modes[0] and sweep is not Sweep.WHOLE:
         yield (BESIDE[io_mode], "hdd", BESIDE_START)
         return
@@ -143,22 +147,14 @@ def _combinations(profile: Profile, io_mode: IoMode) -> Iterator[tuple[str, str,
         yield from product(others, ["hdd"], OTHER_STARTS)
 
 
-def _todays(sweep: Sweep) -> Iterator[tuple[str, str, str]]:
-    yield from product([PUBLISHED], ["hdd"], census.STATES if sweep is Sweep.WHOLE else OTHER_STARTS)
-
-
 def folder() -> Path:
     return paths.data() / "external" / "census"
 
 
-def dataset(testbed: Testbed) -> Dataset:
+def begin(testbed: Testbed) -> StudyState:
     data = census.acquire(testbed.source_of("census"), fraction=testbed.profile.fraction, seed=testbed.seed, folder=folder())
     testbed.note_dataset(data)
-    return data
-
-
-def begin(testbed: Testbed) -> StudyState:
-    return StudyState(dataset(testbed))
+    return StudyState(data)
 
 
 def published_share(testbed: Testbed, study_state: StudyState) -> float:  # noqa: ARG001 - the same on every pair
@@ -191,8 +187,8 @@ def _use(connection: Connection, tier: str, build: str, testbed: Testbed, data: 
 
 
 def _copy(connection: Connection) -> Copy:
-    sizes_bytes = relation_sizes(connection)
-    return Copy(sizes_bytes["census"] + sizes_bytes["pob"], {state: _pages(connection, code) for state, code in census.STATES.items()})
+    size_bytes = sizes_bytes(connection, RELATIONS)
+    return Copy(size_bytes["census"] + size_bytes["pob"], {state: _pages(connection, code) for state, code in census.STATES.items()})
 
 
 def _pages(connection: Connection, code: int) -> dict[str, int]:
@@ -200,7 +196,6 @@ def _pages(connection: Connection, code: int) -> dict[str, int]:
 
 
 def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recorder: Recorder) -> Observed:
-    """Measure a cold and a hot count of the start state, then the next state's; the plan is checked last, since planning warms."""
     variant, start = VARIANTS[trial.cell.variant], trial.cell.start
     schema = _schema(trial.cell.table, variant.build)
     copy = study_state.copies[schema]
@@ -220,7 +215,7 @@ def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recor
         cold = testbed.timed(session, statement(start), cache=Cache.COLD, cell=first, expected=expected)
         hot = testbed.timed(session, statement(start), cache=Cache.HOT, cell=first, again=HOT_AGAIN)
         cross = testbed.timed(session, statement(NEXT[start]), cache=Cache.CROSS, cell=second)
-        assert_plan(planned(session.connection, statement(start)), variant.scan.nodes)
+        assert_plan(planned(session.connection, statement(start)), variant.scan.nodes)  # last, since planning warms
     return recorder.observed(replace(cold, proof={**cold.proof, **sizes}), hot, cross)
 
 
@@ -262,7 +257,7 @@ def describe(testbed: Testbed, study_state: StudyState) -> dict[str, Any]:
         builds = {}
         for build in sorted({VARIANTS[trial.cell.variant].build for trial in measured} | ({"shuffled"} if asks_planner else set())):
             _use(connection, "hdd", build, testbed, study_state.data)
-            builds[build] = {"size_bytes": relation_sizes(connection), "cold_pages": _copy(connection).pages}
+            builds[build] = {"size_bytes": sizes_bytes(connection, RELATIONS), "cold_pages": _copy(connection).pages}
         planner = {"planner": _planner(connection, testbed, study_state.data)} if asks_planner else {}
     return {
         **builds[PUBLISHED],

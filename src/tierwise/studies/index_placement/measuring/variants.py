@@ -31,9 +31,7 @@ class Variant:
     build: str = PUBLISHED
     memory_fraction: float | None = None  # of table + index; None: the profile's
     cached: tuple[str, ...] = ()  # tables whose heap is in shared_buffers when the cold query begins
-    io_modes: tuple[IoMode, ...] = (
-        IoMode.DIRECT,
-    )  # in which it is measured: one factor at a time, past the page cache unless it is about that
+    io_modes: tuple[IoMode, ...] = (IoMode.DIRECT,)  # in which it is measured: past the page cache unless it is about that
 
     def memory_bytes(self, memory_fraction: float, size_bytes: int) -> int:
         """Return shared_buffers for a table and index of `size_bytes`; a heap that stays cached fits beside the catalogues."""

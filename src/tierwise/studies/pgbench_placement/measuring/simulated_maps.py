@@ -2,7 +2,7 @@
 which the source leaves open.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import product
 from typing import Any, Final
@@ -29,6 +29,8 @@ PARTITIONS: Final = 16
 """Partitions of the simulated table where it is placed by heat."""
 TIERS: Final = {"hdd", "ssd", "wal"}
 CACHES: Final = {"dm_cache": DM_CACHE, "l2arc": L2ARC}
+Point = tuple[Mapping[str, Any], Callable[[int], dict[str, float]]]
+"""Coordinates of a point of a map, and its transactions a second by placement for a seed."""
 
 
 class Axes(Strict):
@@ -73,48 +75,57 @@ def flip_map(
     size can hold the hottest of index and partitions (``heat``), or the first partition where popular rows lie in it (``hot_ssd``), or
     be a cache (`CACHES`).
     """
-    if not models(testbed, seed=testbed.seed).keys() >= TIERS:
-        return []
-    found = []
-    progress = Progress("simulating placements", len(axes.points))
+    points: list[Point] = []
     for memory, skew, layout, writes in axes.points:
         case = Case(rows.index_pages * PAGE_BYTES / (memory * memory_bytes), skew, writes, layout)
         rates = partial(_rates, testbed, rows, case, axes, clients=clients, warming=warming(skew))
         coordinates = {"index_to_memory": case.index_to_memory, "skew": skew, "layout": str(layout), "writes": writes}
-        found.append(simulated_point(testbed, axes, {"memory": memory, **coordinates}, rates))
-        progress.step()
-    return found
+        points.append(({"memory": memory, **coordinates}, rates))
+    return simulated_points(testbed, axes, points, "simulating placements")
 
 
 def open_map(testbed: Testbed, axes: OpenAxes, rows: Rows, *, memory_bytes: float, warming: Warming) -> list[dict[str, Any]]:
     """Return transactions a second of everything on hdd and of indexes on ssd at each point, by seed; empty where `flip_map` is."""
-    if not models(testbed, seed=testbed.seed).keys() >= TIERS:
-        return []
-    found = []
-    progress = Progress("simulating what the source leaves open", len(axes.points))
+    points: list[Point] = []
     for memory, clients in axes.points:
         case = Case(rows.index_pages * PAGE_BYTES / (memory * memory_bytes), skew=0.0, writes=1.0)
+        rates = partial(rates_of, testbed, rows, case, axes, placements=COMPARED, clients=clients, warming=warming)
+        points.append(({"memory": memory, "clients": clients}, rates))
+    return simulated_points(testbed, axes, points, "simulating what the source leaves open")
 
-        def rates(seed: int, case: Case = case, clients: int = clients) -> dict[str, float]:
-            load = recorded_case(rows, case, clients=clients, host_s=HOST_S, transactions=axes.transactions, warming=warming, seed=seed)
-            return {name: rate(load, BY_TYPE[name], models(testbed, seed=seed, slowdown=axes.slowdown)) for name in COMPARED}
 
-        found.append(simulated_point(testbed, axes, {"memory": memory, "clients": clients}, rates))
+def simulated_points(testbed: Testbed, axes: Axes, points: Sequence[Point], what: str) -> list[dict[str, Any]]:
+    """Return each of `points` with its transactions a second by placement, a value for each seed; none where `flip_map` has none.
+
+    Seeds of two runs have none in common, so that they can be merged.
+    """
+    if not models(testbed, seed=testbed.seed).keys() >= TIERS:
+        return []
+    found, progress = [], Progress(what, len(points))
+    kind = {"slowdown": axes.slowdown, "evidence": str(Evidence.SIMULATED)}
+    for coordinates, rates in points:
+        by_seed = [rates(replicate_seed(testbed.seed, number)) for number in range(axes.seeds)]
+        tps = {name: [one[name] for one in by_seed] for name in by_seed[0]}
+        found.append({**coordinates, **kind, REPLICATES: list(range(axes.seeds)), "tps": tps})
         progress.step()
     return found
 
 
-def simulated_point(
-    testbed: Testbed, axes: Axes, coordinates: Mapping[str, Any], rates: Callable[[int], dict[str, float]]
-) -> dict[str, Any]:
-    """Return a point of a map with its transactions a second by placement (`rates` of a seed), a value for each seed.
-
-    Seeds of two runs have none in common, so that they can be merged.
-    """
-    by_seed = [rates(replicate_seed(testbed.seed, number)) for number in range(axes.seeds)]
-    tps = {name: [found[name] for found in by_seed] for name in by_seed[0]}
-    kind = {"slowdown": axes.slowdown, "evidence": str(Evidence.SIMULATED)}
-    return {**coordinates, **kind, REPLICATES: list(range(axes.seeds)), "tps": tps}
+def rates_of(
+    testbed: Testbed,
+    rows: Rows,
+    case: Case,
+    axes: Axes,
+    seed: int,
+    *,
+    placements: Iterable[str],
+    clients: int,
+    warming: Warming,
+    stretch: float | None = None,
+) -> dict[str, float]:
+    load = recorded_case(rows, case, clients=clients, host_s=HOST_S, transactions=axes.transactions, warming=warming, seed=seed)
+    devices = partial(models, testbed, seed=seed, slowdown=axes.slowdown, stretch=stretch)
+    return {name: rate(load, BY_TYPE[name], devices()) for name in placements}
 
 
 def _rates(testbed: Testbed, rows: Rows, case: Case, axes: FlipMap, seed: int, *, clients: int, warming: Warming) -> dict[str, float]:

@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 from tierwise.bench.recording import Observed, Recorder
 from tierwise.bench.study import Study, Trial, no_study_state
 from tierwise.bench.testbed import PROCESSORS, Testbed
-from tierwise.bench.window import CPU_BOUND, Window, io_by_relation
+from tierwise.bench.window import CPU_BOUND, Window, io_by_relation, need_transactions
 from tierwise.core import memory_group
 from tierwise.core.errors import EvidenceError
 from tierwise.core.pairs import Pair
@@ -125,11 +125,9 @@ def grid(profile: Profile) -> Grid:
 def grid_on(profile: Profile, pair: Pair) -> Grid:
     """Return the study's table for `pair`: that of today has its own cells, and no maps."""
     config = grid(profile)
-    return (
-        config.model_copy(update={"cells": config.today, "flip_map": None, "left_open": None, "scales": None})
-        if pair.name == profile.today
-        else config
-    )
+    if pair.name != profile.today:
+        return config
+    return config.model_copy(update={"cells": config.today, "flip_map": None, "left_open": None, "scales": None})
 
 
 def banks(profile: Profile) -> list[Bank]:
@@ -158,12 +156,9 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
 
 
 def _trials(cells: Cells, profile: Profile, own_wal: bool) -> Iterator[Trial[Cell]]:
-    io_modes = [io_mode for io_mode in cells.io_modes if io_mode in profile.io_modes] or list(
-        profile.io_modes
-    )  # a server without direct I/O has one I/O mode
     scripts = [{"script": MIX, **mix.model_dump()} for mix in cells.mixes] or [{"script": script} for script in cells.scripts]
     for io_mode, size, name, clients, script, slowdown, memory in product(
-        io_modes, cells.sizes, cells.placements, cells.clients, scripts, cells.slowdowns, cells.memories
+        profile.possible(cells.io_modes), cells.sizes, cells.placements, cells.clients, scripts, cells.slowdowns, cells.memories
     ):
         table, index = PLACEMENTS[name]
         cell = Cell(
@@ -214,10 +209,8 @@ def warm_transactions(config: Grid, skew: float) -> int:
 
 def memory_bytes(cell: Cell, testbed: Testbed) -> int:
     """Return the memory of a window: the source's share of the large set, whichever set is measured, times the cell's factor."""
-    scales = grid(testbed.profile)
-    large_bytes: float = (
-        sum((database_facts(testbed, cell.database) or {}).values()) * scales.scale_of("large") / scales.scale_of(cell.size)
-    )
+    config, size_bytes = grid(testbed.profile), sum((database_facts(testbed, cell.database) or {}).values())
+    large_bytes: float = size_bytes * config.scale_of("large") / config.scale_of(cell.size)
     return round(cell.memory * PUBLISHED_MEMORY * large_bytes)
 
 
@@ -233,8 +226,7 @@ def measure(trial: Trial[Cell], testbed: Testbed, study_state: None, recorder: R
     settings |= {"min_wal_size": "1GB"}  # log files are kept for reuse, as in a database that has run for long
     relations = pgbench.relations(cell.partitions or 0)
     testbed.down("immediate")  # what a server holds is not written down
-    for tier in testbed.tiers.values():
-        tier.empty_cache(cached=buffered)
+    testbed.empty_caches(cached=buffered)
     clock = testbed.clock(alone=False)
     with testbed.serving(settings, clock, stop="immediate", memory_bytes=limit) as connection:
         pgbench.fill_caches(testbed.cluster, FILL * memory // PAGE_BYTES, scale=scale)
@@ -250,8 +242,7 @@ def measure(trial: Trial[Cell], testbed: Testbed, study_state: None, recorder: R
         with warming:
             pass
         testbed.go_by(clock)
-        for tier in testbed.tiers.values():
-            tier.delays(True, slowdown=cell.slowdown)
+        testbed.delays(True, slowdown=cell.slowdown)
         window = Window(testbed, connection, relations, cell.places)
         load = pgbench.Load(
             testbed.cluster, cell.load(testbed.seed), clients=clients, seed=testbed.seed + 1, scale=scale, within=testbed.started_by(clock)
@@ -319,9 +310,8 @@ def summarise(rows: pl.DataFrame) -> dict[str, Any]:
 
 
 def check(rows: pl.DataFrame) -> None:
+    need_transactions(rows)
     for keys, window in rows.group_by("pair", "trial", "replicate"):
-        if window["result_rows"].sum() == 0:
-            raise EvidenceError(f"{keys}: no transaction ended in the window")
         if window.filter(pl.col("cell").str.json_path_match("$.phase") == "checkpoint").height != 1:
             raise EvidenceError(f"{keys}: the window holds no whole checkpoint")
 

@@ -72,11 +72,7 @@ class LiveTestbed:
         return self.calibrations[f"{self.pair.name}/processor"]["hit_s"]
 
     def observe(self, tier_name: str, reading: Reading, cache_bytes: int) -> Observation:
-        """Read the items of `reading` on a tier, cold, with memory for `cache_bytes` of pages.
-
-        A few more fit where the reader needs less than it did at first. Raises `EvidenceError` if the start was not cold, more pages
-        were resident than the limit allows, or an item was not what was written.
-        """
+        """Read the items of `reading` on a tier, cold, with memory for `cache_bytes` of pages, or a few more if the reader needs less."""
         tier = self.tiers[tier_name]
         path = self._file(tier, reading.items)
         tier.delays(False)
@@ -133,10 +129,7 @@ def _require(proof: Mapping[str, int | str]) -> None:
 
 @contextmanager
 def open_live(pair: Pair, calibrations: Calibrations, *, work: Path, stretch: float, seed: int) -> Iterator[LiveTestbed]:
-    """Open those tiers of `pair` that hold files, with the reader; both are gone at the end.
-
-    `calibrations` are those that the run has already; missing ones are taken. Raises `InputError` if `work` lies in memory alone.
-    """
+    """Open the tiers of `pair`, with the reader; both are gone at the end. What the run's `calibrations` lack is measured."""
     work.mkdir(parents=True, exist_ok=True)
     if (kind := _file_system(work)) in IN_MEMORY:
         rule = f"must lie on a disk: what is in memory alone ({kind}) cannot be made cold"
@@ -178,10 +171,7 @@ def _calibrate(testbed: LiveTestbed, name: str) -> dict[str, float]:
 
 
 def _settle(reader: Reader, group: MemoryGroup, work: Path) -> tuple[int, float]:
-    """Load the reader's code, move it into `group`, and return its own bytes there and the seconds of a hit.
-
-    A hit is timed with one thread, for `SETTLE_S`, on a file that stays in memory.
-    """
+    """Load the reader's code, move it into `group`, and return its own bytes there and the seconds of a hit by one thread."""
     path = work / "resident"
     write_items(path, RESIDENT_ITEMS)
     reading = Reading(path, RESIDENT_ITEMS, scale=64, threads=1, random=False, intervals=2, interval_s=SETTLE_S / 2, seed=1)

@@ -35,16 +35,11 @@ Words = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Reading:
-    """`items` of the file at `path` to read, for `intervals` times `interval_s`.
-
-    `scale`: how many real items one stands for (`zipfian.item_of`). `random`: MADV_RANDOM, so that the kernel reads only the missing page.
-    """
-
     path: Path
     items: int
-    scale: int
+    scale: int  # how many real items one stands for (`zipfian.item_of`)
     threads: int
-    random: bool
+    random: bool  # MADV_RANDOM: the kernel reads only the missing page
     intervals: int
     interval_s: float
     seed: int

@@ -35,8 +35,7 @@ from tierwise.core.vocabulary import Cache, Evidence, IoMode
 from tierwise.devices.calibrated import calibrated_flash
 from tierwise.devices.spec import DeviceSpec, load_device
 from tierwise.simulate import che
-from tierwise.simulate.closed_loop import Costs
-from tierwise.simulate.machine import load_machine
+from tierwise.simulate.machine import Costs, load_machine
 from tierwise.simulate.popularity import merged_zipfian
 from tierwise.simulate.zipf import INTERVAL_S, ITEM_BYTES, ITEMS_PER_PAGE, PAGE_BYTES, WARM_UP_S, WINDOW_PAGES, Benchmark, is_rotational
 from tierwise.simulate.zipfian import THETA
@@ -100,12 +99,7 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
     if _is_live(pair):
         return tuple(_live_trials(grid.live, pair)) if memory_group.obstacle() is None else ()
     return tuple(
-        Trial(
-            cell=Cell(tier, size_gib, _scale(pair, tier, grid)),
-            io_mode=IoMode.BUFFERED,
-            tiers=frozenset({tier}),
-            preparation="none",
-        )
+        Trial(Cell(tier, size_gib, _scale(pair, tier, grid)), IoMode.BUFFERED, frozenset({tier}), preparation="none")
         for tier in sorted(pair.tiers)
         for size_gib in grid.dataset_gib
     )
@@ -214,15 +208,12 @@ def live(trial: Trial[Cell], testbed: LiveTestbed, seed: int) -> Iterator[Timing
 
 def _drive(testbed: LiveTestbed, tier: str) -> DeviceSpec:
     spec = testbed.pair.tiers[tier]
-    return (
-        calibrated_flash(testbed.calibrations[f"{testbed.pair.name}/{tier}"])
-        if isinstance(spec, DirectoryTier)
-        else load_device(spec.device)
-    )
+    if isinstance(spec, DirectoryTier):
+        return calibrated_flash(testbed.calibrations[f"{testbed.pair.name}/{tier}"])
+    return load_device(spec.device)
 
 
 def describe(profile: Profile, pair: Pair) -> dict[str, Any]:
-    """Return inputs that are no parameter of a device, Che's approximation, and the facts for R8 and R9."""
     grid = profile.study(NAME, Grid)
     if _is_live(pair):
         return {"live": {"threads": THREADS, **grid.live.model_dump()}, "obstacle": memory_group.obstacle()}

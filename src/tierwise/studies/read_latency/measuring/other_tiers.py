@@ -29,10 +29,8 @@ def on_other_tiers(testbed: Testbed, reads: pl.DataFrame, pages: Mapping[str, in
         own = device_reads.filter(tablespace=tablespace).with_columns(page=pl.col("page") * (largest // held))
         if own.height < 2:
             continue
-        trace, sizes = (
-            _trace(own),
-            {name: (page + 1) * PAGE_BYTES for name, page in own.group_by("relation").agg(pl.col("page").max()).rows()},
-        )
+        trace = _trace(own)
+        sizes = {name: (page + 1) * PAGE_BYTES for name, page in own.group_by("relation").agg(pl.col("page").max()).rows()}
         for tier in devices:
             model = models(testbed, seed=testbed.seed)[tier]
             found = replay(trace, dict.fromkeys(sizes, tier), {tier: model}, lay_out(sizes))

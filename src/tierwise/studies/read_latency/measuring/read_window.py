@@ -16,7 +16,7 @@ from tierwise.bench.stopwatch import OVERSHOOT_BOUND, Stopwatch
 from tierwise.bench.testbed import Testbed
 from tierwise.core.errors import EvidenceError
 from tierwise.core.units import PAGE_BYTES
-from tierwise.core.vocabulary import Cache, ClockKind, IoMode
+from tierwise.core.vocabulary import Cache, ClockKind
 from tierwise.postgres.cluster_files import WAL
 from tierwise.postgres.page_counts import PageCount, PageCounter
 from tierwise.postgres.processes import server_processes
@@ -41,14 +41,7 @@ SERVERS_PAGES: Final = "SELECT sum(blks_read)::bigint, sum(blk_read_time)::float
 """For a server before version 16, which counts only pages; a read is then one page."""
 
 
-def mount_for(testbed: Testbed, io_mode: IoMode) -> None:
-    testbed.cluster.stop()
-    for tier in testbed.tiers.values():
-        tier.empty_cache(cached=io_mode is IoMode.BUFFERED)
-
-
 def empty_caches(testbed: Testbed) -> None:
-    """Stop the server and evict the tiers' files, without mounting anew; raise `EvidenceError` if pages remain."""
     testbed.down()
     for tier in testbed.tiers.values():
         files = [path for path in tier.directory.rglob("*") if path.is_file() and WAL not in path.parts]
@@ -58,10 +51,7 @@ def empty_caches(testbed: Testbed) -> None:
 
 
 def choose_recorder(testbed: Testbed, wanted: Sequence[str], obstacles: Obstacles) -> str:
-    """Return the first of `wanted` that can record here; else, and by a virtual clock, the emulator's log of device requests.
-
-    The obstacle of each is found once and noted in `obstacles`.
-    """
+    """Return the first of `wanted` that can record here; else, and by a virtual clock, the emulator's log of device requests."""
     if testbed.clock(alone=False) is not ClockKind.REAL:
         return EMULATOR
     for name in wanted:
@@ -158,7 +148,6 @@ class ReadWindow:
         self.reads = recording.reads
 
     def _server(self) -> tuple[int, float]:
-        """Return how many reads of relations the server's processes did, and how long these took."""
         self.connection.execute("SELECT pg_stat_force_next_flush()")
         known = self.testbed.cluster.binaries.version >= (16, 0)
         row = self.connection.execute(SERVERS_READS if known else SERVERS_PAGES).fetchone()
@@ -180,7 +169,6 @@ class ReadWindow:
 
 
 def histograms(reads: pl.DataFrame) -> dict[str, Any]:
-    """Return number, total time and buckets (`timings.reads.buckets`) of reads by tablespace."""
     counted = reads.group_by("tablespace", bucket=buckets(pl.col("latency_s"))).agg(n=pl.len(), s=pl.col("latency_s").sum())
     found = {}
     for (tablespace,), part in counted.sort("tablespace", "bucket").group_by(["tablespace"], maintain_order=True):
@@ -190,10 +178,7 @@ def histograms(reads: pl.DataFrame) -> dict[str, Any]:
 
 
 def _logged(name: str, log: pl.DataFrame, epoch_s: float) -> pl.DataFrame:
-    """Return the reads in the log of tier `name`, in `READS`'s columns; `epoch_s` is when the tier's clock was at zero.
-
-    A tablespace whose folder appears in the log is named by it.
-    """
+    """Return the reads in the log of tier `name`, in `READS`'s columns; `epoch_s` is when the tier's clock was at zero."""
     rows = []
     for request in log.filter(operation="read").rows(named=True):
         found = re.fullmatch(r"(?:(?P<space>[a-z]\w*)/)?PG_[^/]+/(?P<database>\d+)/(?P<file>[^/]+)", request["file"])

@@ -71,7 +71,6 @@ def _replayed(tier: str, log: pl.DataFrame, device: Any, variant: ReplayVariant)
 
 
 def _accesses(tier: str, requests: pl.DataFrame, variant: ReplayVariant) -> Iterator[Access]:
-    """Yield the requests of one tier in order: reads after each other, the rest at their times."""
     begun_s = requests["time_s"][0]
     ended: dict[str, list[tuple[float, int]]] = {}  # tablespace -> when reads ended that none has followed yet
     for number, row in enumerate(requests.iter_rows(named=True)):

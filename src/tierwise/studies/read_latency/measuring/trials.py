@@ -26,7 +26,7 @@ from tierwise.postgres.cluster_files import place_wal
 from tierwise.postgres.settings import Connection, measuring_settings
 from tierwise.studies.read_latency.measuring.clients import Client, connected
 from tierwise.studies.read_latency.measuring.other_tiers import lone_reads, on_other_tiers
-from tierwise.studies.read_latency.measuring.read_window import Obstacles, ReadWindow, choose_recorder, empty_caches, mount_for
+from tierwise.studies.read_latency.measuring.read_window import Obstacles, ReadWindow, choose_recorder, empty_caches
 from tierwise.studies.read_latency.measuring.replay_variants import RECORD_BYTES, RECORD_READ, replay_variants
 
 NAME: Final = "read_latency"
@@ -79,14 +79,11 @@ class StudyState:
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
-    """Return the published load through the kernel's page cache: in virtual time (sees device reads) and in real time (sees every read).
-
-    None where a tier is simulated, since no model has that cache.
-    """
+    """Return the published load in virtual time (sees device reads) and in real time (sees every read)."""
     pair.require(TIERS, NAME)
     grid = profile.study(NAME, Grid)
     if any(tier.evidence is Evidence.SIMULATED for tier in pair.tiers.values()):
-        return ()
+        return ()  # no model has the kernel's page cache
     cell = Cell(IoMode.BUFFERED, "mixed", grid.window_s, grid.table_mib)
     trial = Trial(cell=cell, io_mode=IoMode.BUFFERED, tiers=frozenset(pair.tiers), preparation="loaded")
     return (trial, trial.in_real_time())
@@ -106,7 +103,8 @@ def published_share(testbed: Testbed, study_state: StudyState) -> float:  # noqa
 
 
 def prepare(trial: Trial[Cell], testbed: Testbed, study_state: StudyState) -> None:  # noqa: ARG001 - nothing of it is needed later
-    mount_for(testbed, trial.io_mode)
+    testbed.cluster.stop()
+    testbed.empty_caches(cached=trial.io_mode.cached)
     place_wal(testbed.cluster, testbed.tiers[LOG_ON].directory)
     with testbed.loading({CACHED: testbed.tiers[tablespaces(testbed)[CACHED]].directory / CACHED}) as connection:
         for tablespace in tablespaces(testbed):

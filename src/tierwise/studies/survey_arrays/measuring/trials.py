@@ -41,9 +41,7 @@ TABLE: Final = sky.PSC.name
 RELATIONS: Final = tuple(relations_of([sky.PSC]))
 PUBLISHED_MEMORY_BYTES: Final = 16 * GIB
 SPARE_BYTES: Final = PINNED_BYTES
-"""Memory beside the share of the data, for read-ahead, which does not shrink with the data, so that requests have one size at every
-scale; catalogues take little of it, and no page of the data is read twice.
-"""
+"""Memory for read-ahead beside the share of the data. It does not shrink, so that requests have one size at every scale."""
 SWITCHES: Final = ("SET enable_seqscan = off", "SET enable_indexscan = off", "SET enable_indexonlyscan = off")
 """A bitmap scan where an index can help, as the source's "indexed columns" suggest; else the sequential scan remains."""
 ROOTS: Final = {
@@ -82,10 +80,6 @@ def grid(profile: Profile) -> Grid:
     return profile.study(NAME, Grid)
 
 
-def io_modes(profile: Profile) -> list[IoMode]:
-    return [io_mode for io_mode in grid(profile).io_modes if io_mode in profile.io_modes] or list(profile.io_modes)
-
-
 def acquire(source: str, *, profile: Profile, seed: int) -> Dataset:
     fraction = profile.fraction * sky.PROFILE_SHARE * grid(profile).share
     return sky.acquire(source, fraction=fraction, seed=seed, folder=paths.data() / "external" / "sky")
@@ -98,14 +92,9 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
     """
     subsystems = [name for name in SUBSYSTEMS if name in pair.tiers]
     pair.require([FIRST], NAME)
-    ways = io_modes(profile)
+    ways = profile.possible(grid(profile).io_modes)
     return tuple(
-        Trial(
-            cell=Cell(tier, query, form, io_mode),
-            io_mode=io_mode,
-            tiers=frozenset({tier}),
-            preparation=f"tier={tier}",
-        )
+        Trial(Cell(tier, query, form, io_mode), io_mode, frozenset({tier}), preparation=f"tier={tier}")
         for io_mode, tier in product(ways, subsystems)
         for query, form in queries(profile)
         if io_mode is ways[0] or form == PRINTED
@@ -126,7 +115,6 @@ def statement(query: str, form: Form) -> str:
 
 
 def begin(testbed: Testbed) -> StudyState:
-    """Look up the catalog once: verifying it reads all of it."""
     data = acquire(testbed.source_of("sky"), profile=testbed.profile, seed=testbed.seed)
     testbed.note_dataset(data)
     return StudyState(data)
@@ -137,7 +125,6 @@ def published_share(testbed: Testbed, study_state: StudyState) -> float:  # noqa
 
 
 def prepare(trial: Trial[Cell], testbed: Testbed, study_state: StudyState) -> None:
-    """Make the copy on the trial's tier where it does not exist yet, and find out once what each query must read."""
     tier = trial.cell.tier
     if tier not in study_state.files:
         with testbed.loading() as connection:

@@ -19,27 +19,20 @@ PLACEMENTS: Final = ("all_hdd", "detection_ssd")
 
 @dataclass(frozen=True, slots=True)
 class Common:
-    """What all sizes share: `fraction` of the survey's sources are the run's, `published_rows` of Detection are the source's.
-
-    `held_on`: a tier without seeks on which smaller surveys are read while their requests are recorded, so that disks keep their layout;
-    `memory_bytes`: of the server, for relations of these sizes; `folder`: where generated rows are kept.
-    """
+    """What all sizes share."""
 
     testbed: Testbed
-    held_on: str
-    fraction: float
-    published_rows: float
-    memory_bytes: Callable[[Mapping[str, int]], int]
-    folder: Path
+    held_on: str  # a tier without seeks, where smaller surveys are read while their requests are recorded: disks keep their layout
+    fraction: float  # of the survey's sources, in the run
+    published_rows: float  # of Detection, in the source
+    memory_bytes: Callable[[Mapping[str, int]], int]  # of the server, for relations of these sizes
+    folder: Path  # of generated rows
 
 
 def by_scale(
     common: Common, scales: Scales, whole: ScaledQuery, placements: Mapping[str, Mapping[str, str]], *, detections: int
 ) -> list[Facts]:
-    """Return what the join takes on each of `placements` (relation -> tier), a fact for each size: the shares of `scales`, and `whole`.
-
-    Empty where the pair is not emulated.
-    """
+    """Return what the join takes on each of `placements` (relation -> tier), a fact for each size; none where the pair is not emulated."""
     if not can_be_recorded(common.testbed):
         return []
     sizes = [*_smaller(common, scales), Size(1.0, detections, common.published_rows, whole)]
@@ -74,5 +67,4 @@ def _smaller(common: Common, scales: Scales) -> list[Size]:
 
 
 def _counted(testbed: Testbed, query: ScaledQuery) -> ScaledQuery:
-    """Return `query` with the pages that it must miss, counted on a server with memory for all that it reads."""
     return replace(query, expected=cold_pages(testbed, RELATIONS, query.statement, query.setup).pages)

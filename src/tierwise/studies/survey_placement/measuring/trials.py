@@ -55,9 +55,7 @@ PUBLISHED_DETECTIONS: Final = 1e8
 scan, are some 70 GB, in rows like ours. It decides only how far seeks are stretched.
 """
 SPARE_BYTES: Final = PINNED_BYTES
-"""Memory beside the share of the data, for read-ahead, which does not shrink with the data, so that requests have one size at every
-scale; catalogues take little of it, and no page of the data is read twice.
-"""
+"""Memory for read-ahead beside the share of the data. It does not shrink, so that requests have one size at every scale."""
 FLUSHED: Final = (f"SET search_path = {SCHEMA}", "SET wal_skip_threshold = 0")
 """Moved relations are flushed at the end, however small here, as the published tables would be: not read back into the log."""
 
@@ -122,10 +120,6 @@ def operations(profile: Profile, pair: Pair) -> tuple[str, ...]:
     return tuple(name for name in config.queries if name in config.today) if pair.name == profile.today else (*config.queries, MOVE)
 
 
-def io_modes(profile: Profile) -> list[IoMode]:
-    return [io_mode for io_mode in grid(profile).io_modes if io_mode in profile.io_modes] or list(profile.io_modes)
-
-
 def acquire(*, profile: Profile, seed: int) -> dict[str, Dataset]:
     return survey.acquire(fraction=fraction(profile), seed=seed, folder=folder())
 
@@ -147,7 +141,8 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
     if ssd is None or "hdd" not in pair.tiers:
         where = f"data/tiers/{pair.name}.toml"
         raise InputError(where, field="tiers", value=sorted(pair.tiers), rule=f"{NAME} needs a tier named 'hdd', and one of {SSDS}")
-    is_today, ways, beside, again = pair.name == profile.today, io_modes(profile), grid(profile).beside, grid(profile).again
+    is_today, config = pair.name == profile.today, grid(profile)
+    ways, beside, again = profile.possible(config.io_modes), config.beside, config.again
     combinations = [
         (io_mode, placement, query)
         for io_mode, placement, query in product(ways[:1] if is_today else ways, PLACEMENTS, operations(profile, pair))
@@ -172,7 +167,6 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
 
 
 def begin(testbed: Testbed) -> StudyState:
-    """Look up the data sets once: verifying them reads all of them."""
     data = acquire(profile=testbed.profile, seed=testbed.seed)
     for one in data.values():
         testbed.note_dataset(one)
@@ -180,7 +174,6 @@ def begin(testbed: Testbed) -> StudyState:
 
 
 def published_share(testbed: Testbed, study_state: StudyState) -> float:  # noqa: ARG001 - the same on every pair
-    """Return the detections of this run over those that the source's database is assumed to have."""
     return study_state.datasets["Detection"].rows / PUBLISHED_DETECTIONS
 
 
@@ -290,7 +283,6 @@ def summarise(rows: pl.DataFrame) -> dict[str, Any]:
 
 
 def _io_share(rows: pl.DataFrame) -> dict[str, float]:
-    """Return relation -> its part of the storage's time; empty where nothing counted it."""
     each = rows.select(pl.col("relation_io").explode()).unnest("relation_io").group_by("relation").agg(pl.col("io_s").sum())
     total_s = each["io_s"].sum()
     return {relation: io_s / total_s for relation, io_s in sorted(each.rows()) if io_s} if total_s else {}

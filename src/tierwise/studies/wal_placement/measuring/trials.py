@@ -10,15 +10,13 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Final, Literal
 
-import polars as pl
 from pydantic import Field
 
 from tierwise.bench.recording import Observed, Recorder
 from tierwise.bench.study import Cell as AnyCell
 from tierwise.bench.study import Study, Trial
 from tierwise.bench.testbed import Testbed
-from tierwise.bench.window import CPU_BOUND, Window
-from tierwise.core.errors import EvidenceError
+from tierwise.bench.window import CPU_BOUND, Window, need_transactions
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.progress import say
@@ -133,8 +131,7 @@ def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recor
     settings |= {"min_wal_size": "32MB"}  # the least: the log is moved from tier to tier
     testbed.processors = PROCESSORS
     testbed.down()
-    for tier in testbed.tiers.values():
-        tier.empty_cache(cached=trial.io_mode is IoMode.BUFFERED)
+    testbed.empty_caches(cached=trial.io_mode.cached)
     clock = testbed.clock(alone=False)
     with testbed.serving(settings, clock) as connection:
         connection.execute(TOUCH)
@@ -144,8 +141,7 @@ def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recor
         with pgbench.Load(testbed.cluster, LOAD, clients=cell.clients, seed=testbed.seed, scale=SCALE, accounts=ACCOUNTS, logged=False):
             time.sleep(config.warm_s)
         testbed.go_by(clock)
-        for tier in testbed.tiers.values():
-            tier.delays(True, slowdown=cell.slowdown)
+        testbed.delays(True, slowdown=cell.slowdown)
         window = Window(testbed, connection, pgbench.relations(), {name: name for name in testbed.tiers})
         load = pgbench.Load(
             testbed.cluster,
@@ -179,12 +175,6 @@ def describe(testbed: Testbed, study_state: StudyState) -> dict[str, Any]:  # no
     }
 
 
-def check(rows: pl.DataFrame) -> None:
-    for keys, window in rows.group_by("pair", "trial", "replicate"):
-        if window["result_rows"].sum() == 0:
-            raise EvidenceError(f"{keys}: no transaction ended in the window")
-
-
 STUDY: Final = Study(
     name=NAME,
     source=NAME,
@@ -195,7 +185,7 @@ STUDY: Final = Study(
     prepare=prepare,
     measure=measure,
     describe=describe,
-    check=check,
+    check=need_transactions,
     keeps="transactions",
     today=True,
 )

@@ -1,0 +1,40 @@
+"""What other I/O modes say of the statements that were measured by several."""
+
+from typing import Final
+
+import polars as pl
+
+from tierwise.analysis.claims import load_claims
+from tierwise.analysis.judging import ClaimVerdict, decides
+from tierwise.analysis.rules import NOT_ASYNCHRONOUS
+from tierwise.report.exhibit_registry import Cells
+from tierwise.report.formats import DASH, number
+from tierwise.report.run import Run
+from tierwise.report.variants import PUBLISHED, variants
+from tierwise.report.words import case_name, estimated, marked, way_of
+
+UNIT: Final = "verdicts"
+
+
+def rows(run: Run, pair: str = "") -> pl.DataFrame:  # noqa: ARG001  of all pairs
+    known, found = load_claims(), []
+    for published, claim in zip(known.claims, run.verdicts, strict=True):
+        decider = known.deciding[published.cases[0].study] if published.cases else None
+        shown = [one for one in variants(claim) if one.variant == PUBLISHED or (decider and decides(one, decider))]
+        found += [_row(claim, one) for one in shown if len(shown) > 1]
+    return pl.DataFrame(found, orient="row")
+
+
+SOURCE = rows
+
+
+def tabulate(rows: pl.DataFrame) -> Cells:
+    return Cells(["Claim", "I/O mode", "Found (95 % interval)", "Requests at once", "Verdict"], rows.rows(), "lllrl")
+
+
+def _row(claim: ClaimVerdict, one: ClaimVerdict) -> tuple[str, ...]:
+    at_once = [case.outstanding for case in one.cases if case.outstanding is not None]
+    least, most = (number(of(at_once)) if at_once else DASH for of in (min, max))
+    requests = ", ".join([least if least == most else f"{least} to {most}", *({NOT_ASYNCHRONOUS} & set(one.conditions))])
+    found = "; ".join(f"{case_name(case.case)} {estimated(case)}" for case in one.cases)
+    return claim.id, way_of(one) + (" (decides)" if one is claim else ""), found, requests, marked(one.verdict)

@@ -1,0 +1,1 @@
+"""Numbers of the pages that are of several studies, one page a module."""

@@ -1,0 +1,74 @@
+"""The numbers of the pages on verdicts, and the rows of their exhibits."""
+
+from collections import Counter
+
+import polars as pl
+
+from tierwise.analysis.claims import load_claims
+from tierwise.analysis.rules import Verdict
+from tierwise.analysis.statistics import MINIMUM_REPEATS
+from tierwise.analysis.today import Today
+from tierwise.analysis.verdicts import DECIDED
+from tierwise.core.vocabulary import Evidence
+from tierwise.report.run import Run
+from tierwise.report.text_template import Value
+from tierwise.report.words import bounds, case_name, estimated, found, marked
+
+
+def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of all pairs
+    """Return how many statements have which verdict, and how many verdicts hang on what."""
+    words = Counter(claim.verdict for claim in run.verdicts)
+    decided = [claim for claim in run.verdicts if claim.verdict in DECIDED]
+    return {
+        "statements": len(run.verdicts),
+        "decided": len(decided),
+        "confirmed": words[Verdict.CONFIRMED],
+        "contradicted": words[Verdict.CONTRADICTED],
+        "undecided": words[Verdict.UNDECIDED],
+        "reported": words[Verdict.REPORTED],
+        "missing": words[Verdict.NOT_MEASURED],
+        "models": sum(claim.evidence is Evidence.SIMULATED for claim in decided),
+        "moved": sum(claim.flip is not None for claim in run.verdicts),
+        "flips": sum(claim.flip is not None and claim.flip.flips for claim in run.verdicts),
+        "fitted": sum(claim.fitted is not None for claim in run.verdicts),
+        "changed": sum(claim.before is not None for claim in load_claims().claims),
+        "minimum": MINIMUM_REPEATS,
+        "runs": len(run.manifest.merged) or 1,
+        "smoke": run.manifest.profile.get("name") == "smoke",
+    }
+
+
+def _today(shown: Today) -> str:
+    """Return what the pair of today shows of the placement: in the case where it makes the least difference."""
+    return f"{shown.nearest.still}: {estimated(shown.nearest)}" if shown.cases else ""
+
+
+def judged(run: Run, pair: str = "", source: str = "") -> pl.DataFrame:  # noqa: ARG001  of all pairs
+    """Return a row for each statement: source, position (from 1, within it), claim, statement, bounds, found, cases, evidence, verdict.
+
+    `source`: the letter of a source, whose statements alone are returned.
+    """
+    sources, places = load_claims().sources, Counter[str]()
+    rows = []
+    for claim in run.verdicts:
+        places[claim.source] += 1
+        decider = next((case for case in claim.cases if case.case == claim.deciding_case), None)
+        rows.append(
+            {
+                "source": sources[claim.source].name.removeprefix("the "),
+                "position": places[claim.source],
+                "claim": claim.id,
+                "statement": claim.statement,
+                "bounds": bounds(claim),
+                "case": case_name(decider.case) if decider and len(claim.cases) > 1 else "",
+                "deciding": estimated(decider or claim),
+                "found": found(claim),
+                "cases": len(claim.cases),
+                "evidence": str(claim.evidence or ""),
+                "verdict": claim.verdict.mark,
+                "reason": str(claim.cause or ""),
+                "today": _today(claim.today) if claim.today else "",
+                "here": f"{marked(claim.here)} {estimated(claim.here)}" if claim.here else "",
+            }
+        )
+    return pl.DataFrame([row for row in rows if str(row["claim"]).startswith(source)])
