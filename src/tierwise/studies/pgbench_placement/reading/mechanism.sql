@@ -17,7 +17,8 @@ indexes as (
     semi join (from clean where placement = 'all_hdd') using (pair, trial, replicate)
 ),
 phases as (
-    select placement, phase, transactions / elapsed_s as tps, elapsed_s / sum(elapsed_s) over (partition by trial, replicate) as share
+    select placement, phase, transactions / elapsed_s as tps, elapsed_s / sum(elapsed_s) over (partition by trial, replicate) as share,
+        elapsed_s, (files -> 'wal' ->> 'intended_s')::double as wal_s
     from pgbench_placement_phases
     semi join clean using (pair, trial, replicate)
 ),
@@ -28,7 +29,8 @@ checkpoints as (
         median(share) filter (placement = 'all_hdd' and phase = 'checkpoint') as hdd_checkpoint_share,
         median(tps) filter (placement = 'table_ssd' and phase = 'before') as ssd_before,
         median(tps) filter (placement = 'table_ssd' and phase = 'checkpoint') as ssd_checkpoint,
-        median(share) filter (placement = 'table_ssd' and phase = 'checkpoint') as ssd_checkpoint_share
+        median(share) filter (placement = 'table_ssd' and phase = 'checkpoint') as ssd_checkpoint_share,
+        sum(wal_s) filter (placement = 'table_ssd') / sum(elapsed_s) filter (placement = 'table_ssd') as wal_busy
     from phases
 )
 select *, ssd_before / hdd_before as before_gain

@@ -20,7 +20,7 @@ def points(run: Run, pair: str) -> pl.DataFrame:
     """Return a row for each point of the map with enough seeds: where it is, and the gain of each placement over everything on HDD."""
     record = run.record(STUDY, pair)
     known: list[dict[str, Any]] = (record.facts.get("flip_map") or []) if record else []
-    schema = dict.fromkeys(("index_to_memory", *COORDINATES, *GAINS), pl.Float64) | {"layout": pl.String, "seeds": pl.Int64}
+    schema = dict.fromkeys(("index_to_memory", *COORDINATES, *GAINS), pl.Float64) | {"layout": pl.String}
     rows = [_row(point, [*schema]) for point in known if all(enough(len(seeds)) for seeds in point["tps"].values())]
     return pl.DataFrame(rows, schema=schema)
 
@@ -44,5 +44,4 @@ def _row(point: dict[str, Any], columns: list[str]) -> dict[str, Any]:
         name: geometric_estimate({seed: one / base for seed, one, base in zip(seeds, rates, bases, strict=True)}).value
         for name, rates in point["tps"].items()
     }
-    whole = {**point, **gains, "seeds": len(bases)}
-    return {name: whole.get(name) for name in columns}
+    return {name: {**point, **gains}.get(name) for name in columns}

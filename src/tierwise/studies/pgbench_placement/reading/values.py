@@ -8,14 +8,12 @@ from tierwise.analysis.causes import Cause
 from tierwise.analysis.deciding import mode_in
 from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate
 from tierwise.core import studies
-from tierwise.costs.book import load_book
 from tierwise.report.estimates import ends, estimates
 from tierwise.report.exhibit_registry import find
 from tierwise.report.run import Run
 from tierwise.report.scaling_table import holds
 from tierwise.report.text_template import Value
 from tierwise.studies.pgbench_placement.reading.figures.pgbench_flip import QUERY as LIVE_SQL
-from tierwise.studies.pgbench_placement.reading.money import THEN, bill
 from tierwise.studies.pgbench_placement.reading.names import PAIR, STUDY
 from tierwise.studies.pgbench_placement.reading.simulated import COORDINATES, GAINS, points, scales
 from tierwise.studies.pgbench_placement.reading.tables.pgbench_open import CLAIM
@@ -42,18 +40,19 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
     tables, indexes = here.get(("large", "table_ssd", "yes")), here.get(("large", "index_ssd", "yes"))
     small = {key: one for key, one in here.items() if (key[0], key[2]) == ("small", "yes")}
     slowed = here.get(("small", "table_ssd", "no"))
-    judged = rows.filter(size="large", judged="yes")
+    judged, record = rows.filter(size="large", judged="yes"), run.record(STUDY, pair)
     return {
         "answered": bool(tables and indexes),
         "evidence": str(run.evidence(pair)) if tables else None,
         "io_mode": str(mode_in(run.store, STUDY, pair)),
         "slowdown": round(judged["slowdown"][0]) if judged.height else None,
         "busy": float(rows["cpu_share"].max()) if rows.height else None,  # type: ignore[arg-type]  # a column of shares
-        "tables_first": _low(tables) > max(1.0, _high(indexes)),
-        "indexes_first": _low(indexes) > max(1.0, _high(tables)),
-        "indexes_pay": _low(indexes) > 1,
-        "small_pays": any(_low(one) > 1 for one in small.values()),
+        "tables_first": _pays(tables, indexes),
+        "indexes_first": _pays(indexes, tables),
+        "indexes_pay": _pays(indexes),
+        "small_pays": any(map(_pays, small.values())),
         "small_slowed": slowed.value if slowed else None,
+        "small_scale": record.facts.get("scales", {}).get("small") if record else None,
         "todays_pair": todays,
         "readers_pair": readers,
         **ends("small", small),
@@ -81,12 +80,9 @@ def _gains(rows: pl.DataFrame) -> Gains:
     return {(size, placement, judged): one for (size, placement, judged), one in found.items() if one.interval}
 
 
-def _low(one: Estimate | None) -> float:
-    return one.low if one and one.low is not None else 0.0
-
-
-def _high(one: Estimate | None) -> float:
-    return one.high if one and one.high is not None else float("inf")
+def _pays(one: Estimate | None, other: Estimate | None = None) -> bool:
+    """Return whether the interval of `one` lies above 1, and above that of the `other` one, if it has one."""
+    return one is not None and (one.low or 0.0) > max(1.0, other.high or 1.0 if other else 1.0)
 
 
 def _moves(prefix: str, found: Gains) -> dict[str, Value]:
@@ -127,7 +123,6 @@ def _map(run: Run, pair: str) -> dict[str, Value]:
         map_indexes=(table <= index).sum(),
         map_random=pl.len().gt(0) & ((table > index) | (pl.col("layout") == "random-keys")).all(),
         map_size=size.filter(table <= index).min(),
-        map_seeds=pl.col("seeds").max(),
         near_least=near.min(),
         near_most=near.max(),
         heat_points=pl.col("heat").count(),
@@ -138,16 +133,14 @@ def _map(run: Run, pair: str) -> dict[str, Value]:
 
 
 def _cost(run: Run, pair: str) -> dict[str, Value]:
-    """Return the cost of a transaction over that with everything on HDD, and when its prices were read."""
+    """Return how many times less a transaction costs with tables on SSD than with everything on HDD, and how many times as much with
+    indexes there.
+    """
     over = dict(find("tbl-pgbench-cost", STUDY).rows(run, pair).frame.select("placement", "over_hdd").rows())
-    tables, indexes = (over.get(placement) or (None, None) for placement in MOVES.values())
-    book = load_book(THEN)
-    years = {quote.price.day.year for placement in over for quote in bill(placement, book).quotes(book).values()}
+    tables, indexes = (over.get(placement) for placement in MOVES.values())
     return {
-        "cost_tables_least": 1 / tables[1] if tables[1] else None,
-        "cost_tables_most": 1 / tables[0] if tables[0] else None,
-        "cost_indexes_least": indexes[0],
-        "cost_indexes_most": indexes[1],
-        "prices_from": min(years, default=None),
-        "prices_to": max(years, default=None),
+        "cost_tables_least": 1 / tables[1] if tables else None,
+        "cost_tables_most": 1 / tables[0] if tables else None,
+        "cost_indexes_least": indexes[0] if indexes else None,
+        "cost_indexes_most": indexes[1] if indexes else None,
     }

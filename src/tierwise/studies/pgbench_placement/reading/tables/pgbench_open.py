@@ -21,13 +21,7 @@ def source(run: Run, _: str) -> pl.DataFrame:
     claim = run.verdict(CLAIM)
     points = claim.open_map.points if claim and claim.open_map else ()
     return pl.DataFrame(
-        [(*point.setting.values(), point.estimate, point.low, point.high, str(point.verdict)) for point in points],
-        schema={
-            **dict.fromkeys(("memory", "clients"), pl.String),
-            **dict.fromkeys(("gain", "low", "high"), pl.Float64),
-            "verdict": pl.String,
-        },
-        orient="row",
+        [{**point.setting, "gain": point.estimate, "low": point.low, "high": point.high, "verdict": str(point.verdict)} for point in points]
     )
 
 
