@@ -1,5 +1,6 @@
 """The chapter on the pgbench study shows what its rows say, and says so where there are none."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -14,10 +15,11 @@ from tierwise.report.display import Figure, Missing, Table
 from tierwise.report.formats import DASH
 from tierwise.report.page import Page, open_page
 from tierwise.report.run import open_run
-from tierwise.studies.pgbench_placement.reading.names import PAIR, PLACEMENTS
+from tierwise.studies.pgbench_placement.reading.names import PAIR, PLACEMENTS, STUDY
 from tierwise.studies.pgbench_placement.reading.simulated import points
 from tierwise.timings.manifest import StudyRecord, load_manifest
 
+Opened = Callable[..., Page]
 EXHIBITS = ("fig-pgbench-gains", "fig-pgbench-rates", "fig-pgbench-timeline", "tbl-pgbench-io", "tbl-pgbench-sweeps", "tbl-pgbench-cost")
 POINT = {
     "memory": 1.0,
@@ -63,23 +65,25 @@ FACTS = {
 }
 
 
-def opened(raw: Path, monkeypatch: pytest.MonkeyPatch, *rows: pl.DataFrame) -> Page:
-    """Return the page of a run with `rows`, and with what was simulated in its manifest."""
-    monkeypatch.setenv("TIERWISE_RAW", str(raw))
-    folder = save_run(raw, pl.concat(rows))
-    record = StudyRecord(name="pgbench_placement", pair=PAIR, trials=("t",), replicates=5, settings={}, server_version="18.6", facts=FACTS)
-    manifest = load_manifest(folder)
-    manifest.model_copy(update={"studies": (*manifest.studies, record)}).save(folder)
-    return open_page(open_run(folder.name), "pgbench_placement", PAIR)
+@pytest.fixture
+def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Opened:
+    def page_of(*rows: pl.DataFrame) -> Page:
+        """Return the page of a run with `rows`, and with what was simulated in its manifest."""
+        monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
+        folder = save_run(tmp_path, pl.concat(rows))
+        record = StudyRecord(name=STUDY, pair=PAIR, trials=("t",), replicates=5, settings={}, server_version="18.6", facts=FACTS)
+        manifest = load_manifest(folder)
+        manifest.model_copy(update={"studies": (*manifest.studies, record)}).save(folder)
+        return open_page(open_run(folder.name), STUDY, PAIR)
+
+    return page_of
 
 
 @pytest.fixture
-def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Page:
+def page(opened: Opened) -> Page:
     """Windows of both sets, and one mix that is a point of the map."""
     mix = {"all_hdd": 100.0, "index_ssd": 125.0, "table_ssd": 400.0}
     return opened(
-        tmp_path,
-        monkeypatch,
         pgbench_rows(LARGE),
         pgbench_rows(SMALL, size="small", flags={"all_ssd": "cpu"}),
         pgbench_rows(mix, mix={"script": "mix", "writes": 0.2, "skew": 1.1, "layout": "strewn"}),
@@ -123,10 +127,8 @@ def test_the_tables_show_io_other_conditions_and_costs(page: Page) -> None:
     assert claims["V2"][3].startswith("**confirmed**")
 
 
-def test_what_the_server_reported_late_is_a_dash_and_pages_read_are_those_of_the_log(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    page = opened(tmp_path, monkeypatch, pgbench_rows(LARGE, reported=False), pgbench_rows(SMALL, size="small"))
+def test_what_the_server_reported_late_is_a_dash_and_pages_read_are_those_of_the_log(opened: Opened) -> None:
+    page = opened(pgbench_rows(LARGE, reported=False), pgbench_rows(SMALL, size="small"))
     accounts = {row[0]: row for row in table(page, "tbl-pgbench-io") if row[1:4] == ["all on HDD", "accounts", "before"]}
     assert (accounts["large"][4], accounts["small"][4]) == (DASH, "60.0 %")
     assert accounts["large"][5] != "0"
@@ -152,7 +154,7 @@ def test_what_was_simulated_is_a_map_and_a_line_over_scales(page: Page) -> None:
 
 
 def test_every_chart_draws_what_its_caption_names(page: Page) -> None:
-    drawn = cells.drawn("pgbench_placement", page.run)
+    drawn = cells.drawn(STUDY, page.run)
     assert [*drawn] == ["fig-pgbench-gains", "fig-pgbench-rates", "fig-pgbench-timeline", "fig-pgbench-flip"]
     for label, made in drawn.items():
         assert isinstance(made, Figure)
@@ -161,19 +163,15 @@ def test_every_chart_draws_what_its_caption_names(page: Page) -> None:
     assert figure(page, "fig-pgbench-timeline").rows.height == len(PLACEMENTS) * 5 * len(PHASES)
 
 
-def test_charts_show_the_io_mode_that_decides_alone_and_any_other_where_that_was_not_measured(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    page = opened(
-        tmp_path, monkeypatch, pgbench_rows(LARGE), pgbench_rows(LARGE, io_mode=IoMode.BUFFERED), pgbench_rows(LARGE, mix={"clients": 1})
-    )
+def test_charts_show_the_io_mode_that_decides_alone_and_any_other_where_that_was_not_measured(opened: Opened) -> None:
+    page = opened(pgbench_rows(LARGE), pgbench_rows(LARGE, io_mode=IoMode.BUFFERED), pgbench_rows(LARGE, mix={"clients": 1}))
     assert set(page.rows("fig-pgbench-rates")["io_mode"]) == {"buffered"}
     assert set(page.rows("fig-pgbench-rates", clients=1)["io_mode"]) == {"direct"}
     assert {row[0] for row in table(page, "tbl-pgbench-sweeps")} == {"buffered I/O", "direct I/O"}
 
 
-def test_rejected_windows_are_ringed_and_have_no_gain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = opened(tmp_path, monkeypatch, pgbench_rows(LARGE, flags={"table_ssd": "cpu"}))
+def test_rejected_windows_are_ringed_and_have_no_gain(opened: Opened) -> None:
+    page = opened(pgbench_rows(LARGE, flags={"table_ssd": "cpu"}))
     rates = figure(page, "fig-pgbench-rates")
     assert (rates.rows["flag"] == "CPU").sum() == 5
     assert f"n = {3 * 5} windows" in rates.caption
@@ -181,13 +179,12 @@ def test_rejected_windows_are_ringed_and_have_no_gain(tmp_path: Path, monkeypatc
     assert page.own["answered"] is False
 
 
-def test_a_run_of_few_windows_or_none_shows_no_estimate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    few = opened(tmp_path / "few", monkeypatch, pgbench_rows(LARGE, replicates=1))
+def test_a_run_of_few_windows_or_none_shows_no_estimate(opened: Opened, tmp_path: Path) -> None:
+    few = opened(pgbench_rows(LARGE, replicates=1))
     rates = figure(few, "fig-pgbench-rates")
     check_chart(rates.chart.to_dict(), rates.caption, "fig-pgbench-rates")
     assert "tick" not in {layer["mark"]["type"] for layer in rates.chart.to_dict()["vconcat"][0]["layer"]}
     assert isinstance(few.exhibit("fig-pgbench-gains"), Missing)
-    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "none"))
-    none = open_page(open_run(make_run(tmp_path / "none", replicates=1).name), "pgbench_placement", PAIR)
+    none = open_page(open_run(make_run(tmp_path / "none", replicates=1).name, tmp_path / "none"), STUDY, PAIR)
     assert all(isinstance(none.exhibit(label), Missing) for label in EXHIBITS)
     assert none.own["answered"] is False
