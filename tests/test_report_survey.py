@@ -11,14 +11,13 @@ from rows import make_run, save_run
 from survey_rows import ARRAYS_S, PLACEMENT_S, RUN_ID, array_rows, placement_rows
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.rules import Verdict
-from tierwise.report.display import Figure, Sentence, Table
+from tierwise.report.display import Figure, Missing, Sentence, Table
 from tierwise.report.formats import DASH
+from tierwise.report.page import Page, open_page
 from tierwise.report.run import Run, open_run
-from tierwise.report.shown import Shown
 from tierwise.studies.survey_arrays.reading import chapter as survey_arrays
 from tierwise.studies.survey_arrays.reading.shown import ARRAYS
-from tierwise.studies.survey_placement.reading import chapter as survey_placement
-from tierwise.studies.survey_placement.reading.shown import PLACEMENT
+from tierwise.studies.survey_placement.reading.tables.survey_placement_claims import CLAIMS
 from tierwise.timings.manifest import StudyRecord, load_manifest
 
 PAIR = "source-h"
@@ -142,27 +141,43 @@ def test_the_chapter_on_arrays_tells_gains_and_the_hunt(run: Run) -> None:
     )
 
 
-def test_the_chapter_on_placement_tells_whose_reads_they_are(run: Run) -> None:
-    assert "with Detection on SSDs" in survey_placement.answer(run, PAIR).text
-    table = survey_placement.whose_reads(run, PAIR)
-    assert isinstance(table, Table)
-    assert table.rows[2][1:] == ["1,000", "100", "100", "800", "10.0\u00a0%", "10.0\u00a0%", "80.0\u00a0%"]
-    seconds = survey_placement.seconds(run, PAIR)
-    assert isinstance(seconds, Table)
-    assert len(seconds.rows) == 16
-    assert survey_placement.verdicts(run).text.count("**H") == 7
+def page(run: Run, study: str) -> Page:
+    return open_page(run, study, PAIR)
 
 
-def times(run: Run, shown: Shown) -> Figure | Sentence:
-    label = f"fig-{shown.study.replace('_', '-')}-times"
-    return cells.drawn(shown.study, run, label)[label]
+def rows_of(run: Run, study: str, label: str) -> list[list[str]]:
+    table = page(run, study).exhibit(label)
+    assert isinstance(table, Table), table
+    return [list(row) for row in table.rows]
 
 
-@pytest.mark.parametrize("shown", [ARRAYS, PLACEMENT], ids=lambda shown: shown.study)
-def test_every_query_is_drawn_with_its_rows(run: Run, shown: Shown) -> None:
-    drawn = times(run, shown)
+def test_the_chapter_on_placement_shows_gains_whose_reads_they_are_and_verdicts(run: Run) -> None:
+    found = page(run, "survey_placement").values
+    assert found["detection_most"] == pytest.approx(11.0, rel=0.05)
+    assert found["indexes_gaining"] == 0
+    assert (found["slower"], found["same_pages"], found["scan_pages"]) == (4, True, 1000)
+    seconds = rows_of(run, "survey_placement", "tbl-survey-placement-seconds")
+    assert len(seconds) == 16
+    assert [row[5] for row in seconds[8:12]] == [DASH, "10.0\u00a0%", "10.0\u00a0%", "80.0\u00a0%"]
+    assert seconds[8][3] == "1"
+    assert seconds[11][-1] == "9.78", "1,271 s over 130 s"
+    assert len(rows_of(run, "survey_placement", "tbl-survey-placement-modes")) == 12
+    assert [row[0] for row in rows_of(run, "survey_placement", "tbl-survey-placement-claims")] == list(CLAIMS)
+
+
+STUDIES = ("survey_arrays", "survey_placement")
+
+
+def times(run: Run, study: str) -> Figure | Sentence | Missing:
+    label = f"fig-{study.replace('_', '-')}-times"
+    return cells.drawn(study, run, label)[label]
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_every_query_is_drawn_with_its_rows(run: Run, study: str) -> None:
+    drawn = times(run, study)
     assert isinstance(drawn, Figure)
-    assert len(drawn.rows) == run.query(f"select count(*) as n from {shown.study}")["n"][0] > 0
+    assert len(drawn.rows) == run.query(f"select count(*) as n from {study}")["n"][0] > 0
     assert f"n = {len(drawn.rows)} queries" in drawn.caption
     assert "**emulated**" in drawn.caption
     assert '"filled": false' not in drawn.chart.to_json(), "no repeat is rejected, so that none is ringed"
@@ -179,15 +194,10 @@ def test_without_rows_the_chapters_say_so(tmp_path: Path) -> None:
         survey_arrays.published_size(run, PAIR),
         survey_arrays.hunt(run, PAIR),
         survey_arrays.hunt_found(run, PAIR),
-        *cells.drawn("survey_arrays", run).values(),
-        *cells.drawn("survey_placement", run).values(),
-        survey_placement.answer(run, PAIR),
-        survey_placement.seconds(run, PAIR),
-        survey_placement.whose_reads(run, PAIR),
-        survey_placement.index_orders(run, PAIR),
-        survey_placement.slower_indexes(run, PAIR),
     ]
     assert all(isinstance(one, Sentence) for one in shown)
+    assert all(isinstance(times(run, study), Sentence | Missing) for study in STUDIES)
+    assert page(run, "survey_placement").own["answered"] is False
     assert verdict(run, "H8") is verdict(run, "H2") is Verdict.NOT_MEASURED
 
 
@@ -195,15 +205,16 @@ def test_flagged_queries_are_ringed_and_no_time_is_reported_of_them(tmp_path: Pa
     rows = pl.concat([array_rows(), placement_rows()])
     save_run(tmp_path, rows.with_columns(flags=pl.lit(["overshoot"])))
     run = open_run(RUN_ID, tmp_path)
-    for shown, answer in ((ARRAYS, survey_arrays.answer), (PLACEMENT, survey_placement.answer)):
-        assert answer(run, PAIR).text.startswith("**No answer yet** from this run"), shown.study
-        drawn = times(run, shown)
+    assert survey_arrays.answer(run, PAIR).text.startswith("**No answer yet** from this run")
+    for study in STUDIES:
+        drawn = times(run, study)
         assert isinstance(drawn, Figure)
         assert set(drawn.rows["flags"]) == {"overshoot"}
         assert '"filled": false' in drawn.chart.to_json()
-        assert "a ring marks a rejected observation" in drawn.caption
     reads = survey_arrays.reads(run, PAIR)
     assert isinstance(reads, Table)
     assert {tuple(row[-2:]) for row in reads.rows} == {(DASH, DASH)}, "no rate and no time; pages are pages"
     assert {row[3] for row in reads.rows} == {"900"}
-    assert isinstance(survey_placement.index_orders(run, PAIR), Sentence)
+    assert page(run, "survey_placement").own["answered"] is False
+    for label in ("tbl-survey-placement-seconds", "tbl-survey-placement-modes", "tbl-survey-placement-indexes"):
+        assert isinstance(page(run, "survey_placement").exhibit(label), Missing)

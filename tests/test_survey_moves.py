@@ -14,24 +14,25 @@ from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import Scope
 from tierwise.analysis.views import open_views
 from tierwise.core.units import MIB
-from tierwise.core.vocabulary import Evidence, Way
+from tierwise.core.vocabulary import Evidence
 from tierwise.costs.book import load_book
 from tierwise.devices.model import build
 from tierwise.devices.spec import load_device
 from tierwise.report.chapters import conclusion
 from tierwise.report.display import Sentence, Table
+from tierwise.report.page import open_page
 from tierwise.report.run import open_run
 from tierwise.report.study_registry import judge_all
 from tierwise.studies.survey_arrays.reading import chapter_cost as survey_cost
 from tierwise.studies.survey_arrays.reading.money import THEN
 from tierwise.studies.survey_arrays.reading.strategies import of_catalog
-from tierwise.studies.survey_placement.reading import chapter_moves as survey_moves
 from tierwise.studies.survey_placement.reading.judges import JOB_SIZES
-from tierwise.studies.survey_placement.reading.moves import moves_of, plans_of, predicted_s, published_plans
-from tierwise.studies.survey_placement.reading.shown import PLACEMENT
+from tierwise.studies.survey_placement.reading.moves import moves_of, plans_of, predicted_s
 from tierwise.timings.replicates import RUN_REPLICATES
 
 PAIR = "source-h"
+PLACED = {"detection_most", "light_curves_gain", "jobs_least", "copy_error"}
+"""Numbers of the chapter on placement."""
 
 
 def h11(raw: Path) -> ClaimVerdict:
@@ -130,16 +131,6 @@ def test_the_simulated_move_knows_nothing_of_the_run_but_sizes(tmp_path: Path) -
     assert simulated_s == pytest.approx(there_and_back_s, rel=0.2)
 
 
-def test_at_the_published_size_kinds_of_evidence_are_mixed_and_nothing_is_judged(tmp_path: Path) -> None:
-    save_survey(tmp_path, pl.concat([placement_rows(), move_rows({"detection_ssd": (3.0, 5.0)})]), stretch=2.0)
-    with open_views(tmp_path, RUN_ID) as connection:
-        plans = published_plans(connection, PAIR, moves_of(connection, PAIR))
-    assert {query for _, query, _ in plans} == {"join_single", "join_several"}  # no other bar can be shown
-    assert {way for _, _, way in plans} == set(Way)
-    assert {plan.pays for plan in plans.values()} == {Verdict.MIXED}
-    assert {sum(plan.relations.values()) for plan in plans.values()} == {120 * MIB}
-
-
 def test_source_hs_subsystems_are_strategies_of_whole_jobs(tmp_path: Path) -> None:
     save_survey(tmp_path, pl.concat([array_rows(), placement_rows(), move_rows()]))
     with open_views(tmp_path, RUN_ID) as connection:
@@ -180,13 +171,10 @@ def _chapters() -> dict[str, str]:
         "claims": conclusion.questions(run),
         "meetings": conclusion.meetings(found),
         "arrays": survey_cost.queries(run, PAIR),
-        "placements": survey_cost.queries(run, PAIR, PLACEMENT, ("all_hdd", "detection_ssd")),
         "verdict": survey_cost.verdict(run),
-        "moves": survey_moves.moves(run, PAIR),
-        "break-evens": survey_moves.break_evens(run, PAIR),
-        "answer to moves": survey_moves.answer(run, PAIR),
     }
     texts = {name: text_of(one) for name, one in shown.items()} | {"answer": conclusion.answer(found).text}
+    texts |= {name: str(value) for name, value in open_page(run, "survey_placement", PAIR).values.items() if name in PLACED}
     run.connection.close()
     return texts
 
@@ -205,7 +193,4 @@ def test_the_tables_of_money_name_their_kinds_of_evidence_and_days(tmp_path: Pat
     assert "2012-07" in text_of(queries)
     assert "H13" in survey_cost.verdict(run).text
     assert "ssd-source-h" in survey_cost.prices(run).text
-    assert isinstance(survey_moves.moves(run, PAIR), Sentence)
-    assert isinstance(survey_moves.break_evens(run, PAIR), Sentence)
-    assert isinstance(survey_moves.published_size(run, PAIR), Sentence)
-    assert "Verdict: **not measured**" in survey_moves.answer(run, PAIR).text
+    assert open_page(run, "survey_placement", PAIR).own["moves_known"] is False

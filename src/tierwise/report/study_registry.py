@@ -13,7 +13,6 @@ from tierwise.analysis.today import Own
 from tierwise.analysis.verdicts import judge
 from tierwise.analysis.verdicts import judge_changed as changed
 from tierwise.core import paths, studies
-from tierwise.report.display import Sentence, Table
 from tierwise.timings.references import MANIFEST
 
 
@@ -30,14 +29,6 @@ def modules(name: str) -> Iterable[ModuleType]:
 def named(name: str) -> Iterable[tuple[str, ModuleType]]:
     """Return the study and its module `name`, of every reading side that has one."""
     return [(study, reading(study, name)) for study in studies.having(f"reading/{name}.py")]
-
-
-def query_costs(pair: str) -> Callable[..., Table | Sentence]:
-    """Return the table of what queries cost on the machines of `pair`, by the study that prices them (``QUERY_COSTS``)."""
-    costs: dict[str, Callable[..., Table | Sentence]] = {}
-    for module in modules("chapter_cost"):
-        costs |= getattr(module, "QUERY_COSTS", {})
-    return costs[pair]
 
 
 def judges() -> Mapping[Kind, Judge]:

@@ -1,7 +1,7 @@
 """What a study shows that asks queries of files on several places: times by place, medians, what was simulated at the published size."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import altair as alt
@@ -20,12 +20,39 @@ from tierwise.report.words import IO_MODES
 COLOURS: Final = (theme.VERMILLION, theme.ORANGE, theme.BLUE, theme.GREEN)
 ROW_PX: Final = 20
 """Height of a row: in print eight panels share the height of a page: what is taller is drawn smaller."""
+CLEAN: Final = pl.col("flags") == "none"
 ONLY_FORM: Final = "printed"
 """The form of a query that is asked in no other."""
 
 
 def nothing(run: Run, shown: Shown, pair: str) -> Sentence:
     return in_place(run, shown.study, pair)
+
+
+def by_place(panels: Sequence[tuple[str, pl.DataFrame]], places: Mapping[str, str]) -> alt.VConcatChart:
+    """Draw every observation by place, below each other; `panels`: title and rows (place, replicate, elapsed_s, flags) of each."""
+    named = [(title, rows.with_columns(row=pl.col("place").replace_strict(places))) for title, rows in panels if not rows.is_empty()]
+    order = [name for place, name in places.items() if any(place in rows["place"] for _, rows in named)]
+    width_px = parts.label_px(order)
+    last = len(named) - 1
+    drawn = [_panel(rows, title, order, width_px, "time of a query" if at == last else None) for at, (title, rows) in enumerate(named)]
+    return parts.stacked(drawn, chrome_px=width_px + parts.BESIDE_PX)
+
+
+def _panel(rows: pl.DataFrame, title: str, order: list[str], width_px: int, axis_title: str | None) -> alt.LayerChart:
+    low, high = log_range(rows["elapsed_s"])
+    scale = alt.Scale(type="log", domain=[low, high], nice=False)
+    unit = "datum.value >= 1 ? format(datum.value, '~g') + ' s' : format(1000 * datum.value, '~g') + ' ms'"
+    x = alt.X("elapsed_s:Q", title=axis_title, scale=scale, axis=alt.Axis(values=parts.log_ticks(low, high), labelExpr=unit))
+    y = alt.Y("row:N", sort=order, title=None, axis=parts.labels(width_px))
+    tips = [alt.Tooltip("row:N", title="place"), "replicate:Q", alt.Tooltip("elapsed_s:Q", format=".3~g", title="seconds"), "flags:N"]
+    colour = alt.Color("row:N", scale=alt.Scale(domain=order, range=COLOURS[: len(order)]), legend=None)
+    medians = parts.medians(rows, ["row"], "elapsed_s", CLEAN)
+    layers = [alt.Chart(medians).mark_tick(thickness=2, size=16, color=theme.MARK).encode(x=x, y=y)] if medians.height else []
+    if (rejected := rows.filter(~CLEAN)).height:
+        layers.append(alt.Chart(rejected).mark_point(size=110, filled=False, strokeWidth=1, color=theme.MARK).encode(x=x, y=y))
+    layers.append(alt.Chart(rows).mark_circle(size=36, opacity=0.85).encode(x=x, y=y, color=colour, tooltip=tips))
+    return alt.LayerChart(layer=layers, width=parts.PLOT_PX, height=ROW_PX * len(order), title=title)
 
 
 def times(run: Run, pair: str, shown: Shown, observed: pl.DataFrame) -> Figure | Sentence:

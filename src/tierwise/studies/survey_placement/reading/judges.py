@@ -12,7 +12,8 @@ from tierwise.analysis.left_open import OpenMap, points_of
 from tierwise.analysis.rules import CaseVerdict, Verdict, after_holm, within
 from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.core.vocabulary import Evidence, IoMode
-from tierwise.studies.survey_placement.reading.moves import MOVED, STUDY, moves_of, plans_of, timed_of
+from tierwise.studies.survey_placement.reading.moves import MOVED, moves_of, plans_of, timed_of
+from tierwise.studies.survey_placement.reading.names import STUDY
 
 JOB_SIZES: Final = (1, 10, 100, 1000)
 """Queries that a job asks, one after the other; the text says no more than *an intensive operation* (assumed)."""

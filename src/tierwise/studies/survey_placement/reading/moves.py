@@ -16,10 +16,8 @@ from tierwise.analysis.heat import Record
 from tierwise.analysis.statistics import enough
 from tierwise.core.vocabulary import Evidence, IoMode, Way
 from tierwise.devices.spec import load_device
-from tierwise.studies.survey_placement.reading.shown import PLACEMENT
+from tierwise.studies.survey_placement.reading.names import BASE, STUDY
 
-STUDY: Final = "survey_placement"
-BASE: Final = "all_hdd"
 MOVED: Final = {"index_ssd": "the indexes", "source_ssd": "Source", "detection_ssd": "Detection"}
 """Placement -> what it has on the SSDs."""
 MOVES: Final = """
@@ -126,27 +124,6 @@ def _of(times: Times, replicates: Collection[int]) -> Times:
     return Times({replicate: times.by_replicate[replicate] for replicate in replicates}, times.evidence)
 
 
-def published_plans(connection: duckdb.DuckDBPyConnection, pair: str, moves: Sequence[Moved]) -> dict[tuple[str, str, Way], MovePlan]:
-    """Return (placement, query, way) -> at the published size: simulated copies against what a query saves by the bars, as they are
-    inferred.
-    """
-    record, bars, found = record_of(connection, pair), PLACEMENT.published_seconds(), {}
-    if record is None:
-        return {}
-    for moved in moves:
-        sizes = {MOVED[moved.placement]: round(sum(moved.sizes_bytes.values()) * record.stretch)}
-        for way in Way:
-            copies = _copies(record, sizes, moved.ssd, way=way, stretch=1.0)
-            for query in dict.fromkeys(query for query, _ in bars):
-                ends = (bars.get((query, BASE)), bars.get((query, moved.placement)))
-                if copies and ends[0] is not None and ends[1] is not None:
-                    slow, fast = (Times({0: time_s}, Evidence.PUBLISHED) for time_s in (ends[0], ends[1]))
-                    found[moved.placement, query, way] = plan_move(
-                        sizes, devices=(SLOW, moved.ssd), there=copies[0], back=copies[1], slow_job=slow, fast_job=fast, way=way
-                    )
-    return found
-
-
 def modelled(record: Record, ssd: str) -> list[Moved]:
     """Return the moves to the tier `ssd` and back by the devices' models alone, page by page as the server copies (simulated); none where
     a tier is a real directory.
@@ -161,15 +138,13 @@ def modelled(record: Record, ssd: str) -> list[Moved]:
     return found
 
 
-def _copies(
-    record: Record, sizes: Mapping[str, int], ssd: str, *, way: Way = Way.SERVER, stretch: float | None = None
-) -> tuple[Times, Times] | None:
-    """There and back by the devices' models; `None` where a tier is a real directory, of which there is none."""
+def _copies(record: Record, sizes: Mapping[str, int], ssd: str) -> tuple[Times, Times] | None:
+    """There and back by the devices' models, page by page; `None` where a tier is a real directory, of which there is none."""
     tiers = record.pair.get("tiers") or {}
     if any("device" not in tiers.get(tier, {}) for tier in (SLOW, ssd)):
         return None
-    slow, fast = (_maker(str(tiers[tier]["device"]), record.stretch if stretch is None else stretch) for tier in (SLOW, ssd))
-    there, back = (Times.simulated(partial(copies_s, sizes, way, ends)) for ends in ((slow, fast), (fast, slow)))
+    slow, fast = (_maker(str(tiers[tier]["device"]), record.stretch) for tier in (SLOW, ssd))
+    there, back = (Times.simulated(partial(copies_s, sizes, Way.SERVER, ends)) for ends in ((slow, fast), (fast, slow)))
     return there, back
 
 
