@@ -19,11 +19,10 @@ from tierwise.costs.book import load_book
 from tierwise.devices.model import build
 from tierwise.devices.spec import load_device
 from tierwise.report.chapters import conclusion
-from tierwise.report.display import Sentence, Table
+from tierwise.report.display import Missing, Sentence, Table
 from tierwise.report.page import open_page
 from tierwise.report.run import open_run
 from tierwise.report.study_registry import judge_all
-from tierwise.studies.survey_arrays.reading import chapter_cost as survey_cost
 from tierwise.studies.survey_arrays.reading.money import THEN
 from tierwise.studies.survey_arrays.reading.strategies import of_catalog
 from tierwise.studies.survey_placement.reading.judges import JOB_SIZES
@@ -31,8 +30,11 @@ from tierwise.studies.survey_placement.reading.moves import moves_of, plans_of, 
 from tierwise.timings.replicates import RUN_REPLICATES
 
 PAIR = "source-h"
-PLACED = {"detection_most", "light_curves_gain", "jobs_least", "copy_error"}
-"""Numbers of the chapter on placement."""
+NUMBERS = {
+    "survey_placement": ("detection_most", "light_curves_gain", "jobs_most"),
+    "survey_arrays": ("six_most", "indexed_one", "rate_disks"),
+}
+"""Numbers of both chapters."""
 
 
 def h11(raw: Path) -> ClaimVerdict:
@@ -170,11 +172,11 @@ def _chapters() -> dict[str, str]:
         "strategies": conclusion.strategies(found),
         "claims": conclusion.questions(run),
         "meetings": conclusion.meetings(found),
-        "arrays": survey_cost.queries(run, PAIR),
-        "verdict": survey_cost.verdict(run),
     }
     texts = {name: text_of(one) for name, one in shown.items()} | {"answer": conclusion.answer(found).text}
-    texts |= {name: str(value) for name, value in open_page(run, "survey_placement", PAIR).values.items() if name in PLACED}
+    for study, names in NUMBERS.items():
+        found_there = open_page(run, study, PAIR).values
+        texts |= {name: str(found_there[name]) for name in names}
     run.connection.close()
     return texts
 
@@ -182,15 +184,14 @@ def _chapters() -> dict[str, str]:
 def test_the_tables_of_money_name_their_kinds_of_evidence_and_days(tmp_path: Path) -> None:
     save_survey(tmp_path, pl.concat([array_rows(), placement_rows()]))
     run = open_run(RUN_ID, tmp_path)
-    money, held = survey_cost.money(run), survey_cost.held(run)
+    placement, arrays = (open_page(run, study, PAIR) for study in NUMBERS)
+    money, held = (arrays.exhibit(label) for label in ("tbl-survey-cost", "tbl-survey-cost-measures"))
+    assert isinstance(money, Table)
+    assert isinstance(held, Table)
     assert len(money.rows) == 5
     assert "**simulated**" in money.caption
-    assert [row[0] for row in held.rows][::2] == ["1\u00a0TB", "10\u00a0TB", "30\u00a0TB"]
+    assert [row[:2] for row in held.rows[:3]] == [["a terabyte", f"{size} TB"] for size in (1, 10, 30)]
+    assert {"an IOPS", "a query an hour, today's prices"} <= {row[0] for row in held.rows}
     assert "**published**" in held.caption
-    queries = survey_cost.queries(run, PAIR)
-    assert isinstance(queries, Table)
-    assert {row[1] for row in queries.rows} == {"emulated", "published", ""}
-    assert "2012-07" in text_of(queries)
-    assert "H13" in survey_cost.verdict(run).text
-    assert "ssd-source-h" in survey_cost.prices(run).text
-    assert open_page(run, "survey_placement", PAIR).own["moves_known"] is False
+    assert isinstance(placement.exhibit("tbl-survey-moves"), Missing)
+    assert placement.own["moves_known"] is False

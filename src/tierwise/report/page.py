@@ -139,7 +139,8 @@ def _body(name: str, values: Mapping[str, Value]) -> str:
 def _note(run: Run, pair: str, exhibit: Exhibit, rows: pl.DataFrame, n: int) -> str:
     pairs: list[Any] = rows["pair"].unique(maintain_order=True).to_list() if "pair" in rows.columns and rows.height else [pair]
     of = ", ".join(f"`{one}`{_others(run, one)}" for one in pairs)
-    evidence = ", ".join(dict.fromkeys(f"**{run.evidence(one) or 'nothing measured'}**" for one in pairs))
+    found = [getattr(exhibit.module, "EVIDENCE", None) or run.evidence(one) or "nothing measured" for one in pairs]
+    evidence = ", ".join(dict.fromkeys(f"**{one}**" for one in found))
     where = f"{run.stamp}, pair{'s' if len(pairs) > 1 else ''} {of}, {evidence}"
     return f"{where}, n = {count(n)} {exhibit.module.UNIT}. Query: `{exhibit.query}`."
 

@@ -2,7 +2,10 @@
 
 from typing import Final
 
+from tierwise.report import theme
+
 STUDY: Final = "survey_placement"
+PAIR: Final = "source-h"
 BASE: Final = "all_hdd"
 """The placement that the others are compared with."""
 INDEXES, SOURCE, DETECTION = "index_ssd", "source_ssd", "detection_ssd"
@@ -19,4 +22,9 @@ PLACEMENTS: Final = {
     INDEXES: "indexes on SSDs",
     SOURCE: "Source on SSDs",
     DETECTION: "Detection on SSDs",
+}
+COLOURS: Final = {
+    BASE: theme.PLACEMENTS["disks"],
+    INDEXES: theme.PLACEMENTS["indexes"],
+    **dict.fromkeys((SOURCE, DETECTION), theme.PLACEMENTS["tables"]),
 }

@@ -6,7 +6,7 @@ from typing import Any, Final
 import polars as pl
 
 from tierwise.advisor.ranking import advised, gains_of
-from tierwise.analysis import heat
+from tierwise.analysis.causes import Cause
 from tierwise.analysis.deciding import mode_in
 from tierwise.analysis.scaling import extrapolate
 from tierwise.analysis.statistics import Estimate, geometric_estimate
@@ -17,8 +17,7 @@ from tierwise.report.figures.places import simulated_ways
 from tierwise.report.run import Run
 from tierwise.report.scaling_table import entries_of, holds, ratios
 from tierwise.report.text_template import Value
-from tierwise.studies.survey_placement.reading.moves import moves_of, predicted_s
-from tierwise.studies.survey_placement.reading.names import BASE, DETECTION, INDEXES, SCALED, SOURCE, STUDY
+from tierwise.studies.survey_placement.reading.names import BASE, DETECTION, INDEXES, PAIR, SCALED, SOURCE, STUDY
 
 GROUPS: Final = {"indexes": INDEXES, "source": SOURCE, "detection": DETECTION}
 MOVES: Final = {"indexes ssd": "all indexes", "Source ssd": "Source", "Detection ssd": "Detection"}
@@ -34,7 +33,7 @@ where pair = $pair and io_mode = $io_mode and query = $query and placement = $pl
 Gains = Mapping[tuple[Any, ...], Estimate]
 
 
-def values(run: Run, pair: str = "source-h") -> dict[str, Value]:
+def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
     """Return speed-ups by placement, what to move, whose reads they are, why indexes gain, what size matters, and when moves pay."""
     frame = find("tbl-survey-placement-seconds", STUDY).rows(run, pair).frame
     gains = {key: one for key, one in estimates(frame, ["query", "placement"], "speedup").items() if one.interval and key[1] != BASE}
@@ -52,8 +51,7 @@ def values(run: Run, pair: str = "source-h") -> dict[str, Value]:
 
 def _advice(run: Run, pair: str) -> dict[str, Value]:
     """Return what to move for each workload, by the one rule of `advisor.ranking`, and the fastest placement if it is another."""
-    rows = run.query(heat.every())
-    known = {one.name: gains_of(one) for one in gather(run, rows.filter(pl.col("study") == STUDY), only=pair).workloads}
+    known = {one.name: gains_of(one) for one in gather(run, only=pair).workloads}
     found: dict[str, Value] = {}
     for workload in WORKLOADS:
         name, gains = workload.replace(" ", "_"), known.get(workload, ())
@@ -112,16 +110,14 @@ def _scale(run: Run, pair: str) -> dict[str, Value]:
 
 
 def _moves(run: Run, pair: str) -> dict[str, Value]:
-    """Return after how many queries a move has paid, how much of H11's map agrees, and by how much the models miss the moves."""
+    """Return after how many queries a move has paid, and how much of H11's map agrees."""
     rows = find("tbl-survey-moves-pay", STUDY).rows(run, pair).frame
     jobs = rows["jobs"].drop_nulls().to_list()
     claim = run.verdict("H11")
     mapped = claim.open_map if claim else None
-    errors = [abs(simulated_s / one.both_s - 1) for one in moves_of(run.store, pair) if (simulated_s := predicted_s(run.store, pair, one))]
     pages = {"pair": pair, "io_mode": str(mode_in(run.store, STUDY, pair)), "query": SCALED, "placement": BASE}
     index_pages, all_pages = run.query(PAGES_SQL, pages).row(0)
     return {
-        "copy_error": max(errors, default=None),
         "scan_index_pages": index_pages,
         "scan_pages": all_pages,
         "moves_known": bool(jobs),
@@ -131,5 +127,5 @@ def _moves(run: Run, pair: str) -> dict[str, Value]:
         "jobs_most": max(jobs, default=None),
         "settings": len(mapped.points) if mapped else None,
         "settings_least": round(mapped.share[0] * len(mapped.points)) if mapped else None,
-        "settings_most": round(mapped.share[1] * len(mapped.points)) if mapped else None,
+        "h11_open": bool(claim and claim.cause is Cause.LEFT_OPEN),
     }

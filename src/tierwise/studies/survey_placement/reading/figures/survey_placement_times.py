@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from tierwise.report.figures import places
-from tierwise.studies.survey_placement.reading.names import PLACEMENTS, QUERIES
+from tierwise.studies.survey_placement.reading.names import COLOURS, PLACEMENTS, QUERIES
 
 QUERY: Final = """
 select query, io_mode, placement as place, replicate + 1 as replicate, elapsed_s, flags
@@ -18,4 +18,4 @@ UNIT: Final = "queries"
 
 
 def draw(rows: pl.DataFrame) -> alt.VConcatChart:
-    return places.by_place([(words, rows.filter(query=query)) for query, words in QUERIES.items()], PLACEMENTS)
+    return places.by_place([(words, rows.filter(query=query)) for query, words in QUERIES.items()], PLACEMENTS, COLOURS)
