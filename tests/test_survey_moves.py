@@ -115,7 +115,7 @@ def test_a_merged_runs_move_has_the_freedom_of_its_runs() -> None:
 
 def test_h11_is_open_where_moves_were_flagged_or_too_few(tmp_path: Path) -> None:
     save_survey(tmp_path, pl.concat([placement_rows(replicates=2), move_rows(replicates=2)]))
-    few = "fewer than 5 replicates with a job and a move that are both clean"
+    few = "fewer than 5 clean replicates"
     assert h11(tmp_path).verdict_text == f"undecided ({few}; 0 moves are rejected; needs PROFILE=full)"
     save_survey(tmp_path / "flagged", pl.concat([placement_rows(), move_rows(flagged=tuple(MOVE_S))]))
     assert h11(tmp_path / "flagged").verdict_text == f"undecided ({few}; 15 moves are rejected; needs RETRY=1 or a quieter machine)"

@@ -15,6 +15,7 @@ from tierwise.report.run import Run
 ROW_PX: Final = 20
 """Height of a row: in print eight panels share the height of a page: what is taller is drawn smaller."""
 CLEAN: Final = pl.col("flags") == "none"
+SECONDS, MILLISECONDS = "format(datum.value, '~g') + ' s'", "format(1000*datum.value, '~g') + ' ms'"
 ONLY_FORM: Final = "printed"
 """The form of a query that is asked in no other."""
 
@@ -33,7 +34,7 @@ def by_place(panels: Sequence[tuple[str, pl.DataFrame]], places: Mapping[str, st
 def _panel(title: str, rows: pl.DataFrame, order: list[str], colours: alt.Scale, *, width_px: int, below: str | None) -> alt.LayerChart:
     low, high = log_range(rows["elapsed_s"])
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
-    unit = "datum.value >= 1 ? format(datum.value, '~g') + ' s' : format(1000 * datum.value, '~g') + ' ms'"
+    unit = f"datum.value >= 1 ? {SECONDS} : {MILLISECONDS}"
     x = alt.X("elapsed_s:Q", title=below, scale=scale, axis=alt.Axis(values=parts.log_ticks(low, high), labelExpr=unit))
     y = alt.Y("row:N", sort=order, title=None, axis=parts.labels(width_px))
     tips = [alt.Tooltip("row:N", title="place"), "replicate:Q", alt.Tooltip("elapsed_s:Q", format=".3~g", title="seconds"), "flags:N"]

@@ -45,7 +45,7 @@ RAM_GIB_A_SERVER: Final = (16, 64, 256)
 """What a server that holds the drives may have, at the same price: assumed, from the survey's 16 GB on."""
 JUDGED: Final = ("hdd", "ssd_raid5")
 """The subsystems that are judged: only these have a redundancy and space for more than 1 TB."""
-PAIRED: Final = """
+PAIRED_SQL: Final = """
 select query, replicate, evidence, 1 / gain as ratio
 from survey_arrays where pair = ? and io_mode = ? and form = 'printed' and tier = ? and not flagged and gain is not null
 order by query, replicate
@@ -186,7 +186,7 @@ def time_ratios(connection: duckdb.DuckDBPyConnection, pair: str, tier: str = JU
     """Return query as printed -> time on `tier` over that on the disks, of one replicate each, by the I/O mode that decides."""
     if not connection.execute("from information_schema.tables where table_name = 'survey_arrays'").fetchall():
         return {}
-    rows = connection.execute(PAIRED, [pair, mode_in(connection, "survey_arrays", pair), tier]).fetchall()
+    rows = connection.execute(PAIRED_SQL, [pair, mode_in(connection, "survey_arrays", pair), tier]).fetchall()
     by_query: dict[str, dict[int, tuple[Evidence, float]]] = {}
     for query, replicate, evidence, ratio in rows:
         by_query.setdefault(query, {})[replicate] = Evidence(evidence), ratio

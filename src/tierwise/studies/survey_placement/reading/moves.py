@@ -20,17 +20,18 @@ from tierwise.studies.survey_placement.reading.names import BASE, STUDY
 
 MOVED: Final = {"index_ssd": "the indexes", "source_ssd": "Source", "detection_ssd": "Detection"}
 """Placement -> what it has on the SSDs."""
-MOVES: Final = """
+MOVES_SQL: Final = """
 select placement, ssd, replicate, evidence, there_s, back_s, device_s from survey_moves
 where pair = ? and not flagged and there_s is not null and back_s is not null and device_s is not null
 and io_mode = ? order by placement, replicate
 """
 """The timed moves as SQL, on tiers that count what their devices take."""
-JOBS: Final = """
+JOBS_SQL: Final = """
 select query, placement, replicate, evidence, elapsed_s from survey_placement
 where pair = ? and not flagged and io_mode = ?
 order by query, placement, replicate
 """
+TIMED_SQL: Final = "select io_mode, count(*) filter (flagged) from survey_moves where pair = ? group by io_mode"
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def moves_of(connection: duckdb.DuckDBPyConnection, pair: str) -> list[Moved]:
     record = record_of(connection, pair)
     if record is None:
         return []
-    rows = connection.execute(MOVES, [pair, mode_in(connection, "survey_moves", pair, study=STUDY)]).fetchall()
+    rows = connection.execute(MOVES_SQL, [pair, mode_in(connection, "survey_moves", pair, study=STUDY)]).fetchall()
     found = []
     for placement in MOVED:
         own = [row for row in rows if row[0] == placement]
@@ -80,8 +81,7 @@ def moves_of(connection: duckdb.DuckDBPyConnection, pair: str) -> list[Moved]:
 
 def timed_of(connection: duckdb.DuckDBPyConnection, pair: str) -> tuple[IoMode, int] | None:
     """Return (how the server of `moves_of` did I/O, how many of its moves are flagged); `None` where no move was timed."""
-    ask = "select io_mode, count(*) filter (flagged) from survey_moves where pair = ? group by io_mode"
-    flagged = {IoMode(mode): number for mode, number in connection.execute(ask, [pair]).fetchall()}
+    flagged = {IoMode(mode): number for mode, number in connection.execute(TIMED_SQL, [pair]).fetchall()}
     return (mode, flagged[mode]) if flagged and (mode := mode_of(STUDY, flagged)) else None
 
 
@@ -99,7 +99,7 @@ def plans_of(connection: duckdb.DuckDBPyConnection, pair: str, moves: Sequence[M
     """Return (placement, query) -> after how many such queries the move has paid; all times as the run took them, of the same replicate
     each.
     """
-    rows = connection.execute(JOBS, [pair, mode_in(connection, STUDY, pair)]).fetchall()
+    rows = connection.execute(JOBS_SQL, [pair, mode_in(connection, STUDY, pair)]).fetchall()
     jobs = {
         key: Times({row[2]: row[4] for row in rows if row[:2] == key}, Evidence.of({Evidence(row[3]) for row in rows if row[:2] == key}))
         for key in dict.fromkeys(row[:2] for row in rows)
