@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-import polars as pl
-
 from tierwise.advisor.ranking import advised, gains_of
 from tierwise.analysis.causes import Cause
 from tierwise.analysis.deciding import mode_in
@@ -18,6 +16,7 @@ from tierwise.report.run import Run
 from tierwise.report.scaling_table import entries_of, holds, ratios
 from tierwise.report.text_template import Value
 from tierwise.studies.survey_placement.reading.names import BASE, DETECTION, INDEXES, PAIR, SCALED, SOURCE, STUDY
+from tierwise.studies.survey_placement.reading.tables.survey_placement_indexes import spared
 
 GROUPS: Final = {"indexes": INDEXES, "source": SOURCE, "detection": DETECTION}
 MOVES: Final = {"indexes ssd": "all indexes", "Source ssd": "Source", "Detection ssd": "Detection"}
@@ -69,14 +68,15 @@ def _advice(run: Run, pair: str) -> dict[str, Value]:
 def _indexes(run: Run, pair: str) -> dict[str, Value]:
     """Return for H10 how many queries the indexes on the SSDs slow down, and what a cache of the disks' indexes would have to spare."""
     rows = find("tbl-survey-placement-indexes", STUDY).rows(run, pair).frame
-    spared = rows.filter(pl.col("spared").is_not_null(), pl.col("index_share").is_not_null())
+    known = {key: one for key, one in estimates(rows, ["query"], "cold").items() if one.interval}
+    shares = [(share, saved) for share, _, saved in spared(rows).values() if share is not None and saved is not None]
     return {
-        "cold_known": rows.height > 0,
-        "cold_queries": rows.height,
-        "slower": sum((geometric_estimate(ratios).low or 0.0) > 1 for ratios in rows["cold"]),
-        "same_pages": bool(rows["same_pages"].all()) if rows.height else None,
-        "spared_queries": spared.height,
-        "spared_beyond": spared.filter(pl.col("spared") > pl.col("index_share")).height,
+        "cold_known": bool(known),
+        "cold_queries": len(known),
+        "slower": sum((one.low or 0.0) > 1 for one in known.values()),
+        "same_pages": bool(known) and bool(rows["same_pages"].all()),
+        "spared_queries": len(shares),
+        "spared_beyond": sum(saved > share for share, saved in shares),
     }
 
 

@@ -5,8 +5,10 @@ from typing import Final
 import polars as pl
 
 from tierwise.analysis.rules import Verdict
+from tierwise.analysis.statistics import Estimate
+from tierwise.report.estimates import cell
 from tierwise.report.exhibit_registry import Cells
-from tierwise.report.formats import DASH, MINUS, interval, number, seconds
+from tierwise.report.formats import DASH, MINUS, seconds
 from tierwise.report.run import Run
 from tierwise.studies.survey_placement.reading.moves import MOVED, moves_of, plans_of
 from tierwise.studies.survey_placement.reading.names import QUERIES
@@ -39,24 +41,15 @@ def facts(rows: pl.DataFrame) -> dict[str, object]:
 
 
 def tabulate(rows: pl.DataFrame) -> Cells:
-    return Cells(
-        ["Moved", "A job", "There and back", "Saves", "Pays after jobs", "Within one job?"],
+    cells = [
         [
-            [
-                MOVED[row["placement"]],
-                QUERIES[row["query"]],
-                seconds(row["move_s"]),
-                seconds(row["saved_s"]).replace("-", MINUS),
-                _jobs(row["jobs"], row["low"], row["high"]),
-                PAYS.get(Verdict(row["pays"]), DASH),
-            ]
-            for row in rows.rows(named=True)
-        ],
-        "llrrrl",
-    )
-
-
-def _jobs(jobs: float | None, low: float | None, high: float | None) -> str:
-    if jobs is None:
-        return DASH
-    return number(jobs) if low is None or high is None else f"{number(jobs)} ({interval(low, high)})"
+            MOVED[placement],
+            QUERIES[query],
+            seconds(move_s),
+            seconds(saved_s).replace("-", MINUS),
+            cell(Estimate(jobs, low, high, pairs)),
+            PAYS.get(Verdict(pays), DASH),
+        ]
+        for placement, query, move_s, saved_s, jobs, low, high, pairs, pays in rows.rows()
+    ]
+    return Cells(["Moved", "A job", "There and back", "Saves", "Pays after jobs", "Within one job?"], cells, "llrrrl")

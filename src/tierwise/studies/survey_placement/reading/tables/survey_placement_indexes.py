@@ -4,62 +4,50 @@ from typing import Final
 
 import polars as pl
 
-from tierwise.analysis.statistics import geometric_estimate
-from tierwise.report.estimates import cell
+from tierwise.report.estimates import cell, estimates
 from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import DASH, number, percent
 from tierwise.report.published_bars import published_seconds
-from tierwise.report.run import Run
 from tierwise.studies.survey_placement.reading.names import BASE, INDEXES, QUERIES, STUDY
 
 QUERY: Final = """
 select
-    query, list(one.ratio order by replicate) as cold,
-    list(one.elapsed_s / (base.elapsed_s - base.index_io_s) order by replicate) as cached,
-    median(base.index_io_s / base.elapsed_s) as index_share,
-    bool_and(one.index_reads = base.index_reads and one.all_reads = base.all_reads) as same_pages
+    query, replicate, one.ratio as cold, one.elapsed_s / (base.elapsed_s - base.index_io_s) as cached,
+    base.index_io_s / base.elapsed_s as index_share,
+    one.index_reads = base.index_reads and one.all_reads = base.all_reads as same_pages, if(one.flagged, 'rejected', 'none') as flag
 from survey_placement as one
 join survey_placement as base using (run_id, pair, io_mode, query, replicate)
-where pair = $pair and io_mode = $io_mode and one.placement = 'index_ssd' and base.placement = 'all_hdd' and not one.flagged
-group by query having enough(one.ratio)
+where pair = $pair and io_mode = $io_mode and one.placement = 'index_ssd' and base.placement = 'all_hdd'
+order by query, replicate
 """
 UNIT: Final = "repeats"
 HEADER: Final = ["Query", "Index reads, of the disks' time", "Cold on both", "Cached on the disks", "Published", "To be spared for that"]
 
 
-def with_published(run: Run, pair: str, rows: pl.DataFrame) -> pl.DataFrame:  # noqa: ARG001 - the bars are the same for every run
-    """Return the rows with the published ratio, and `spared`: the share of the disks' time without which `cold` would be that ratio."""
-    bars = published_seconds(STUDY)
-    published = {query: bars[query, INDEXES] / bars[query, BASE] for query in QUERIES if {(query, INDEXES), (query, BASE)} <= bars.keys()}
-    told = [
-        {"published": bar, "spared": max(0.0, 1 - cold / bar) if bar and cold else None}
-        for query, ratios in rows.select("query", "cold").rows()
-        for bar, cold in [(published.get(query), geometric_estimate(ratios).value)]
-    ]
-    return rows.hstack(pl.DataFrame(told, schema={"published": pl.Float64, "spared": pl.Float64}))
+def spared(rows: pl.DataFrame) -> dict[str, tuple[float | None, float | None, float | None]]:
+    """Return query -> share of the indexes in the disks' time, published ratio, and the share to be spared for it."""
+    bars, cold = published_seconds(STUDY), estimates(rows, ["query"], "cold")
+    shares = dict(rows.filter(flag="none").group_by("query").agg(pl.col("index_share").median()).rows())
+    found = {}
+    for (query,), one in cold.items():
+        bar = bars[query, INDEXES] / bars[query, BASE] if {(query, INDEXES), (query, BASE)} <= bars.keys() else None
+        if one.value is not None and one.interval:
+            found[query] = shares[query], bar, max(0.0, 1 - one.value / bar) if bar else None
+    return found
 
 
-derive = with_published
-
-
-def facts(rows: pl.DataFrame) -> dict[str, object]:
-    return {"n": rows["cold"].list.len().sum()}
-
-
-def tabulate(rows: pl.DataFrame) -> Cells:
-    known = {row["query"]: row for row in rows.rows(named=True)}
-    return Cells(
-        HEADER,
+def tabulate(rows: pl.DataFrame) -> Cells | None:
+    cold, cached = (estimates(rows, ["query"], name) for name in ("cold", "cached"))
+    found = spared(rows)
+    cells = [
         [
-            [
-                words,
-                DASH if row["index_share"] is None else percent(row["index_share"]),
-                *(cell(geometric_estimate(row[column])) for column in ("cold", "cached")),
-                DASH if row["published"] is None else number(row["published"]),
-                DASH if row["spared"] is None else percent(row["spared"]),
-            ]
-            for query, words in QUERIES.items()
-            if (row := known.get(query))
-        ],
-        "lrrrrr",
-    )
+            words,
+            DASH if share is None else percent(share),
+            *(cell(one[query,]) for one in (cold, cached)),
+            DASH if bar is None else number(bar),
+            DASH if saved is None else percent(saved),
+        ]
+        for query, words in QUERIES.items()
+        for share, bar, saved in ([found[query]] if query in found else [])
+    ]
+    return Cells(HEADER, cells, "lrrrrr") if cells else None
