@@ -19,7 +19,7 @@ where pair = $pair and io_mode = $io_mode
 group by query, form, tier
 """
 UNIT: Final = "queries"
-HEADER: Final = ["Query", "Subsystem", "Rows found", "Pages of table", "of indexes", "Requests", "MB/s", "Median, s"]
+HEADER: Final = ["Query", "Subsystem", "Rows found", "Table pages", "Index pages", "Requests", "MB/s", "Median, s"]
 MB: Final = 1e6
 
 
