@@ -40,8 +40,8 @@ def tabulate(rows: pl.DataFrame) -> Cells:
     cells, last = [], ""
     for query, form, place, server_s, ideal_s, bar in rows.rows():
         named = f"{QUERIES[query]}, {FORMS[form]}"
-        told = [number(bar), number(server_s / bar)] if bar else [DASH, DASH]
-        cells.append(["" if named == last else named, PLACES[place], number(server_s), number(ideal_s), *told])
+        beside = [number(bar), number(server_s / bar)] if bar else [DASH, DASH]
+        cells.append(["" if named == last else named, PLACES[place], number(server_s), number(ideal_s), *beside])
         last = named
     return Cells(
         ["Query", "Subsystem", "This server's reads, s", "Whole table, ideal, s", "Published, s", "Ours / published"], cells, "llrrrr"
