@@ -70,7 +70,7 @@ def placed(root: Path, site: Path) -> Iterator[None]:
 
 
 NO_RESULTS = {
-    **dict.fromkeys(("tbl-run", "tbl-host", "tbl-tiers", "tbl-settings", "tbl-profile", "tbl-origin"), "what was requested, and where"),
+    **dict.fromkeys(("tbl-run", "tbl-host", "tbl-tiers", "tbl-settings", "tbl-profile"), "what was requested, and where"),
     **dict.fromkeys(("tbl-meetings", "tbl-beside-claims"), "text, in which each number is followed by its evidence"),
 }
 """Tables without a stamp of their own, and why."""

@@ -138,7 +138,13 @@ def _body(name: str, values: Mapping[str, Value]) -> str:
 
 def _note(run: Run, pair: str, exhibit: Exhibit, rows: pl.DataFrame, n: int) -> str:
     pairs: list[Any] = rows["pair"].unique(maintain_order=True).to_list() if "pair" in rows.columns and rows.height else [pair]
-    of = ", ".join(f"`{one}`" for one in pairs)
+    of = ", ".join(f"`{one}`{_others(run, one)}" for one in pairs)
     evidence = ", ".join(dict.fromkeys(f"**{run.evidence(one) or 'nothing measured'}**" for one in pairs))
     where = f"{run.stamp}, pair{'s' if len(pairs) > 1 else ''} {of}, {evidence}"
     return f"{where}, n = {count(n)} {exhibit.module.UNIT}. Query: `{exhibit.query}`."
+
+
+def _others(run: Run, pair: str) -> str:
+    """Return `` with `exos` as hdd``, where other devices took the place of those of `pair`."""
+    others = [f"`{device}` as {tier}" for tier, device in run.devices.get(pair, {}).items()]
+    return f" with {', '.join(others)}" if others else ""
