@@ -1,6 +1,5 @@
 """The numbers of the census study's text; shares of time that are saved are in percent."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -9,7 +8,6 @@ import polars as pl
 from tierwise.advisor.ranking import advised, gains_of
 from tierwise.advisor.workload import workload_of
 from tierwise.analysis.deciding import mode_in, mode_of
-from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import Estimate
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.vocabulary import IoMode
@@ -51,7 +49,6 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
     here, io_mode = _gains(run, readers), mode_in(run.store, STUDY, pair)
     through = run.query(THROUGH_SQL, {"pair": pair, "io_mode": io_mode})
     remedies = _estimates(run.query(REMEDIES_SQL, {"pair": pair, "io_mode": io_mode}), ["variant", "state"])
-    verdicts = Counter(claim.verdict for claim in run.verdicts if claim.source == "M")
     table, both = PLACEMENTS["ssd", "hdd"], PLACEMENTS["ssd", "ssd"]
     return {
         "answered": bool(_of(own, "cold", table)),
@@ -71,7 +68,6 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
         **ends("scan", _of(remedies, "index-only")),
         **ends("memory", _of(remedies, "heap-cached")),
         **_hunt(run),
-        **{str(word): verdicts[word] for word in (Verdict.CONFIRMED, Verdict.CONTRADICTED, Verdict.UNDECIDED)},
         **explained(run, pair),
         **_scale(run, pair),
         **_predicted(run, pair),

@@ -36,6 +36,11 @@ def _row(claim: ClaimVerdict) -> dict[str, Any]:
     }
 
 
+def facts(rows: pl.DataFrame) -> dict[str, object]:
+    words = (Verdict.CONFIRMED, Verdict.CONTRADICTED, Verdict.UNDECIDED)
+    return {str(word): rows.filter(verdict=str(word)).height for word in words}
+
+
 def tabulate(rows: pl.DataFrame) -> Cells:
     here = ["On your pair"] if rows["here"].is_not_null().any() else []
     return Cells([*HEADER, *here], [_cells(row)[: 4 + len(here)] for row in rows.rows(named=True)], "l" * (4 + len(here)))
