@@ -11,7 +11,8 @@ from tierwise.studies.index_placement.reading.names import STUDY
 def confirming_variants(run: Run) -> str:
     """Return in how many variants of the census study's test the published saving is there."""
     page = open_page(run, STUDY, source_pair("M"))
-    return page.body("sec-index-meeting").text.rstrip(".") if page.own["variants"] else NOTHING
+    known = page.own["answered"] and page.own["variants"]
+    return page.body("sec-index-meeting").text.rstrip(".") if known else NOTHING
 
 
 TELLING: Final = (confirming_variants,)

@@ -18,7 +18,7 @@ from tierwise.report.scaling_table import holds
 from tierwise.report.text_template import Value
 from tierwise.report.variants import PUBLISHED, Truth, saves, variants
 from tierwise.studies.index_placement.reading.frames import clean
-from tierwise.studies.index_placement.reading.names import INDEX, PAIR, PLACEMENTS, STUDY
+from tierwise.studies.index_placement.reading.names import BOTH, INDEX, PAIR, STUDY, TABLE
 from tierwise.studies.index_placement.reading.planner import explained
 from tierwise.studies.index_placement.reading.predictions import errors
 from tierwise.studies.index_placement.reading.tables.index_scale import sizes_of
@@ -49,17 +49,16 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
     here, io_mode = _gains(run, readers), mode_in(run.store, STUDY, pair)
     through = run.query(THROUGH_SQL, {"pair": pair, "io_mode": io_mode})
     remedies = _estimates(run.query(REMEDIES_SQL, {"pair": pair, "io_mode": io_mode}), ["variant", "state"])
-    table, both = PLACEMENTS["ssd", "hdd"], PLACEMENTS["ssd", "ssd"]
     return {
-        "answered": bool(_of(own, "cold", table)),
+        "answered": bool(_of(own, "cold", TABLE)),
         "evidence": str(run.evidence(pair) or ""),
         "io_mode": str(io_mode),
         "advised": _advised(run, pair),
         "todays_pair": todays,
         "readers_pair": readers,
         **_saved("index", _of(own, "cold", INDEX)),
-        **ends("table", _of(own, "cold", table)),
-        **ends("both", _of(own, "cold", both)),
+        **ends("table", _of(own, "cold", TABLE)),
+        **ends("both", _of(own, "cold", BOTH)),
         **_saved("cross", _of(own, "cross", INDEX)),
         **_saved("hot", _of(own, "hot", INDEX)),
         **_range("index_pages", through["pages"]),
@@ -73,7 +72,7 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
         **_predicted(run, pair),
         **_saved("today", _of(_gains(run, todays), "cold", INDEX)),
         **_saved("here_index", _of(here, "cold", INDEX)),
-        **ends("here_table", _of(here, "cold", table)),
+        **ends("here_table", _of(here, "cold", TABLE)),
     }
 
 
