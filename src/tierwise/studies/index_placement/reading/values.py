@@ -46,7 +46,7 @@ Gains = Mapping[tuple[Any, ...], Estimate]
 def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
     """Return what each move gains, through which reads, in which variants, at which sizes, and on other pairs."""
     own, todays, readers = _gains(run, pair), run.manifest.todays_pair, run.manifest.reader_pair
-    here, io_mode = _gains(run, readers), mode_in(run.store, STUDY, pair)
+    here, today, io_mode = _gains(run, readers), _gains(run, todays), mode_in(run.store, STUDY, pair)
     through = run.query(THROUGH_SQL, {"pair": pair, "io_mode": io_mode})
     remedies = _estimates(run.query(REMEDIES_SQL, {"pair": pair, "io_mode": io_mode}), ["variant", "state"])
     return {
@@ -70,7 +70,8 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
         **explained(run, pair),
         **_scale(run, pair),
         **_predicted(run, pair),
-        **_saved("today", _of(_gains(run, todays), "cold", INDEX)),
+        **_saved("today", _of(today, "cold", INDEX)),
+        **ends("today_table", _of(today, "cold", TABLE)),
         **_saved("here_index", _of(here, "cold", INDEX)),
         **ends("here_table", _of(here, "cold", TABLE)),
     }
