@@ -15,7 +15,7 @@ from tierwise.bench.inputs import pair_file
 from tierwise.core.pairs import load_pair
 from tierwise.core.vocabulary import Evidence
 from tierwise.postgres.pgbench import ROWS_PER_SCALE
-from tierwise.report.chapters import today
+from tierwise.report.values import todays as today
 from tierwise.report.display import Table
 from tierwise.report.page import open_page
 from tierwise.report.run import Run, open_run

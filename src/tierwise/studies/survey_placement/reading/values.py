@@ -8,7 +8,7 @@ from tierwise.analysis.causes import Cause
 from tierwise.analysis.deciding import mode_in
 from tierwise.analysis.scaling import extrapolate
 from tierwise.analysis.statistics import Estimate, geometric_estimate
-from tierwise.report.chapters.conclusion_rows import gather
+from tierwise.report.values.workloads import gather
 from tierwise.report.estimates import ends, estimates
 from tierwise.report.exhibit_registry import find
 from tierwise.report.figures.places import simulated_ways

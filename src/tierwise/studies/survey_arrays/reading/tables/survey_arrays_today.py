@@ -6,7 +6,7 @@ from typing import Final
 
 import polars as pl
 
-from tierwise.report.chapters.today import now
+from tierwise.report.values.todays import now
 from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import count, number
 from tierwise.report.run import Run
