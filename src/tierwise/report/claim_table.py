@@ -38,4 +38,4 @@ def _found(one: ClaimVerdict) -> str:
 
 
 def _verdict(one: ClaimVerdict) -> str:
-    return f"{marked(one.verdict)}: {one.cause}" if one.cause else marked(one.verdict)
+    return f"{marked(one.verdict)}: {one.cause}" if one.cause and str(one.cause) not in str(one.verdict) else marked(one.verdict)
