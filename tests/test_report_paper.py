@@ -28,7 +28,8 @@ from tierwise.report.run import Run, open_run, source_pair
 from tierwise.report.site import PDFS
 from tierwise.studies.index_placement.reading import chapter_summary as census
 from tierwise.studies.pgbench_placement.reading import chapter as pgbench
-from tierwise.studies.ram_or_ssd.reading import figures_placements as placed
+from tierwise.studies.ram_or_ssd.reading.figures.cost_placements import KINDS
+from tierwise.studies.ram_or_ssd.reading.placements import placements
 from tierwise.studies.ram_or_ssd.reading.values import values as zipf
 from tierwise.studies.read_latency.reading.values import values as latency
 from tierwise.studies.survey_arrays.reading import chapter as arrays
@@ -138,13 +139,12 @@ def test_the_strip_has_every_statement_and_each_verdict_a_shape_of_its_own(refer
 
 def test_a_delivered_read_costs_what_the_shell_says_of_its_placement(reference: Run) -> None:
     found = answer_of(reference)
-    rows = placed.placements(reference)
+    rows = placements(reference)
     costs = {number(each.cost_a_year / found.load.reads_per_s) for each in found.delivered}
     assert {number(usd) for usd in rows["usd"]} == costs
     assert rows["usd"].is_sorted()
     assert (rows["storage_usd"] < rows["usd"]).all()
-    assert set(rows["kind"]) == set(placed.KINDS), "RAM, an SSD, a volume and disks"
-    assert placed.told(rows).startswith("A delivered read is cheapest from ")
+    assert set(rows["kind"]) == set(KINDS), "RAM, an SSD, a volume and disks"
 
 
 def test_a_run_in_which_nearly_all_is_rejected_has_no_finding_of_what_was_live(rejected: Run) -> None:

@@ -90,7 +90,7 @@ class Page:
 
     def caption(self, exhibit: Exhibit, rows: pl.DataFrame) -> str:
         facts = dict(exhibit.facts(rows))
-        note = _note(self.run, self.pair, exhibit, rows, int(str(facts["n"])))
+        note = _note(self.run, self.pair, exhibit, rows, facts)
         return self.text.render(exhibit.label, {**self.values, **facts, "note": note})
 
     def _exhibit(self, label: str) -> Exhibit:
@@ -136,9 +136,13 @@ def _body(name: str, values: Mapping[str, Value]) -> str:
     return text.render(next(iter(text.parts)), values).partition("\n")[2].strip()
 
 
-def _note(run: Run, pair: str, exhibit: Exhibit, rows: pl.DataFrame, n: int) -> str:
+def _note(run: Run, pair: str, exhibit: Exhibit, rows: pl.DataFrame, facts: Mapping[str, object]) -> str:
+    """Return run, pair, evidence, n and query; an exhibit of no pair gives its `evidence` as a fact."""
+    n = count(int(str(facts["n"])))
+    if "evidence" in facts:
+        return f"{run.stamp}, **{facts['evidence']}**, n = {n} {exhibit.module.UNIT}. Query: `{exhibit.query}`."
     pairs: list[Any] = rows["pair"].unique(maintain_order=True).to_list() if "pair" in rows.columns and rows.height else [pair]
     of = ", ".join(f"`{one}`" for one in pairs)
     evidence = ", ".join(dict.fromkeys(f"**{run.evidence(one) or 'nothing measured'}**" for one in pairs))
     where = f"{run.stamp}, pair{'s' if len(pairs) > 1 else ''} {of}, {evidence}"
-    return f"{where}, n = {count(n)} {exhibit.module.UNIT}. Query: `{exhibit.query}`."
+    return f"{where}, n = {n} {exhibit.module.UNIT}. Query: `{exhibit.query}`."

@@ -1,4 +1,4 @@
-"""The numbers of the text on the Zipfian reads."""
+"""The numbers of the text on the Zipfian reads and on costs."""
 
 from collections.abc import Mapping
 from statistics import fmean
@@ -11,6 +11,7 @@ from tierwise.analysis.statistics import estimable
 from tierwise.report.exhibit_registry import find
 from tierwise.report.run import Run
 from tierwise.report.text_template import Value
+from tierwise.studies.ram_or_ssd.reading.cost_values import cost_values
 from tierwise.studies.ram_or_ssd.reading.names import LIVE_PAIR, PAIR, STUDY, TIERS
 
 LOGGED_FALL: Final = "data/published/ram_or_ssd_means.csv"
@@ -46,6 +47,7 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
         "fall": judged.estimate if judged else None,
         **_fitted(run, pair),
         **_live(run),
+        **cost_values(run),
     }
 
 
