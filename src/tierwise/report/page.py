@@ -90,7 +90,8 @@ class Page:
 
     def caption(self, exhibit: Exhibit, rows: pl.DataFrame) -> str:
         facts = dict(exhibit.facts(rows))
-        note = _note(self.run, self.pair, exhibit, rows, facts)
+        n = int(str(facts["n"]))
+        note = _of_no_pair(self.run, exhibit, facts["evidence"], n) if "evidence" in facts else _note(self.run, self.pair, exhibit, rows, n)
         return self.text.render(exhibit.label, {**self.values, **facts, "note": note})
 
     def _exhibit(self, label: str) -> Exhibit:
@@ -136,13 +137,21 @@ def _body(name: str, values: Mapping[str, Value]) -> str:
     return text.render(next(iter(text.parts)), values).partition("\n")[2].strip()
 
 
-def _note(run: Run, pair: str, exhibit: Exhibit, rows: pl.DataFrame, facts: Mapping[str, object]) -> str:
-    """Return run, pair, evidence, n and query; an exhibit of no pair gives its `evidence` as a fact."""
-    n = count(int(str(facts["n"])))
-    if "evidence" in facts:
-        return f"{run.stamp}, **{facts['evidence']}**, n = {n} {exhibit.module.UNIT}. Query: `{exhibit.query}`."
+def _of_no_pair(run: Run, exhibit: Exhibit, evidence: object, n: int) -> str:
+    """Return the note of an exhibit that is of no pair, as one of prices, and gives its evidence as a fact."""
+    return f"{run.stamp}, **{evidence}**, n = {count(n)} {exhibit.module.UNIT}. Query: `{exhibit.query}`."
+
+
+def _note(run: Run, pair: str, exhibit: Exhibit, rows: pl.DataFrame, n: int) -> str:
     pairs: list[Any] = rows["pair"].unique(maintain_order=True).to_list() if "pair" in rows.columns and rows.height else [pair]
-    of = ", ".join(f"`{one}`" for one in pairs)
-    evidence = ", ".join(dict.fromkeys(f"**{run.evidence(one) or 'nothing measured'}**" for one in pairs))
+    of = ", ".join(f"`{one}`{_others(run, one)}" for one in pairs)
+    found = [getattr(exhibit.module, "EVIDENCE", None) or run.evidence(one) or "nothing measured" for one in pairs]
+    evidence = ", ".join(dict.fromkeys(f"**{one}**" for one in found))
     where = f"{run.stamp}, pair{'s' if len(pairs) > 1 else ''} {of}, {evidence}"
-    return f"{where}, n = {n} {exhibit.module.UNIT}. Query: `{exhibit.query}`."
+    return f"{where}, n = {count(n)} {exhibit.module.UNIT}. Query: `{exhibit.query}`."
+
+
+def _others(run: Run, pair: str) -> str:
+    """Return `` with `exos` as hdd``, where other devices took the place of those of `pair`."""
+    others = [f"`{device}` as {tier}" for tier, device in run.devices.get(pair, {}).items()]
+    return f" with {', '.join(others)}" if others else ""

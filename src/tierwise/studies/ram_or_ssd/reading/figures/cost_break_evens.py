@@ -22,8 +22,7 @@ PAIRS: Final = {"RAM over HDD": theme.VERMILLION, "RAM over SSD": theme.BLUE, "S
 HOW: Final = {"published": "circle", "simulated": "diamond"}
 TIMES_S: Final = (1, 10, 60, 600, 3600, 36_000, 86_400, 864_000)
 TIME_LABEL: Final = (
-    "datum.value < 60 ? datum.value + ' s' : datum.value < 3600 ? datum.value / 60 + ' min' : "
-    "datum.value < 86400 ? datum.value / 3600 + ' h' : datum.value / 86400 + ' d'"
+    "datum.value<60?datum.value+' s':datum.value<3600?datum.value/60+' min':datum.value<86400?datum.value/3600+' h':datum.value/86400+' d'"
 )
 
 

@@ -1,29 +1,20 @@
 """A million delivered reads against data over RAM, with prices that the reader moves; the sums are Vega expressions."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import altair as alt
 import polars as pl
 
 from tierwise.core.vocabulary import Evidence
-from tierwise.report import theme
 from tierwise.report.figures import parts
 from tierwise.report.prices import book_of
 from tierwise.report.run import Run
 from tierwise.studies.ram_or_ssd.reading import money
-from tierwise.studies.ram_or_ssd.reading.sliders import COLUMNS, SHOWN, cost_of, slider
+from tierwise.studies.ram_or_ssd.reading.sliders import ANSWERS, COLUMNS, SHOWN, WAYS, answers, cost_of, slider
 
 QUERY: Final = money.SERVED_SQL
 UNIT: Final = "points"
-WAYS: Final = {
-    "flash": ("one SSD", theme.BLUE),
-    "memory": ("more RAM over a disk", theme.GREEN),
-    "disks": ("more disks", theme.VERMILLION),
-    "disk": ("one disk, with fewer reads", theme.ORANGE),
-}
-"""Way to serve the reads -> its name and colour."""
-ANSWERS: Final = {"flash": "one SSD", "memory": "more RAM", "disks": "more disks"}
 
 
 def derive(run: Run, _pair: str, rows: pl.DataFrame) -> pl.DataFrame:
@@ -52,7 +43,7 @@ def draw(rows: pl.DataFrame) -> alt.VConcatChart:
         {item: float(rows[f"price_{name}"][0]) for item, name in COLUMNS.items()},
         rows.select("way", "ratio", *COLUMNS.values()),
     )
-    chart = alt.VConcatChart(vconcat=[_lines(needs), _answers(needs)], spacing=14, usermeta={"chrome_px": 100})
+    chart = alt.VConcatChart(vconcat=[_lines(needs), answers(needs)], spacing=14, usermeta={"chrome_px": 100})
     return chart.add_params(*(slider(item, price) for item, price in prices.items()))
 
 
@@ -74,27 +65,3 @@ def _lines(rows: pl.DataFrame) -> alt.LayerChart:
     tips = [alt.Tooltip("way:N"), *(alt.Tooltip(name, title=title, format=form) for name, title, form in formats)]
     layers = [base.mark_line(), base.mark_point(filled=True, size=60).encode(tooltip=tips)]
     return alt.LayerChart(layer=layers, width=parts.PLOT_PX, height=260)
-
-
-def _answers(rows: pl.DataFrame) -> alt.Chart:
-    named: dict[float, dict[str, Any]] = {ratio: {"ratio": f"data {ratio:g} x RAM"} for ratio in dict.fromkeys(rows["ratio"])}
-    for way in ANSWERS:
-        for row in rows.filter(way=WAYS[way][0]).rows(named=True):
-            named[row["ratio"]] |= {f"{way}_{name}": row[name] for name in COLUMNS.values()}
-    chart = alt.Chart(pl.DataFrame(list(named.values())))
-    for way in ANSWERS:
-        chart = chart.transform_calculate(**{f"cost_{way}": cost_of(f"{way}_")})
-    others = f"datum.cost_memory <= datum.cost_disks ? {_answer('memory')} : {_answer('disks')}"
-    first = f"datum.cost_flash <= min(datum.cost_memory, datum.cost_disks) ? {_answer('flash')} : {others}"
-    shown: alt.Chart = (
-        chart.transform_calculate(answer=first)
-        .mark_text(align="left", fontSize=11)
-        .encode(y=alt.Y("ratio:N", title=None, sort=None), x=alt.value(4), text="answer:N")
-        .properties(width=parts.PLOT_PX, height=22 * len(named), title="The cheapest way")
-    )
-    return shown
-
-
-def _answer(first: str) -> str:
-    ratios = {name: f"format(datum.cost_{other} / datum.cost_{first}, '.3~r')" for other, name in ANSWERS.items() if other != first}
-    return " + ".join([f"'{ANSWERS[first]}'", *(f"'; {name} ' + {ratio} + ' times as much'" for name, ratio in ratios.items())])

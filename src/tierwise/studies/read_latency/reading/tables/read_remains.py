@@ -5,6 +5,7 @@ from typing import Any, Final
 import polars as pl
 
 from tierwise.analysis.statistics import Estimate
+from tierwise.core.vocabulary import Evidence
 from tierwise.report.estimates import estimates
 from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import DASH, listed, number, percent, seconds
@@ -18,6 +19,7 @@ where pair = $pair and variant <> 'published' and tablespace in ('ssd', 'hdd') a
 order by variant, tablespace, replicate
 """
 UNIT: Final = "window means"
+EVIDENCE: Final = Evidence.SIMULATED
 HEADER: Final = ["Variant", f"SSD: {bucket_text(SSD_BUCKET)}", "SSD: fullest bucket", "Mean, SSD", "Mean, RAID10", "Times as long"]
 
 
