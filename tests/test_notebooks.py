@@ -150,7 +150,7 @@ CHANGES: Final[tuple[tuple[str, dict[str, Any], set[str]], ...]] = (
     (
         "cost",
         {"PRICES": {"hdd-enterprise": 100}},
-        {"fig-cost-devices", "fig-cost-placements", "fig-cost-delivered", "fig-cost-break-evens"},
+        {"fig-cost-placements", "fig-cost-delivered", "fig-cost-break-evens"},
     ),
     ("wal_placement", {"PLACES": ["cached", "ssd"]}, {"fig-wal-rates"}),
     ("answer", {"DEVICES": {"ssd": "kingston-dc600m"}}, {"fig-answer"}),

@@ -19,7 +19,7 @@ from tierwise.report.display import Figure, Missing, Sentence, Table
 from tierwise.report.exhibit_origin import LEFT_OUT
 
 CHAPTERS = sorted((paths.home() / "notebooks").glob("show-*.ipynb"))
-OBSERVED = {"tbl-read-conserved", "tbl-overshoot"}
+OBSERVED = {"tbl-overshoot"}
 """Tables of single observations, with their flags: they estimate nothing."""
 Shown = dict[tuple[str, str], Sentence | Table | Figure | Missing]
 """(chapter, source of the cell) -> what it shows."""

@@ -15,10 +15,10 @@ from tierwise.bench.inputs import pair_file
 from tierwise.core.pairs import load_pair
 from tierwise.core.vocabulary import Evidence
 from tierwise.postgres.pgbench import ROWS_PER_SCALE
-from tierwise.report.values import todays as today
 from tierwise.report.display import Table
-from tierwise.report.page import open_page
+from tierwise.report.page import open_page, open_shared
 from tierwise.report.run import Run, open_run
+from tierwise.report.values import todays as today
 from tierwise.studies.pgbench_placement.measuring import simulated_maps, trials
 from tierwise.studies.pgbench_placement.reading import today as pgbench_today
 from tierwise.studies.survey_arrays.measuring import reading_methods
@@ -102,11 +102,9 @@ def test_then_is_the_same_workload_at_the_same_pace(
     found = today.now(run)
     assert found is not None
     assert [(one.pair, one.name, one.slowdown) for one in found.then().values()] == [("source-v", name, slowdown)]
-    table = today.table(run)
-    assert isinstance(table, Table)
-    (row,) = table.rows
-    assert row[0] == f"The pgbench study's {name}"
-    assert float(row[2].split("\N{NO-BREAK SPACE}")[0]) == pytest.approx(left, rel=0.01), "percent of the time with everything on disks"
+    (row,) = open_shared(run, "advice").rows("tbl-today").rows(named=True)
+    assert row["workload"] == f"The pgbench study's {name}"
+    assert row["then"] == pytest.approx(100 / left, rel=0.01)
     run.connection.close()
 
 

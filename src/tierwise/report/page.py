@@ -92,7 +92,8 @@ class Page:
 
     def caption(self, exhibit: Exhibit, rows: pl.DataFrame) -> str:
         facts = dict(exhibit.facts(rows))
-        note = _note(self.run, self.pair, exhibit, rows, int(str(facts["n"])))
+        n = int(str(facts["n"]))
+        note = _of_no_pair(self.run, exhibit, facts["evidence"], n) if "evidence" in facts else _note(self.run, self.pair, exhibit, rows, n)
         return self.text.render(exhibit.label, {**self.values, **facts, "note": note})
 
     def _exhibit(self, label: str) -> Exhibit:
@@ -135,6 +136,11 @@ def _body(name: str, values: Mapping[str, Value]) -> str:
     """Return the text of ``report/text/NAME.md`` without its heading."""
     text = shared_text(name)
     return text.render(next(iter(text.parts)), values).partition("\n")[2].strip()
+
+
+def _of_no_pair(run: Run, exhibit: Exhibit, evidence: object, n: int) -> str:
+    """Return the note of an exhibit that is of no pair, as one of prices, and gives its evidence as a fact."""
+    return f"{run.stamp}, **{evidence}**, n = {count(n)} {exhibit.module.UNIT}. Query: `{exhibit.query}`."
 
 
 def _note(run: Run, pair: str, exhibit: Exhibit, rows: pl.DataFrame, n: int) -> str:

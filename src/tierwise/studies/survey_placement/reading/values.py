@@ -8,13 +8,13 @@ from tierwise.analysis.causes import Cause
 from tierwise.analysis.deciding import mode_in
 from tierwise.analysis.scaling import extrapolate
 from tierwise.analysis.statistics import Estimate, geometric_estimate
-from tierwise.report.values.workloads import gather
 from tierwise.report.estimates import ends, estimates
 from tierwise.report.exhibit_registry import find
 from tierwise.report.figures.places import simulated_ways
 from tierwise.report.run import Run
 from tierwise.report.scaling_table import entries_of, holds, ratios
 from tierwise.report.text_template import Value
+from tierwise.report.values.workloads import gather
 from tierwise.studies.survey_placement.reading.names import BASE, DETECTION, INDEXES, PAIR, SCALED, SOURCE, STUDY
 from tierwise.studies.survey_placement.reading.tables.survey_placement_indexes import spared
 

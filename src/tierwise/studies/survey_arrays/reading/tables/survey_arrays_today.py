@@ -6,10 +6,10 @@ from typing import Final
 
 import polars as pl
 
-from tierwise.report.values.todays import now
 from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import count, number
 from tierwise.report.run import Run
+from tierwise.report.values.todays import now
 from tierwise.studies.survey_arrays.reading.catalog import SEEDS, hunted, scaled, seconds
 from tierwise.studies.survey_arrays.reading.names import DISKS, QUERIES, SIX, STUDY
 
