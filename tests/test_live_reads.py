@@ -22,14 +22,15 @@ from tierwise.core.errors import EvidenceError, MissingError, TierwiseError
 from tierwise.core.pairs import Pair, load_pair
 from tierwise.core.profiles import load_profile
 from tierwise.core.units import MIB
-from tierwise.report.display import Sentence, Table
+from tierwise.report.display import Table
+from tierwise.report.exhibit_registry import find
+from tierwise.report.page import open_page
 from tierwise.report.run import open_run
 from tierwise.simulate.zipf import WINDOW_PAGES
 from tierwise.studies.ram_or_ssd.measuring.live_reads import open_live
 from tierwise.studies.ram_or_ssd.measuring.mapped_reads import PAGE_BYTES, Reading, read_mapped, write_items
 from tierwise.studies.ram_or_ssd.measuring.reader_process import started_reader
 from tierwise.studies.ram_or_ssd.measuring.trials import ADVICE, HOW_LIVE, HOW_MODEL, LIVE_INTERVALS, NAME, STUDY, LiveCell, trials
-from tierwise.studies.ram_or_ssd.reading import chapter_live as chapter
 from tierwise.tiers.reclaim import discard
 from tierwise.timings.parts import read_rows
 
@@ -150,13 +151,12 @@ def test_a_run_keeps_live_rows_and_their_models_and_the_chapter_shows_them(
         ("ssd", "model", "simulated", 2, True),
     ]
     assert rows == [(3 * 2 * 2 * LIVE_INTERVALS,)]
-    shown = open_run()
-    table = chapter.beside_its_model(shown)
+    page = open_page(open_run(), NAME, "source-r")
+    table = page.exhibit("tbl-zipf-live")
     assert isinstance(table, Table)
     assert [row[1] for row in table.rows] == ["measured", "simulated", "emulated", "simulated", "simulated", "emulated", "simulated"]
     assert {row[-1] for row in table.rows} == {"\N{EN DASH}"}, "two replicates are no answer"
-    assert "found 0 pages" in chapter.proved(shown).text
-    assert isinstance(chapter.nothing(shown), Sentence)
+    assert page.own["live_before"] == 0
 
 
 def test_a_flagged_live_run_is_left_out_of_the_means_and_counted(tmp_path: Path) -> None:
@@ -170,11 +170,12 @@ def test_a_flagged_live_run_is_left_out_of_the_means_and_counted(tmp_path: Path)
     for name, rows in (("calm", calm), ("noisy", noisy)):
         shutil.copytree(FOLDER, tmp_path / name / FOLDER.name)
         rows.write_parquet(tmp_path / name / FOLDER.name / "timings.parquet")
-    whole, part = (chapter.beside_its_model(open_run(FOLDER.name, tmp_path / name)) for name in ("calm", "noisy"))
+    pages = [open_page(open_run(FOLDER.name, tmp_path / name), NAME, "source-r") for name in ("calm", "noisy")]
+    whole, part = (page.exhibit("tbl-zipf-live") for page in pages)
     assert isinstance(whole, Table)
     assert isinstance(part, Table)
-    assert "Of 15 live runs 1 are flagged" in part.caption
-    assert "flagged" not in whole.caption
+    facts = [find("tbl-zipf-live", NAME).facts(page.rows("tbl-zipf-live")) for page in pages]
+    assert [(one["runs"], one["rejected"]) for one in facts] == [(15, 0), (15, 1)]
     assert int(whole.rows[2][5].replace(",", "")) > 0
     assert part.rows[2][5:7] == ["\N{EN DASH}"] * 2, "four replicates are no answer"
     assert [row for number, row in enumerate(part.rows) if not 2 <= number <= 4] == [*whole.rows[:2], *whole.rows[5:]]

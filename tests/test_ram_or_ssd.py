@@ -15,11 +15,11 @@ from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.pairs import DirectoryTier, load_pair
 from tierwise.core.profiles import load_profile, names
-from tierwise.report.display import Figure, Sentence, Table
+from tierwise.report.display import Figure, Missing, Table
+from tierwise.report.page import open_page
 from tierwise.report.run import open_run
 from tierwise.report.study_registry import judge_all
 from tierwise.studies.ram_or_ssd.measuring.trials import NAME, STUDY, simulate, trials
-from tierwise.studies.ram_or_ssd.reading import chapter, figures
 from tierwise.timings.manifest import load_manifest
 from tierwise.timings.parts import done_parts, rows_so_far
 from zipf_run import SCALE, SIZES_GIB, inputs, zipf_run
@@ -115,7 +115,10 @@ def test_the_chapter_shows_it(raw: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         assert isinstance(figure, Figure)
         assert "simulated" in figure.caption
         assert figure.chart.to_dict()
-    table = chapter.sizes(run, "source-r")
+    page = open_page(run, "ram_or_ssd", "source-r")
+    table = page.exhibit("tbl-zipf-sizes")
     assert isinstance(table, Table)
     assert len(table.rows) == 2 * len(SIZES_GIB)
-    assert isinstance(figures.throughput(run, "source-m", *2 * [figures.clean_seeds(run, "source-m")]), Sentence)
+    assert page.values["lead"] == pytest.approx(float(str(page.values["ssd_least"])) / float(str(page.values["hdd_least"])))
+    assert page.values["predicted"] == 4
+    assert isinstance(open_page(run, "ram_or_ssd", "source-m").exhibit("fig-zipf-throughput"), Missing)

@@ -13,14 +13,13 @@ from browsing import DRAWN, TOO_WIDE, browsing, hosting
 from report_run import RUN_ID, rich_run
 from tierwise.core import paths
 from tierwise.costs.answer import device_names
-from tierwise.report.display import Figure
+from tierwise.report.display import Figure, Table
 from tierwise.report.formats import DASH
 from tierwise.report.notebooks import inert
+from tierwise.report.page import open_page
 from tierwise.report.prices import answer_of, book_of
 from tierwise.report.run import Run, open_run
 from tierwise.report.theme import VEGA_LITE
-from tierwise.studies.ram_or_ssd.reading import chapter_cost as chapter
-from tierwise.studies.ram_or_ssd.reading import figures_cost as figures
 from tierwise.studies.ram_or_ssd.reading.money import BAYS_A_SERVER, DISK_NOW, FLASH_NOW, PUBLISHED, RAM_GIB_A_SERVER, per_million, ways
 
 if TYPE_CHECKING:
@@ -90,24 +89,25 @@ def test_a_figure_says_run_evidence_and_input(run: Run, label: str) -> None:
         assert words in shown.caption
 
 
-def test_the_figure_of_devices_names_every_device_those_of_today_first(run: Run) -> None:
-    """Each is a row of the axis, and the axis drops no name: rows are farther apart than its letters are high."""
-    figure = figures.devices(run, figures.priced_devices(run))
-    chart = figure.chart
-    (layer,) = chart.to_dict()["layer"]
-    order = layer["encoding"]["y"]["sort"]
+def table(run: Run, label: str) -> Table:
+    made = open_page(run, "ram_or_ssd", "source-r").exhibit(label)
+    assert isinstance(made, Table)
+    return made
+
+
+def test_the_table_of_devices_names_every_device_those_of_today_first(run: Run) -> None:
+    shown = table(run, "tbl-cost-devices")
+    order = [row[0].strip("`") for row in shown.rows]
     assert order == [row.device for row in answer_of(run).devices]
     ages = [row.today for row in answer_of(run).devices]
     assert ages == sorted(ages, reverse=True)
-    drawn = vl_convert.vegalite_to_svg(chart.to_json())
-    assert all(f">{name}</text>" in drawn for name in order)
     without = [gone.device for gone in answer_of(run).left_out]
     assert sorted([*order, *without]) == device_names()
-    assert all(f"`{name}`" in figure.caption for name in without)
+    assert all(f"`{name}`" in shown.caption for name in without)
 
 
 def test_what_a_server_holds_is_swept_with_its_break_evens(run: Run) -> None:
-    rows = chapter.over_servers(run).rows
+    rows = [list(row) for row in table(run, "tbl-cost-servers").rows]
     of_two = {row[2]: row for row in rows if row[:2] == ["2", "RAM over SSD"]}
     assert list(of_two) == [f"{ram_gib} GiB" for ram_gib in RAM_GIB_A_SERVER]
     assert (of_two["16 GiB"][-1], of_two["64 GiB"][-1]) == (DASH, "2.95"), "three machines are dearer than one whatever RAM costs"

@@ -22,17 +22,16 @@ from tierwise.report.display import ROWS_MIME, Figure
 from tierwise.report.figures import verdicts
 from tierwise.report.formats import number
 from tierwise.report.notebooks import Shown
+from tierwise.report.page import open_page
 from tierwise.report.prices import answer_of
 from tierwise.report.project import PAPER_NOTEBOOK
 from tierwise.report.run import Run, open_run, source_pair
 from tierwise.report.site import PDFS
-from tierwise.studies.index_placement.reading import chapter_summary as census
-from tierwise.studies.pgbench_placement.reading import chapter as pgbench
-from tierwise.studies.ram_or_ssd.reading import chapter as zipf
-from tierwise.studies.ram_or_ssd.reading import figures_placements as placed
-from tierwise.studies.read_latency.reading import answer as latency
-from tierwise.studies.survey_arrays.reading import chapter as arrays
-from tierwise.studies.survey_placement.reading import chapter as survey
+from tierwise.studies.pgbench_placement.reading.values import values as pgbench
+from tierwise.studies.ram_or_ssd.reading.figures.cost_placements import KINDS
+from tierwise.studies.ram_or_ssd.reading.placements import placements
+from tierwise.studies.ram_or_ssd.reading.values import values as zipf
+from tierwise.studies.read_latency.reading.values import values as latency
 
 PAGES: Final = 12
 SECTIONS: Final = (
@@ -120,8 +119,6 @@ def test_titles_have_their_stamp_or_ask(built: Built) -> None:
     for chapter, title in found.items():
         told = title.partition(" {#")[0]
         assert told.endswith("?") or re.search("|".join(Evidence), told) or "published statements" in told or "workload" in told, chapter
-    assert "the index alone on SSD leaves" in found["show-index_placement"]
-    assert found["show-pgbench_placement"].partition(" {#")[0].endswith("?"), "nothing of it was measured"
 
 
 def test_the_strip_has_every_statement_and_each_verdict_a_shape_of_its_own(reference: Run) -> None:
@@ -138,18 +135,17 @@ def test_the_strip_has_every_statement_and_each_verdict_a_shape_of_its_own(refer
 
 def test_a_delivered_read_costs_what_the_shell_says_of_its_placement(reference: Run) -> None:
     found = answer_of(reference)
-    rows = placed.placements(reference)
+    rows = placements(reference)
     costs = {number(each.cost_a_year / found.load.reads_per_s) for each in found.delivered}
     assert {number(usd) for usd in rows["usd"]} == costs
     assert rows["usd"].is_sorted()
     assert (rows["storage_usd"] < rows["usd"]).all()
-    assert set(rows["kind"]) == set(placed.KINDS), "RAM, an SSD, a volume and disks"
-    assert placed.told(rows).startswith("A delivered read is cheapest from ")
+    assert set(rows["kind"]) == set(KINDS), "RAM, an SSD, a volume and disks"
 
 
 def test_a_run_in_which_nearly_all_is_rejected_has_no_finding_of_what_was_live(rejected: Run) -> None:
-    pairs = {letter: source_pair(letter) for letter in "MVH"}
-    assert census.finding(rejected, pairs["M"]) == pgbench.finding(rejected, pairs["V"]) == ""
-    assert arrays.finding(rejected, pairs["H"]) == survey.finding(rejected, pairs["H"]) == ""
-    assert latency.finding(rejected) == ""
-    assert zipf.finding(rejected, source_pair("R")).endswith("(simulated)"), "no row of it is live"
+    pairs = {letter: source_pair(letter) for letter in "VH"}
+    assert pgbench(rejected, pairs["V"])["tables_gain"] is None
+    assert not any(open_page(rejected, f"survey_{name}", pairs["H"]).own["answered"] for name in ("arrays", "placement"))
+    assert latency(rejected)["lead_estimate"] is None
+    assert zipf(rejected)["answered"], "no row of it is live"

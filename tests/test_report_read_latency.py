@@ -1,4 +1,4 @@
-"""The chapter on the latency study: what stands in its figure and tables, and that its sentences follow the verdicts."""
+"""The chapter on the latency study: what is in its figure and tables, and the numbers of its text."""
 
 import shutil
 from pathlib import Path
@@ -9,18 +9,18 @@ import pytest
 import cells
 from kept_smoke import FOLDER
 from latency_rows import AS_PUBLISHED, RUN, latency_run
-from tierwise.report.display import Figure, Sentence, Table
+from tierwise.report.display import Figure, Missing, Table
 from tierwise.report.formats import NBSP
-from tierwise.report.run import Run, open_run
-from tierwise.studies.read_latency.reading import chapter, figures
-from tierwise.studies.read_latency.reading import chapter_why as why
+from tierwise.report.page import Page, open_page
+from tierwise.report.run import open_run
+from tierwise.studies.read_latency.reading.names import SPACES
 from tierwise.timings.manifest import load_manifest
 
 PAIR = "source-l"
 LONE = [{"size_bytes": 8192, "latency_s": 1.08e-4}, {"size_bytes": 65536, "latency_s": 3.37e-4}]
 MOVED = [
     {
-        "tablespace": "ssd",
+        "tablespace": "hdd",
         "tier": tier,
         "evidence": "simulated",
         "reads": 30,
@@ -39,67 +39,68 @@ ASSUMED = {
 }
 
 
-def shown(raw: Path, monkeypatch: pytest.MonkeyPatch, **changed: dict[int, int]) -> Run:
-    """Return a run of histograms like the published ones but for `changed`, with the facts that a study tells."""
-    folder = latency_run(raw, {**AS_PUBLISHED, **changed})
+def shown(raw: Path, monkeypatch: pytest.MonkeyPatch, pair: str = PAIR, **changed: dict[int, int]) -> Page:
+    """Return the page of a run with histograms like the published ones but for `changed`, with the facts that a study reports."""
+    variants = {"records": {space: AS_PUBLISHED[space] for space in ("ssd", "hdd", "aux")}}
+    folder = latency_run(raw, {**AS_PUBLISHED, **changed}, variants=variants)
     manifest = load_manifest(folder)
     facts = {"lone_reads": LONE, "elsewhere": MOVED, "assumed": ASSUMED}
     (study,) = manifest.studies
     manifest.model_copy(update={"studies": (study.model_copy(update={"facts": facts}),)}).save(folder)
     monkeypatch.setenv("TIERWISE_RAW", str(raw))
-    return open_run(RUN)
+    return open_page(open_run(RUN), "read_latency", pair)
 
 
-def table(what: Table | Sentence) -> list[list[str]]:
-    assert isinstance(what, Table)
-    assert all(len(row) == len(what.header) for row in what.rows)
-    return [[cell.replace(NBSP, " ") for cell in row] for row in what.rows]
+def table(page: Page, label: str) -> list[list[str]]:
+    made = page.exhibit(label)
+    assert isinstance(made, Table), made
+    assert all(len(row) == len(made.header) for row in made.rows)
+    return [[cell.replace(NBSP, " ") for cell in row] for row in made.rows]
 
 
 def test_every_tablespace_has_a_panel_with_ours_and_the_published_bars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (figure,) = cells.drawn("read_latency", shown(tmp_path, monkeypatch)).values()
+    (figure,) = cells.drawn("read_latency", shown(tmp_path, monkeypatch).run).values()
     assert isinstance(figure, Figure)
-    spec = figure.spec()
-    assert [panel["title"] for panel in spec["vconcat"]] == list(figures.SPACES.values())
+    assert [panel["title"] for panel in figure.spec()["vconcat"]] == list(SPACES.values())
     assert figure.rows.filter(how="published")["reads"].sum() == 2 * 14_534  # all, and by tablespace
     assert set(figure.rows["how"]) == {"here", "published"}
 
 
-def test_modes_and_quantiles_stand_beside_the_published_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = shown(tmp_path, monkeypatch)
-    modes = {(row[0], row[1]): row[3] for row in table(chapter.modes(run, PAIR))}
+def test_modes_are_beside_the_published_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    modes = {(row[0], row[1]): row[3] for row in table(shown(tmp_path, monkeypatch), "tbl-read-modes")}
     assert modes["SSD mirror", "published"] == "262 to 524 µs (77.6 %); 1.05 to 2.10 ms (15.2 %)"
     assert modes["All reads", "published"].startswith("memory: 16.4 to 32.8 µs")
     assert "SSD: 262 to 524 µs" in modes["All reads", "here"]
-    quantiles = {row[0]: row for row in table(chapter.quantiles(run, PAIR))}
-    assert quantiles["RAID10 of disks"][3].endswith("(8.39 to 16.8 ms)"), "the published median"
 
 
-def test_the_tenfold_stands_in_every_measure_of_both_histograms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = shown(tmp_path, monkeypatch)
-    times = {(row[0], row[1]): row[4] for row in table(why.tenfold(run, PAIR))}
+def test_the_tenfold_is_shown_in_every_measure_of_both_histograms_and_replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = shown(tmp_path, monkeypatch)
+    times = {(row[0], row[1]): row[4] for row in table(page, "tbl-read-tenfold")}
     assert times["Mean", "published"] == "9.27", "the source's 10-fold"
     assert times["Middle of the fullest bucket", "published"] == "16.0"
     assert times["Middle of the median's bucket", "published"] == "32.0"
     assert times["Middle of the median's bucket", "here"] == "32.0"
-    told = why.tenfold_explained(run, PAIR).text.replace(NBSP, " ")
-    assert "69 of 3,931 reads (66.3 % of their time) took 2.1 ms or longer there, 15 of 1,920 reads" in told
+    assert [ratio for (_, whose), ratio in times.items() if whose == "simulated"] == ["45.5"], "5 ms over 0.11 ms"
+    assert page.values["slow_reads"] == 69
+    assert page.values["slow_time"] == pytest.approx(0.663, abs=1e-3)
 
 
-def test_the_replay_says_what_the_reads_would_have_cost_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (row,) = table(chapter.elsewhere(shown(tmp_path, monkeypatch), PAIR))
-    assert row[0] == "SSD mirror"
-    assert row[-2].startswith("5.00")
-    assert row[-1].endswith("(its own)")
+def test_the_variant_that_decides_gives_the_lead_of_the_ssd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = shown(tmp_path, monkeypatch, ssd={17: 300})
+    published, records = table(page, "tbl-read-remains")
+    assert (published[1], published[5]) == ("77.6 %", "9.27")
+    assert records[5].startswith("18.5")
+    assert page.values["lead_estimate"] == pytest.approx(18.5, abs=0.1), "of the records, not of the faster windows"
+    claims = {row[0]: row[3] for row in table(page, "tbl-read-claims")}
+    assert list(claims) == [f"L{number}" for number in range(1, 11)]
+    assert claims["L4"].startswith("**confirmed**")
 
 
-def test_each_window_shows_what_the_server_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = shown(tmp_path, monkeypatch)
-    rows = table(chapter.conserved(run, PAIR))
-    assert len(rows) == 5
-    assert {row[5] for row in rows} == {"0.0 %"}
-    assert "4 on `hdd`" in chapter.load_told(run, PAIR).text
-    assert all(f"**L{number}.**" in chapter.verdicts(run).text for number in range(1, 11))
+def test_the_text_has_the_load_and_the_server_s_own_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    values = shown(tmp_path, monkeypatch).values
+    assert (values["windows"], values["apart"]) == (5, 0)
+    assert (values["sessions"], values["sessions_hdd"], values["changing_ssd"], values["size_ssd_mib"]) == (6, 4, 10, 64)
+    assert values["fitting_kib"] == 64
 
 
 def test_where_reads_by_memory_are_rejected_those_of_each_tablespace_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,16 +115,15 @@ def test_where_reads_by_memory_are_rejected_those_of_each_tablespace_are_shown(t
     stalled = pl.lit(["stalled"], dtype=pl.List(pl.String))
     rows.with_columns(flags=pl.when(real_time).then(stalled).otherwise("flags")).write_parquet(folder / "timings.parquet")
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
-    run = open_run(FOLDER.name)
-    assert {row[0] for row in table(chapter.modes(run, PAIR))} == {"SSD mirror", "RAID10 of disks", "System's drives"}
-    (drawn,) = cells.drawn("read_latency", run).values()
+    page = open_page(open_run(FOLDER.name), "read_latency", PAIR)
+    assert {row[0] for row in table(page, "tbl-read-modes")} == {"SSD mirror", "RAID10 of disks", "System's drives"}
+    (drawn,) = cells.drawn("read_latency", page.run).values()
     assert isinstance(drawn, Figure)
     assert set(drawn.rows.filter(how="here")["tablespace"]) == {"ssd", "hdd", "aux"}
 
 
-def test_without_a_row_every_part_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = shown(tmp_path, monkeypatch)
-    assert isinstance(figures.histograms(run, "local", figures.counted(run, "local")), Sentence)
-    parts = [chapter.modes, chapter.quantiles, chapter.conserved, chapter.load_told]
-    for part in (*parts, why.ssd_explained, why.spike_explained, why.tenfold, why.tenfold_explained, why.memory_told):
-        assert isinstance(part(run, "local"), Sentence)
+def test_without_a_row_every_exhibit_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = shown(tmp_path, monkeypatch, "local")
+    for label in ("fig-read-histograms", "tbl-read-modes", "tbl-read-tenfold", "tbl-read-remains"):
+        assert isinstance(page.exhibit(label), Missing)
+    assert page.own["answered"] is False

@@ -69,13 +69,12 @@ local function build_float(div, where)
   register(div.identifier, name, where)
   div.content:remove()
   local line = pandoc.Inlines({ pandoc.Strong(name .. "."), pandoc.Space() }) .. caption.content
-  local is_table = div.content[1].t == "Table" -- else the sentence that stands there where a run has no rows
-  if typst and is_table then
+  if typst and div.content[1].t == "Table" then
     local tbl = div.content[1]
     tbl.caption.long, tbl.identifier = { pandoc.Plain(line) }, div.identifier
     return { tbl }
   end
-  local body = is_table and { scrolling(div.content[1]) } or div.content
+  local body = div.content[1].t == "Table" and { scrolling(div.content[1]) } or div.content
   return { pandoc.Figure(body, { pandoc.Plain(line) }, pandoc.Attr(div.identifier, { kind })) }
 end
 

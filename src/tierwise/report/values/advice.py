@@ -9,7 +9,7 @@ from typing import Any, Final
 from tierwise.advisor.advice import Advice, Question, ServiceTimes, advise, times_by_seed
 from tierwise.advisor.service import SEED
 from tierwise.advisor.workload import Workload, workload_of
-from tierwise.core.errors import MissingError
+from tierwise.core.errors import InputError, MissingError
 from tierwise.core.units import GIB
 from tierwise.core.vocabulary import RelationClass
 from tierwise.report.prices import book_of
@@ -67,7 +67,7 @@ def advised(run: Run, study: str, pair: str) -> Advised:
 def _advised(run: Run, study: str, pair: str) -> Advised:
     try:
         workload = workload_of(run.connection, run.folder, study=study, pair=pair)
-    except MissingError as missing:
+    except (InputError, MissingError) as missing:  # the study was not measured, or too little of it
         return Advised(run, study, pair, None, {}, (), str(missing))
     by_seed, book = times_by_seed(workload), book_of(run)
     found = [advise(workload, Question(size_gib), book, by_seed[SEED]) for size_gib in sizes_gib(workload)]

@@ -27,7 +27,7 @@ def sequential(claim: Claim, on: Grounds) -> ClaimVerdict:
     """Judge R11: by how much flash is ahead of the disk in random reads, over how much in sequential ones; prices cancel."""
     ratio = simulated_iops(FLASH) / simulated_iops(DISK) / (simulated_rate(FLASH) / simulated_rate(DISK))
     lead = Compared.alone(Evidence.SIMULATED, (ratio, ratio))
-    return judge_band(claim, on.pair, Counted({"lead in random over lead in sequential reads": lead}), io_mode=IoMode.BUFFERED)
+    return judge_band(claim, on.pair, Counted({"random lead over sequential lead": lead}), io_mode=IoMode.BUFFERED)
 
 
 MONEY: Final[Mapping[str, Judge]] = {"R10": replaces_memory, "R11": sequential}

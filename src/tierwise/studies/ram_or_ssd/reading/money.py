@@ -8,7 +8,6 @@ from typing import Final
 import duckdb
 import polars as pl
 
-from tierwise.core import studies
 from tierwise.core.units import GIB
 from tierwise.core.vocabulary import Evidence
 from tierwise.costs.bill import Bill
@@ -18,6 +17,7 @@ from tierwise.costs.hardware import Medium
 from tierwise.costs.iops import Iops, simulated_iops
 from tierwise.costs.price_band import Band, Compared, widest
 from tierwise.costs.sensitivity import ratio_over_band
+from tierwise.studies.ram_or_ssd.reading.names import PAIR
 
 THEN: Final = dt.date(2014, 7, 11)
 """When the article appeared."""
@@ -30,10 +30,15 @@ RAM_BYTES: Final = 16 * GIB
 RAM_GIB_A_SERVER: Final = (16, 32, 64, 128, 256, 512)
 BAYS_A_SERVER: Final = (4, 8, 12, 24, 36, 60)
 """What a server may hold, at the same price: from the machines of the Zipfian reads to more than anybody sold at that price (assumed)."""
-STUDY: Final = "ram_or_ssd"
-PAIR: Final = "source-r"
-SERVED: Final = "reading/served.sql"
-"""The query of the study for what both machines deliver: means over the seeds, of the data sizes that need the device."""
+SERVED_SQL: Final = """
+-- What each machine of the Zipfian reads delivers over so much data: means over the seeds, of the data sizes that need the device.
+select dataset_gib::double as data_gib, tier as medium, exp(avg(ln(reads_per_s))) as reads_per_s, exp(avg(ln(device_iops))) as device_iops,
+       min(evidence) as evidence, count(*) as seeds
+from ram_or_ssd
+where pair = $pair and not flagged and device_iops > 0
+group by data_gib, medium having count(distinct evidence) = 1 and enough(reads_per_s)
+order by data_gib, medium
+"""
 
 
 @dataclass(frozen=True)
@@ -82,7 +87,7 @@ def cases(connection: duckdb.DuckDBPyConnection | None = None) -> tuple[Case, ..
     known = connection is not None and connection.execute("from information_schema.tables where table_name = 'ram_or_ssd'").fetchall()
     if connection is None or not known:
         return PUBLISHED
-    return cases_of(pl.DataFrame(connection.sql(studies.text(STUDY, SERVED), params=[PAIR]).to_arrow_table()))
+    return cases_of(pl.DataFrame(connection.sql(SERVED_SQL, params={"pair": PAIR}).to_arrow_table()))
 
 
 def cases_of(rows: pl.DataFrame) -> tuple[Case, ...]:

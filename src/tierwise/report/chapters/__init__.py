@@ -1,1 +1,0 @@
-"""The tables and sentences, one module a chapter."""

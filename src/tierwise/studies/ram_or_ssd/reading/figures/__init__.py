@@ -1,0 +1,1 @@
+"""The figures of the Zipfian reads and of the costs, one a module."""

@@ -1,0 +1,14 @@
+"""Names and colours of the drives of the Zipfian reads."""
+
+from typing import Final
+
+from tierwise.report import theme
+
+STUDY: Final = "ram_or_ssd"
+PAIR: Final = "source-r"
+LIVE_PAIR: Final = "source-r-live"
+SOURCE_ID: Final = "R"
+TIERS: Final = {"hdd": "disk", "ssd": "SSD"}
+COLOURS: Final = {"disk": theme.VERMILLION, "SSD": theme.BLUE}
+WARM_UP_S: Final = 600
+"""How long the source read before it measured."""

@@ -1,0 +1,55 @@
+"""Reads per second by the size of the data: simulated, logged by the author, and by Che's approximation."""
+
+from typing import Final
+
+import polars as pl
+
+from tierwise.analysis.published import published_series
+from tierwise.analysis.statistics import estimable
+from tierwise.costs.iops import simulated_iops
+from tierwise.report.run import Run
+from tierwise.studies.ram_or_ssd.reading.names import STUDY, TIERS, WARM_UP_S
+
+READ_BENCHMARK: Final = "data/published/ram_or_ssd.csv"
+"""The author's logs: tier, dataset_gib, end_s (from dropped caches), reads_per_s (mean of a minute)."""
+SEEDS_SQL: Final = """
+-- The measured phase of every clean seed, by drive and size of the data: reads delivered, reads of the device, and the share that missed.
+select tier, dataset_gib::bigint as dataset_gib, reads_per_s, device_iops, miss_ratio, $ssd as ssd
+from ram_or_ssd
+where pair = $pair and not flagged
+order by tier, dataset_gib, replicate
+"""
+SSD: Final = {"ssd": ""}
+"""Parameter of `SEEDS_SQL`: a file of ``data/devices`` in place of the SSD in Che's approximation."""
+
+
+def with_references(run: Run, pair: str, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the seeds of the drives and sizes that have enough of them, and what they are compared with: how, drive."""
+    seeds = estimable(rows, ["tier", "dataset_gib"])
+    if seeds.is_empty():
+        return seeds
+    parts = (("simulated", seeds.drop("ssd")), ("published", published_means()), ("Che", _che(run, pair, seeds)))
+    both = pl.concat([part.with_columns(how=pl.lit(how)) for how, part in parts], how="diagonal")
+    return both.with_columns(drive=pl.col("tier").replace_strict(TIERS))
+
+
+def published_means() -> pl.DataFrame:
+    """Return the measured phase of the author's logs: tier, dataset_gib, reads_per_s."""
+    measured = published_series(READ_BENCHMARK).filter(pl.col("end_s") > WARM_UP_S)
+    return measured.group_by("tier", "dataset_gib", maintain_order=True).agg(pl.col("reads_per_s").mean())
+
+
+def simulated(rows: pl.DataFrame) -> dict[str, object]:
+    """Return how many simulated runs are among `rows`, for a caption."""
+    return {"n": rows.filter(how="simulated").height if rows.height else 0}
+
+
+def _che(run: Run, pair: str, seeds: pl.DataFrame) -> pl.DataFrame:
+    """Return the device's reads over the miss ratio of an LRU cache: tier, dataset_gib, reads_per_s."""
+    record, device = run.record(STUDY, pair), seeds["ssd"][0]
+    missed: dict[str, dict[str, float]] = record.facts["che_miss_ratio"] if record else {}
+    ratios = [(tier, int(size), ratio) for tier, sizes in missed.items() for size, ratio in sizes.items()]
+    found = pl.DataFrame(ratios, schema={"tier": pl.String, "dataset_gib": pl.Int64, "miss": pl.Float64}, orient="row")
+    reads = pl.lit(simulated_iops(device)) if device else pl.col("device_iops").mean()
+    both = found.join(seeds.group_by("tier", "dataset_gib").agg(reads.alias("device")), on=["tier", "dataset_gib"])
+    return both.sort("dataset_gib").select("tier", "dataset_gib", reads_per_s=pl.col("device") / pl.col("miss"))

@@ -1,0 +1,1 @@
+"""The tables of the Zipfian reads and of the costs, one a module."""

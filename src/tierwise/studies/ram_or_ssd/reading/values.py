@@ -1,0 +1,101 @@
+"""The numbers of the text on the Zipfian reads and on costs."""
+
+from collections.abc import Mapping
+from statistics import fmean
+from typing import Any, Final
+
+import polars as pl
+
+from tierwise.analysis.published import published_series
+from tierwise.analysis.statistics import estimable
+from tierwise.report.exhibit_registry import find
+from tierwise.report.run import Run
+from tierwise.report.text_template import Value
+from tierwise.studies.ram_or_ssd.reading.cost_values import cost_values
+from tierwise.studies.ram_or_ssd.reading.names import LIVE_PAIR, PAIR, STUDY, TIERS
+
+LOGGED_FALL: Final = "data/published/ram_or_ssd_means.csv"
+"""The author's own logs at 16 and 24 GiB: tier, dataset_gib, reads_per_s (mean of the measured phase)."""
+FALL: Final = "R6"
+"""The claim on the SSD's fall from 16 to 24 GiB."""
+FITTED_GIB: Final = 32
+"""The size whose logs the model was fitted on."""
+FITTED: Final = {
+    "settle_ms": ("devices", "st3000dm001", "settle"),
+    "iops": ("devices", "crucial-m4", "max_read_iops"),
+    "hit_us": ("machine", "hit"),
+    "cache_disk_gib": ("machine", "page_cache", "hdd"),
+    "cache_ssd_gib": ("machine", "page_cache", "ssd"),
+}
+"""Value -> its place in the manifest's record of the pair."""
+SCALES_SQL: Final = "select distinct tier, scale from ram_or_ssd_series where pair = $pair and how is null"
+Means = Mapping[tuple[str, str, int], float]
+
+
+def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
+    """Return the numbers of the text."""
+    rows = find("tbl-zipf-sizes", STUDY).rows(run, pair).frame
+    means = {} if rows.is_empty() else _means(rows)
+    logs = {(tier, size): reads for tier, size, reads in published_series(LOGGED_FALL).iter_rows()}
+    scales, judged = dict(run.query(SCALES_SQL, {"pair": pair}).rows()), run.verdict(FALL)
+    return {
+        "answered": bool(means),
+        **_falls(means),
+        **_predicted(means),
+        **{f"scale_{tier}": scales.get(tier) for tier in TIERS},
+        **{f"logged_{tier}_fall": logs[tier, 16] / logs[tier, 24] for tier in TIERS},
+        "fall": judged.estimate if judged else None,
+        **_fitted(run, pair),
+        **_live(run),
+        **cost_values(run),
+    }
+
+
+def _means(rows: pl.DataFrame) -> Means:
+    found = rows.group_by("how", "tier", "dataset_gib", maintain_order=True).agg(pl.col("reads_per_s").mean())
+    return {(how, tier, size): reads for how, tier, size, reads in found.iter_rows()}
+
+
+def _falls(means: Means) -> dict[str, Value]:
+    """Return the most reads of each drive, those of its largest data, and the ratio of the two."""
+    found: dict[str, Value] = {}
+    for tier in TIERS:
+        own = {size: reads for (how, name, size), reads in means.items() if (how, name) == ("simulated", tier)}
+        most, least = (max(own.values()), own[max(own)]) if len(own) > 1 else (None, None)
+        found |= {f"{tier}_most": most, f"{tier}_least": least, f"{tier}_fall": most / least if most and least else None}
+    hdd, ssd = (found[f"{tier}_least"] for tier in TIERS)
+    return {**found, "lead": float(str(ssd)) / float(str(hdd)) if hdd and ssd else None}
+
+
+def _predicted(means: Means) -> dict[str, Value]:
+    """Return how far predictions and logs are apart on average, and how many there are."""
+    apart = [
+        abs(reads / means["published", tier, size] - 1)
+        for (how, tier, size), reads in means.items()
+        if how == "simulated" and size != FITTED_GIB and ("published", tier, size) in means
+    ]
+    return {"predicted": len(apart), "apart": fmean(apart) if apart else None}
+
+
+def _fitted(run: Run, pair: str) -> dict[str, Value]:
+    found: dict[str, Value] = {}
+    for name, path in FITTED.items():
+        leaf: Any = run.manifest.pairs.get(pair, {})
+        for step in path:
+            leaf = leaf.get(step, {})
+        value = leaf.get("value")
+        found[f"fitted_{name}"] = round(value) if name == "iops" and value else value
+    return found
+
+
+def _live(run: Run) -> dict[str, Value]:
+    """Return what proves the live runs: pages in memory before and after, their limit, and how late emulated requests were."""
+    live = find("tbl-zipf-live", STUDY).rows(run, LIVE_PAIR).frame.filter(how="live")
+    late = estimable(live.drop_nulls("overshoot"), ["tier"]).group_by("tier").agg(pl.col("overshoot").mean())
+    pages = live.select(
+        live_before=pl.col("resident_pages_at_first").max(),
+        live_least=pl.col("resident_pages").min(),
+        live_most=pl.col("resident_pages").max(),
+        live_limit=pl.col("cache_pages").max(),
+    ).row(0, named=True)
+    return {"live_runs": live.height, **pages, "live_late": late["overshoot"].max()}

@@ -1,0 +1,1 @@
+"""The figure of the latency study."""

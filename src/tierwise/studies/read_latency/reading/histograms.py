@@ -1,0 +1,96 @@
+"""The latency study's histograms, recorded and published, and what is computed from their buckets."""
+
+from typing import Any, Final
+
+import polars as pl
+
+from tierwise.analysis.published import published_series
+from tierwise.report.formats import seconds
+from tierwise.report.run import Run
+from tierwise.studies.read_latency.reading.names import STUDY
+
+READ_HISTOGRAMS: Final = "data/published/read_latency.csv"
+"""The source's five histograms: tablespace (all: the global one), from_ns (a bucket ends at twice that), reads."""
+PUBLISHED_NAMES: Final = {"all": "all", "pg_clog": "cached", "ts_ssd": "ssd", "ts_main": "hdd", "ts_aux": "aux"}
+"""The source's tablespaces by ours."""
+COUNTED_SQL: Final = """
+-- Reads by tablespace and power of two of nanoseconds, over all clean windows of a tablespace that has enough of them.
+-- Reads from memory are in buckets below 16: no device of the pairs answers in less than 65 us.
+select tablespace, bucket, sum(reads)::bigint as reads
+from read_latency_buckets
+semi join (from read_latency_clean where pair = $pair) using (tablespace, replicate)
+where pair = $pair and variant = 'published' and (bucket >= 16 or $memory)
+group by all
+order by all
+"""
+MEMORY: Final = {"memory": True}
+"""Parameters of `COUNTED_SQL`: whether reads that memory served are counted."""
+SSD_BUCKET: Final = 18
+"""The bucket from 262 to 524 µs: the source's "250 µs"."""
+SPIKE_BUCKETS: Final = (19, 20)
+"""Buckets from 0.52 to 2.1 ms, where the source has its sub-spike at about 1 ms."""
+SLOW_BUCKET: Final = 21
+"""The first bucket from 2.1 ms on: slower than the SSD's published modes."""
+
+
+def published() -> pl.DataFrame:
+    """Return the source's histograms by our names: tablespace, bucket, reads."""
+    return published_series(READ_HISTOGRAMS).select(
+        pl.col("tablespace").replace_strict(PUBLISHED_NAMES), bucket=pl.col("from_ns").log(2).round().cast(pl.Int32), reads="reads"
+    )
+
+
+def with_published(_run: Run, _pair: str, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the recorded counts and the published ones: how, share of the tablespace's reads, from_us; nothing where none was recorded."""
+    if rows.is_empty():
+        return rows
+    named = ((rows, "here"), (published(), "published"))
+    both = pl.concat([each.select("tablespace", "bucket", "reads", how=pl.lit(how)) for each, how in named])
+    share = pl.col("reads") / pl.col("reads").sum().over("tablespace", "how")
+    return both.with_columns(share=share, from_us=2.0 ** pl.col("bucket") / 1000)
+
+
+def recorded(rows: pl.DataFrame) -> int:
+    """Return how many reads were recorded: all, or where these were rejected, the sum of the tablespaces."""
+    here = rows.filter(how="here") if rows.height else rows
+    every = here.filter(tablespace="all")
+    return int((here if every.is_empty() else every)["reads"].sum())
+
+
+def moved(run: Run, pair: str) -> list[dict[str, Any]]:
+    """Return the reads of one window replayed on each tier, as the manifest has them: tablespace, tier, reads, mean_s, recorded_mean_s."""
+    record = run.record(STUDY, pair)
+    found: list[dict[str, Any]] = record.facts.get("elsewhere", []) if record else []
+    return found
+
+
+def bucket_text(bucket: int) -> str:
+    """Return ``18`` -> ``262 to 524 µs``."""
+    low, high = (seconds(2.0**edge / 1e9) for edge in (bucket, bucket + 1))
+    unit = low[-3:]
+    return f"{low.removesuffix(unit)} to {high}" if high.endswith(unit) else f"{low} to {high}"
+
+
+def held(histogram: pl.DataFrame, low: int, high: int | None = None) -> int:
+    """Count the reads in the buckets from `low` to `high`, or in `low` alone."""
+    return int(histogram.filter(pl.col("bucket").is_between(low, low if high is None else high))["reads"].sum())
+
+
+def total(histogram: pl.DataFrame) -> int:
+    return int(histogram["reads"].sum())
+
+
+def middle_us(bucket: int) -> float:
+    """Return the middle of a bucket, by logarithms."""
+    return float(2.0 ** (bucket + 0.5) / 1000)
+
+
+def mean_us(histogram: pl.DataFrame) -> float:
+    """Return the mean read by the buckets' middles, which is all that a printed histogram gives."""
+    return float((2.0 ** (histogram["bucket"] + 0.5) * histogram["reads"]).sum()) / total(histogram) / 1000
+
+
+def quantile_bucket(histogram: pl.DataFrame, share: float) -> int:
+    ordered = histogram.sort("bucket")
+    below = ordered["reads"].cum_sum() / ordered["reads"].sum()
+    return int(ordered.filter(below >= share)["bucket"][0])

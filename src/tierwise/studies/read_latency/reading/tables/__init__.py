@@ -1,0 +1,1 @@
+"""The tables of the latency study, one a module."""
