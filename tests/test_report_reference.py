@@ -111,10 +111,11 @@ def check_accessible(shown: Path, chromium: "Browser", width_px: int, scheme: Sc
 CONTENTS = "#contents > summary"
 QUESTIONS = {
     "Tables or indexes first?": ((), "#tbl-answer", "tables"),
-    "Which placement for a load like mine?": (("#contents a[href='show-conclusion.html']",), "#sec-conclusion", "Move to"),
-    "More RAM or more flash?": (("#sec-answer a[href='show-cost.html#sec-cost']",), "#sec-cost", r"\d\.\d+ times as much"),
-    "How sure is that?": (("#sec-answer a[href='show-summary.html#sec-summary']",), "#sec-summary", r"\d+ are confirmed"),
-    "What would change it?": (("#contents a[href='show-ledger.html']",), "#sec-ledger", "moved by half"),
+    "Which placement for a load like mine?": (("#sec-answer a[href='show-advice.html#sec-conclusion']",), "#sec-conclusion", "cost"),
+    "More RAM or more flash?": (("#sec-answer a[href='show-cost.html#sec-cost']",), "#sec-cost", r"\d\.\d+ times"),
+    "How sure is that?": (("#sec-answer a[href='show-summary.html#sec-summary']",), "#sec-summary", r"\d+ published statements hold"),
+    "What would change it?": (("#contents a[href='show-ledger.html']",), "#sec-ledger", "bound"),
+    "How do I reproduce it?": (("#sec-answer a[href='show-provenance.html#sec-provenance']",), "#sec-provenance", "To reproduce"),
     "Where is the raw data?": (
         ("#fig-answer .figure-menu > summary", "#fig-answer .figure-menu a[href='rows/fig-answer.csv']"),
         "#fig-answer",
