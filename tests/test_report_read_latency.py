@@ -63,7 +63,6 @@ def test_every_tablespace_has_a_panel_with_ours_and_the_published_bars(tmp_path:
     assert isinstance(figure, Figure)
     assert [panel["title"] for panel in figure.spec()["vconcat"]] == list(SPACES.values())
     assert figure.rows.filter(how="published")["reads"].sum() == 2 * 14_534  # all, and by tablespace
-    assert set(figure.rows["how"]) == {"here", "published"}
 
 
 def test_modes_are_beside_the_published_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +81,6 @@ def test_the_tenfold_is_shown_in_every_measure_of_both_histograms_and_replayed(t
     assert times["Middle of the median's bucket", "here"] == "32.0"
     assert [ratio for (_, whose), ratio in times.items() if whose == "simulated"] == ["45.5"], "5 ms over 0.11 ms"
     assert page.values["slow_reads"] == 69
-    assert page.values["slow_time"] == pytest.approx(0.663, abs=1e-3)
 
 
 def test_the_variant_that_decides_gives_the_lead_of_the_ssd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
