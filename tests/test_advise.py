@@ -13,6 +13,7 @@ from tierwise.advisor.advice import times
 from tierwise.advisor.service import Counted
 from tierwise.advisor.workload import Workload, read_workload
 from tierwise.cli import app
+from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError, TierwiseError
 from tierwise.core.units import GIB
 from tierwise.devices.model import build
@@ -219,8 +220,9 @@ def test_on_a_disk_order_matters_and_on_flash_hardly() -> None:
     assert on("sata-7k2", scattered) == on("sata-7k2", counted(reads=100, sequential=None)), "what nobody counted is taken as random"
 
 
-def test_without_a_run_the_remedy_is_reported(raw: Path) -> None:
-    with pytest.raises(MissingError, match=r"rows is missing: there is no complete run\. Remedy: make report"):
+def test_without_any_run_the_remedy_is_reported(raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paths, "reference", lambda: raw)
+    with pytest.raises(MissingError, match=r"Remedy: make report"):
         run("--ssd-gib", "1")
 
 
@@ -263,7 +265,7 @@ def test_a_real_directory_needs_a_model_in_its_place(counts: Path) -> None:
             ("--ssd-gib", "1", "--study", "sky"),
             "--study is 'sky': run 20260102-030405-quick-abcdef has no rows of it. Remedy: one of",
         ),
-        (("--ssd-gib", "1", "--pair", "source-x"), "Remedy: one of: source-m"),
+        (("--ssd-gib", "1", "--pair", "source-x"), "did you mean source-m? one of: source-m"),
         (("--ssd-gib", "1", "--workload", "warm"), "Remedy: one of: cold counts"),
         (("--ssd-gib", "1", "--ssd", "floppy"), "data/devices/floppy.toml: no such file"),
         (("--ssd-gib", "1", "--budget", "5", "--currency", "XYZ"), "does not mix with XYZ"),
