@@ -171,7 +171,7 @@ def test_tiers_that_were_slowed_alter_what_was_seen_and_not_the_advice(raw: Path
     assert (slowed.name, slowed.slowdown) == ("large set, tiers slowed 8-fold", 8.0)
     assert times(slowed) == times(plain)
     found = requested("--ssd-gib", "0.4", "--run", "slowed")
-    assert "the run's tiers were slowed 8-fold; these times are of devices as they are" in found["assumptions"]
+    assert any("8-fold" in assumption for assumption in found["assumptions"])
     with pytest.raises(InputError, match="Remedy: one of: large set, tiers slowed 8-fold"):
         requested("--ssd-gib", "0.4", "--run", "slowed", "--workload", "large")
 
@@ -195,7 +195,7 @@ def test_a_survey_s_tables_are_placed_each_by_itself(survey: Path) -> None:
     assert found["devices"] == {"hdd": "hdd-1tb-raid5-x7", "ssd": "crucial-h-raid5-x6"}, "the array stands for ssd"
     assert placement(found) == {"source": "ssd", "source_ra": "ssd", "detection": "hdd"}
     assert requested("--ssd-gib", "1", "--workload", "joins", *device)["ssd_bytes"] == 465_000_000
-    assert "what no job asks for anything is not placed: mergelog, mergelog_pkey" in found["assumptions"]
+    assert any("mergelog, mergelog_pkey" in assumption for assumption in found["assumptions"])
     assert set(regrets(found)) == {"all hdd", "indexes ssd", "tables ssd", "all ssd", "Source ssd", "Detection ssd"}
     allowed = {one["name"]: one["regret"] for one in found["alternatives"] if one["fits"]}
     assert set(allowed) == {"all hdd", "indexes ssd", "Source ssd"}
@@ -258,7 +258,7 @@ def test_a_real_directory_needs_a_model_in_its_place(counts: Path) -> None:
         (("--ssd-gib", "nan"), "--ssd-gib is nan: must be zero or more"),
         (("--ssd-gib", "1", "--budget", "0"), "--budget is 0.0: must be above zero"),
         (("--ssd-gib", "1", "--budget", "1e-9"), "--budget is 1e-09: no placement costs that little; the cheapest takes"),
-        (("--ssd-gib", "1", "--goal", "cheapest"), "--jobs-per-hour is 0.0: the cheapest placement depends on how often a job comes"),
+        (("--ssd-gib", "1", "--goal", "cost"), "--jobs-per-hour is 0.0: the cheapest placement depends on how often a job comes"),
         (("--ssd-gib", "1", "--jobs-per-hour", "-2"), "--jobs-per-hour is -2.0: must be zero or more"),
         (("--ssd-gib", "1", "--run", "nope"), "run is 'nope': no such run"),
         (

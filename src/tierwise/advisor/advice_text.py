@@ -70,7 +70,7 @@ def _gain(advice: Advice) -> str:
 def _limits(advice: Advice) -> str:
     budget = f", {advice.budget:g} {advice.currency} a year" if advice.budget else ""
     rate = f", {advice.jobs_per_hour:g} jobs per hour" if advice.jobs_per_hour else ""
-    return f"{advice.ssd_gib:g} GiB on the SSD{budget}{rate}; goal: {advice.goal}"
+    return f"{advice.ssd_gib:g} GiB on the SSD{budget}{rate}; goal: the least {'time' if advice.goal is Goal.QUICKEST else 'cost'}"
 
 
 def duration(time_s: float) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from tierwise.core import completion, paths, studies
-from tierwise.core.errors import InputError
+from tierwise.core.errors import InputError, suggesting
 from tierwise.core.output_format import Format, FormatOption, answered
 from tierwise.core.vocabulary import Goal, Way
 
@@ -35,7 +35,9 @@ def advise(  # noqa: PLR0917  each is an option with a name
     budget: Annotated[
         float | None, typer.Option(help="Largest cost of both devices' shares, in CURRENCY per year. No limit by default.")
     ] = None,
-    goal: Annotated[Goal, typer.Option(help="What to minimise: run time (quickest) or yearly cost (cheapest).")] = Goal.QUICKEST,
+    goal: Annotated[
+        str, typer.Option(help="What to minimise: run time (time) or yearly cost (cost).", autocompletion=completion.goals)
+    ] = "time",
     jobs_per_hour: Annotated[float, typer.Option(help="Jobs per hour, used to charge each job its share of the devices.")] = 0.0,
     run: RunOption = "",
     study: StudyOption = "",
@@ -56,7 +58,9 @@ def advise(  # noqa: PLR0917  each is an option with a name
 
     day = (on or datetime.now()).date()  # noqa: DTZ005  the reader's day
     found = read_workload(paths.raw(), run_id=run, study=study, pair=pair, name=workload)
-    question = advice.Question(ssd_gib=ssd_gib, budget=budget, goal=goal, jobs_per_hour=jobs_per_hour, devices=_named(hdd=hdd, ssd=ssd))
+    question = advice.Question(
+        ssd_gib=ssd_gib, budget=budget, goal=_goal(goal), jobs_per_hour=jobs_per_hour, devices=_named(hdd=hdd, ssd=ssd)
+    )
     print(answered(advice.advise(found, question, load_book(day, currency=currency, region=region)), form, as_text))
 
 
@@ -95,6 +99,14 @@ def move_plan(  # noqa: PLR0917  each is an option with a name
         found = read_workload(paths.raw(), run_id=run, study=study, pair=pair, name=workload)
         plan = move_of(found, relation or [], way=way, jobs=jobs, devices=_named(hdd=hdd, ssd=ssd), predict=predict, job_s=job_s)
     print(answered(plan, form, as_text))
+
+
+def _goal(word: str) -> Goal:
+    """Return the goal by its word, ``time`` or ``cost``; the words of the JSON output serve too."""
+    goals = {**dict(zip(completion.goals(), Goal, strict=True)), **{str(goal): goal for goal in Goal}}
+    if word not in goals:
+        raise InputError("--goal", value=word, rule="must be time or cost", remedy=suggesting(word, goals))
+    return goals[word]
 
 
 def _named(*, hdd: str, ssd: str) -> dict[str, str]:

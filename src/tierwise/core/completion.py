@@ -29,6 +29,10 @@ def profiles() -> list[str]:
     return _files("profiles")
 
 
+def goals() -> list[str]:
+    return ["time", "cost"]
+
+
 def policies() -> list[str]:
     return ["lru", "clock", "two-list", "mapped"]
 
