@@ -12,7 +12,8 @@ import numpy as np
 from tierwise.core.errors import TierwiseError
 from tierwise.core.units import GIB, KIB
 from tierwise.devices.spec import SsdSpec, load_device
-from tierwise.simulate.closed_loop import Costs, run_threads
+from tierwise.simulate.closed_loop import run_threads
+from tierwise.simulate.machine import Costs
 from tierwise.simulate.page_cache import PageCache
 from tierwise.simulate.zipfian import zipfian_pages
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Says for which Pythons and processors there is a wheel of every pin, by resolving them; nothing is installed. Needs uv and the network.
 #
-# usage, from the checkout: sh scripts/resolve_wheels.sh      (UV=... names the program; the README's matrix has what it says)
+# usage, from the checkout: sh scripts/resolve_wheels.sh      (UV=... names the program; docs/platforms.md has the result)
 set -eu
 
 lacking=0

@@ -134,11 +134,10 @@ def series(file: str) -> None:
 
 
 def validation() -> None:
-    from tierwise.report.chapters import validation as chapter
-    from tierwise.report.chapters import validation_emulator
+    from tierwise.report.values.validation import EMULATOR, MODELS, load
 
-    chapter.load()
-    validation_emulator.load()
+    load(*MODELS)
+    load(*EMULATOR)
 
 
 def acquired(name: str, file: str) -> None:

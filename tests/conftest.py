@@ -34,23 +34,25 @@ LONGEST: Final = (
     *(
         f"tests/test_{file}.py"
         for file in (
-            "bad_input",
+            "recorders",
+            "survey_studies",
+            "toy_study",
             "notebooks",
             "scan_prediction",
-            "survey_studies",
+            "bad_input",
             "simulate_zipf",
             "analysis_verdicts",
-            "toy_study",
+            "emulated_files",
+            "live_reads",
             "run_study",
-            "recorders",
             "rejected_report",
             "bench_runs",
             "index_placement",
-            "wheel",
+            "without_fuse",
         )
     ),
 )
-"""What takes about forty seconds and more, the longest first, so that all processes end at the same time."""
+"""What takes half a minute and more, the longest first, so that all processes end at the same time."""
 
 
 def unit(nodeid: str) -> str:

@@ -84,15 +84,30 @@ FACTS: Final[dict[str, Any]] = {
 }
 EXECUTE: Final = """
 import json, sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 import tierwise.report  # first: it spares papermill a second of imports
 from papermill.execute import execute_notebook
-folder, parameters, *notebooks = sys.argv[1:]
-def execute(notebook):
-    execute_notebook(notebook, Path(folder) / Path(notebook).name, json.loads(parameters), kernel_name="python3", progress_bar=False)
-with ThreadPoolExecutor(2) as two:
-    list(two.map(execute, notebooks))
+folder, notebook, parameters = sys.argv[1:]
+execute_notebook(notebook, Path(folder) / Path(notebook).name, json.loads(parameters), kernel_name="python3", progress_bar=False)
+"""
+SHOW: Final = """
+import sys
+from pathlib import Path
+import nbformat
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+from traitlets.config import Config
+shell = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
+for path in map(Path, sys.argv[2:]):
+    notebook = nbformat.read(path, as_version=4)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            with capture_output() as shown:
+                shell.display_trap.hook = sys.displayhook  # captures the value of a cell
+                shell.run_cell(cell.source).raise_error()
+            cell.outputs = [nbformat.v4.new_output("display_data", data=one.data, metadata=one.metadata) for one in shown.outputs]
+    nbformat.write(notebook, Path(sys.argv[1]) / path.name)
+    shell.reset(new_session=False)
 """
 PROVENANCE: Final = {
     "source": "synthetic",
@@ -129,16 +144,24 @@ def rich_run(
     return folder
 
 
-def execute(folder: Path, *notebooks: Path, **parameters: Any) -> None:
-    """Run `notebooks` by papermill, two at once, each in a kernel of its own; the executed copies lie in `folder`, whole or not.
+def execute(folder: Path, notebook: Path, **parameters: Any) -> None:
+    """Run `notebook` by papermill in a kernel of its own; the executed copy lies in `folder`, whole or not.
 
     In a process apart, which leaves no event loop behind.
 
     Raises:
         RuntimeError: a cell failed, with what papermill says of it.
     """
-    command = [sys.executable, "-c", EXECUTE, str(folder), json.dumps(parameters), *map(str, notebooks)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    _run(EXECUTE, str(folder), str(notebook), json.dumps(parameters))
+
+
+def show(folder: Path, *notebooks: Path) -> None:
+    """Run `notebooks` in one process, as a kernel for each takes four times as long; the executed copies lie in `folder`."""
+    _run(SHOW, str(folder), *map(str, notebooks))
+
+
+def _run(code: str, *arguments: str) -> None:
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr)
 

@@ -1,10 +1,26 @@
 """What several tests need and what is no fixture."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from tierwise.cli import app
 from tierwise.core import paths
+
+
+def said(*arguments: str) -> str:
+    """Return what a command prints that ends well."""
+    done = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def said_as_json(*arguments: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(said(*arguments, "--format", "json"))
+    return found
 
 
 def shared(*parts: str) -> Path:

@@ -1,18 +1,17 @@
 """``tierwise advise``: from the rows of a run to a placement, held against the fixed ones and against every other."""
 
-import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
 from advice_run import SIZES, WAL_BYTES, change_manifest, counts_run, record_counts, survey_run, transactions_run
+from support import said, said_as_json
 from tierwise.advisor.advice import times
 from tierwise.advisor.service import Counted
 from tierwise.advisor.workload import Workload, read_workload
-from tierwise.cli import app
 from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError, TierwiseError
 from tierwise.core.units import GIB
@@ -23,18 +22,8 @@ DAY = ("--on", "2026-07-01")
 TABLE_BYTES, INDEX_BYTES = 106_000_000, 5_400_000
 """Sizes in the census study's counts, as the manifest of the fabricated run has them."""
 
-
-def run(*options: str) -> str:
-    done = CliRunner().invoke(app, ["advise", *options])
-    if done.exception and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    assert done.exit_code == 0, done.output
-    return done.output
-
-
-def requested(*options: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(run(*DAY, *options, "--format", "json"))
-    return found
+run = partial(said, "advise")
+requested = partial(said_as_json, "advise", *DAY)
 
 
 def searched(*options: str) -> dict[str, Any]:

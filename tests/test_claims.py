@@ -131,7 +131,7 @@ def test_what_is_fitted_is_said_with_its_value_at_every_claim_that_rests_on_it()
 
 
 def test_the_method_argues_for_every_claim_that_is_only_reported() -> None:
-    method = (paths.home() / "report" / "method.qmd").read_text(encoding="utf-8")
+    method = (paths.home() / "report" / "method-verdicts.qmd").read_text(encoding="utf-8")
     argued = method.split("{#sec-unjudged}")[1].split("\n## ")[0]
     named = {name for group in re.findall(r"\*\* \(([^)]*)\)", argued) for name in group.split(", ")}
     assert named == {claim.id for claim in load_claims().claims if claim.unjudged}

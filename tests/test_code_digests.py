@@ -57,7 +57,8 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     copy = tmp_path_factory.mktemp("copy")
     shutil.copytree(str(resources.files("tierwise")), copy / "tierwise", ignore=shutil.ignore_patterns("__pycache__"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(resources, "files", lambda name: copy / name)
+        files = resources.files
+        patch.setattr(resources, "files", lambda name: copy / name if name == "tierwise" else files(name))
         yield copy / "tierwise"
 
 

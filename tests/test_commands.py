@@ -12,9 +12,9 @@ import psutil
 import pytest
 from typer.core import TyperGroup
 from typer.main import get_command
-from typer.testing import CliRunner
 
 from report_run import RUN_ID, rich_run
+from support import said
 from tierwise import __version__
 from tierwise.analysis.runs import find_run
 from tierwise.cli import PANELS, app, main
@@ -34,20 +34,20 @@ from tierwise.timings.manifest import load_manifest
 REFERENCE = SHIPPED_RUN.name
 
 
+@pytest.fixture(scope="module")
+def readers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a run of a reader's, whose verdicts are kept beside it."""
+    folder = tmp_path_factory.mktemp("readers")
+    rich_run(folder / "raw")
+    return folder
+
+
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return runs and site of the test's own: one run of a reader's, beside the one that ships."""
-    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
-    monkeypatch.setenv("TIERWISE_SITE", str(tmp_path / "_site"))
-    rich_run(tmp_path / "raw")
-    return tmp_path
-
-
-def said(*arguments: str) -> str:
-    """Return what a command prints that ends well."""
-    done = CliRunner().invoke(app, arguments, catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    return done.output
+def home(readers: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return runs and site of the tests' own: one run of a reader's, beside the one that ships."""
+    monkeypatch.setenv("TIERWISE_RAW", str(readers / "raw"))
+    monkeypatch.setenv("TIERWISE_SITE", str(readers / "_site"))
+    return readers
 
 
 def test_a_run_is_named_alike_wherever_one_is_opened(home: Path) -> None:

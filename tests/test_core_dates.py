@@ -6,7 +6,7 @@ import pytest
 
 from tierwise.core.dates import first_day, is_stale
 from tierwise.devices.parameter import Parameter
-from tierwise.report.chapters.provenance import _band, _source
+from tierwise.report.exhibits.tables.parameters import band_of, source_of
 
 ON = dt.date(2026, 11, 23)
 
@@ -29,7 +29,7 @@ def test_a_parameter_of_no_day_is_refused() -> None:
 
 def test_a_table_of_parameters_says_band_and_day_and_what_is_old() -> None:
     assumed = {"value": 1.0, "unit": "ms", "source": "assumed", "low": 0.5, "high": 2.0}
-    assert _source(assumed, ON).replace("\N{NO-BREAK SPACE}", " ") == "**assumed**"
-    assert _band(assumed).replace("\N{NO-BREAK SPACE}", " ") == " (0.5 to 2 ms)"
-    assert _source({"value": 1.0, "unit": "ms", "source": "a page", "date": "2023-06-15"}, ON) == "a page, 2023-06-15, older than a year"
-    assert _source({"value": 1.0, "unit": "ms", "source": "a page", "date": "2026-10-05"}, ON) == "a page, 2026-10-05"
+    assert source_of(assumed, ON).replace("\N{NO-BREAK SPACE}", " ") == "**assumed**"
+    assert band_of(assumed).replace("\N{NO-BREAK SPACE}", " ") == " (0.5 to 2 ms)"
+    assert source_of({"value": 1.0, "unit": "ms", "source": "a page", "date": "2023-06-15"}, ON) == "a page, 2023-06-15, older than a year"
+    assert source_of({"value": 1.0, "unit": "ms", "source": "a page", "date": "2026-10-05"}, ON) == "a page, 2026-10-05"

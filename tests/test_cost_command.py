@@ -1,29 +1,19 @@
 """``tierwise cost``: the answer in the shell, with the project's own prices and devices."""
 
 import json
+from functools import partial
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from tierwise.cli import app
+from support import said, said_as_json
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.text_table import WIDTH
 
 DAY = ("--on", "2026-06-30")
 
-
-def run(*options: str) -> str:
-    done = CliRunner().invoke(app, ["cost", *options])
-    if done.exception and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    assert done.exit_code == 0, done.output
-    return done.output
-
-
-def requested(*options: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(run(*DAY, *options, "--format", "json"))
-    return found
+run = partial(said, "cost")
+requested = partial(said_as_json, "cost", *DAY)
 
 
 def by(rows: list[dict[str, Any]], key: str) -> dict[str, dict[str, Any]]:

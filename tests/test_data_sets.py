@@ -16,8 +16,7 @@ from tierwise.core import data_sets, paths
 from tierwise.core.errors import InputError
 from tierwise.core.profiles import load_profile
 from tierwise.datasets.pgbench import Bank
-from tierwise.report.chapters import provenance
-from tierwise.report.display import Sentence, Table
+from tierwise.report.exhibits.tables import data as provenance
 from tierwise.report.formats import DASH
 from tierwise.report.run import Run, open_run
 from tierwise.studies.pgbench_placement.measuring.trials import banks
@@ -37,11 +36,6 @@ def run(tmp_path: Path) -> Run:
 
 def with_records(run: Run, *records: DatasetRecord) -> Run:
     return replace(run, manifest=run.manifest.model_copy(update={"datasets": records}))
-
-
-def shown(table: Table | Sentence) -> list[list[str]]:
-    assert isinstance(table, Table)
-    return [[str(cell) for cell in row] for row in table.rows]
 
 
 def test_packages_are_found_by_their_folders_and_each_is_acquired_by_its_notebook() -> None:
@@ -105,11 +99,11 @@ def test_the_provenance_names_every_data_set_with_source_rows_and_digest(run: Ru
         record(rows=245_828, studies=("index_placement",)),
         DatasetRecord(name=bank.name, rows=bank.rows, sha256=None, provenance=bank.provenance, studies=("pgbench_placement",)),
     )
-    assert shown(provenance.data(recorded)) == [
-        ["census", "`synthetic`", "245,828", "10.0\xa0%", f"`{'1' * 16}…`", "`index_placement`"],
+    assert [list(row) for row in provenance.rows(recorded, "").rows()] == [
+        ["census", "`synthetic`", "245,828", "10.0\xa0%", f"`{'1' * 16}`", "`index_placement`"],
         ["pgbench large", "`pgbench`", "3,000,000", DASH, DASH, "`pgbench_placement`"],
     ]
-    assert isinstance(provenance.data(with_records(run)), Sentence)
+    assert provenance.rows(with_records(run), "").is_empty()
 
 
 def test_every_study_that_loads_pgbenchs_bank_notes_it() -> None:

@@ -1,22 +1,19 @@
 """``tierwise move-plan``: copy times of device models, break-even, verdict, and the command's errors."""
 
-import json
 import re
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 from advice_run import counts_run, survey_run, transactions_run
+from support import said, said_as_json
 from tierwise.advisor.copying import REQUEST_BYTES, SAMPLE_REQUESTS, copy_s
 from tierwise.advisor.moving import MovePlan, Times, move_of, plan_move
 from tierwise.advisor.service import Build
 from tierwise.advisor.workload import read_workload
 from tierwise.analysis.rules import Verdict
-from tierwise.cli import app
 from tierwise.core.errors import InputError
 from tierwise.core.units import GIB, MIB, PAGE_BYTES
 from tierwise.core.vocabulary import Evidence, Way
@@ -45,17 +42,8 @@ def plan(
     )
 
 
-def run(*options: str) -> str:
-    done = CliRunner().invoke(app, ["move-plan", *options])
-    if done.exception and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    assert done.exit_code == 0, done.output
-    return done.output
-
-
-def requested(*options: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(run(*options, "--format", "json"))
-    return found
+run = partial(said, "move-plan")
+requested = partial(said_as_json, "move-plan")
 
 
 @pytest.fixture

@@ -27,10 +27,10 @@ from tierwise.core import paths, studies
 from tierwise.core.errors import InputError
 from tierwise.core.pairs import load_pair
 from tierwise.core.vocabulary import IoMode
-from tierwise.report.chapters.conclusion_rows import gather
 from tierwise.report.display import Figure, Table
 from tierwise.report.page import open_shared
 from tierwise.report.run import Run, open_run
+from tierwise.report.values.workloads import gather
 from tierwise.studies.wal_placement.reading.names import PAIR as WAL_PAIR
 from tierwise.timings.manifest import Manifest, load_manifest
 from tierwise.timings.store import manifests

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from rejected_run import RUN_ID, rejected_run
+from tierwise.advisor import advice, other_devices, service
 from tierwise.analysis.rejections import rejections
 from tierwise.analysis.views import open_views
 from tierwise.core import paths
@@ -49,6 +50,8 @@ def everything(raw: Path, seed: int | None = None) -> Shown:
     rejected_run(raw, seed=seed)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TIERWISE_RAW", str(raw))
+        for module, name, fewer in ((other_devices, "REPLAYS", 1), (service, "REPLAYS", 1), (advice, "MINIMUM_REPEATS", 2)):
+            patch.setattr(module, name, fewer)  # for no number is read
         if seed is not None:
             patch.setattr(no_answer, "open_reference", lambda: None)
         return {key: value for notebook in CHAPTERS for key, value in shown(notebook).items()}

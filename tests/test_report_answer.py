@@ -11,12 +11,12 @@ from tierwise.advisor.ranking import DISKS, Gain, advised, gains_of
 from tierwise.advisor.workload import fixed
 from tierwise.analysis import heat
 from tierwise.core.vocabulary import IoMode
-from tierwise.report.chapters.conclusion_rows import gather
 from tierwise.report.display import Figure, Missing, Table
 from tierwise.report.page import open_shared
 from tierwise.report.prices import book_of
 from tierwise.report.run import Run, open_run
 from tierwise.report.values.front import EVERYTHING, TABLES, newest, placed, speedups
+from tierwise.report.values.workloads import gather
 
 REPLICATES = range(5)
 MOST_WORDS = 700

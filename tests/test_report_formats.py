@@ -12,9 +12,9 @@ from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.rules import Verdict
 from tierwise.bench.inputs import Clocks
 from tierwise.report import formats
-from tierwise.report.chapters import clocks
-from tierwise.report.chapters.provenance import settings
 from tierwise.report.display import LINE, PADDING, Table, shares
+from tierwise.report.exhibits.tables.run import rows as run_items
+from tierwise.report.exhibits.tables.settings import rows as settings
 from tierwise.report.run import Run, open_run
 from tierwise.report.words import marked
 from tierwise.timings.manifest import load_manifest
@@ -79,18 +79,15 @@ def test_a_study_without_a_server_has_no_settings() -> None:
     manifest = make_manifest(make_rows())
     simulated = manifest.studies[0].model_copy(update={"name": "simulated", "settings": {}, "server_version": ""})
     run = Run(manifest.model_copy(update={"studies": (*manifest.studies, simulated)}), duckdb.connect(), ())
-    told = settings(run)
-    assert isinstance(told, Table)
-    assert {where for _, _, where in told.rows} == {"all"}
-    assert ["`server version`", "`18.6`", "all"] in told.rows
+    rows = settings(run, "").rows()
+    assert {where for _, _, where in rows} == {"all"}
+    assert ("`server version`", "`18.6`", "all") in rows
 
 
 def test_the_clock_of_several_sessions_is_named_where_it_is_real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / FOLDER.name
     shutil.copytree(FOLDER, folder)
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
-    for found, sentence in ((Clocks(), False), (Clocks("no right to trace"), True)):
+    for found, why in ((Clocks(), None), (Clocks("no right to trace"), "real time: no right to trace")):
         load_manifest(folder).model_copy(update={"clocks": found.record()}).save(folder)
-        text = clocks.told(open_run(folder.name)).text
-        assert text.endswith(" Several sessions at once ran in real time: no right to trace.") == sentence
-        assert ("Several sessions" in text) == sentence
+        assert dict(run_items(open_run(folder.name), "").rows()).get("Several sessions") == why

@@ -121,7 +121,13 @@ def test_values_and_templates_name_the_same_things(shown: Run, study: str) -> No
     assert all(value is None or isinstance(value, int | float | str | dt.date) for value in page.own.values())
 
 
-SHARED = {"front": ["front"], "verdicts": ["summary", "ledger"]}
+SHARED = {
+    "front": ["front"],
+    "verdicts": ["summary", "ledger"],
+    "advice": ["advice"],
+    "provenance": ["provenance"],
+    "validation": ["validation"],
+}
 """Module of values -> the pages of several studies that use it."""
 
 
@@ -133,7 +139,7 @@ def test_every_shared_page_renders_whatever_a_run_has(shown: Run, name: str) -> 
 @pytest.mark.parametrize("pages", SHARED.values(), ids=SHARED)
 def test_values_and_templates_of_shared_pages_name_the_same_things(shown: Run, pages: list[str]) -> None:
     opened = [open_shared(shown, name) for name in pages]
-    used = frozenset().union(*(page.text.variables() for page in opened)) - CAPTIONED - {"sources"}
+    used = frozenset().union(*(page.text.variables() for page in opened)) - CAPTIONED - {"sources", "parameters", "assumed"}
     inner = set(CONVERTED) - used  # studies whose values a page need not use
     assert used == opened[0].own.keys() - {"answered"} - inner
 

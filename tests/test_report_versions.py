@@ -11,7 +11,7 @@ from report_built import Built, placed
 from report_run import RUN_ID
 from tierwise.cli import app
 from tierwise.core.errors import InputError
-from tierwise.report import versions
+from tierwise.report import pandoc_engine, versions
 from tierwise.report.changes import NONE, compare
 from tierwise.report.facts import ClaimFact, Facts, FigureFact, load_facts
 from tierwise.report.render import render
@@ -83,10 +83,11 @@ def earlier_version(site: Path, now: Facts) -> Facts:
 
 @pytest.fixture(scope="module")
 def second(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a version that was built after an older one."""
+    """Return the folder of a version that was built after an older one, without its PDFs."""
     site = tmp_path_factory.mktemp("versions") / "_site"
     earlier_version(site, load_facts(built.site))
-    with placed(built.root, site):
+    with placed(built.root, site), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pandoc_engine, "_typeset", lambda *_: None)
         return render(run_id=RUN_ID, executed=built.executed, engine="plain")
 
 

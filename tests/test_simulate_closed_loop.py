@@ -11,7 +11,8 @@ from tierwise.core.errors import InputError
 from tierwise.devices.model import build
 from tierwise.devices.parameter import Parameter
 from tierwise.devices.spec import SsdSpec
-from tierwise.simulate.closed_loop import Costs, Series, run_threads
+from tierwise.simulate.closed_loop import Series, run_threads
+from tierwise.simulate.machine import Costs
 from tierwise.simulate.page_cache import PageCache, replay
 from tierwise.simulate.zipfian import zipfian_pages
 

@@ -9,7 +9,8 @@ from tierwise.core.units import KIB, MIB
 from tierwise.devices.model import build
 from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.devices.spec import load_device
-from tierwise.simulate.closed_loop import Costs, run_threads
+from tierwise.simulate.closed_loop import run_threads
+from tierwise.simulate.machine import Costs
 from tierwise.simulate.page_cache import PageCache
 from tierwise.simulate.ssd_cache import DM_CACHE, L2ARC, SsdCache, SsdCachePolicy
 from tierwise.simulate.zipfian import zipfian_pages

@@ -16,8 +16,7 @@ from tierwise.core.errors import InputError
 from tierwise.core.units import GIB
 from tierwise.devices.spec import load_device
 from tierwise.simulate import cache_kernels, cache_table, che
-from tierwise.simulate.closed_loop import Costs
-from tierwise.simulate.machine import load_machine
+from tierwise.simulate.machine import Costs, load_machine
 from tierwise.simulate.page_cache import PageCache, replay
 from tierwise.simulate.popularity import drawn_pages, merged, merged_zipfian, zipfian_popularity
 from tierwise.simulate.zipf import SEEDS, Benchmark, simulate_zipf

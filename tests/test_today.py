@@ -23,11 +23,11 @@ from tierwise.costs.hardware import share_bill
 from tierwise.devices.parameter_bands import at_end, banded
 from tierwise.devices.spec import load_device
 from tierwise.devices.volume import CloudSpec
-from tierwise.report.chapters import today
-from tierwise.report.chapters.conclusion_rows import places
-from tierwise.report.display import Sentence, Table
+from tierwise.report.display import Table
 from tierwise.report.page import open_shared
 from tierwise.report.run import open_run
+from tierwise.report.values import todays as today
+from tierwise.report.values.workloads import places
 from tierwise.timings.manifest import load_manifest
 
 PLACED = {"index_placement", "pgbench_placement", "survey_placement", "wal_placement"}
@@ -142,30 +142,28 @@ def test_the_column_says_whether_the_rule_still_matters_and_what_it_saves(raw: P
     assert str(claim.verdict) == "confirmed", "what is found today judges nothing"
     found = today.now(run)
     assert found is not None
-    cells = {claim.id: today.cell(found, claim) for claim in run.verdicts}
-    assert cells["M1"].startswith("**still matters**: 0.5")
-    assert "emulated" in cells["M1"]
-    assert " a TiB saves USD " in cells["M1"]
-    assert cells["L1"] == cells["R1"] == cells["M6"] == "not applicable"
-    assert cells["V1"] == cells["H11"] == "not measured"
-    assert cells["H13"].startswith("**still matters**: ")
-    assert " (published); a TiB saves USD " in cells["H13"]
+    saved = {
+        name: found.saved(claim.today.placement, claim.today.study)
+        for name in ("M1", "H13")
+        for claim in run.verdicts
+        if claim.id == name and claim.today
+    }
+    assert all(money and money.low <= money.value <= money.high for money in saved.values())
+    assert found.banded["exos-x24-raid10-x4"]["member.full_seek"].startswith("14 to 20")
     table = open_shared(run, "summary").exhibit("tbl-claims")
     assert isinstance(table, Table)
     assert table.header[-1] == "Today"
     (row,) = (row for row in table.rows if row[0] == "M1")
     assert row[-1].startswith("still matters: 0.5")
-    assert "member.full_seek (14 to 20" in today.bands(run).text
 
 
 def test_placements_stand_then_and_now_beside_each_other(raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIERWISE_RAW", str(raw))
-    table = today.table(open_run(RUN))
-    assert isinstance(table, Table)
-    (row,) = table.rows
-    assert row[1] == "indexes on SSD"
-    assert row[2].startswith("5")  # then: a twentieth, in percent
-    assert row[3].startswith(("49", "50", "51"))
+    (row,) = open_shared(open_run(RUN), "advice").rows("tbl-today").rows(named=True)
+    assert row["placement"] == "indexes on SSD"
+    assert row["then"] == pytest.approx(20, rel=0.05)
+    assert row["today"] == pytest.approx(2, rel=0.05)
+    assert row["band_low"] <= row["today"] <= row["band_high"]
 
 
 def test_without_a_pair_of_today_there_is_no_column(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,4 +172,4 @@ def test_without_a_pair_of_today_there_is_no_column(tmp_path: Path, monkeypatch:
     table = open_shared(run, "summary").exhibit("tbl-claims")
     assert isinstance(table, Table)
     assert "Today" not in table.header
-    assert isinstance(today.table(run), Sentence)
+    assert open_shared(run, "advice").rows("tbl-today").is_empty()

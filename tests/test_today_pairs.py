@@ -21,7 +21,7 @@ DEVICES = sorted({tier.model_dump()["device"] for pair in PAIRS for tier in load
 SLOWDOWN = 32
 """The devices are slower by this, so that a busy machine asks for more than their limits, which are reached and not only kept."""
 SESSIONS = 32
-READS = 256
+READS = 160
 
 
 def read_page(path: Path, number: int) -> None:
@@ -70,4 +70,4 @@ def test_no_more_reads_come_through_than_were_paid_for(tmp_path: Path, device: s
 def test_a_read_alone_takes_the_latency_of_the_volume(tmp_path: Path, device: str) -> None:
     spec = load_device(device)
     assert isinstance(spec, CloudSpec)
-    assert reads(tmp_path, device, 1, 32)["intended_s"].median() == pytest.approx(SLOWDOWN * spec.read_latency.base, rel=0.05)
+    assert reads(tmp_path, device, 1, 16)["intended_s"].median() == pytest.approx(SLOWDOWN * spec.read_latency.base, rel=0.05)

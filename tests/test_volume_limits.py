@@ -22,7 +22,7 @@ from tierwise.costs.iops import Iops, simulated_iops
 from tierwise.devices.instances import load_instances
 from tierwise.devices.spec import load_device
 from tierwise.devices.volume import CloudSpec
-from tierwise.simulate.closed_loop import Costs
+from tierwise.simulate.machine import Costs
 from tierwise.simulate.zipf import Benchmark
 
 REQUESTED = 11_000

@@ -1,12 +1,11 @@
 """``tierwise volumes``: the answer in the shell, with the project's own prices, volumes and machines."""
 
-import json
+from functools import partial
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from tierwise.cli import app
+from support import said, said_as_json
 from tierwise.core.errors import InputError
 from tierwise.core.text_table import WIDTH
 from tierwise.devices.spec import load_device
@@ -15,18 +14,8 @@ from tierwise.devices.volume import CloudSpec
 DAY = ("--on", "2026-11-22")
 WISH = ("--gib", "500", "--iops", "6000", "--mibs", "200")
 
-
-def run(*options: str) -> str:
-    done = CliRunner().invoke(app, ["volumes", *DAY, *options])
-    if done.exception and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    assert done.exit_code == 0, done.output
-    return done.output
-
-
-def requested(*options: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(run(*options, "--format", "json"))
-    return found
+run = partial(said, "volumes", *DAY)
+requested = partial(said_as_json, "volumes", *DAY)
 
 
 def by(found: dict[str, Any]) -> dict[str, dict[str, Any]]:

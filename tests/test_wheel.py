@@ -126,13 +126,9 @@ def test_a_running_server_is_traced(installed: Installed, cluster18: Cluster) ->
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("cost", "--price", "no-such-thing=1"),
         ("cost", "--on", "yesterday"),
-        ("volumes", "--gib", "-1", "--iops", "6000", "--mibs", "200"),
-        ("simulate", "zipf", "--device", "no-such-drive", "--dataset-gib", "1", "--cache-gib", "1"),
         ("simulate", "trace", "no-such-file", "--pages", "8"),
         ("validate", "device", "--trace", "no-such-file", "--model", "no-such-file"),
-        ("trace", "--cluster", "no-such-folder", "--seconds", "1"),
         ("trace", "--seconds", "nan", "--pid", "1"),
         ("claims", "--run", "no-such-run"),
     ],

@@ -121,8 +121,8 @@ class Advice(Strict):
 
 
 def advise(workload: Workload, question: Question, book: Book, service_s: ServiceTimes | None = None) -> Advice:
-    """Return where the workload's relations belong, on hdd or ssd: by the measured placements that are within the limits, else by a search
-    over simulated times. `service_s` where `times` was called already.
+    """Return where the workload's relations belong, on hdd or ssd: by the measured placement to choose if it is within the limits, else by
+    a search over simulated times. `service_s` where `times` was called already.
 
     Raises:
         InputError: nothing is within the limits.
@@ -234,10 +234,10 @@ def assumptions(workload: Workload) -> list[str]:
 def _measured(workload: Workload, question: Question, problem: Problem) -> Placement | None:
     if question.devices or question.goal is Goal.CHEAPEST:
         return None
-    placements = fixed(workload)
-    within = [gain for gain in gains_of(workload) if problem.feasible(placements[gain.placement])]
-    best = advised(within)
-    return placements[best.placement if best else DISKS] if within else None
+    gains = gains_of(workload)
+    best = advised(gains)
+    chosen = fixed(workload)[best.placement if best else DISKS]
+    return chosen if gains and problem.feasible(chosen) else None
 
 
 def _placed(relation: Relation, tier: str, service_s: Mapping[str, float]) -> Placed:

@@ -40,8 +40,10 @@ class Gain:
 
 
 def faster(ratio: Estimate) -> bool:
-    """Return whether the estimated `ratio` of two times says that the first is shorter."""
-    return ratio.value is not None and ratio.high is not None and ratio.high < 1 and ratio.value * CLEARLY_ABOVE_ONE.apart <= 1
+    """Return whether the estimated `ratio` of two times says that the first is shorter; an interval without a width says nothing."""
+    if ratio.value is None or ratio.high is None or ratio.flat:
+        return False
+    return ratio.high < 1 and ratio.value * CLEARLY_ABOVE_ONE.apart <= 1
 
 
 def gains_of(workload: Workload) -> tuple[Gain, ...]:

@@ -8,8 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import csr_array
+import scipy
 
 from tierwise.advisor.placing import ALIKE, Placement, Problem
 from tierwise.core.errors import InputError, TierwiseError
@@ -82,11 +81,11 @@ class _Model:
         for column, value in wanted.items():
             objective[column] = value
         whole = np.arange(columns) < len(self._cells)
-        found = milp(
+        found = scipy.optimize.milp(
             objective * SCALE / (np.abs(objective).max() or 1.0),
             constraints=_constraint([*self._rows, *extra], columns),
             integrality=whole.astype(int),
-            bounds=Bounds(0, np.where(whole, 1.0, np.inf)),
+            bounds=scipy.optimize.Bounds(0, np.where(whole, 1.0, np.inf)),
             options={"mip_rel_gap": 0.0},
         )
         if found.x is None:
@@ -115,11 +114,11 @@ class _Model:
         self._rows.append((row, -np.inf, limit))
 
 
-def _constraint(rows: list[tuple[Row, float, float]], columns: int) -> LinearConstraint:
+def _constraint(rows: list[tuple[Row, float, float]], columns: int) -> "scipy.optimize.LinearConstraint":
     entries = [(number, column, value) for number, (row, _, _) in enumerate(rows) for column, value in row.items()]
     numbers, of, values = zip(*entries, strict=True)
     low, high = zip(*((low, high) for _, low, high in rows), strict=True)
-    return LinearConstraint(csr_array((values, (numbers, of)), shape=(len(rows), columns)), low, high)
+    return scipy.optimize.LinearConstraint(scipy.sparse.csr_array((values, (numbers, of)), shape=(len(rows), columns)), low, high)
 
 
 def _infeasible(problem: Problem) -> InputError:

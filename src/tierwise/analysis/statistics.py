@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 import polars as pl
-from scipy.special import stdtr, stdtrit
+import scipy
 
 from tierwise.timings.replicates import run_number
 
@@ -60,8 +60,8 @@ class Estimate:
         """
         if self.value is None or self.low is None or self.high is None or self.flat:
             return None
-        error = math.log(self.high / self.low) / 2 / float(stdtrit(self.freedom, (1 + CONFIDENCE) / 2))
-        return float(2 * stdtr(self.freedom, -abs(math.log(self.value / limit)) / error))
+        error = math.log(self.high / self.low) / 2 / float(scipy.special.stdtrit(self.freedom, (1 + CONFIDENCE) / 2))
+        return float(2 * scipy.special.stdtr(self.freedom, -abs(math.log(self.value / limit)) / error))
 
     @property
     def scope(self) -> Scope:
@@ -119,7 +119,7 @@ def geometric_estimate(values: Mapping[int, float] | Sequence[float], *, confide
         freedom = n - runs
         squares = sum(float(np.var(run)) * len(run) for run in logs.values())
         error = float(np.sqrt(squares / freedom * sum(1 / len(run) for run in logs.values()))) / runs
-    half = float(stdtrit(freedom, (1 + confidence) / 2)) * error
+    half = float(scipy.special.stdtrit(freedom, (1 + confidence) / 2)) * error
     return Estimate(float(np.exp(mean)), float(np.exp(mean - half)), float(np.exp(mean + half)), n, runs, freedom)
 
 

@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
 
@@ -44,9 +45,15 @@ def read_table(path: Path) -> dict[str, Any]:
         raise InputError(short(path), rule="no such file", remedy=remedy)
     text = read_text(path)
     try:
-        return tomllib.loads(text)
+        return dict(_parsed(text))
     except (ValueError, RecursionError) as error:  # too many digits of a number are the former, brackets in brackets the latter
         raise InputError(short(path), rule=f"not valid TOML: {error}") from error
+
+
+@lru_cache(maxsize=256)
+def _parsed(text: str) -> dict[str, Any]:
+    """Parse `text` once: a chapter loads the same devices and claims hundreds of times."""
+    return tomllib.loads(text)
 
 
 def validate(table: object, model: type[Checked], *, where: str) -> Checked:

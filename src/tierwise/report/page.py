@@ -110,7 +110,7 @@ class Page:
         return _body("no_answer", {**known, **self._rejected()})
 
     def _rejected(self) -> dict[str, Value]:
-        found = rejections(self.run.store, self.study, self.pair)
+        found = rejections(self.run.store, self.study, self.pair) if self.study else []
         return {"observations": sum(one.observations for one in found), "rejected": sum(one.rejected for one in found)}
 
 

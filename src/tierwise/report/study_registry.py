@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import duckdb
 
@@ -13,8 +14,10 @@ from tierwise.analysis.today import Own
 from tierwise.analysis.verdicts import judge
 from tierwise.analysis.verdicts import judge_changed as changed
 from tierwise.core import paths, studies
-from tierwise.report.display import Sentence, Table
 from tierwise.timings.references import MANIFEST
+
+if TYPE_CHECKING:
+    from tierwise.report.display import Sentence, Table  # with Altair, which takes longer to load than commands without a chart run
 
 
 def reading(study: str, name: str) -> ModuleType:
@@ -32,7 +35,7 @@ def named(name: str) -> Iterable[tuple[str, ModuleType]]:
     return [(study, reading(study, name)) for study in studies.having(f"reading/{name}.py")]
 
 
-def query_costs(pair: str) -> Callable[..., Table | Sentence]:
+def query_costs(pair: str) -> Callable[..., "Table | Sentence"]:
     """Return the table of what queries cost on the machines of `pair`, by the study that prices them (``QUERY_COSTS``)."""
     costs: dict[str, Callable[..., Table | Sentence]] = {}
     for module in modules("chapter_cost"):

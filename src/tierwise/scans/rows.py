@@ -6,10 +6,8 @@ from functools import cache
 from typing import Final
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.integrate import quad
-from scipy.optimize import brentq
-from scipy.special import ndtr
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -64,7 +62,7 @@ def jitter(correlation: float) -> float:
         return 0.0
     if wanted <= NEARLY_NONE:
         return math.inf
-    return math.exp(float(brentq(lambda log_sd: rank_correlation(math.exp(log_sd)) - wanted, math.log(1e-6), math.log(1e7))))
+    return math.exp(float(scipy.optimize.brentq(lambda log_sd: rank_correlation(math.exp(log_sd)) - wanted, math.log(1e-6), math.log(1e7))))
 
 
 def touched_pages(table: Table) -> float:
@@ -127,8 +125,8 @@ def _share_wanted(table: Table, places: Floats) -> Floats:
     reach = REACH * sd
     grid = np.unique(np.concatenate([np.linspace(-reach, 1 + reach, 20_001), *(np.linspace(x - reach, x + reach, 2_001) for x in (0, 1))]))
     moved = np.interp(places, _share_before(grid, sd), grid)
-    every = ndtr((1 - moved) / sd) - ndtr(-moved / sd)
-    return np.asarray((ndtr((high - moved) / sd) - ndtr((low - moved) / sd)) / np.maximum(every, 1e-300))
+    every = scipy.special.ndtr((1 - moved) / sd) - scipy.special.ndtr(-moved / sd)
+    return np.asarray((scipy.special.ndtr((high - moved) / sd) - scipy.special.ndtr((low - moved) / sd)) / np.maximum(every, 1e-300))
 
 
 def _share_before(moved: Floats, sd: float) -> Floats:
@@ -136,7 +134,7 @@ def _share_before(moved: Floats, sd: float) -> Floats:
 
 
 def _sum_below(u: Floats) -> Floats:
-    return np.asarray(u * ndtr(u) + np.exp(-(u**2) / 2) / math.sqrt(2 * math.pi))
+    return np.asarray(u * scipy.special.ndtr(u) + np.exp(-(u**2) / 2) / math.sqrt(2 * math.pi))
 
 
 def rank_correlation(sd: float) -> float:
@@ -148,4 +146,4 @@ def rank_correlation(sd: float) -> float:
         return float(x * width * (below - beyond))
 
     edges = sorted(edge for edge in (6 * width, 1 - 6 * width) if 0 < edge < 1)
-    return 12 * float(quad(weighed, 0, 1, points=edges or None, epsabs=1e-13, limit=200)[0]) - 3
+    return 12 * float(scipy.integrate.quad(weighed, 0, 1, points=edges or None, epsabs=1e-13, limit=200)[0]) - 3

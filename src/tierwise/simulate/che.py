@@ -6,8 +6,8 @@ caches that are full, and to pages that come alone: not to read-around, where a 
 """
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from tierwise.core.errors import InputError
 
@@ -21,7 +21,7 @@ def hit_ratio(popularity: NDArray[np.float64], pages: int) -> float:
     upper = float(pages)
     while _resident(popularity, upper) < pages:
         upper *= 2
-    window = brentq(lambda requests: _resident(popularity, requests) - pages, 0.0, upper, rtol=1e-6)
+    window = scipy.optimize.brentq(lambda requests: _resident(popularity, requests) - pages, 0.0, upper, rtol=1e-6)
     return float(-(popularity * np.expm1(-popularity * window)).sum())
 
 

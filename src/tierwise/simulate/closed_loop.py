@@ -17,18 +17,10 @@ from tierwise.core.units import KIB
 from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.devices.spec import SsdSpec
 from tierwise.simulate import loop_kernels
+from tierwise.simulate.machine import Costs
 from tierwise.simulate.page_cache import PageCache
 
 _NO_PAGES: Final = np.empty(0, np.int64)
-
-
-@dataclass(frozen=True)
-class Costs:
-    """Seconds of a thread: a read that finds its page, one that does not (beside the device's time), and between two reads."""
-
-    hit_s: float
-    fault_s: float = 0.0
-    think_s: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,20 @@
 """Machines as they are written down: ``data/machines/*.toml``, what a read costs the processor and what the kernel keeps of the files."""
 
+from dataclasses import dataclass
+
 from pydantic import Field
 
 from tierwise.core.toml import Strict, input_file, read_toml
 from tierwise.devices.parameter import Size, Time
-from tierwise.simulate.closed_loop import Costs
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Seconds of a thread: a read that finds its page, one that does not (beside the device's time), and between two reads."""
+
+    hit_s: float
+    fault_s: float = 0.0
+    think_s: float = 0.0
 
 
 class Machine(Strict):

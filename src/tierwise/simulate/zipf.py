@@ -28,8 +28,8 @@ from tierwise.core.progress import say
 from tierwise.core.units import GIB, KIB
 from tierwise.devices.model import build
 from tierwise.devices.spec import ArraySpec, DeviceSpec, HddSpec, SsdSpec, load_device
-from tierwise.simulate.closed_loop import Costs, Rates, Series, run_threads
-from tierwise.simulate.machine import zipf_machine
+from tierwise.simulate.closed_loop import Rates, Series, run_threads
+from tierwise.simulate.machine import Costs, zipf_machine
 from tierwise.simulate.page_cache import PageCache
 from tierwise.simulate.popularity import drawn_pages, merged_zipfian
 from tierwise.simulate.zipfian import zipfian_pages

@@ -11,18 +11,20 @@ from tierwise.advisor.ranking import advised, gains_of
 from tierwise.advisor.workload import Workload
 from tierwise.analysis import heat
 from tierwise.analysis.rules import Verdict
+from tierwise.analysis.statistics import Estimate
 from tierwise.analysis.verdicts import DECIDED
 from tierwise.core import studies
 from tierwise.core.vocabulary import Evidence
 from tierwise.report import study_registry
-from tierwise.report.chapters.conclusion_rows import gather
 from tierwise.report.estimates import estimates
 from tierwise.report.run import Run
 from tierwise.report.text_template import Value, shared_text
+from tierwise.report.values.workloads import gather
 
 INDEXES, TABLES, EVERYTHING = "indexes ssd", "tables ssd", "all ssd"
 SHORT: Final = {INDEXES: "indexes", TABLES: "tables", EVERYTHING: "everything"}
 """Placement -> what it has on the SSD."""
+NOTHING: Final = "nothing"
 WORDS: Final = "reading/words.toml"
 DIGITS: Final = 12
 """Digits of a ratio that are kept: threads add in any order, and the last ones differ from run to run."""
@@ -32,6 +34,7 @@ SCHEMA: Final = {
     "evidence": pl.String,
     "io_mode": pl.String,
     "workload": pl.String,
+    "slowdown": pl.Float64,
     "placement": pl.String,
     "advised": pl.Boolean,
     "replicate": pl.Int64,
@@ -50,9 +53,19 @@ def speedups(run: Run, only: str | None = None) -> pl.DataFrame:
         gains = gains_of(workload)
         best = advised(gains)
         for gain in gains:
-            of = (run.run_id, workload.pair, str(workload.evidence), workload.io_mode, name, placed(gain.placement), gain is best)
-            rows += [(*of, replicate + 1, round(1 / ratio, DIGITS)) for replicate, ratio in gain.ratios.items()]
+            of = (run.run_id, workload.pair, str(workload.evidence), workload.io_mode, name, workload.slowdown)
+            what = (placed(gain.placement), gain is best)
+            rows += [(*of, *what, replicate + 1, round(1 / ratio, DIGITS)) for replicate, ratio in gain.ratios.items()]
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+
+def todays(run: Run) -> pl.DataFrame:
+    """Return `speedups` on the run's pair of today, of the workloads that ran at the same pace as on their source's pair."""
+    pair = run.manifest.todays_pair
+    if pair is None:
+        return pl.DataFrame(schema=SCHEMA)
+    pace = speedups(run).select("workload", "slowdown").unique()
+    return speedups(run, pair).join(pace, on=["workload", "slowdown"], how="semi", maintain_order="left")
 
 
 def placed(placement: str) -> str:
@@ -79,21 +92,32 @@ def _names(study: str) -> Mapping[str, str]:
 def newest(run: Run) -> tuple[str, ...]:
     """Return the five lines that ``tierwise`` alone prints on `run`."""
     whose = f"{run.stamp}, as no complete run of yours is here" if run.is_reference else run.stamp
-    todays = run.manifest.todays_pair
-    lists = {"workloads": _list(speedups(run)), "todays": _list(speedups(run, todays)) if todays else [], "todays_pair": todays}
+    lists = {"workloads": _list(speedups(run)), "todays": _list(todays(run)), "todays_pair": run.manifest.todays_pair}
     text = shared_text("newest").render("sec-newest", {**values(run), **lists, "stamp": whose})
     return tuple(line.replace("`", "") for line in text.splitlines()[1:] if line)
 
 
+def advice(rows: pl.DataFrame) -> tuple[str, Estimate] | str | None:
+    """Return the advised placement of a workload's `rows` with its speed-up; `NOTHING` where no placement has an effect; None where that
+    cannot be told: a table was never moved, or the replicates have no scatter.
+    """
+    best = rows.filter("advised")
+    gains = estimates((best if best.height else rows).with_columns(flag=pl.lit("none")), ["placement"], "speedup")
+    if best.height:
+        ((placement,), gain) = next(iter(gains.items()))
+        return placement, gain
+    moved = {placement for (placement,) in gains}
+    return NOTHING if moved - {SHORT[INDEXES]} and not any(one.flat for one in gains.values()) else None
+
+
 def _list(rows: pl.DataFrame) -> list[dict[str, Value]]:
-    """Return workload, advised placement and speed-up of each workload; without one, ``nothing``."""
-    found = []
+    """Return workload, advised placement and speed-up of each workload with an answer; where no placement has an effect, ``nothing``."""
+    found: list[dict[str, Value]] = []
     for (workload,), part in rows.group_by("workload", maintain_order=True):
-        best = part.filter("advised")
-        speedup = (
-            next(iter(estimates(best.with_columns(flag=pl.lit("none")), ["placement"], "speedup").values())).value if best.height else None
-        )
-        found.append({"workload": str(workload), "placement": best["placement"][0] if best.height else "nothing", "speedup": speedup})
+        best = advice(part)
+        if best is not None:
+            placement, speedup = (best, None) if isinstance(best, str) else (best[0], best[1].value)
+            found.append({"workload": str(workload), "placement": placement, "speedup": speedup})
     return found
 
 

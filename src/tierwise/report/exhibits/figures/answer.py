@@ -14,7 +14,7 @@ from tierwise.report.values.front import speedups
 
 UNIT: Final = "paired replicates"
 SHAPES: Final = {"indexes": "square", "tables": "circle", "everything": "diamond"}
-ROW_PX: Final = 18
+ROW_PX: Final = 14
 
 
 def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  of all pairs

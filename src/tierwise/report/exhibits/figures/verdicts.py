@@ -8,10 +8,10 @@ import polars as pl
 from tierwise.analysis.rules import Verdict
 from tierwise.report import theme
 from tierwise.report.figures import parts
+from tierwise.report.run import Run
 from tierwise.report.values.verdicts import judged
 
 UNIT: Final = "statements"
-SOURCE = judged
 PARAMETERS: Final = {"source": ""}
 LOOKS: Final = {
     Verdict.CONFIRMED: ("circle", theme.GREEN),
@@ -28,6 +28,13 @@ BELOW_PX: Final = 15
 """How far below its mark a statement's id stands."""
 ID: Final = "width < 400 ? slice(datum.claim, 1) : datum.claim"
 """A statement's id; where there is no space for its letter, which is its row's, the number alone."""
+
+
+def rows(run: Run, pair: str, source: str = "") -> pl.DataFrame:
+    return judged(run, pair, source).select("source", "position", "claim", "statement", "found", "evidence", "verdict")
+
+
+SOURCE = rows
 
 
 def draw(rows: pl.DataFrame) -> alt.LayerChart:

@@ -4,26 +4,22 @@ from typing import Final
 
 import polars as pl
 
-from tierwise.report.estimates import cell, estimates
+from tierwise.report.estimates import cell
 from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import DASH
 from tierwise.report.reference import open_reference
 from tierwise.report.run import Run
-from tierwise.report.values.front import speedups
+from tierwise.report.values.front import advice, speedups, todays
 
 UNIT: Final = "paired replicates"
 HEADER: Final = ["Workload", "Move first", "Speed-up"]
 
 
 def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  of all pairs
-    """Return the rows of `front.speedups` with `whose`: the source's drives, those of today, or the reference run's advice."""
-    todays, reference = run.manifest.todays_pair, None if run.is_reference else open_reference()
-    parts = {
-        "source": speedups(run),
-        "today": speedups(run, todays) if todays else None,
-        "reference": speedups(reference) if reference else None,
-    }
-    return pl.concat(part.with_columns(whose=pl.lit(whose), flag=pl.lit("none")) for whose, part in parts.items() if part is not None)
+    """Return the rows of `front.speedups` with `whose`: the source's drives, those of today, or the reference run's."""
+    reference = None if run.is_reference else open_reference()
+    parts = {"source": speedups(run), "today": todays(run), "reference": speedups(reference) if reference else speedups(run).clear()}
+    return pl.concat(part.with_columns(whose=pl.lit(whose), flag=pl.lit("none")) for whose, part in parts.items())
 
 
 SOURCE = rows
@@ -46,10 +42,7 @@ def tabulate(rows: pl.DataFrame) -> Cells | None:
 
 def _advice(rows: pl.DataFrame, workload: str) -> tuple[str, str]:
     found = rows.filter(workload=workload)
-    if found.is_empty():
-        return DASH, ""
-    best = found.filter("advised")
-    if best.is_empty():
-        return "nothing", ""
-    (estimate,) = estimates(best, ["placement"], "speedup").values()
-    return best["placement"][0], cell(estimate)
+    best = advice(found) if found.height else None
+    if best is None or isinstance(best, str):
+        return best or DASH, ""
+    return best[0], cell(best[1])

@@ -35,8 +35,7 @@ from tierwise.core.vocabulary import Cache, Evidence, IoMode
 from tierwise.devices.calibrated import calibrated_flash
 from tierwise.devices.spec import DeviceSpec, load_device
 from tierwise.simulate import che
-from tierwise.simulate.closed_loop import Costs
-from tierwise.simulate.machine import load_machine
+from tierwise.simulate.machine import Costs, load_machine
 from tierwise.simulate.popularity import merged_zipfian
 from tierwise.simulate.zipf import INTERVAL_S, ITEM_BYTES, ITEMS_PER_PAGE, PAGE_BYTES, WARM_UP_S, WINDOW_PAGES, Benchmark, is_rotational
 from tierwise.simulate.zipfian import THETA

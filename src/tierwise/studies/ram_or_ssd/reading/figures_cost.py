@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from math import isqrt
 from typing import Any, Final
 
 import altair as alt
@@ -250,7 +251,8 @@ def _step(price: float) -> float:
     units = int(exact / unit)
     tens = 10 ** max(0, 3 - len(str(units)))  # a price of one digit has steps of two digits more
     units, unit = units * tens, unit / tens
-    return float(unit * max(step for step in range(1, max(units // STEPS, 1) + 1) if units % step == 0))
+    divisors = (divisor for low in range(1, isqrt(units) + 1) if units % low == 0 for divisor in (low, units // low))
+    return float(unit * max(step for step in divisors if step <= max(units // STEPS, 1)))
 
 
 def _cost_lines(rows: pl.DataFrame) -> alt.LayerChart:

@@ -12,11 +12,11 @@ from tierwise.core.vocabulary import Evidence
 from tierwise.devices.model import build
 from tierwise.devices.parameter_bands import at_end
 from tierwise.devices.spec import load_device
-from tierwise.report.chapters.today import Now, now
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import count, number
 from tierwise.report.prices import run_note
 from tierwise.report.run import Run
+from tierwise.report.values.todays import Now, now
 from tierwise.simulate.table_reads import Reading, duration_s, parts_in_order, whole
 from tierwise.studies.survey_arrays.reading.figures import NOT_HUNTED, hunted
 from tierwise.studies.survey_arrays.reading.shown import ARRAYS

@@ -7,12 +7,13 @@ import altair as alt
 import polars as pl
 
 from tierwise.report import theme
-from tierwise.report.display import Figure, Sentence
 from tierwise.report.figures import parts
 from tierwise.report.run import Run
 from tierwise.report.words import cell_words
 
-QUERY: Final = "analysis/figures/clocks.sql"
+QUERY: Final = (files("tierwise") / "analysis/figures/clocks.sql").read_text(encoding="utf-8")
+UNIT: Final = "queries"
+PARAMETERS: Final = {"tiers": ""}
 PARTS: Final = {
     "processor": ("the server's processor time", theme.BLUE),
     "devices": ("what the device models ask for", theme.GREEN),
@@ -23,21 +24,12 @@ MOST: Final = 6
 """Cells in the chart: the longest ones."""
 
 
-def sql() -> str:
-    """Return the text of ``clocks.sql``."""
-    return (files("tierwise") / QUERY).read_text(encoding="utf-8")
+def derive(run: Run, pair: str, rows: pl.DataFrame) -> pl.DataFrame:  # noqa: ARG001  of whichever pair
+    """Keep the longest cold queries of one session."""
+    return rows.filter(pl.col("clock") == "virtual-one", pl.col("cache") == "cold").sort("virtual_s", descending=True).head(MOST)
 
 
-def held(run: Run) -> pl.DataFrame:
-    """Return the rows of ``clocks.sql``."""
-    return run.query(sql(), [""])
-
-
-def composed(run: Run, both: pl.DataFrame) -> Figure | Sentence:
-    """Return the time of some cold queries by either clock, by its parts, and what really passed; `both`: rows of ``clocks.sql``."""
-    rows = both.filter(pl.col("clock") == "virtual-one", pl.col("cache") == "cold").sort("virtual_s", descending=True).head(MOST)
-    if rows.is_empty():
-        return Sentence("No query of this run was both counted and waited for, so the two clocks cannot be shown side by side.")
+def draw(rows: pl.DataFrame) -> alt.VConcatChart:
     found = []
     for row in rows.iter_rows(named=True):
         cell = cell_words(row["cell"])
@@ -72,13 +64,5 @@ def composed(run: Run, both: pl.DataFrame) -> Figure | Sentence:
         )
         for (cell,), part in table.group_by(["cell"], maintain_order=True)
     ]
-    chart = parts.stacked(panels, "Bars: the parts of some cold queries' times, counted and waited for.").resolve_scale(color="shared")
-    return Figure(
-        chart,
-        "Seconds of some cold queries by either clock. Counted: the server's processor time and what the devices take, in whatever real "
-        "time the machine needed. Waited for: the same, and what a late emulator and a server that was not let run add. "
-        f"{run.stamp}, **emulated**, n = {len(rows)} queries, one repetition waited for, medians of the virtual-time ones. "
-        f"Query: `{QUERY}`.",
-        parts.label_px(clocks) + parts.BESIDE_PX,
-        rows,
-    )
+    chart: alt.VConcatChart = parts.stacked(panels, chrome_px=parts.label_px(clocks) + parts.BESIDE_PX).resolve_scale(color="shared")
+    return chart

@@ -1,0 +1,51 @@
+"""Mean service times of real drives, measured and predicted, by part of their traces."""
+
+from typing import Final
+
+import polars as pl
+
+from tierwise.report.exhibit_registry import Cells
+from tierwise.report.formats import NBSP, count, difference
+from tierwise.report.run import Run
+from tierwise.report.values.validation import MODELS, load
+
+UNIT: Final = "parts of traces"
+PARTS: Final = {
+    "first_half": "first half (fitted)",
+    "second_half": "second half",
+    "own_electronics": "all; own electronics, nothing fitted",
+}
+
+
+def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  nothing of it hangs on a run
+    return pl.DataFrame(
+        [
+            (drive["drive"], words, *(drive[part][name] for name in ("n", "mean_measured_s", "mean_predicted_s", "mean_error", "demerit")))
+            for drive in load(*MODELS)["drives"]
+            for part, words in PARTS.items()
+        ],
+        schema=["drive", "part", "requests", "measured_s", "simulated_s", "error", "demerit"],
+        orient="row",
+    )
+
+
+SOURCE = rows
+
+
+def tabulate(rows: pl.DataFrame) -> Cells:
+    return Cells(
+        ["Drive", "Part of the trace", "Requests", "Measured", "Simulated", "Error of the mean", "Demerit"],
+        [
+            [
+                f"`{row['drive']}`",
+                row["part"],
+                count(row["requests"]),
+                f"{row['measured_s'] * 1e3:.3f}{NBSP}ms",
+                f"{row['simulated_s'] * 1e3:.3f}{NBSP}ms",
+                difference(1 + row["error"]),
+                f"{100 * row['demerit']:.1f}{NBSP}%",
+            ]
+            for row in rows.rows(named=True)
+        ],
+        "llrrrrr",
+    )

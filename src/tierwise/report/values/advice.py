@@ -1,0 +1,115 @@
+"""What the page of advice shows: the advice for one workload, what was predicted and seen, and the numbers of its text."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+from tierwise.advisor.advice import Advice, Question, ServiceTimes, advise, times_by_seed
+from tierwise.advisor.service import SEED
+from tierwise.advisor.workload import Workload, workload_of
+from tierwise.core.errors import MissingError
+from tierwise.core.units import GIB
+from tierwise.core.vocabulary import RelationClass
+from tierwise.report.prices import book_of
+from tierwise.report.run import Run, source_pair
+from tierwise.report.text_template import Value
+from tierwise.report.values.front import speedups
+from tierwise.report.values.todays import now
+
+EXAMPLE: Final = ("index_placement", "M")
+"""The study whose workload the page works through, and its source."""
+AGREEMENT: Final = 0.10
+"""How near a predicted time should come to the measured one."""
+_KNOWN: Final[dict[tuple[Path, str, str, tuple[Any, ...]], "Advised"]] = {}
+
+
+@dataclass(frozen=True)
+class Advised:
+    """A workload of the run with what its relations take on each tier, and the advice for each space on the SSD.
+
+    `missing` says why there is none.
+    """
+
+    run: Run
+    study: str
+    pair: str
+    workload: Workload | None
+    by_seed: Mapping[int, ServiceTimes]
+    advice: Sequence[Advice]
+    missing: str = ""
+
+    @property
+    def service_s(self) -> ServiceTimes:
+        """Return the service times of the seed that the advice is for."""
+        return self.by_seed[SEED]
+
+    def predicted_s(self, placement: Mapping[str, str]) -> float | None:
+        """Return seconds of a job (simulated) on tiers as slow as the measured ones; `None` where one of them has no model."""
+        if self.workload is None or any(tier not in self.service_s[name] for name, tier in placement.items()):
+            return None
+        storage_s = sum(self.service_s[name][tier] for name, tier in placement.items())
+        return self.workload.host_s + self.workload.slowdown * storage_s
+
+
+def advised(run: Run, study: str, pair: str) -> Advised:
+    """Return the placement for no space, for space for the indexes, for the tables and for all, from `study`'s rows on `pair`.
+
+    It replays every recorded request on the models, which takes seconds: what was found of a run is kept.
+    """
+    key = (run.folder, study, pair, tuple(sorted(run.prices.items())))
+    if key not in _KNOWN:
+        _KNOWN[key] = _advised(run, study, pair)
+    return _KNOWN[key]
+
+
+def _advised(run: Run, study: str, pair: str) -> Advised:
+    try:
+        workload = workload_of(run.connection, run.folder, study=study, pair=pair)
+    except MissingError as missing:
+        return Advised(run, study, pair, None, {}, (), str(missing))
+    by_seed, book = times_by_seed(workload), book_of(run)
+    found = [advise(workload, Question(size_gib), book, by_seed[SEED]) for size_gib in sizes_gib(workload)]
+    return Advised(run, study, pair, workload, by_seed, found)
+
+
+def sizes_gib(workload: Workload) -> list[float]:
+    """Return the sizes of an SSD that is asked about, in GiB, rising: space for nothing, for all indexes, for all tables, for
+    everything.
+    """
+    of_class = {
+        word: sum(relation.size_bytes for relation in workload.relations if relation.relation_class is word) for word in RelationClass
+    }
+    whole = sum(of_class.values())
+    return sorted({size_bytes / GIB for size_bytes in (0, of_class[RelationClass.INDEX], of_class[RelationClass.TABLE], whole)})
+
+
+def example(run: Run) -> Advised:
+    return advised(run, EXAMPLE[0], source_pair(EXAMPLE[1]))
+
+
+def errors(found: Advised) -> dict[str, float]:
+    """Return the predicted time over the measured one, less one, by placement, but for the one that the requests are from."""
+    known = {}
+    for name, measured in found.workload.replayed.items() if found.workload else ():
+        predicted_s, seen_s = found.predicted_s(measured.placement), measured.estimate.value
+        if found.workload and name != found.workload.reference and predicted_s is not None and seen_s is not None:
+            known[name] = predicted_s / seen_s - 1
+    return known
+
+
+def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of all pairs
+    found = example(run)
+    off = [abs(error) for error in errors(found).values()]
+    todays = now(run)
+    return {
+        "answered": not speedups(run).is_empty(),
+        "requests_io_mode": found.workload.requests_io_mode if found.workload else None,
+        "predicted": len(off),
+        "near": sum(error <= AGREEMENT for error in off),
+        "agreement": AGREEMENT,
+        "error": median(off) if off else None,
+        "todays_pair": run.manifest.todays_pair,
+        "bands": sum(len(of) for of in todays.banded.values()) if todays else 0,
+    }

@@ -1,0 +1,37 @@
+"""The numbers of the page on provenance."""
+
+from collections.abc import Mapping
+from statistics import median
+
+import polars as pl
+
+from tierwise.analysis.rejections import rejections
+from tierwise.core.vocabulary import Evidence
+from tierwise.report.reference import beside_reference, recoded
+from tierwise.report.run import Run
+from tierwise.report.text_template import Value
+
+
+def items(rows: Mapping[str, str]) -> pl.DataFrame:
+    """Return a row for each item that has a value."""
+    return pl.DataFrame([(name, value) for name, value in rows.items() if value], schema=["item", "value"], orient="row")
+
+
+def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of the whole run
+    live = [one for one in rejections(run.store) if one.evidence is not Evidence.SIMULATED]
+    found = beside_reference(run)
+    ratios = found.cells["ratio"].to_list() if found else []
+    return {
+        "is_reference": run.is_reference,
+        "reference": found.reference.name if found else None,
+        "same_size": found.same_size if found else True,
+        "recoded": len(recoded(run.manifest, found.reference.manifest)) if found else 0,
+        "cells": len(ratios),
+        "ratio": median(ratios) if ratios else None,
+        "ratio_least": min(ratios, default=None),
+        "ratio_most": max(ratios, default=None),
+        "claims": len(found.claims) if found else 0,
+        "differing": len(found.differing) if found else 0,
+        "observations": sum(one.observations for one in live),
+        "rejected": sum(one.rejected for one in live),
+    }

@@ -1,0 +1,41 @@
+"""What the models and the emulator were compared with, as committed, and the numbers of the page on it."""
+
+from datetime import date
+from typing import Any, Final
+
+from tierwise.core import paths
+from tierwise.core.errors import MissingError
+from tierwise.core.text_files import read_json
+from tierwise.report.run import Run
+from tierwise.report.text_template import Value
+
+MODELS: Final = ("data/validation/models.json", "scripts/validate_models.py")
+EMULATOR: Final = ("data/validation/emulator.json", "benchmarks/emulator.py")
+WHOLE: Final = "own_electronics"
+"""The part of a drive's trace with the drive's own electronics, to which nothing was fitted."""
+
+
+def load(place: str, maker: str) -> dict[str, Any]:
+    """Return what the program `maker` found."""
+    path = paths.home() / place
+    if not path.exists():
+        raise MissingError(place, why="the page on the models shows it", remedy=f"python {maker}")
+    found: dict[str, Any] = read_json(path)
+    return found
+
+
+def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  nothing of it hangs on a run
+    models, emulator = load(*MODELS), load(*EMULATOR)
+    means = [abs(drive[WHOLE]["mean_error"]) for drive in models["drives"]]
+    held = [line["met"] for line in emulator["rows"] if line["met"] is not None]
+    beside = emulator["mount_over_empty_server"]
+    return {
+        "drives": len(means),
+        "worst_mean": max(means),
+        "mean_of_means": sum(means) / len(means),
+        "held": len(held),
+        "met": sum(held),
+        "measured": date.fromisoformat(emulator["measured_at"][:10]),
+        "cores": emulator["host"]["cores"],
+        "server_ratio": beside["ratio"] if beside else None,
+    }

@@ -1,0 +1,74 @@
+"""The workloads of a run whose relations can be placed, their names, and their placements with what they cost."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import polars as pl
+
+from tierwise.advisor.strategies import Strategy, strategies_of
+from tierwise.advisor.workload import Workload, workload_of
+from tierwise.analysis import heat
+from tierwise.analysis.claims import load_claims
+from tierwise.core.errors import MissingError
+from tierwise.report import study_registry
+from tierwise.report.prices import book_of
+from tierwise.report.run import Run
+
+NAMES: Final = {
+    "all hdd": "all on HDD",
+    "indexes ssd": "indexes on SSD",
+    "tables ssd": "tables on SSD",
+    "all ssd": "all on SSD",
+    "Source ssd": "Source on SSD",
+    "Detection ssd": "Detection on SSD",
+}
+"""What a reader calls the cells of `workload.CELLS` and the studies' own placements."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """The workloads of a run."""
+
+    run: Run
+    workloads: Sequence[Workload]
+
+    @property
+    def strategies(self) -> dict[str, list[Strategy]]:
+        """Return the placements of each workload, and what the studies add of data that lie on one tier as a whole; the fastest first."""
+        book = book_of(self.run)
+        placed = {name_of(workload): strategies_of(workload, book) for workload in self.workloads}
+        whole = (module.strategies(self.run.connection, book) for module in study_registry.modules("strategies"))
+        return placed | {name: every for added in whole for name, every in added.items() if every}
+
+
+def places() -> dict[str, str]:
+    """Return name of a strategy -> what a reader calls it."""
+    return {**NAMES, **{name: words for module in study_registry.modules("strategies") for name, words in module.PLACES.items()}}
+
+
+def gather(run: Run, asked: pl.DataFrame | None = None, *, only: str | None = None) -> Found:
+    """Gather every workload of `run` whose relations can be placed, on its source's pair or the reader's, or on the pair `only`; `asked`:
+    the rows of `heat.every`.
+    """
+    every = run.query(heat.every()) if asked is None else asked
+    todays = run.manifest.profile.get("today")
+    every = every.filter(~pl.col("pair").eq_missing(pl.lit(todays)) if only is None else pl.col("pair") == only)
+    found = []
+    for (study, pair), rows in every.group_by("study", "pair", maintain_order=True):
+        for name in sorted(rows["workload"].unique()):
+            try:
+                found.append(workload_of(run.connection, run.folder, study=str(study), pair=str(pair), name=name, rows=rows))
+            except MissingError:  # an unfinished study has no sizes, a noisy one too few clean replicates: nothing to place
+                continue
+    return Found(run, found)
+
+
+def name_of(workload: Workload) -> str:
+    """Name the workload and whose it is: ``The census study's cold counts``; on the reader's own pair the name of its study, and the
+    pair.
+    """
+    for source in load_claims().sources.values():
+        if source.pair == workload.pair:
+            return f"{source.name[0].upper()}{source.name[1:]}'{'' if source.name.endswith('s') else 's'} {workload.name}"
+    return f"Study `{workload.study}`, {workload.name}, on `{workload.pair}`"
