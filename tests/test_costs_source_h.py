@@ -17,7 +17,6 @@ from tierwise.costs.hardware import TB, device_bill, members
 from tierwise.report.study_registry import judge_all
 from tierwise.studies.survey_arrays.reading.money import (
     MEMBERS,
-    PLACEMENTS,
     SUBSYSTEMS,
     THEN,
     by_size,
@@ -27,7 +26,6 @@ from tierwise.studies.survey_arrays.reading.money import (
     priced,
     time_ratios,
 )
-from tierwise.studies.survey_placement.measuring import trials as survey_placement
 
 TODAY = load_book(dt.date(2026, 11, 20))
 
@@ -35,7 +33,6 @@ TODAY = load_book(dt.date(2026, 11, 20))
 def test_what_is_priced_is_what_the_studies_measure_on() -> None:
     tiers = {name: tier.device for name, tier in load_pair("source-h").tiers.items() if tier.kind == "emulated"}
     assert {tier: devices[0] for tier, devices in SUBSYSTEMS.items()} == tiers
-    assert PLACEMENTS.keys() == survey_placement.PLACEMENTS.keys()
     assert dict(members(SUBSYSTEMS[tier][0]) for tier in ("hdd", "ssd_raid5")) == MEMBERS
 
 
@@ -45,7 +42,6 @@ def test_a_years_money_is_that_of_the_drives() -> None:
     assert seven.bill.cost(book) == pytest.approx(7 * device_bill("hdd-1tb", book).cost(book))
     assert seven.per_tb.cost(book) * 6 == pytest.approx(seven.bill.cost(book))
     assert seven.per_iops.cost(book) * seven.iops == pytest.approx(seven.bill.cost(book))
-    assert seven.per_query_an_hour(1800.0).cost(book) == pytest.approx(seven.bill.cost(book) / 2)
     assert holding("hdd-1tb", 6 * TB, book).cost(book) == pytest.approx(seven.bill.cost(book))
 
 

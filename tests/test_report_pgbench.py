@@ -1,28 +1,26 @@
-"""The chapter on the pgbench study says what its rows say, and says so where there are none."""
+"""The chapter on the pgbench study shows what its rows say, and says so where there are none."""
 
-import re
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import cells
-from pgbench_rows import LARGE, SMALL, pgbench_rows
-from rows import STARTED, make_run, save_run
-from tierwise.report.display import Figure, Sentence, Table
-from tierwise.report.reference import open_reference
-from tierwise.report.run import Run, open_run
-from tierwise.studies.pgbench_placement.reading import chapter as pgbench_placement
-from tierwise.studies.pgbench_placement.reading import chapter_cost as pgbench_cost
-from tierwise.studies.pgbench_placement.reading import chapter_map as pgbench_map
-from tierwise.studies.pgbench_placement.reading import chapter_scale as pgbench_scale
-from tierwise.studies.pgbench_placement.reading import chapter_why as pgbench_why
-from tierwise.studies.pgbench_placement.reading import figures
+from pgbench_rows import LARGE, PHASES, SMALL, pgbench_rows
+from rows import make_run, save_run
+from tierwise.core.vocabulary import IoMode
+from tierwise.report.checks import check_chart
+from tierwise.report.display import Figure, Missing, Table
+from tierwise.report.formats import DASH
+from tierwise.report.page import Page, open_page
+from tierwise.report.run import open_run
+from tierwise.studies.pgbench_placement.reading.names import PAIR, PLACEMENTS, STUDY
+from tierwise.studies.pgbench_placement.reading.simulated import points
 from tierwise.timings.manifest import StudyRecord, load_manifest
-from tierwise.timings.traces import TrialKey
-from tierwise.timings.transactions import write_transactions
 
-PAIR = "source-v"
+Opened = Callable[..., Page]
+EXHIBITS = ("fig-pgbench-gains", "fig-pgbench-rates", "fig-pgbench-timeline", "tbl-pgbench-io", "tbl-pgbench-sweeps", "tbl-pgbench-cost")
 POINT = {
     "memory": 1.0,
     "index_to_memory": 0.4,
@@ -68,124 +66,125 @@ FACTS = {
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Windows of both sets, one mix that is a point of the map, and the transactions of the first replicate."""
-    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
+def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Opened:
+    def page_of(*rows: pl.DataFrame) -> Page:
+        """Return the page of a run with `rows`, and with what was simulated in its manifest."""
+        monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
+        folder = save_run(tmp_path, pl.concat(rows))
+        record = StudyRecord(name=STUDY, pair=PAIR, trials=("t",), replicates=5, settings={}, server_version="18.6", facts=FACTS)
+        manifest = load_manifest(folder)
+        manifest.model_copy(update={"studies": (*manifest.studies, record)}).save(folder)
+        return open_page(open_run(folder.name), STUDY, PAIR)
+
+    return page_of
+
+
+@pytest.fixture
+def page(opened: Opened) -> Page:
+    """Windows of both sets, and one mix that is a point of the map."""
     mix = {"all_hdd": 100.0, "index_ssd": 125.0, "table_ssd": 400.0}
-    rows = pl.concat(
-        [
-            pgbench_rows(LARGE),
-            pgbench_rows(SMALL, size="small", flags={"all_ssd": "cpu"}),
-            pgbench_rows(mix, mix={"script": "mix", "writes": 0.2, "skew": 1.1, "layout": "strewn"}),
-        ]
+    return opened(
+        pgbench_rows(LARGE),
+        pgbench_rows(SMALL, size="small", flags={"all_ssd": "cpu"}),
+        pgbench_rows(mix, mix={"script": "mix", "writes": 0.2, "skew": 1.1, "layout": "strewn"}),
     )
-    folder = save_run(tmp_path, rows)
-    record = StudyRecord(name="pgbench_placement", pair=PAIR, trials=("t",), replicates=5, settings={}, server_version="18.6", facts=FACTS)
-    manifest = load_manifest(folder)
-    manifest.model_copy(update={"studies": (*manifest.studies, record)}).save(folder)
-    for trial in rows.filter(pl.col("trial").str.starts_with("direct/large"))["trial"].unique():
-        ended_s = [STARTED.timestamp() + 1 + tenth / 10 for tenth in range(200)]
-        done = pl.DataFrame({"client": [0] * 200, "ended_s": ended_s, "latency_s": [0.1] * 200}, schema_overrides={"client": pl.Int32})
-        write_transactions(folder, TrialKey("pgbench_placement", PAIR, trial), 0, done)
-    return open_run(folder.name)
 
 
-def test_the_tables_tell_io_background_and_other_conditions(run: Run) -> None:
-    for made, words in (
-        (pgbench_placement.io_by_relation(run, PAIR), ("accounts' primary key", "checkpoint", "WAL")),
-        (pgbench_placement.background(run, PAIR), ("large", "small")),
-        (pgbench_why.conditions(run, PAIR), ("20 % writes, skew 1.1, strewn", "11.1")),
-        (pgbench_why.processors(run, PAIR), ("large", "small", "90.0")),
-        (pgbench_map.flip_map(run, PAIR), ("tables", "indexes", "side by side, keys at random")),
-        (pgbench_map.other_uses(run, PAIR), ("3.00", "1.30", "\N{EN DASH}")),
-        (pgbench_cost.placements(run, PAIR), ("tables on SSD", "0.0")),
-    ):
-        assert isinstance(made, Table)
-        text = made.markdown()
-        assert all(word in text for word in words), text
+def table(page: Page, label: str) -> list[list[str]]:
+    made = page.exhibit(label)
+    assert isinstance(made, Table), made
+    return [[cell.replace("\N{NO-BREAK SPACE}", " ") for cell in row] for row in made.rows]
 
 
-def test_what_the_server_reported_late_is_a_dash_and_pages_read_are_the_log_s(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
-    rows = pl.concat([pgbench_rows(LARGE, reported=False), pgbench_rows(SMALL, size="small")])
-    run = open_run(save_run(tmp_path, rows).name)
-    background = pgbench_placement.background(run, PAIR)
-    assert isinstance(background, Table)
-    late, told = ([row[2:] for row in background.rows if row[0] == size] for size in ("large", "small"))
-    assert late == [["\N{EN DASH}", "\N{EN DASH}", "0", "8.00", "\N{EN DASH}", "\N{EN DASH}"]] * 4
-    assert [row[:2] for row in told] == [["2.86", "100\N{NO-BREAK SPACE}%"]] * 4
-    assert background.caption.count("tells its counts late") == 1
-    where = pgbench_placement.io_by_relation(run, PAIR)
-    assert isinstance(where, Table)
-    accounts = {row[0]: row for row in where.rows if row[1:4] == ["all on HDD", "accounts", "before"]}
-    assert accounts["large"][4] == "\N{EN DASH}"
-    assert accounts["small"][4] == "60.0\N{NO-BREAK SPACE}%"
+def figure(page: Page, label: str) -> Figure:
+    made = page.exhibit(label)
+    assert isinstance(made, Figure), made
+    return made
+
+
+def test_values_are_the_gains_of_each_set_and_say_which_move_pays(page: Page) -> None:
+    found = page.own
+    assert found["tables_gain"] == pytest.approx(LARGE["table_ssd"] / LARGE["all_hdd"], rel=0.03)
+    assert found["indexes_gain"] == pytest.approx(LARGE["index_ssd"] / LARGE["all_hdd"], rel=0.03)
+    assert (found["answered"], found["tables_first"], found["indexes_first"], found["indexes_pay"]) == (True, True, False, True)
+    assert found["small_pays"], "tables of the small set gain a fifth"
+    assert found["before_gain"] == pytest.approx(found["tables_gain"], rel=0.05), "these windows are as fast in each phase"
+    assert found["hdd_checkpoint_share"] == pytest.approx(PHASES["checkpoint"] / sum(PHASES.values()))
+    assert found["index_misses"] == pytest.approx(10 / 90)
+    assert found["index_device"] == pytest.approx(0.1 / 0.6)
+
+
+def test_the_tables_show_io_other_conditions_and_costs(page: Page) -> None:
+    accounts = next(row for row in table(page, "tbl-pgbench-io") if row[:4] == ["large", "all on HDD", "accounts", "checkpoint"])
+    assert accounts[4] == "60.0 %"
+    judged, mixed = table(page, "tbl-pgbench-sweeps")
+    assert (judged[1], judged[4], judged[5], judged[7]) == ("tpcb-like", "11.1 %", "1.12", "9.00")
+    assert mixed[1] == "20 % writes, skew 1.1, strewn"
+    costs = {row[0]: float(row[3]) for row in table(page, "tbl-pgbench-cost")}
+    assert costs["tables on SSD"] < costs["all on HDD"] < costs["indexes on SSD"] * 1.1
+    claims = {row[0]: row for row in table(page, "tbl-pgbench-claims")}
+    assert claims["V2"][2].startswith("large 4.2")
+    assert claims["V2"][3].startswith("**confirmed**")
+
+
+def test_what_the_server_reported_late_is_a_dash_and_pages_read_are_those_of_the_log(opened: Opened) -> None:
+    page = opened(pgbench_rows(LARGE, reported=False), pgbench_rows(SMALL, size="small"))
+    accounts = {row[0]: row for row in table(page, "tbl-pgbench-io") if row[1:4] == ["all on HDD", "accounts", "before"]}
+    assert (accounts["large"][4], accounts["small"][4]) == (DASH, "60.0 %")
     assert accounts["large"][5] != "0"
-    conditions = pgbench_why.conditions(run, PAIR)
-    assert isinstance(conditions, Table)
-    assert conditions.rows[0][4] == "11.1\N{NO-BREAK SPACE}%"  # 10 of 90 pages, as if the server had told them
+    assert table(page, "tbl-pgbench-sweeps")[0][4] == "11.1 %", "10 of 90 pages, as if the server had reported them"
 
 
-def test_gains_are_carried_on_to_the_published_size(run: Run) -> None:
-    shown = pgbench_scale.sizes(run, PAIR)
-    assert isinstance(shown, Table)
-    indexes, tables = shown.rows
+def test_what_was_simulated_is_a_map_and_a_line_over_scales(page: Page) -> None:
+    known = points(page.run, PAIR)
+    assert known["table_ssd"].to_list() == pytest.approx([5.0, 1.8])
+    assert known["hot_ssd"].is_null().all()
+    found = page.own
+    assert (found["map_points"], found["map_tables"], found["map_indexes"], found["map_random"]) == (2, 1, 1, True)
+    assert found["map_spots"] == 2
+    assert found["map_error"] == pytest.approx(0.25, rel=0.05), "500 simulated, 400 emulated"
+    assert (found["heat_better"], found["heat_points"], found["dm_cache_better"]) == (1, 2, 1)
+    indexes, tables = table(page, "tbl-pgbench-scale")
     assert indexes[4].startswith("1.19 (")  # 1.1 times 3000 ** 0.01
     assert tables[4].startswith("5.01 (")
     assert indexes[5].startswith("1.00 (")
-    assert "**simulated**" in shown.caption
-    assert "1.19 (" in pgbench_scale.carried(run, PAIR).text
+    assert found["scale_holds"]
+    flip = figure(page, "fig-pgbench-flip")
+    assert flip.rows.group_by("how").len().sort("how").rows() == [("emulated", 2), ("simulated", 4)]
 
 
-def test_the_charts_draw_windows_gains_and_a_window_second_by_second(run: Run) -> None:
-    drawn = cells.drawn("pgbench_placement", run)
-    assert len(drawn) == 4
-    for made in drawn.values():
+def test_every_chart_draws_what_its_caption_names(page: Page) -> None:
+    drawn = cells.drawn(STUDY, page.run)
+    assert [*drawn] == ["fig-pgbench-gains", "fig-pgbench-rates", "fig-pgbench-timeline", "fig-pgbench-flip"]
+    for label, made in drawn.items():
         assert isinstance(made, Figure)
+        check_chart(made.chart.to_dict(), made.caption, label)
         assert made.bundle()["image/svg+xml"].count("aria-roledescription") >= made.rows.height > 0
+    assert figure(page, "fig-pgbench-timeline").rows.height == len(PLACEMENTS) * 5 * len(PHASES)
 
 
-def test_the_indexes_share_of_the_misses_predicts_both_gains(run: Run) -> None:
-    text = pgbench_why.mechanism(run, PAIR).text
-    assert "11.1" in text  # 10 of 90 replicates
-    assert "indexes on SSD would gain 1.12 and tables 9.00" in text
-    assert re.search(r"found are 1\.(09|1)\d* with indexes and 4\.\d+ with tables", text)
+def test_charts_show_the_io_mode_that_decides_alone_and_any_other_where_that_was_not_measured(opened: Opened) -> None:
+    page = opened(pgbench_rows(LARGE), pgbench_rows(LARGE, io_mode=IoMode.BUFFERED), pgbench_rows(LARGE, mix={"clients": 1}))
+    assert set(page.rows("fig-pgbench-rates")["io_mode"]) == {"buffered"}
+    assert set(page.rows("fig-pgbench-rates", clients=1)["io_mode"]) == {"direct"}
+    assert {row[0] for row in table(page, "tbl-pgbench-sweeps")} == {"buffered I/O", "direct I/O"}
 
 
-def test_a_run_without_windows_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
-    run = open_run(make_run(tmp_path, replicates=1).name)
-    empty = (
-        pgbench_placement.answer,
-        pgbench_placement.io_by_relation,
-        pgbench_placement.background,
-        pgbench_why.conditions,
-        pgbench_why.mechanism,
-        pgbench_why.one_cause,
-        pgbench_why.processors,
-        pgbench_map.flip_map,
-        pgbench_map.spot_checks,
-        pgbench_map.other_uses,
-        pgbench_map.who_wins,
-        pgbench_cost.placements,
-        pgbench_scale.carried,
-        pgbench_scale.sizes,
-    )
-    assert all(isinstance(show(run, PAIR), Sentence) for show in empty)
-    assert all(isinstance(shown, Sentence) for shown in cells.drawn("pgbench_placement", run).values())
+def test_rejected_windows_are_ringed_and_have_no_gain(opened: Opened) -> None:
+    page = opened(pgbench_rows(LARGE, flags={"table_ssd": "cpu"}))
+    rates = figure(page, "fig-pgbench-rates")
+    assert (rates.rows["flag"] == "CPU").sum() == 5
+    assert f"n = {3 * 5} windows" in rates.caption
+    assert "table_ssd" not in set(page.rows("fig-pgbench-gains")["placement"])
+    assert page.own["answered"] is False
 
 
-def test_a_window_without_a_whole_second_has_no_curve(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = open_reference()
-    assert run
-    kept = pl.DataFrame({"ended_s": [0.1, 0.4, 1.2], "stands_for": [1.0, 1.0, 1.0]})
-    monkeypatch.setattr(figures, "_inside", lambda *_: kept)
-    columns = {"trial": "a", "replicate": 0, "phase": "checkpoint", "started_s": 0.0, "transactions": 3}
-    short, long = (
-        pl.DataFrame([{"placement": placement, **columns, "elapsed_s": elapsed_s}])
-        for placement, elapsed_s in (("table_ssd", 0.3), ("all_hdd", 2.5))
-    )
-    assert isinstance(figures.timeline(run, PAIR, short), Sentence)
-    shown = figures.timeline(run, PAIR, pl.concat([short, long]))
-    assert isinstance(shown, Figure)
-    assert shown.rows.select("second", "tps").rows() == [(0.0, 2.0), (1.0, 1.0)]
+def test_a_run_of_few_windows_or_none_shows_no_estimate(opened: Opened, tmp_path: Path) -> None:
+    few = opened(pgbench_rows(LARGE, replicates=1))
+    rates = figure(few, "fig-pgbench-rates")
+    check_chart(rates.chart.to_dict(), rates.caption, "fig-pgbench-rates")
+    assert "tick" not in {layer["mark"]["type"] for layer in rates.chart.to_dict()["vconcat"][0]["layer"]}
+    assert isinstance(few.exhibit("fig-pgbench-gains"), Missing)
+    none = open_page(open_run(make_run(tmp_path / "none", replicates=1).name, tmp_path / "none"), STUDY, PAIR)
+    assert all(isinstance(none.exhibit(label), Missing) for label in EXHIBITS)
+    assert none.own["answered"] is False

@@ -8,10 +8,10 @@ import pytest
 
 from rows import make_run
 from survey_rows import RUN_ID, placement_rows, save_survey
-from tierwise.report.display import Sentence, Table
+from tierwise.report.display import Missing, Table
+from tierwise.report.page import open_page
 from tierwise.report.run import Run, open_run
-from tierwise.studies.index_placement.reading import chapter_scale as census
-from tierwise.studies.survey_placement.reading import chapter_scale as survey
+from tierwise.studies.index_placement.reading.values import values
 from tierwise.timings.manifest import load_manifest
 
 PUBLISHED_ROWS = 2_458_285
@@ -50,17 +50,9 @@ def census_run(raw: Path, ratio: Callable[[float], float]) -> Run:
 
 def test_where_the_published_size_was_reached_the_smaller_ones_predict_it(tmp_path: Path) -> None:
     run = census_run(tmp_path, lambda rows: 0.9 * rows**0.005)
-    shown = census.sizes(run, "source-m")
+    shown = open_page(run, "index_placement", "source-m").exhibit("tbl-index-scale")
     assert isinstance(shown, Table)
-    assert list(shown.header) == [
-        "Left of the time",
-        "24,583 rows",
-        "245,829 rows",
-        "2,458,285 rows",
-        "Predicted from the smaller",
-        "Miss",
-        "Emulated",
-    ]
+    assert list(shown.header)[1:] == ["24,583 rows", "245,829 rows", "2,458,285 rows", "Predicted from the smaller", "Miss", "Emulated"]
     ((case, _, _, largest, predicted, miss, emulated),) = shown.rows
     assert case == "index on SSD"
     assert predicted == largest
@@ -68,11 +60,9 @@ def test_where_the_published_size_was_reached_the_smaller_ones_predict_it(tmp_pa
     assert emulated.startswith("0.968 (")
     assert "**simulated**" in shown.caption
     assert "**emulated**" in shown.caption
-    assert "rows.sql" in shown.caption
-    text = census.carried(run, "source-m").text
-    assert "Nevada" in text
-    assert f"predict {predicted}: 1.00 (" in text
-    assert f"emulated it is {emulated}" in text
+    found = values(run, "source-m")
+    assert (found["scale_small_rows"], found["scale_rows"], found["scale_holds"]) == (24_583, PUBLISHED_ROWS, True)
+    assert found["scale_saved"] == pytest.approx(100 - 90 * PUBLISHED_ROWS**0.005 * 1.002, rel=1e-3)
 
 
 def test_the_join_is_carried_on_to_the_assumed_size(tmp_path: Path) -> None:
@@ -80,16 +70,10 @@ def test_the_join_is_carried_on_to_the_assumed_size(tmp_path: Path) -> None:
     with_facts(
         folder, "survey_placement", entries((6_500, 65_000, 650_000), 1e8, "all_hdd", "detection_ssd", lambda size: 0.5 * size**0.01)
     )
-    run = open_run(RUN_ID, tmp_path)
-    shown = survey.sizes(run, "source-h")
-    assert isinstance(shown, Table)
-    assert list(shown.header)[-3:] == ["100,000,000 detections", "Miss", "Emulated"]
-    (row,) = shown.rows
-    assert row[0] == "Detection on SSDs"
-    assert row[4].startswith("0.602 (")  # 0.5 * 1e8 ** 0.01, and a thousandth a replicate
-    assert row[6].startswith("0.10"), "130 of 1,271 s"
-    assert "published number is assumed" in shown.caption
-    assert "**simulated**: Detection on SSDs 0.602 (" in survey.carried(run, "source-h").text
+    found = open_page(open_run(RUN_ID, tmp_path), "survey_placement", "source-h").values
+    assert (found["smallest"], found["largest"], found["published"]) == (6_500, 650_000, 100_000_000)
+    assert found["published_gain"] == pytest.approx(1 / 0.602, rel=0.01), "0.5 * 1e8 ** 0.01, and a thousandth a replicate"
+    assert found["largest_gain"] == pytest.approx(1 / (0.5 * 650_000**0.01), rel=0.01)
 
 
 @pytest.mark.parametrize("facts", [None, []])
@@ -98,7 +82,6 @@ def test_a_run_at_one_size_says_so(tmp_path: Path, facts: list[dict[str, Any]] |
     if facts is not None:
         with_facts(folder, "index_placement", facts)
     run = open_run(folder.name, tmp_path)
-    assert census.sizes(run, "source-m") == Sentence("")
-    assert "at one size" in census.carried(run, "source-m").text
-    assert survey.sizes(run, "source-h") == Sentence("")
-    assert "at one size" in survey.carried(run, "source-h").text
+    assert isinstance(open_page(run, "index_placement", "source-m").exhibit("tbl-index-scale"), Missing)
+    assert values(run, "source-m")["scale_rows"] is None
+    assert open_page(run, "survey_placement", "source-h").own["smallest"] is None

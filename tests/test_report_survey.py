@@ -1,6 +1,5 @@
 """The chapters on the survey say what their rows say, hold no inferred number against anything, and say so where there are no rows."""
 
-import re
 from pathlib import Path
 
 import polars as pl
@@ -11,14 +10,12 @@ from rows import make_run, save_run
 from survey_rows import ARRAYS_S, PLACEMENT_S, RUN_ID, array_rows, placement_rows
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.rules import Verdict
-from tierwise.report.display import Figure, Sentence, Table
+from tierwise.report.display import Figure, Missing, Sentence, Table
 from tierwise.report.formats import DASH
+from tierwise.report.page import Page, open_page
 from tierwise.report.run import Run, open_run
-from tierwise.report.shown import Shown
-from tierwise.studies.survey_arrays.reading import chapter as survey_arrays
-from tierwise.studies.survey_arrays.reading.shown import ARRAYS
-from tierwise.studies.survey_placement.reading import chapter as survey_placement
-from tierwise.studies.survey_placement.reading.shown import PLACEMENT
+from tierwise.studies.survey_arrays.reading.names import QUERIES
+from tierwise.studies.survey_placement.reading.tables.survey_placement_claims import CLAIMS
 from tierwise.timings.manifest import StudyRecord, load_manifest
 
 PAIR = "source-h"
@@ -110,59 +107,64 @@ def test_a_replicate_s_time_is_the_mean_of_its_executions_and_one_that_is_flagge
     assert heat["trials"].to_list() == [2], "a job asks once"
 
 
-def test_the_chapter_on_arrays_tells_gains_and_the_hunt(run: Run) -> None:
-    assert re.search(
-        r"on non-indexed columns 10\.\d times as fast on one SSD and 11\.\d times as fast on 6 SSDs", survey_arrays.answer(run, PAIR).text
-    )
-    told = survey_arrays.hunt_found(run, PAIR).text
-    assert "Within 25" in told
-    assert "*fragmented, 100 % of the requests elsewhere*" in told
-    assert "confirms nothing" in told
-    alone, torn = "*one request at a time*", "*fragmented, 100 % of the requests elsewhere*"
-    assert f"7 disks, RAID5: {torn}; 7 disks, RAID0: {torn}; one SSD: {alone} and {torn}; 6 SSDs, RAID5: {torn}." in told
-    table = survey_arrays.hunt(run, PAIR)
-    assert isinstance(table, Table)
-    assert [row[0] for row in table.rows] == list(METHODS)
-    assert table.rows[-1][-1] == "1.13-fold"
-    mixed = survey_arrays.hunt(run, PAIR, "mixed")
-    assert isinstance(mixed, Table)
-    assert "7 disks, RAID0" not in mixed.header  # its bar is not to be read
-    size = survey_arrays.published_size(run, PAIR)
-    assert isinstance(size, Table)
-    assert len(size.rows) == 12
-    assert [row[0] for row in size.rows if row[0]] == [f"{words}, as printed" for words in ARRAYS.queries.values()]
-    assert [*size.rows[9][1:2], *size.rows[9][4:]] == ["7 disks, RAID0", DASH, DASH], "its bar for mixed columns is not to be read"
-    reads = survey_arrays.reads(run, PAIR)
-    assert isinstance(reads, Table)
-    assert len(reads.rows) == 24
-    assert survey_arrays.verdicts(run).text.count("**H") == 5
-    assert re.search(
-        r"1\.0\d times as fast on indexed columns, 1\.1\d times as fast on non-.* and 2\.9\d times as fast on mixed columns: in no query",
-        survey_arrays.one_or_six(run, PAIR).text,
-    )
+def page(run: Run, study: str) -> Page:
+    return open_page(run, study, PAIR)
 
 
-def test_the_chapter_on_placement_tells_whose_reads_they_are(run: Run) -> None:
-    assert "with Detection on SSDs" in survey_placement.answer(run, PAIR).text
-    table = survey_placement.whose_reads(run, PAIR)
-    assert isinstance(table, Table)
-    assert table.rows[2][1:] == ["1,000", "100", "100", "800", "10.0\u00a0%", "10.0\u00a0%", "80.0\u00a0%"]
-    seconds = survey_placement.seconds(run, PAIR)
-    assert isinstance(seconds, Table)
-    assert len(seconds.rows) == 16
-    assert survey_placement.verdicts(run).text.count("**H") == 7
+def rows_of(run: Run, study: str, label: str) -> list[list[str]]:
+    table = page(run, study).exhibit(label)
+    assert isinstance(table, Table), table
+    return [list(row) for row in table.rows]
 
 
-def times(run: Run, shown: Shown) -> Figure | Sentence:
-    label = f"fig-{shown.study.replace('_', '-')}-times"
-    return cells.drawn(shown.study, run, label)[label]
+def test_the_chapter_on_arrays_shows_gains_and_the_hunt(run: Run) -> None:
+    found = page(run, "survey_arrays").values
+    assert found["non_indexed_one"] == pytest.approx(3000 / 293, rel=0.02)
+    assert found["six_most"] == pytest.approx(3000 / 255, rel=0.02)
+    over_one = {query: found[f"{query}_six_over_one"] for query in ARRAYS_S}
+    assert over_one == pytest.approx({"indexed": 150 / 140, "non_indexed": 293 / 255, "mixed": 305 / 104}, rel=0.02)
+    torn = "fragmented, 100 % of the requests elsewhere"
+    assert (found["ways"], found["nearest"], found["all_alike"]) == (2, torn, 1)
+    assert found["nearest_off"] == pytest.approx(1.13, rel=0.01)
+    assert (found["alike_one"], found["alike_others"]) == (2, 3)
+    hunt = page(run, "survey_arrays").rows("fig-survey-arrays-hunt")
+    assert hunt["row"].unique(maintain_order=True).to_list() == ["published", *METHODS]
+    size = rows_of(run, "survey_arrays", "tbl-survey-arrays-size")
+    assert len(size) == 12
+    assert [row[0] for row in size if row[0]] == [f"{words}, as printed" for words in QUERIES.values()]
+    assert [*size[9][1:2], *size[9][4:]] == ["7 disks, RAID0", DASH, DASH], "its bar for mixed columns is not to be read"
+    assert len(rows_of(run, "survey_arrays", "tbl-survey-arrays-reads")) == 24
+    assert len(rows_of(run, "survey_arrays", "tbl-survey-arrays-modes")) == 9
+    assert [row[0] for row in rows_of(run, "survey_arrays", "tbl-survey-arrays-claims")] == ["H1", "H2", "H3", "H8", "H12", "H13"]
 
 
-@pytest.mark.parametrize("shown", [ARRAYS, PLACEMENT], ids=lambda shown: shown.study)
-def test_every_query_is_drawn_with_its_rows(run: Run, shown: Shown) -> None:
-    drawn = times(run, shown)
+def test_the_chapter_on_placement_shows_gains_whose_reads_they_are_and_verdicts(run: Run) -> None:
+    found = page(run, "survey_placement").values
+    assert found["detection_most"] == pytest.approx(11.0, rel=0.05)
+    assert found["indexes_gaining"] == 0
+    assert (found["slower"], found["same_pages"], found["scan_pages"]) == (4, True, 1000)
+    seconds = rows_of(run, "survey_placement", "tbl-survey-placement-seconds")
+    assert len(seconds) == 16
+    assert [row[5] for row in seconds[8:12]] == [DASH, "10.0\u00a0%", "10.0\u00a0%", "80.0\u00a0%"]
+    assert seconds[8][3] == "1"
+    assert seconds[11][-1] == "9.78", "1,271 s over 130 s"
+    assert len(rows_of(run, "survey_placement", "tbl-survey-placement-modes")) == 12
+    assert [row[0] for row in rows_of(run, "survey_placement", "tbl-survey-placement-claims")] == list(CLAIMS)
+
+
+STUDIES = ("survey_arrays", "survey_placement")
+
+
+def times(run: Run, study: str) -> Figure | Sentence:
+    label = f"fig-{study.replace('_', '-')}-times"
+    return cells.drawn(study, run, label)[label]
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_every_query_is_drawn_with_its_rows(run: Run, study: str) -> None:
+    drawn = times(run, study)
     assert isinstance(drawn, Figure)
-    assert len(drawn.rows) == run.query(f"select count(*) as n from {shown.study}")["n"][0] > 0
+    assert len(drawn.rows) == run.query(f"select count(*) as n from {study}")["n"][0] > 0
     assert f"n = {len(drawn.rows)} queries" in drawn.caption
     assert "**emulated**" in drawn.caption
     assert '"filled": false' not in drawn.chart.to_json(), "no repeat is rejected, so that none is ringed"
@@ -172,22 +174,11 @@ def test_every_query_is_drawn_with_its_rows(run: Run, shown: Shown) -> None:
 def test_without_rows_the_chapters_say_so(tmp_path: Path) -> None:
     make_run(tmp_path)
     run = open_run(RUN_ID, tmp_path)
-    shown = [
-        survey_arrays.answer(run, PAIR),
-        survey_arrays.reads(run, PAIR),
-        survey_arrays.one_or_six(run, PAIR),
-        survey_arrays.published_size(run, PAIR),
-        survey_arrays.hunt(run, PAIR),
-        survey_arrays.hunt_found(run, PAIR),
-        *cells.drawn("survey_arrays", run).values(),
-        *cells.drawn("survey_placement", run).values(),
-        survey_placement.answer(run, PAIR),
-        survey_placement.seconds(run, PAIR),
-        survey_placement.whose_reads(run, PAIR),
-        survey_placement.index_orders(run, PAIR),
-        survey_placement.slower_indexes(run, PAIR),
-    ]
-    assert all(isinstance(one, Sentence) for one in shown)
+    for study in STUDIES:
+        assert isinstance(times(run, study), Missing)
+        assert page(run, study).own["answered"] is False
+    for label in ("fig-survey-arrays-hunt", "tbl-survey-arrays-reads", "tbl-survey-arrays-modes", "tbl-survey-arrays-size"):
+        assert isinstance(page(run, "survey_arrays").exhibit(label), Missing)
     assert verdict(run, "H8") is verdict(run, "H2") is Verdict.NOT_MEASURED
 
 
@@ -195,15 +186,14 @@ def test_flagged_queries_are_ringed_and_no_time_is_reported_of_them(tmp_path: Pa
     rows = pl.concat([array_rows(), placement_rows()])
     save_run(tmp_path, rows.with_columns(flags=pl.lit(["overshoot"])))
     run = open_run(RUN_ID, tmp_path)
-    for shown, answer in ((ARRAYS, survey_arrays.answer), (PLACEMENT, survey_placement.answer)):
-        assert answer(run, PAIR).text.startswith("**No answer yet** from this run"), shown.study
-        drawn = times(run, shown)
+    for study in STUDIES:
+        drawn = times(run, study)
         assert isinstance(drawn, Figure)
         assert set(drawn.rows["flags"]) == {"overshoot"}
         assert '"filled": false' in drawn.chart.to_json()
-        assert "a ring marks a rejected observation" in drawn.caption
-    reads = survey_arrays.reads(run, PAIR)
-    assert isinstance(reads, Table)
-    assert {tuple(row[-2:]) for row in reads.rows} == {(DASH, DASH)}, "no rate and no time; pages are pages"
-    assert {row[3] for row in reads.rows} == {"900"}
-    assert isinstance(survey_placement.index_orders(run, PAIR), Sentence)
+        assert page(run, study).own["answered"] is False
+    reads = rows_of(run, "survey_arrays", "tbl-survey-arrays-reads")
+    assert {tuple(row[-2:]) for row in reads} == {(DASH, DASH)}, "no rate and no time; pages are pages"
+    assert {row[3] for row in reads} == {"900"}
+    for label in ("tbl-survey-placement-seconds", "tbl-survey-placement-modes", "tbl-survey-placement-indexes"):
+        assert isinstance(page(run, "survey_placement").exhibit(label), Missing)

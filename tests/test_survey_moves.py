@@ -14,23 +14,26 @@ from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import Scope
 from tierwise.analysis.views import open_views
 from tierwise.core.units import MIB
-from tierwise.core.vocabulary import Evidence, Way
+from tierwise.core.vocabulary import Evidence
 from tierwise.costs.book import load_book
 from tierwise.devices.model import build
 from tierwise.devices.spec import load_device
-from tierwise.report.display import Sentence, Table
+from tierwise.report.display import Missing, Sentence, Table
+from tierwise.report.page import open_page, open_shared
 from tierwise.report.run import open_run
 from tierwise.report.study_registry import judge_all
-from tierwise.studies.survey_arrays.reading import chapter_cost as survey_cost
 from tierwise.studies.survey_arrays.reading.money import THEN
 from tierwise.studies.survey_arrays.reading.strategies import of_catalog
-from tierwise.studies.survey_placement.reading import chapter_moves as survey_moves
 from tierwise.studies.survey_placement.reading.judges import JOB_SIZES
-from tierwise.studies.survey_placement.reading.moves import moves_of, plans_of, predicted_s, published_plans
-from tierwise.studies.survey_placement.reading.shown import PLACEMENT
+from tierwise.studies.survey_placement.reading.moves import moves_of, plans_of, predicted_s
 from tierwise.timings.replicates import RUN_REPLICATES
 
 PAIR = "source-h"
+NUMBERS = {
+    "survey_placement": ("detection_most", "light_curves_gain", "jobs_most"),
+    "survey_arrays": ("six_most", "indexed_one", "rate_disks"),
+}
+"""Numbers of both chapters."""
 
 
 def h11(raw: Path) -> ClaimVerdict:
@@ -111,7 +114,7 @@ def test_a_merged_runs_move_has_the_freedom_of_its_runs() -> None:
 
 def test_h11_is_open_where_moves_were_flagged_or_too_few(tmp_path: Path) -> None:
     save_survey(tmp_path, pl.concat([placement_rows(replicates=2), move_rows(replicates=2)]))
-    few = "fewer than 5 replicates with a job and a move that are both clean"
+    few = "fewer than 5 clean replicates"
     assert h11(tmp_path).verdict_text == f"undecided ({few}; 0 moves are rejected; needs PROFILE=full)"
     save_survey(tmp_path / "flagged", pl.concat([placement_rows(), move_rows(flagged=tuple(MOVE_S))]))
     assert h11(tmp_path / "flagged").verdict_text == f"undecided ({few}; 15 moves are rejected; needs RETRY=1 or a quieter machine)"
@@ -127,16 +130,6 @@ def test_the_simulated_move_knows_nothing_of_the_run_but_sizes(tmp_path: Path) -
     disk, flash = (lambda name=name: build(load_device(name), seed=0) for name in ("hdd-1tb-raid5-x7", "crucial-h-raid5-x6"))
     there_and_back_s = copy_s(SIZES["source"], disk, flash) + copy_s(SIZES["source"], flash, disk)
     assert simulated_s == pytest.approx(there_and_back_s, rel=0.2)
-
-
-def test_at_the_published_size_kinds_of_evidence_are_mixed_and_nothing_is_judged(tmp_path: Path) -> None:
-    save_survey(tmp_path, pl.concat([placement_rows(), move_rows({"detection_ssd": (3.0, 5.0)})]), stretch=2.0)
-    with open_views(tmp_path, RUN_ID) as connection:
-        plans = published_plans(connection, PAIR, moves_of(connection, PAIR))
-    assert {query for _, query, _ in plans} == {"join_single", "join_several"}  # no other bar can be shown
-    assert {way for _, _, way in plans} == set(Way)
-    assert {plan.pays for plan in plans.values()} == {Verdict.MIXED}
-    assert {sum(plan.relations.values()) for plan in plans.values()} == {120 * MIB}
 
 
 def test_source_hs_subsystems_are_strategies_of_whole_jobs(tmp_path: Path) -> None:
@@ -169,15 +162,12 @@ def test_a_changed_row_of_source_h_changes_the_chapters_and_the_conclusion(tmp_p
 
 def _chapters() -> dict[str, str]:
     run = open_run()
-    shown: dict[str, Table | Sentence] = {
-        "arrays": survey_cost.queries(run, PAIR),
-        "placements": survey_cost.queries(run, PAIR, PLACEMENT, ("all_hdd", "detection_ssd")),
-        "verdict": survey_cost.verdict(run),
-        "moves": survey_moves.moves(run, PAIR),
-        "break-evens": survey_moves.break_evens(run, PAIR),
-        "answer to moves": survey_moves.answer(run, PAIR),
-    }
-    texts = {name: text_of(one) for name, one in shown.items()}
+    strategies = open_shared(run, "advice").exhibit("tbl-strategies")
+    assert isinstance(strategies, Table)
+    texts = {"strategies": text_of(strategies)}
+    for study, names in NUMBERS.items():
+        found_there = open_page(run, study, PAIR).values
+        texts |= {name: str(found_there[name]) for name in names}
     run.connection.close()
     return texts
 
@@ -185,18 +175,14 @@ def _chapters() -> dict[str, str]:
 def test_the_tables_of_money_name_their_kinds_of_evidence_and_days(tmp_path: Path) -> None:
     save_survey(tmp_path, pl.concat([array_rows(), placement_rows()]))
     run = open_run(RUN_ID, tmp_path)
-    money, held = survey_cost.money(run), survey_cost.held(run)
+    placement, arrays = (open_page(run, study, PAIR) for study in NUMBERS)
+    money, held = (arrays.exhibit(label) for label in ("tbl-survey-cost", "tbl-survey-cost-measures"))
+    assert isinstance(money, Table)
+    assert isinstance(held, Table)
     assert len(money.rows) == 5
     assert "**simulated**" in money.caption
-    assert [row[0] for row in held.rows][::2] == ["1\u00a0TB", "10\u00a0TB", "30\u00a0TB"]
+    assert [row[:2] for row in held.rows[:3]] == [["a terabyte", f"{size} TB"] for size in (1, 10, 30)]
+    assert {"an IOPS", "a query an hour, today's prices"} <= {row[0] for row in held.rows}
     assert "**published**" in held.caption
-    queries = survey_cost.queries(run, PAIR)
-    assert isinstance(queries, Table)
-    assert {row[1] for row in queries.rows} == {"emulated", "published", ""}
-    assert "2012-07" in text_of(queries)
-    assert "H13" in survey_cost.verdict(run).text
-    assert "ssd-source-h" in survey_cost.prices(run).text
-    assert isinstance(survey_moves.moves(run, PAIR), Sentence)
-    assert isinstance(survey_moves.break_evens(run, PAIR), Sentence)
-    assert isinstance(survey_moves.published_size(run, PAIR), Sentence)
-    assert "Verdict: **not measured**" in survey_moves.answer(run, PAIR).text
+    assert isinstance(placement.exhibit("tbl-survey-moves"), Missing)
+    assert placement.own["moves_known"] is False

@@ -70,7 +70,7 @@ local function build_float(div, where)
     tbl.caption.long, tbl.identifier = { pandoc.Plain(line) }, div.identifier
     return { tbl }
   end
-  local body = kind == "tbl" and { scrolling(div.content[1]) } or div.content
+  local body = div.content[1].t == "Table" and { scrolling(div.content[1]) } or div.content
   return { pandoc.Figure(body, { pandoc.Plain(line) }, pandoc.Attr(div.identifier, { kind })) }
 end
 

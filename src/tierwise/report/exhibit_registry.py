@@ -3,9 +3,9 @@
 ``fig-wal-rates`` is ``figures/wal_rates.py``, ``tbl-wal-ratios`` is ``tables/wal_ratios.py``, of the study whose chapter it is in, or of
 ``report/exhibits``. A module declares
 
-- `QUERY`, the SQL of its rows, with named parameters (``$pair`` and those of `PARAMETERS`), or `SOURCE`, a function of run and pair that
-  returns them where no SQL does;
-- `UNIT`, what a row is;
+- `QUERY`, the SQL of its rows, with named parameters (``$pair``, ``$io_mode``, which is the I/O mode that decides, and those of
+  `PARAMETERS`), or `SOURCE`, a function of run and pair that returns them where no SQL does;
+- `UNIT`, what a row is, and `EVIDENCE`, where it is not that of the run's rows;
 - `PARAMETERS`, name -> the value that is used where a reader gives no other;
 - `derive(run, pair, rows)`, where prices, models or the manifest add columns;
 - `draw(rows)`, which returns a chart, or `tabulate(rows)`, which returns a `Cells`; None where too few replicates are clean;
@@ -22,6 +22,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from tierwise.analysis.deciding import mode_in
 from tierwise.analysis.views import ROWS
 from tierwise.core import studies
 from tierwise.core.errors import InputError
@@ -31,6 +32,7 @@ from tierwise.report.run import Run
 
 FOLDERS: Final = {"fig": "figures", "tbl": "tables"}
 NAMED: Final = re.compile(r"\$([a-z_]+)")
+IO_MODE: Final = "io_mode"
 FLAG: Final = ("flag", "flags")
 """Columns that say why a row is rejected; ``none``, or nothing, where it is not."""
 
@@ -80,7 +82,10 @@ class Exhibit:
         values = {"pair": pair, **self.parameters, **given}
         steps = []
         if sql := query or getattr(self.module, "QUERY", ""):
-            used = {name: values[name] for name in NAMED.findall(sql) if name in values}
+            named = set(NAMED.findall(sql))
+            if IO_MODE in named - values.keys():
+                values[IO_MODE] = str(mode_in(run.store, self.study, pair))
+            used = {name: values[name] for name in values if name in named}
             frame, asked = run.query(sql, used), [queries.of_run(run.folder, sql, used)]
         else:
             frame, asked = self.module.SOURCE(run, pair, **{**self.parameters, **given}), []

@@ -23,7 +23,7 @@ from tierwise.report.text_template import Text, Value, read_text, shared_text
 TEXT: Final = "text.md"
 ANSWERED: Final = "answered"
 """The value that says whether a run has an answer; where it does not, the sections are of the reference run, and say so."""
-VALUES: Final = {"summary": "verdicts", "ledger": "verdicts"}
+VALUES: Final = {"summary": "verdicts", "ledger": "verdicts", "paper": "verdicts"}
 """Page -> the module of its values, where several pages share one."""
 Values = Callable[[Run, str], Mapping[str, Value]]
 
@@ -139,8 +139,15 @@ def _body(name: str, values: Mapping[str, Value]) -> str:
 
 def _note(run: Run, pair: str, exhibit: Exhibit, rows: pl.DataFrame, n: int) -> str:
     pairs: list[str] = rows["pair"].unique(maintain_order=True).to_list() if "pair" in rows.columns else [pair] * bool(pair)
-    named = f"pair{'s' if len(pairs) > 1 else ''} {', '.join(f'`{one}`' for one in pairs)}" if pairs else ""
+    named = f"pair{'s' if len(pairs) > 1 else ''} {', '.join(f'`{one}`{_others(run, one)}' for one in pairs)}" if pairs else ""
+    own = getattr(exhibit.module, "EVIDENCE", None)
     found = rows["evidence"].unique(maintain_order=True).to_list() if "evidence" in rows.columns else map(run.evidence, pairs)
-    kinds = ", ".join(dict.fromkeys(f"**{one}**" for one in found if one)) or ("**nothing measured**" if pairs else "")
+    kinds = ", ".join(dict.fromkeys(f"**{one}**" for one in ([own] if own else found) if one)) or ("**nothing measured**" if pairs else "")
     where = ", ".join(filter(None, [run.stamp, named, kinds, f"n = {count(n)} {exhibit.module.UNIT}"]))
     return f"{where}. {'Query' if hasattr(exhibit.module, 'QUERY') else 'Rows'}: `{exhibit.query}`."
+
+
+def _others(run: Run, pair: str) -> str:
+    """Return `` with `exos` as hdd``, where other devices took the place of those of `pair`."""
+    others = [f"`{device}` as {tier}" for tier, device in run.devices.get(pair, {}).items()]
+    return f" with {', '.join(others)}" if others else ""

@@ -17,7 +17,7 @@ from tierwise.core import paths, studies
 from tierwise.timings.references import MANIFEST
 
 if TYPE_CHECKING:
-    from tierwise.report.display import Sentence, Table  # with Altair, which takes longer to load than commands without a chart run
+    pass  # with Altair, which takes longer to load than commands without a chart run
 
 
 def reading(study: str, name: str) -> ModuleType:
@@ -33,14 +33,6 @@ def modules(name: str) -> Iterable[ModuleType]:
 def named(name: str) -> Iterable[tuple[str, ModuleType]]:
     """Return the study and its module `name`, of every reading side that has one."""
     return [(study, reading(study, name)) for study in studies.having(f"reading/{name}.py")]
-
-
-def query_costs(pair: str) -> Callable[..., "Table | Sentence"]:
-    """Return the table of what queries cost on the machines of `pair`, by the study that prices them (``QUERY_COSTS``)."""
-    costs: dict[str, Callable[..., Table | Sentence]] = {}
-    for module in modules("chapter_cost"):
-        costs |= getattr(module, "QUERY_COSTS", {})
-    return costs[pair]
 
 
 def judges() -> Mapping[Kind, Judge]:

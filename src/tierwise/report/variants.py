@@ -5,10 +5,9 @@ from statistics import geometric_mean
 
 from tierwise.analysis.claim_rows import PUBLISHED
 from tierwise.analysis.judging import ClaimVerdict, named
-from tierwise.report.formats import DASH
-from tierwise.report.words import VARIANTS, variant_label
+from tierwise.report.words import variant_label
 
-__all__ = ["PUBLISHED", "Truth", "differs", "label", "saves", "variants"]
+__all__ = ["PUBLISHED", "Truth", "label", "saves", "variants"]
 
 
 class Truth(StrEnum):
@@ -28,10 +27,6 @@ def variants(claim: ClaimVerdict) -> list[ClaimVerdict]:
 def label(one: ClaimVerdict) -> str:
     """Return ``Table cached, buffered``; direct I/O is left out."""
     return variant_label(one.variant, one.io_mode)
-
-
-def differs(one: ClaimVerdict) -> str:
-    return VARIANTS[one.variant][1] if one.variant in VARIANTS else DASH
 
 
 def saves(one: ClaimVerdict, limit: float) -> Truth:

@@ -56,15 +56,19 @@ def ratio_panel(
     ticks: Sequence[float],
     bounds: Mapping[str, Bounds],
     width_px: int,
+    axis: str | None = None,
+    colour: str = theme.BLUE,
 ) -> alt.LayerChart:
     """Draw ratios by ``row``: every repeat (``ratio``, ``replicate``), geometric mean with its interval, published `bounds` by row.
+
+    `axis`: its title; `colour`: that of means and intervals.
 
     Each row of the panel needs enough repeats, as `analysis.statistics.estimable` leaves them.
     """
     rows = [row for row in order if row in set(ratios["row"])]
     by_replicate = {row: dict(ratios.filter(row=row).select("replicate", "ratio").iter_rows()) for row in rows}
     means = pl.DataFrame([{"panel": title, **_mean(row, values)} for row, values in by_replicate.items()])
-    x = alt.X("ratio:Q", scale=scale, title=None, axis=alt.Axis(values=list(ticks), format="~g"))
+    x = alt.X("ratio:Q", scale=scale, title=axis, axis=alt.Axis(values=list(ticks), format="~g"))
     y = alt.Y("row:N", sort=list(order), title=None, axis=labels(width_px))
     tips = [
         alt.Tooltip(f"{name}:N", title=title)
@@ -75,8 +79,8 @@ def ratio_panel(
         alt.Chart(ratios)
         .mark_circle(size=24, opacity=0.8, color=theme.MARK, yOffset=BELOW_PX)
         .encode(x=x, y=y, tooltip=[alt.Tooltip("row:N", title="case"), alt.Tooltip("replicate:Q"), alt.Tooltip("ratio:Q", format=".3r")]),
-        alt.Chart(means).mark_rule(strokeWidth=3, color=theme.BLUE).encode(x=alt.X("low:Q", scale=scale), x2="high:Q", y=y, tooltip=tips),
-        alt.Chart(means).mark_point(shape="diamond", size=90, filled=True, opacity=1, color=theme.BLUE).encode(x=x, y=y, tooltip=tips),
+        alt.Chart(means).mark_rule(strokeWidth=3, color=colour).encode(x=alt.X("low:Q", scale=scale), x2="high:Q", y=y, tooltip=tips),
+        alt.Chart(means).mark_point(shape="diamond", size=90, filled=True, opacity=1, color=colour).encode(x=x, y=y, tooltip=tips),
         alt.Chart(means).mark_text(align="left", dx=10, fontWeight=600).encode(x=alt.X("high:Q", scale=scale), y=y, text="mean:N"),
     ]
     bands = [{"panel": title, **_band(row, bounds[row], scale)} for row in rows if row in bounds]

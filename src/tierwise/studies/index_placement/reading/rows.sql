@@ -100,6 +100,27 @@ select
 from index_placement_io_modes
 group by run_id, pair, io_mode, variant, cache, state, replicate;
 
+-- The same for each move: one row for each placement but everything on hdd, with its time over that of everything on hdd (`ratio`) and the
+-- inverse (`speedup`), both of one replicate; only of rows that are not flagged.
+create temp view index_placement_gains as
+select
+    pair,
+    io_mode,
+    variant,
+    cache,
+    state as row,
+    replicate + 1 as replicate,
+    placement,
+    1000 * time_s as time_ms,
+    time_s / hdd_hdd_s as ratio,
+    hdd_hdd_s / time_s as speedup
+from (
+    unpivot (select * from index_placement where not flagged)
+    on hdd_ssd_s as 'index on SSD', ssd_hdd_s as 'table on SSD', ssd_ssd_s as 'both on SSD'
+    into name placement value time_s
+)
+where ratio is not null;
+
 -- Through which reads: one row for each pair of tiers, way of I/O, variant, cache, state and placement with the table on hdd, as
 -- medians over the replicates. A flag speaks of a time and leaves the counts as they are; times are of unflagged rows, where enough are left.
 create temp view index_placement_through as

@@ -1,19 +1,19 @@
 """The pgbench study's machine: what a transaction and a request cost with each placement, memory, machine and power counted."""
 
 import datetime as dt
-from dataclasses import dataclass
 from typing import Final
 
-import duckdb
+import polars as pl
 
-from tierwise.analysis.deciding import mode_in
 from tierwise.core.units import GIB
-from tierwise.core.vocabulary import Evidence
 from tierwise.costs.bill import Bill, total
-from tierwise.costs.book import Book
+from tierwise.costs.book import Book, load_book
 from tierwise.costs.delivered import newest_server
 from tierwise.costs.hardware import device_bill, ram_bill, server_bill
+from tierwise.costs.sensitivity import ratio_over_band
 from tierwise.costs.units import SECONDS_A_YEAR
+from tierwise.report.run import Run
+from tierwise.studies.pgbench_placement.reading.names import decided
 
 THEN: Final = dt.date(2017, 9, 22)
 """When the article appeared: on a Friday, 22 September, and it speaks of 2014 as past."""
@@ -27,31 +27,6 @@ DEVICES: Final = {
     "all_ssd": (FLASH, FLASH),
 }
 """What must be bought for each placement; one drive more, like the study's SSD, has the WAL. The data of either set fit on any of them."""
-ROWS: Final = """
-select placement, exp(avg(ln(tps * slowdown))) as tps, exp(avg(ln(requests_per_s * slowdown))) as requests_per_s,
-       min(evidence) as evidence, count(*) as windows
-from pgbench_placement
-where pair = ? and size = ? and io_mode = ? and clients = '8' and script = 'tpcb-like' and memory = '1' and judged = 'yes'
-  and not flagged and requests_per_s > 0
-group by placement having count(distinct evidence) = 1 and enough(tps)
-"""
-
-
-@dataclass(frozen=True)
-class Served:
-    """What a placement delivers in a second at the tiers' own speed: where they were slowed, times the factor (processors never bind)."""
-
-    placement: str
-    tps: float
-    requests_per_s: float
-    evidence: Evidence
-    windows: int
-
-
-def served(connection: duckdb.DuckDBPyConnection, pair: str, size: str = "large") -> tuple[Served, ...]:
-    rows = connection.execute(ROWS, [pair, size, mode_in(connection, "pgbench_placement", pair)]).fetchall()
-    found = {row[0]: Served(row[0], row[1], row[2], Evidence(row[3]), row[4]) for row in rows}
-    return tuple(found[name] for name in DEVICES if name in found)
 
 
 def bill(placement: str, book: Book) -> Bill:
@@ -60,11 +35,21 @@ def bill(placement: str, book: Book) -> Bill:
     return devices + server_bill(newest_server(book)) + ram_bill(RAM_BYTES)
 
 
-def per_million_transactions(one: Served, book: Book) -> Bill:
+def per_million(placement: str, tps: float, book: Book) -> Bill:
     """Return what a million transactions need."""
-    return bill(one.placement, book) * (1e6 / (one.tps * SECONDS_A_YEAR))
+    return bill(placement, book) * (1e6 / (tps * SECONDS_A_YEAR))
 
 
-def per_iops(one: Served, book: Book) -> Bill:
-    """Return what a request a second needs, all year."""
-    return bill(one.placement, book) * (1 / one.requests_per_s)
+def with_costs(run: Run, pair: str, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of the deciding I/O mode with money a year, per million transactions and per request a second, and with the ends of
+    the cost over that with everything on HDD, over the price band.
+    """
+    book, kept = load_book(THEN), decided(run, pair, rows)
+    bills = {name: per_million(name, tps, book) for name, tps in kept.select("placement", "tps").rows()}
+    base = bills.get("all_hdd")
+    over = [list(ratio_over_band(one, base, book)) if base and one is not base else None for one in bills.values()]
+    return kept.with_columns(
+        pl.Series("usd_a_year", [bill(name, book).cost(book) for name in bills], pl.Float64),
+        pl.Series("usd_per_million", [one.cost(book) for one in bills.values()], pl.Float64),
+        pl.Series("over_hdd", over, pl.List(pl.Float64)),
+    ).with_columns(usd_per_request=pl.col("usd_a_year") / pl.col("requests_per_s"))

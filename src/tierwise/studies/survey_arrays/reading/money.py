@@ -1,10 +1,11 @@
-"""The survey's subsystems and placements: what a terabyte, a read a second and a query an hour cost; and statement H13.
+"""The survey's subsystems: what a terabyte and a read a second cost; and statement H13.
 
 Mark Holliman, Database deployment scenarios and performance on SSD arrays, holds a terabyte against a terabyte. Here drives with
 their power and wear are counted; neither controller nor server nor memory, which every subsystem needs.
 """
 
 import datetime as dt
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Final
@@ -22,16 +23,15 @@ from tierwise.costs.hardware import TB, Server, capacity_bytes, device_bill, ram
 from tierwise.costs.iops import simulated_iops
 from tierwise.costs.price_band import Band, Compared, Counted, widest
 from tierwise.costs.sensitivity import ratio_over_band, read_once
+from tierwise.report.prices import book_of
+from tierwise.report.run import Run
 
-HOUR_S: Final = 3600.0
 THEN: Final = dt.date(2012, 7, 1)
 """The talk is undated; it was given about 2012."""
 DISKS: Final = "hdd-1tb-raid5-x7"
 FLASHES: Final = "crucial-h-raid5-x6"
 SUBSYSTEMS: Final = {"hdd": (DISKS,), "hdd_raid0": ("hdd-1tb-raid0",), "ssd": ("crucial-h",), "ssd_raid5": (FLASHES,)}
 """Tier -> what must be bought to have the whole database there."""
-PLACEMENTS: Final = {"all_hdd": (DISKS,), **dict.fromkeys(("index_ssd", "source_ssd", "detection_ssd"), (DISKS, FLASHES))}
-"""Placement -> what must be bought: a part on SSDs needs both arrays."""
 NOW: Final = {"hdd-1tb-source-h": "hdd-enterprise", "ssd-source-h": "ssd-enterprise"}
 """The same terabytes at the price that drives for servers have today; it is not asked whether drives so small are still sold."""
 MEMBERS: Final = {"hdd-1tb": 7, "crucial-h": 6}
@@ -45,7 +45,7 @@ RAM_GIB_A_SERVER: Final = (16, 64, 256)
 """What a server that holds the drives may have, at the same price: assumed, from the survey's 16 GB on."""
 JUDGED: Final = ("hdd", "ssd_raid5")
 """The subsystems that are judged: only these have a redundancy and space for more than 1 TB."""
-PAIRED: Final = """
+PAIRED_SQL: Final = """
 select query, replicate, evidence, 1 / gain as ratio
 from survey_arrays where pair = ? and io_mode = ? and form = 'printed' and tier = ? and not flagged and gain is not null
 order by query, replicate
@@ -70,10 +70,6 @@ class Priced:
         """Return what a random read a second costs a year."""
         return self.bill * (1 / self.iops)
 
-    def per_query_an_hour(self, elapsed_s: float) -> Bill:
-        """Return a year of the means to run the query once an hour, one after the other all the time."""
-        return self.bill * (elapsed_s / HOUR_S)
-
 
 def priced(devices: tuple[str, ...], book: Book, *, now: bool = False) -> Priced:
     """Return the `devices`, whole; `now`: of which a terabyte costs what it does at `NOW`."""
@@ -86,6 +82,11 @@ def priced(devices: tuple[str, ...], book: Book, *, now: bool = False) -> Priced
 def todays(bill: Bill) -> Bill:
     """Return `bill` with each drive of the survey at the price of `NOW`: either is a price of bytes."""
     return total(Bill({NOW.get(item, item): amount}) for item, amount in bill.a_year.items())
+
+
+def days(run: Run) -> Sequence[tuple[Book, bool]]:
+    """Return (book, whether terabytes are at today's prices), of the source's time and of the run's."""
+    return (load_book(THEN), False), (book_of(run), True)
 
 
 def drives(member: str, size_bytes: float) -> int:
@@ -185,7 +186,7 @@ def time_ratios(connection: duckdb.DuckDBPyConnection, pair: str, tier: str = JU
     """Return query as printed -> time on `tier` over that on the disks, of one replicate each, by the I/O mode that decides."""
     if not connection.execute("from information_schema.tables where table_name = 'survey_arrays'").fetchall():
         return {}
-    rows = connection.execute(PAIRED, [pair, mode_in(connection, "survey_arrays", pair), tier]).fetchall()
+    rows = connection.execute(PAIRED_SQL, [pair, mode_in(connection, "survey_arrays", pair), tier]).fetchall()
     by_query: dict[str, dict[int, tuple[Evidence, float]]] = {}
     for query, replicate, evidence, ratio in rows:
         by_query.setdefault(query, {})[replicate] = Evidence(evidence), ratio

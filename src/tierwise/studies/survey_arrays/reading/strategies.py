@@ -10,13 +10,13 @@ from tierwise.analysis.statistics import enough, geometric_estimate
 from tierwise.core.vocabulary import Evidence
 from tierwise.costs.book import Book
 from tierwise.report.run import source_pair
+from tierwise.studies.survey_arrays.reading import names
 from tierwise.studies.survey_arrays.reading.money import SUBSYSTEMS, priced
-from tierwise.studies.survey_arrays.reading.shown import ARRAYS
 
 CATALOG: Final = "The survey's queries on a catalog"
-PLACES: Final = {place: f"all on {words}" for place, words in ARRAYS.places.items()}
+PLACES: Final = {place: f"all on {words}" for place, words in names.PLACES.items()}
 """Name of a strategy -> what a reader calls it."""
-QUERIES: Final = """
+QUERIES_SQL: Final = """
 select query, tier, replicate, evidence, elapsed_s from survey_arrays where pair = ? and form = 'printed'
 and not flagged and io_mode = ?
 """
@@ -30,7 +30,7 @@ def of_catalog(connection: duckdb.DuckDBPyConnection, pair: str, book: Book) -> 
     """Return the subsystems, the quickest first; a job is one of each query that the run asked. One without enough whole jobs is left
     out.
     """
-    rows = connection.execute(QUERIES, [pair, mode_in(connection, ARRAYS.study, pair)]).fetchall()
+    rows = connection.execute(QUERIES_SQL, [pair, mode_in(connection, names.STUDY, pair)]).fetchall()
     queries = {row[0] for row in rows}
     found = []
     for tier, devices in SUBSYSTEMS.items():

@@ -33,7 +33,7 @@ def cases(claim: Claim, rows: Rows, pair: str) -> Sequence[Shown]:  # noqa: ARG0
         return []
     return [
         Shown(
-            "a TiB on the fast tier over one on the slow",
+            "a TiB on fast over slow",
             Estimate(ratio, *ratio_over_band(on_fast, on_slow, book), repeats=1),
             Evidence.PUBLISHED,
         )

@@ -12,7 +12,8 @@ from tierwise.analysis.left_open import OpenMap, points_of
 from tierwise.analysis.rules import CaseVerdict, Verdict, after_holm, within
 from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.core.vocabulary import Evidence, IoMode
-from tierwise.studies.survey_placement.reading.moves import MOVED, STUDY, moves_of, plans_of, timed_of
+from tierwise.studies.survey_placement.reading.moves import MOVED, moves_of, plans_of, timed_of
+from tierwise.studies.survey_placement.reading.names import STUDY
 
 JOB_SIZES: Final = (1, 10, 100, 1000)
 """Queries that a job asks, one after the other; the text says no more than *an intensive operation* (assumed)."""
@@ -27,7 +28,7 @@ def moves(claim: Claim, on: Grounds) -> ClaimVerdict:
     connection, manifest, (io_mode, flagged) = on.rows.connection, on.rows.manifest, timed
     plans = plans_of(connection, on.pair, moves_of(connection, on.pair))
     if not plans:
-        reason = f"fewer than {MINIMUM_REPEATS} replicates with a job and a move that are both clean; {flagged} moves are rejected"
+        reason = f"fewer than {MINIMUM_REPEATS} clean replicates; {flagged} moves are rejected"
         few = Verdict.UNDECIDED, Cause.REJECTED if flagged else Cause.FEW_REPLICATES, reason
         return ClaimVerdict(**ruled(few, manifest, STUDY), pair=on.pair, flagged=flagged)
     at_one, cases = outcome_of(plans, io_mode, claim.bounds)
@@ -77,12 +78,12 @@ def outcome_of(
         return (Verdict.CONFIRMED, None, ""), cases
     if all(plan.pays in {Verdict.CONFIRMED, Verdict.CONTRADICTED} for plan in plans.values()):
         return (Verdict.CONTRADICTED, None, ""), cases
-    reason = "no move is shown to need more than one job, nor all to need no more"
+    reason = "no move surely needs several jobs"
     return (Verdict.UNDECIDED, Cause.STRADDLES, reason), cases
 
 
 def _cases(plans: Mapping[tuple[str, str], MovePlan], io_mode: IoMode, bounds: Bounds) -> tuple[CaseVerdict, ...]:
-    assert bounds.lower is not None, "a number of jobs is held against the least"
+    assert bounds.lower is not None, "H11 has a least number"
     alone = [(plan.estimate.p_value(bounds.lower), within(bounds, plan.estimate)) for plan in plans.values()]
     tested = after_holm(alone, Verdict.CONFIRMED)
     return tuple(

@@ -16,23 +16,22 @@ from tierwise.analysis.heat import Record
 from tierwise.analysis.statistics import enough
 from tierwise.core.vocabulary import Evidence, IoMode, Way
 from tierwise.devices.spec import load_device
-from tierwise.studies.survey_placement.reading.shown import PLACEMENT
+from tierwise.studies.survey_placement.reading.names import BASE, STUDY
 
-STUDY: Final = "survey_placement"
-BASE: Final = "all_hdd"
 MOVED: Final = {"index_ssd": "the indexes", "source_ssd": "Source", "detection_ssd": "Detection"}
 """Placement -> what it has on the SSDs."""
-MOVES: Final = """
+MOVES_SQL: Final = """
 select placement, ssd, replicate, evidence, there_s, back_s, device_s from survey_moves
 where pair = ? and not flagged and there_s is not null and back_s is not null and device_s is not null
 and io_mode = ? order by placement, replicate
 """
 """The timed moves as SQL, on tiers that count what their devices take."""
-JOBS: Final = """
+JOBS_SQL: Final = """
 select query, placement, replicate, evidence, elapsed_s from survey_placement
 where pair = ? and not flagged and io_mode = ?
 order by query, placement, replicate
 """
+TIMED_SQL: Final = "select io_mode, count(*) filter (flagged) from survey_moves where pair = ? group by io_mode"
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ def moves_of(connection: duckdb.DuckDBPyConnection, pair: str) -> list[Moved]:
     record = record_of(connection, pair)
     if record is None:
         return []
-    rows = connection.execute(MOVES, [pair, mode_in(connection, "survey_moves", pair, study=STUDY)]).fetchall()
+    rows = connection.execute(MOVES_SQL, [pair, mode_in(connection, "survey_moves", pair, study=STUDY)]).fetchall()
     found = []
     for placement in MOVED:
         own = [row for row in rows if row[0] == placement]
@@ -82,8 +81,7 @@ def moves_of(connection: duckdb.DuckDBPyConnection, pair: str) -> list[Moved]:
 
 def timed_of(connection: duckdb.DuckDBPyConnection, pair: str) -> tuple[IoMode, int] | None:
     """Return (how the server of `moves_of` did I/O, how many of its moves are flagged); `None` where no move was timed."""
-    ask = "select io_mode, count(*) filter (flagged) from survey_moves where pair = ? group by io_mode"
-    flagged = {IoMode(mode): number for mode, number in connection.execute(ask, [pair]).fetchall()}
+    flagged = {IoMode(mode): number for mode, number in connection.execute(TIMED_SQL, [pair]).fetchall()}
     return (mode, flagged[mode]) if flagged and (mode := mode_of(STUDY, flagged)) else None
 
 
@@ -101,7 +99,7 @@ def plans_of(connection: duckdb.DuckDBPyConnection, pair: str, moves: Sequence[M
     """Return (placement, query) -> after how many such queries the move has paid; all times as the run took them, of the same replicate
     each.
     """
-    rows = connection.execute(JOBS, [pair, mode_in(connection, STUDY, pair)]).fetchall()
+    rows = connection.execute(JOBS_SQL, [pair, mode_in(connection, STUDY, pair)]).fetchall()
     jobs = {
         key: Times({row[2]: row[4] for row in rows if row[:2] == key}, Evidence.of({Evidence(row[3]) for row in rows if row[:2] == key}))
         for key in dict.fromkeys(row[:2] for row in rows)
@@ -126,27 +124,6 @@ def _of(times: Times, replicates: Collection[int]) -> Times:
     return Times({replicate: times.by_replicate[replicate] for replicate in replicates}, times.evidence)
 
 
-def published_plans(connection: duckdb.DuckDBPyConnection, pair: str, moves: Sequence[Moved]) -> dict[tuple[str, str, Way], MovePlan]:
-    """Return (placement, query, way) -> at the published size: simulated copies against what a query saves by the bars, as they are
-    inferred.
-    """
-    record, bars, found = record_of(connection, pair), PLACEMENT.published_seconds(), {}
-    if record is None:
-        return {}
-    for moved in moves:
-        sizes = {MOVED[moved.placement]: round(sum(moved.sizes_bytes.values()) * record.stretch)}
-        for way in Way:
-            copies = _copies(record, sizes, moved.ssd, way=way, stretch=1.0)
-            for query in dict.fromkeys(query for query, _ in bars):
-                ends = (bars.get((query, BASE)), bars.get((query, moved.placement)))
-                if copies and ends[0] is not None and ends[1] is not None:
-                    slow, fast = (Times({0: time_s}, Evidence.PUBLISHED) for time_s in (ends[0], ends[1]))
-                    found[moved.placement, query, way] = plan_move(
-                        sizes, devices=(SLOW, moved.ssd), there=copies[0], back=copies[1], slow_job=slow, fast_job=fast, way=way
-                    )
-    return found
-
-
 def modelled(record: Record, ssd: str) -> list[Moved]:
     """Return the moves to the tier `ssd` and back by the devices' models alone, page by page as the server copies (simulated); none where
     a tier is a real directory.
@@ -161,15 +138,13 @@ def modelled(record: Record, ssd: str) -> list[Moved]:
     return found
 
 
-def _copies(
-    record: Record, sizes: Mapping[str, int], ssd: str, *, way: Way = Way.SERVER, stretch: float | None = None
-) -> tuple[Times, Times] | None:
-    """There and back by the devices' models; `None` where a tier is a real directory, of which there is none."""
+def _copies(record: Record, sizes: Mapping[str, int], ssd: str) -> tuple[Times, Times] | None:
+    """There and back by the devices' models, page by page; `None` where a tier is a real directory, of which there is none."""
     tiers = record.pair.get("tiers") or {}
     if any("device" not in tiers.get(tier, {}) for tier in (SLOW, ssd)):
         return None
-    slow, fast = (_maker(str(tiers[tier]["device"]), record.stretch if stretch is None else stretch) for tier in (SLOW, ssd))
-    there, back = (Times.simulated(partial(copies_s, sizes, way, ends)) for ends in ((slow, fast), (fast, slow)))
+    slow, fast = (_maker(str(tiers[tier]["device"]), record.stretch) for tier in (SLOW, ssd))
+    there, back = (Times.simulated(partial(copies_s, sizes, Way.SERVER, ends)) for ends in ((slow, fast), (fast, slow)))
     return there, back
 
 

@@ -1,0 +1,41 @@
+"""The claims of one source as a table of its chapter: a line each."""
+
+from collections.abc import Collection
+from typing import Final
+
+import polars as pl
+
+from tierwise.analysis.judging import ClaimVerdict
+from tierwise.report.exhibit_registry import Cells
+from tierwise.report.formats import between, count, tied
+from tierwise.report.run import Run
+from tierwise.report.words import bounded, marked, stamped
+
+UNIT: Final = "claims"
+HEADER: Final = ["Claim", "The source says", "Found", "Verdict"]
+
+
+def claims_of(run: Run, source: str, only: Collection[str] = ()) -> pl.DataFrame:
+    """Return claim, statement (with its published bounds), found (with its evidence) and verdict, of `source`; `only` these claims."""
+    rows = [
+        {"claim": one.id, "statement": tied(one.statement) + bounded(one), "found": _found(one), "verdict": _verdict(one)}
+        for one in run.verdicts
+        if one.source == source and (not only or one.id in only)
+    ]
+    return pl.DataFrame(rows)
+
+
+def tabulate(rows: pl.DataFrame) -> Cells:
+    return Cells(HEADER, rows.select("claim", "statement", "found", "verdict").rows(), "llll")
+
+
+def _found(one: ClaimVerdict) -> str:
+    """Return the estimate with its interval; of several cases the range of their estimates."""
+    values = [case.estimate for case in one.cases if case.estimate is not None]
+    if len(values) < 2:
+        return stamped(one)
+    return f"{between(min(values), max(values), 3)} in {count(len(values))} cases" + (f", **{one.evidence}**" if one.evidence else "")
+
+
+def _verdict(one: ClaimVerdict) -> str:
+    return f"{marked(one.verdict)}: {one.cause}" if one.cause and str(one.cause) not in str(one.verdict) else marked(one.verdict)

@@ -1,0 +1,1 @@
+"""The figures of the census study, one a module."""

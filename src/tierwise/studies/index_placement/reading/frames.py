@@ -1,0 +1,52 @@
+"""Rows of the census study's exhibits: which I/O modes they show, the published bounds beside them, and words for their states."""
+
+from typing import Final
+
+import polars as pl
+
+from tierwise.analysis.claims import Bounds, Kind, load_claims
+from tierwise.analysis.deciding import mode_in
+from tierwise.analysis.statistics import estimable
+from tierwise.core.vocabulary import IoMode
+from tierwise.report.run import Run
+from tierwise.report.words import case_name
+from tierwise.studies.index_placement.reading.names import STUDY
+
+KEYS: Final = ("io_mode", "variant", "cache", "row", "placement")
+"""Columns that tell groups of replicates apart, as far as a frame has them."""
+
+
+def deciding(run: Run, pair: str, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of the I/O mode that decides, with their states in words."""
+    return _named(rows.filter(io_mode=mode_in(run.store, STUDY, pair)))
+
+
+def clean(run: Run, pair: str, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of the I/O mode that decides, of groups with enough replicates."""
+    return _enough(deciding(run, pair, rows))
+
+
+def clean_with_direct(run: Run, pair: str, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the same with the rows of direct I/O, in which every variant is measured."""
+    return _enough(_named(rows.filter(pl.col("io_mode").is_in([mode_in(run.store, STUDY, pair), IoMode.DIRECT]))))
+
+
+def speedup_bounds(cache: str) -> dict[str, Bounds]:
+    """Return state, in words -> the published bounds of the speed-up by an index on the SSD."""
+    return {
+        case_name(case.name): Bounds(
+            lower=claim.bounds.upper and 1 / claim.bounds.upper, upper=claim.bounds.lower and 1 / claim.bounds.lower
+        )
+        for claim in load_claims().claims
+        if claim.kind is Kind.RATIO and claim.bounds
+        for case in claim.cases
+        if case.study == STUDY and case.select.get("cache") == cache
+    }
+
+
+def _enough(rows: pl.DataFrame) -> pl.DataFrame:
+    return estimable(rows, [name for name in KEYS if name in rows.columns])
+
+
+def _named(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.with_columns(pl.col("row").map_elements(case_name, return_dtype=pl.String))

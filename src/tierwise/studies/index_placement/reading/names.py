@@ -1,0 +1,22 @@
+"""Names and colours of the placements and states of the census study."""
+
+from typing import Final
+
+from tierwise.report import theme
+from tierwise.report.words import case_name
+
+STUDY: Final = "index_placement"
+PAIR: Final = "source-m"
+DISKS, INDEX, TABLE, BOTH = "both on HDD", "index on SSD", "table on SSD", "both on SSD"
+"""Where table and index lie."""
+COLOURS: Final = {
+    DISKS: theme.PLACEMENTS["disks"],
+    INDEX: theme.PLACEMENTS["indexes"],
+    TABLE: theme.PLACEMENTS["tables"],
+    BOTH: theme.PLACEMENTS["everything"],
+}
+SHAPES: Final = dict(zip(COLOURS, ("circle", "diamond", "square", "triangle-up"), strict=True))
+CASES: Final = tuple(map(case_name, ("FL", "PR", "NV", "FL->PR", "PR->NV", "NV->FL")))
+CACHES: Final = {"cold": "Cold cache", "cross": "After another state", "hot": "Hot cache"}
+FASTER: Final = "times faster"
+"""The title of an axis of speed-ups."""

@@ -1,0 +1,1 @@
+"""The tables of the census study and of its data, one a module."""

@@ -1,0 +1,32 @@
+"""Pages that a count requested from the storage, by relation, cache and state."""
+
+from typing import Final
+
+import polars as pl
+
+from tierwise.report.exhibit_registry import Cells
+from tierwise.report.formats import count, span
+from tierwise.studies.index_placement.reading.frames import deciding
+from tierwise.studies.index_placement.reading.names import CACHES, CASES
+
+QUERY: Final = """
+select
+    io_mode, cache, state as row, [min(heap_reads), max(heap_reads)] as heap, [min(index_reads), max(index_reads)] as index,
+    [min(heap_hits + index_hits), max(heap_hits + index_hits)] as hits, count(*) as counts
+from index_placement_observations
+where variant = 'published' and pair = $pair
+group by io_mode, cache, state
+"""
+UNIT: Final = "observations"
+HEADER: Final = ["Cache", "State", "Table pages read", "Index pages read", "Pages found cached", "n"]
+derive = deciding
+
+
+def facts(rows: pl.DataFrame) -> dict[str, object]:
+    return {"n": rows["counts"].sum()}
+
+
+def tabulate(rows: pl.DataFrame) -> Cells:
+    ordered = sorted(rows.rows(named=True), key=lambda row: (list(CACHES).index(row["cache"]), CASES.index(row["row"])))
+    cells = [[row["cache"], row["row"], *(span(row[name]) for name in ("heap", "index", "hits")), count(row["counts"])] for row in ordered]
+    return Cells(HEADER, cells, "llrrrr")

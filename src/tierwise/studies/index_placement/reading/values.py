@@ -1,0 +1,141 @@
+"""The numbers of the census study's text; shares of time that are saved are in percent."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import polars as pl
+
+from tierwise.advisor.ranking import advised, gains_of
+from tierwise.advisor.workload import workload_of
+from tierwise.analysis.deciding import mode_in, mode_of
+from tierwise.analysis.statistics import Estimate
+from tierwise.core.errors import InputError, MissingError
+from tierwise.core.vocabulary import IoMode
+from tierwise.report.estimates import ends, estimates
+from tierwise.report.exhibit_registry import find
+from tierwise.report.run import Run
+from tierwise.report.scaling_table import holds
+from tierwise.report.text_template import Value
+from tierwise.report.variants import PUBLISHED, Truth, saves, variants
+from tierwise.studies.index_placement.reading.frames import clean
+from tierwise.studies.index_placement.reading.names import BOTH, INDEX, PAIR, STUDY, TABLE
+from tierwise.studies.index_placement.reading.planner import explained
+from tierwise.studies.index_placement.reading.predictions import errors
+from tierwise.studies.index_placement.reading.tables.index_scale import sizes_of
+
+SAVING: Final = "M1"
+"""The claim that an index on the SSD saves most of a cold count's time."""
+AGREEMENT: Final = 0.1
+"""How near a predicted time should come to the emulated one (assumed)."""
+CHOICES: Final = {"indexes ssd": "index", "tables ssd": "table", "all ssd": "both"}
+GAINS_SQL: Final = "select * from index_placement_gains where variant = 'published' and pair = $pair"
+THROUGH_SQL: Final = """
+select 100 * index_reads / (heap_reads + index_reads) as pages, 100 * index_io_s / (heap_io_s + index_io_s + other_io_s) as time
+from index_placement_through
+where variant = 'published' and cache = 'cold' and placement = 'hdd/hdd' and pair = $pair and io_mode = $io_mode
+"""
+REMEDIES_SQL: Final = """
+select ours.variant, ours.state, ours.replicate, published.hdd_hdd_s / ours.hdd_hdd_s as speedup
+from index_placement as ours join index_placement as published using (run_id, pair, io_mode, cache, state, replicate)
+where published.variant = 'published' and cache = 'cold' and pair = $pair and not (ours.flagged or published.flagged)
+    and io_mode = if(ours.variant = 'bitmap', $io_mode, 'direct') and speedup is not null
+"""
+Gains = Mapping[tuple[Any, ...], Estimate]
+
+
+def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
+    """Return what each move gains, through which reads, in which variants, at which sizes, and on other pairs."""
+    own, todays, readers = _gains(run, pair), run.manifest.todays_pair, run.manifest.reader_pair
+    here, today, io_mode = _gains(run, readers), _gains(run, todays), mode_in(run.store, STUDY, pair)
+    through = run.query(THROUGH_SQL, {"pair": pair, "io_mode": io_mode})
+    remedies = _estimates(run.query(REMEDIES_SQL, {"pair": pair, "io_mode": io_mode}), ["variant", "state"])
+    return {
+        "answered": bool(_of(own, "cold", TABLE)),
+        "evidence": str(run.evidence(pair) or ""),
+        "io_mode": str(io_mode),
+        "advised": _advised(run, pair),
+        "todays_pair": todays,
+        "readers_pair": readers,
+        **_saved("index", _of(own, "cold", INDEX)),
+        **ends("table", _of(own, "cold", TABLE)),
+        **ends("both", _of(own, "cold", BOTH)),
+        **_saved("cross", _of(own, "cross", INDEX)),
+        **_saved("hot", _of(own, "hot", INDEX)),
+        **_range("index_pages", through["pages"]),
+        **_range("index_time", through["time"]),
+        **ends("bitmap", _of(remedies, "bitmap")),
+        **ends("scan", _of(remedies, "index-only")),
+        **ends("memory", _of(remedies, "heap-cached")),
+        **_hunt(run),
+        **explained(run, pair),
+        **_scale(run, pair),
+        **_predicted(run, pair),
+        **_saved("today", _of(today, "cold", INDEX)),
+        **ends("today_table", _of(today, "cold", TABLE)),
+        **_saved("here_index", _of(here, "cold", INDEX)),
+        **ends("here_table", _of(here, "cold", TABLE)),
+    }
+
+
+def _gains(run: Run, pair: str | None) -> Gains:
+    """Return the speed-ups on `pair` by cache, placement and state."""
+    return _estimates(clean(run, pair or "", run.query(GAINS_SQL, {"pair": pair or ""})), ["cache", "placement", "row"])
+
+
+def _estimates(rows: pl.DataFrame, keys: list[str]) -> Gains:
+    return {key: one for key, one in estimates(rows.with_columns(flag=pl.lit("none")), keys, "speedup").items() if one.interval}
+
+
+def _of(gains: Gains, *keys: str) -> Gains:
+    return {key: one for key, one in gains.items() if key[: len(keys)] == keys}
+
+
+def _saved(name: str, gains: Gains) -> dict[str, Value]:
+    """Return the range of the saved percents of time, and whether every interval lies above nothing."""
+    pays = bool(gains) and all((one.low or 0.0) > 1 for one in gains.values())
+    return {f"{name}_pays": pays, **_range(f"{name}_saved", (100 - 100 / (one.value or 1.0) for one in gains.values()))}
+
+
+def _range(name: str, found: Iterable[float | None]) -> dict[str, Value]:
+    known = [value for value in found if value is not None]
+    return {f"{name}_least": min(known, default=None), f"{name}_most": max(known, default=None)}
+
+
+def _advised(run: Run, pair: str) -> str | None:
+    """Return what the rule of all pages advises to move."""
+    try:
+        best = advised(gains_of(workload_of(run.connection, run.folder, study=STUDY, pair=pair, name="cold counts")))
+    except (InputError, MissingError):  # the pair was not measured, or too few of its replicates are clean
+        return None
+    return CHOICES[best.placement] if best else None
+
+
+def _hunt(run: Run) -> dict[str, Value]:
+    """Return in how many variants the published saving is there, each by the I/O mode that decides, else by direct I/O."""
+    claim = run.verdict(SAVING)
+    limit = claim.bounds[1] if claim and claim.bounds else None
+    others = [one for one in variants(claim) if one.variant != PUBLISHED] if claim else []
+    modes: dict[str, list[IoMode]] = {}
+    for one in others:
+        modes.setdefault(one.variant, []).append(one.io_mode or IoMode.DIRECT)
+    truth = {one.variant: saves(one, limit or 0.0) for one in others if one.io_mode == mode_of(STUDY, modes[one.variant])}
+    saving = [name for name, found in truth.items() if found is Truth.TRUE]
+    unclear = sum(found is Truth.UNKNOWN for found in truth.values())
+    return {"variants": len(truth), "saving": len(saving), "unclear": unclear, "only_cached": saving == ["asymmetric"]}
+
+
+def _scale(run: Run, pair: str) -> dict[str, Value]:
+    """Return what the index saves at the smallest size and at the largest, and whether a line through the sizes holds there."""
+    rows = find("tbl-index-scale", STUDY).rows(run, pair).frame
+    if rows.is_empty():
+        return dict.fromkeys(("scale_rows", "scale_saved", "scale_small_rows", "scale_small_saved", "scale_holds"))
+    sizes = estimates(rows.filter(evidence="simulated").with_columns(flag=pl.lit("none")), ["rows"])
+    saved = {round(size): 100 - 100 * (one.value or 1.0) for (size,), one in sizes.items()}
+    least, most = min(saved), max(saved)
+    small = {"scale_small_rows": least, "scale_small_saved": saved[least]}
+    return {**small, "scale_rows": most, "scale_saved": saved[most], "scale_holds": holds(sizes_of(rows).carried(INDEX).miss)}
+
+
+def _predicted(run: Run, pair: str) -> dict[str, Value]:
+    found = errors(run, pair)
+    return {"predicted": len(found), "predicted_within": sum(abs(error) <= AGREEMENT for error in found), "agreement": 100 * AGREEMENT}

@@ -1,0 +1,1 @@
+"""The figures of the pgbench study, one a module."""

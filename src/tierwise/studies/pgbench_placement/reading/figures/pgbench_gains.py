@@ -1,0 +1,61 @@
+"""Transactions per second over those with everything on HDD, beside what the source published."""
+
+from typing import Final
+
+import altair as alt
+import polars as pl
+
+from tierwise.analysis.claims import Bounds, Kind, load_claims
+from tierwise.analysis.statistics import estimable
+from tierwise.report.figures import parts
+from tierwise.report.run import Run
+from tierwise.studies.pgbench_placement.reading.names import PLACEMENTS, STUDY, decided, panels
+from tierwise.studies.pgbench_placement.reading.windows import CHROME_PX, LABEL_PX
+
+QUERY: Final = """
+select size, io_mode, slowdown, placement, replicate + 1 as replicate, tps, ratio
+from pgbench_placement
+where
+    pair = $pair and clients = $clients::text and script = $script and memory::double = $memory
+    and placement <> 'all_hdd' and not flagged and ratio is not null
+order by size, io_mode, slowdown, placement, replicate
+"""
+UNIT: Final = "paired ratios"
+PARAMETERS: Final = {"clients": 8, "script": "tpcb-like", "memory": 1}
+KEYS: Final = ["size", "io_mode", "slowdown", "placement"]
+AXIS: Final = "times the transactions per second"
+
+
+def derive(run: Run, pair: str, rows: pl.DataFrame) -> pl.DataFrame:
+    return estimable(decided(run, pair, rows), KEYS)
+
+
+def draw(rows: pl.DataFrame) -> alt.VConcatChart:
+    low, high = parts.ratio_range(rows, KEYS, low=0.8, high=1.6, headroom=1.2)
+    named = rows.with_columns(row=pl.col("placement").replace_strict(PLACEMENTS))
+    charts = [
+        parts.ratio_panel(
+            part,
+            title=title,
+            order=list(PLACEMENTS.values()),
+            scale=alt.Scale(type="log", domain=[low, high], nice=False),
+            ticks=parts.log_ticks(low, high),
+            bounds=_published(size),
+            width_px=LABEL_PX,
+        )
+        for size, title, part in panels(named)
+    ]
+    for layer in charts[-1].layer:
+        layer.encoding.x.title = AXIS
+    return parts.stacked(charts, chrome_px=CHROME_PX)
+
+
+def _published(size: str) -> dict[str, Bounds]:
+    """Return placement, in words -> published bounds of its ratio on the set of `size`."""
+    return {
+        PLACEMENTS[case.select["placement"]]: claim.bounds
+        for claim in load_claims().claims
+        if claim.kind is Kind.RATIO and claim.bounds
+        for case in claim.cases
+        if case.study == STUDY and case.select["size"] == size
+    }

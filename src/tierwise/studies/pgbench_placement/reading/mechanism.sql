@@ -1,0 +1,37 @@
+-- Why the large set gains what it does, in one row: what the indexes take of pages, misses and device time with everything on HDD, and how
+-- a checkpoint slows the clients. Nothing where fewer than $minimum windows of a placement are clean.
+with clean as (
+    from pgbench_placement
+    where
+        pair = $pair and io_mode = $io_mode and clients = '8' and script = 'tpcb-like' and memory = '1' and size = 'large'
+        and judged = 'yes' and not flagged and placement in ('all_hdd', 'table_ssd')
+    qualify count(*) over (partition by placement) >= $minimum
+),
+indexes as (
+    select
+        sum(hits) filter (relation_class = 'index') / sum(hits + reads) filter (relation_class = 'index') as index_found,
+        sum(pages_read) filter (relation_class = 'index') / sum(pages_read) as index_misses,
+        sum(io_s) filter (relation like '%_pkey') / sum(io_s) filter (relation <> 'wal') as index_device,
+        sum(sequential_reads) filter (relation like '%_pkey') / sum(requests_read) filter (relation like '%_pkey') as index_sequential
+    from pgbench_placement_relations
+    semi join (from clean where placement = 'all_hdd') using (pair, trial, replicate)
+),
+phases as (
+    select placement, phase, transactions / elapsed_s as tps, elapsed_s / sum(elapsed_s) over (partition by trial, replicate) as share,
+        elapsed_s, (files -> 'wal' ->> 'intended_s')::double as wal_s
+    from pgbench_placement_phases
+    semi join clean using (pair, trial, replicate)
+),
+checkpoints as (
+    select
+        median(tps) filter (placement = 'all_hdd' and phase = 'before') as hdd_before,
+        median(tps) filter (placement = 'all_hdd' and phase = 'checkpoint') as hdd_checkpoint,
+        median(share) filter (placement = 'all_hdd' and phase = 'checkpoint') as hdd_checkpoint_share,
+        median(tps) filter (placement = 'table_ssd' and phase = 'before') as ssd_before,
+        median(tps) filter (placement = 'table_ssd' and phase = 'checkpoint') as ssd_checkpoint,
+        median(share) filter (placement = 'table_ssd' and phase = 'checkpoint') as ssd_checkpoint_share,
+        sum(wal_s) filter (placement = 'table_ssd') / sum(elapsed_s) filter (placement = 'table_ssd') as wal_busy
+    from phases
+)
+select *, ssd_before / hdd_before as before_gain
+from indexes, checkpoints

@@ -1,0 +1,1 @@
+"""The tables of the pgbench study, one a module."""

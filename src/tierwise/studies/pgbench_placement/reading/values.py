@@ -1,0 +1,146 @@
+"""The numbers of the pgbench study's text."""
+
+from typing import Final
+
+import polars as pl
+
+from tierwise.analysis.causes import Cause
+from tierwise.analysis.deciding import mode_in
+from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate
+from tierwise.core import studies
+from tierwise.report.estimates import ends, estimates
+from tierwise.report.exhibit_registry import find
+from tierwise.report.run import Run
+from tierwise.report.scaling_table import holds
+from tierwise.report.text_template import Value
+from tierwise.studies.pgbench_placement.reading.figures.pgbench_flip import QUERY as LIVE_SQL
+from tierwise.studies.pgbench_placement.reading.names import PAIR, STUDY
+from tierwise.studies.pgbench_placement.reading.simulated import COORDINATES, GAINS, points, scales
+from tierwise.studies.pgbench_placement.reading.tables.pgbench_open import CLAIM
+from tierwise.studies.pgbench_placement.reading.tables.pgbench_scale import carried
+
+MOVES: Final = {"tables": "table_ssd", "indexes": "index_ssd"}
+NEAR: Final = (0.8 * (1 - 1 / 1.4), 1.2 * (1 - 1 / 1.5))
+"""Shares of the misses that are taken for the one by which indexes would gain 1.4 to 1.5 times, as published (a fifth is assumed)."""
+GAINS_SQL: Final = """
+select size, placement, judged, slowdown, replicate, ratio, cpu_share, if(flagged, 'rejected', 'none') as flag
+from pgbench_placement
+where pair = $pair and io_mode = $io_mode and clients = '8' and script = 'tpcb-like' and memory = '1' and ratio is not null
+order by size, slowdown, placement, replicate
+"""
+MECHANISM_SQL: Final = studies.text(STUDY, "reading/mechanism.sql")
+Gains = dict[tuple[str, str, str], Estimate]
+"""Size, placement, whether it is judged -> gain over everything on HDD."""
+
+
+def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
+    """Return gains here, today and on the reader's drives, why they are what they are, what was simulated, and costs."""
+    rows = _rows(run, pair)
+    here, (todays, readers) = _gains(rows), (run.manifest.todays_pair, run.manifest.reader_pair)
+    tables, indexes = here.get(("large", "table_ssd", "yes")), here.get(("large", "index_ssd", "yes"))
+    small = {key: one for key, one in here.items() if (key[0], key[2]) == ("small", "yes")}
+    slowed = here.get(("small", "table_ssd", "no"))
+    judged, record = rows.filter(size="large", judged="yes"), run.record(STUDY, pair)
+    return {
+        "answered": bool(tables and indexes),
+        "evidence": str(run.evidence(pair)) if tables else None,
+        "io_mode": str(mode_in(run.store, STUDY, pair)),
+        "slowdown": round(judged["slowdown"][0]) if judged.height else None,
+        "busy": float(rows["cpu_share"].max()) if rows.height else None,  # type: ignore[arg-type]  # a column of shares
+        "tables_first": _pays(tables, indexes),
+        "indexes_first": _pays(indexes, tables),
+        "indexes_pay": _pays(indexes),
+        "small_pays": any(map(_pays, small.values())),
+        "small_slowed": slowed.value if slowed else None,
+        "small_scale": record.facts.get("scales", {}).get("small") if record else None,
+        "todays_pair": todays,
+        "readers_pair": readers,
+        **ends("small", small),
+        **_moves("", here),
+        **_moves("today_", _gains(_rows(run, todays)) if todays else {}),
+        **_moves("here_", _gains(_rows(run, readers)) if readers else {}),
+        **run.query(MECHANISM_SQL, {**_at(run, pair), "minimum": MINIMUM_REPEATS}).row(0, named=True),
+        **_open(run),
+        **_scale(run, pair),
+        **_map(run, pair),
+        **_cost(run, pair),
+    }
+
+
+def _at(run: Run, pair: str) -> dict[str, object]:
+    return {"pair": pair, "io_mode": str(mode_in(run.store, STUDY, pair))}
+
+
+def _rows(run: Run, pair: str) -> pl.DataFrame:
+    return run.query(GAINS_SQL, _at(run, pair))
+
+
+def _gains(rows: pl.DataFrame) -> Gains:
+    found = estimates(rows.filter(pl.col("placement") != "all_hdd"), ["size", "placement", "judged"])
+    return {(size, placement, judged): one for (size, placement, judged), one in found.items() if one.interval}
+
+
+def _pays(one: Estimate | None, other: Estimate | None = None) -> bool:
+    """Return whether the interval of `one` lies above 1, and above that of the `other` one, if it has one."""
+    return one is not None and (one.low or 0.0) > max(1.0, other.high or 1.0 if other else 1.0)
+
+
+def _moves(prefix: str, found: Gains) -> dict[str, Value]:
+    """Return the gain of tables and of indexes of the large set, with the ends of its interval."""
+    ones = {name: found.get(("large", placement, "yes")) for name, placement in MOVES.items()}
+    parts = {"gain": "value", "low": "low", "high": "high"}
+    return {f"{prefix}{name}_{part}": getattr(one, key, None) for name, one in ones.items() for part, key in parts.items()}
+
+
+def _open(run: Run) -> dict[str, Value]:
+    """Return how many settings that the source leaves open agree with it."""
+    claim = run.verdict(CLAIM)
+    mapped = claim.open_map if claim else None
+    least, most = (round(share * len(mapped.points)) for share in mapped.share) if mapped else (None, None)
+    decides = claim is not None and claim.cause is Cause.LEFT_OPEN
+    return {"open_settings": len(mapped.points) if mapped else None, "open_least": least, "open_most": most, "open_decides": decides}
+
+
+def _scale(run: Run, pair: str) -> dict[str, Value]:
+    """Return the gains at the published scale, and whether smaller scales predict the largest."""
+    found = carried(scales(run, pair))
+    return {
+        "scale_holds": bool(found) and all(holds(one.miss) for one in found.values()),
+        **{f"scale_{name}": found[placement].value.value if found else None for name, placement in MOVES.items()},
+    }
+
+
+def _map(run: Run, pair: str) -> dict[str, Value]:
+    """Return where each move gains more, how far the simulation is off where pgbench ran too, and what other uses gain."""
+    known, live = points(run, pair), run.query(LIVE_SQL, {"pair": pair})
+    long = known.unpivot(GAINS, index=COORDINATES, variable_name="placement", value_name="simulated")
+    both = long.join(live, on=[*COORDINATES, "placement"]).drop_nulls("simulated")
+    index, table, size = pl.col("index_ssd"), pl.col("table_ssd"), pl.col("index_to_memory")
+    near = size.filter((1 - 1 / index).is_between(*NEAR), skew=0.0, writes=1.0)
+    counted = known.select(
+        map_points=pl.len(),
+        map_tables=(table > index).sum(),
+        map_indexes=(table <= index).sum(),
+        map_random=pl.len().gt(0) & ((table > index) | (pl.col("layout") == "random-keys")).all(),
+        map_size=size.filter(table <= index).min(),
+        near_least=near.min(),
+        near_most=near.max(),
+        heat_points=pl.col("heat").count(),
+        **{f"{name}_better": (pl.col(name) > index).sum() for name in ("dm_cache", "l2arc", "heat")},
+    )
+    errors = both.select(map_spots=pl.len(), map_error=(pl.col("simulated") / pl.col("gain") - 1).abs().max())
+    return {**counted.row(0, named=True), **errors.row(0, named=True)}
+
+
+def _cost(run: Run, pair: str) -> dict[str, Value]:
+    """Return how many times less a transaction costs with tables on SSD than with everything on HDD, and how many times as much with
+    indexes there.
+    """
+    over = dict(find("tbl-pgbench-cost", STUDY).rows(run, pair).frame.select("placement", "over_hdd").rows())
+    tables, indexes = (over.get(placement) for placement in MOVES.values())
+    return {
+        "cost_tables_least": 1 / tables[1] if tables else None,
+        "cost_tables_most": 1 / tables[0] if tables else None,
+        "cost_indexes_least": indexes[0] if indexes else None,
+        "cost_indexes_most": indexes[1] if indexes else None,
+    }

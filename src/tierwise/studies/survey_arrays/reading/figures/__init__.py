@@ -1,0 +1,1 @@
+"""The figures of the survey arrays study, one a module."""

@@ -1,0 +1,30 @@
+"""Names of the queries and placements of the survey's second battery."""
+
+from typing import Final
+
+from tierwise.report import theme
+
+STUDY: Final = "survey_placement"
+PAIR: Final = "source-h"
+BASE: Final = "all_hdd"
+"""The placement that the others are compared with."""
+INDEXES, SOURCE, DETECTION = "index_ssd", "source_ssd", "detection_ssd"
+SCALED: Final = "join_single"
+"""The query that is simulated at several sizes."""
+QUERIES: Final = {
+    "light_curves": "Light curves",
+    "variable_light_curves": "Variable light curves",
+    "join_single": "Join by one index",
+    "join_several": "Join by several indexes",
+}
+PLACEMENTS: Final = {
+    BASE: "all on disks",
+    INDEXES: "indexes on SSDs",
+    SOURCE: "Source on SSDs",
+    DETECTION: "Detection on SSDs",
+}
+COLOURS: Final = {
+    BASE: theme.PLACEMENTS["disks"],
+    INDEXES: theme.PLACEMENTS["indexes"],
+    **dict.fromkeys((SOURCE, DETECTION), theme.PLACEMENTS["tables"]),
+}

@@ -1,0 +1,1 @@
+"""The tables of the survey placement study, one a module."""

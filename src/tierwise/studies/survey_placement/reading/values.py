@@ -1,0 +1,131 @@
+"""The numbers of the text on the survey's placements."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from tierwise.advisor.ranking import advised, gains_of
+from tierwise.analysis.causes import Cause
+from tierwise.analysis.deciding import mode_in
+from tierwise.analysis.scaling import extrapolate
+from tierwise.analysis.statistics import Estimate, geometric_estimate
+from tierwise.report.chapters.conclusion_rows import gather
+from tierwise.report.estimates import ends, estimates
+from tierwise.report.exhibit_registry import find
+from tierwise.report.figures.places import simulated_ways
+from tierwise.report.run import Run
+from tierwise.report.scaling_table import entries_of, holds, ratios
+from tierwise.report.text_template import Value
+from tierwise.studies.survey_placement.reading.names import BASE, DETECTION, INDEXES, PAIR, SCALED, SOURCE, STUDY
+from tierwise.studies.survey_placement.reading.tables.survey_placement_indexes import spared
+
+GROUPS: Final = {"indexes": INDEXES, "source": SOURCE, "detection": DETECTION}
+MOVES: Final = {"indexes ssd": "all indexes", "Source ssd": "Source", "Detection ssd": "Detection"}
+"""A placement as ``heat.sql`` names it -> what a reader moves."""
+WORKLOADS: Final = ("joins", "light curves")
+SCANNED: Final = ("survey_arrays", "non_indexed")
+"""The study and its query that simulate a scan of each subsystem at the published size."""
+SIZES: Final = ("smallest", "largest", "published")
+PAGES_SQL: Final = """
+select round(median(index_reads))::bigint as indexes, round(median(all_reads))::bigint as every from survey_placement
+where pair = $pair and io_mode = $io_mode and query = $query and placement = $placement
+"""
+Gains = Mapping[tuple[Any, ...], Estimate]
+
+
+def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
+    """Return speed-ups by placement, what to move, whose reads they are, why indexes gain, what size matters, and when moves pay."""
+    frame = find("tbl-survey-placement-seconds", STUDY).rows(run, pair).frame
+    gains = {key: one for key, one in estimates(frame, ["query", "placement"], "speedup").items() if one.interval and key[1] != BASE}
+    found: dict[str, Value] = {
+        "answered": bool(gains),
+        "evidence": str(run.evidence(pair)) if gains else None,
+        "io_mode": str(mode_in(run.store, STUDY, pair)),
+        "queries": len({query for query, _ in gains}),
+    }
+    for name, placement in GROUPS.items():
+        own = {query: one for (query, place), one in gains.items() if place == placement}
+        found |= {**ends(name, own), f"{name}_gaining": sum((one.low or 0.0) > 1 for one in own.values())}
+    return {**found, **_advice(run, pair), **_indexes(run, pair), **_ways(run, pair), **_scale(run, pair), **_moves(run, pair)}
+
+
+def _advice(run: Run, pair: str) -> dict[str, Value]:
+    """Return what to move for each workload, by the one rule of `advisor.ranking`, and the fastest placement if it is another."""
+    known = {one.name: gains_of(one) for one in gather(run, only=pair).workloads}
+    found: dict[str, Value] = {}
+    for workload in WORKLOADS:
+        name, gains = workload.replace(" ", "_"), known.get(workload, ())
+        best, fastest = advised(gains), min(gains, key=lambda gain: gain.estimate.value or 1.0, default=None)
+        found |= {
+            f"{name}_known": bool(gains),
+            f"{name}_move": MOVES[best.placement] if best else None,
+            f"{name}_gain": 1 / best.estimate.value if best and best.estimate.value else None,
+            f"{name}_fastest": MOVES[fastest.placement] if fastest and best and fastest is not best else None,
+            f"{name}_most": 1 / fastest.estimate.value if fastest and fastest.estimate.value else None,
+        }
+    return found
+
+
+def _indexes(run: Run, pair: str) -> dict[str, Value]:
+    """Return for H10 how many queries the indexes on the SSDs slow down, and what a cache of the disks' indexes would have to spare."""
+    rows = find("tbl-survey-placement-indexes", STUDY).rows(run, pair).frame
+    known = {key: one for key, one in estimates(rows, ["query"], "cold").items() if one.interval}
+    shares = [(share, saved) for share, _, saved in spared(rows).values() if share is not None and saved is not None]
+    return {
+        "cold_known": bool(known),
+        "cold_queries": len(known),
+        "slower": sum((one.low or 0.0) > 1 for one in known.values()),
+        "same_pages": bool(known) and bool(rows["same_pages"].all()),
+        "spared_queries": len(shares),
+        "spared_beyond": sum(saved > share for share, saved in shares),
+    }
+
+
+def _ways(run: Run, pair: str) -> dict[str, Value]:
+    """Return in how many of the simulated ways to read a whole table the disks are faster than one SSD, and than the array of SSDs."""
+    ways = [way["seconds"] for way in simulated_ways(run, pair, *SCANNED) if {"hdd", "ssd", "ssd_raid5"} <= way["seconds"].keys()]
+    found: dict[str, Value] = {"ways": len(ways)}
+    for name, place in (("one", "ssd"), ("six", "ssd_raid5")):
+        slower = [ratio for way in ways if (ratio := sum(way[place]) * len(way["hdd"]) / (sum(way["hdd"]) * len(way[place]))) > 1]
+        found |= {f"ways_{name}": len(slower), f"ways_{name}_most": max(slower, default=None)}
+    return found
+
+
+def _scale(run: Run, pair: str) -> dict[str, Value]:
+    """Return what Detection on the SSDs gains at the smallest and the largest size, and at the published one if the line holds."""
+    found: dict[str, Value] = dict.fromkeys((*SIZES, *(f"{size}_gain" for size in SIZES)))
+    if not (entries := entries_of(run, STUDY, pair, "seconds")):
+        return found
+    line = ratios(entries, "seconds", "rows", of=DETECTION, over=BASE)
+    ends_of = {"smallest": min(line), "largest": max(line)}
+    carried = extrapolate(line, float(entries[0]["published_rows"]))
+    estimated = {name: geometric_estimate(line[size]) for name, size in ends_of.items()}
+    if holds(carried.miss):
+        estimated["published"] = carried.value
+    sizes = {**ends_of, "published": float(entries[0]["published_rows"])}
+    return (
+        found
+        | {name: round(size) for name, size in sizes.items()}
+        | {f"{name}_gain": 1 / (one.value or 1) for name, one in estimated.items()}
+    )
+
+
+def _moves(run: Run, pair: str) -> dict[str, Value]:
+    """Return after how many queries a move has paid, and how much of H11's map agrees."""
+    rows = find("tbl-survey-moves-pay", STUDY).rows(run, pair).frame
+    jobs = rows["jobs"].drop_nulls().to_list()
+    claim = run.verdict("H11")
+    mapped = claim.open_map if claim else None
+    pages = {"pair": pair, "io_mode": str(mode_in(run.store, STUDY, pair)), "query": SCALED, "placement": BASE}
+    index_pages, all_pages = run.query(PAGES_SQL, pages).row(0)
+    return {
+        "scan_index_pages": index_pages,
+        "scan_pages": all_pages,
+        "moves_known": bool(jobs),
+        "moves": rows.height,
+        "moves_never": rows.height - len(jobs),
+        "jobs_least": min(jobs, default=None),
+        "jobs_most": max(jobs, default=None),
+        "settings": len(mapped.points) if mapped else None,
+        "settings_least": round(mapped.share[0] * len(mapped.points)) if mapped else None,
+        "h11_open": bool(claim and claim.cause is Cause.LEFT_OPEN),
+    }
