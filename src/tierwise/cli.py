@@ -110,7 +110,7 @@ def report(
         say(f"{name}:  {site / file}")
 
 
-@command(STUDY, "run read_latency --profile quick", "run")
+@command(STUDY, f"run {studies.names()[0]} --profile quick", "run")
 def run_study(
     study: Annotated[
         str, typer.Argument(metavar="STUDY", help=f"Study to measure: {', '.join(studies.names())}.", autocompletion=studies.names)
@@ -209,8 +209,47 @@ def publish(
         say("the code had uncommitted changes when this was built: no commit has exactly it (the folder's README.md says so)")
 
 
-command(SERVER, "advise --ssd-gib 4 --study survey_placement")(advise)
-command(SERVER, "move-plan --relation detection --study survey_placement --jobs 100", "move-plan")(move_plan)
+@command(STUDY, "export latest runs-for-git")
+def export(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Complete run: latest, reference or a run id.", autocompletion=completion.runs)],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder that the copy is written into.")],
+) -> None:
+    """Copy a complete run to a folder, small enough for git.
+
+    The copy has all rows, and a sample of single reads, transactions and page sequences.
+    """
+    from tierwise.advisor.advice_traces import behind_advice  # noqa: PLC0415
+    from tierwise.analysis.runs import find_run  # noqa: PLC0415
+    from tierwise.timings.export import export as copy  # noqa: PLC0415
+
+    found = find_run(run)
+    say(f"exported: {copy(found, folder, needed=behind_advice(found))}")
+
+
+@command(STUDY, "merge latest /mnt/other/data/raw/20261126-174349-full-5b31ca")
+def merge(
+    runs: Annotated[
+        list[str], typer.Argument(metavar="RUN", help="Runs to merge: ids, latest, reference or folders, also from other machines.")
+    ],
+) -> None:
+    """Merge runs of the same measurements with different seeds into one run.
+
+    From three runs on, verdicts hold for runs in general.
+    """
+    from tierwise.analysis.runs import find_run  # noqa: PLC0415
+    from tierwise.bench.study_registry import summary_of  # noqa: PLC0415
+    from tierwise.timings.merging import merge_runs  # noqa: PLC0415
+    from tierwise.timings.references import MANIFEST  # noqa: PLC0415
+
+    folders = [Path(name) if (Path(name) / MANIFEST).is_file() else find_run(name) for name in runs]
+    merged = merge_runs(folders, paths.raw(), summary_of)
+    say(f"merged: {merged.run_id} has the rows of {len(folders)} runs (tierwise claims {merged.run_id})")
+
+
+command(SERVER, "advise --ssd-gib 4 --run reference")(advise)
+command(SERVER, "move-plan --size-gib 10 --hdd sata-7k2 --ssd gp3 --before-s 100 --after-s 10", "move-plan")(move_plan)
+scan = "--pages 1000000 --rows 20000000 --selectivity 0.01 --correlation 0.9"
+command(SERVER, f"predict-scan --device nvme {scan} --method bitmap --cache cold", "predict-scan")(predict_scan)
 
 
 @command(SERVER, "trace --cluster /var/lib/postgresql/18/main --seconds 10")
@@ -234,8 +273,6 @@ def trace(
 
 command(COSTS, "cost gp3 nvme")(cost)
 command(COSTS, "volumes --gib 500 --iops 6000 --mibs 200 --latency-ms 2")(volumes)
-scan = "--pages 1000000 --rows 20000000 --selectivity 0.01 --correlation 0.9"
-command(MODELS, f"predict-scan --device nvme {scan} --method bitmap --cache cold", "predict-scan")(predict_scan)
 
 
 @command(MODELS, "emulate sata-7k2 /tmp/files /mnt/slow")
@@ -285,43 +322,6 @@ def clean() -> None:
     from tierwise.bench.workspace import remove_workspace  # noqa: PLC0415
 
     remove_workspace()
-
-
-@command(HOUSEKEEPING, "export latest runs-for-git")
-def export(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="Complete run: latest, reference or a run id.", autocompletion=completion.runs)],
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder that the copy is written into.")],
-) -> None:
-    """Copy a complete run to a folder, small enough for git.
-
-    The copy has all rows, and a sample of single reads, transactions and page sequences.
-    """
-    from tierwise.advisor.advice_traces import behind_advice  # noqa: PLC0415
-    from tierwise.analysis.runs import find_run  # noqa: PLC0415
-    from tierwise.timings.export import export as copy  # noqa: PLC0415
-
-    found = find_run(run)
-    say(f"exported: {copy(found, folder, needed=behind_advice(found))}")
-
-
-@command(HOUSEKEEPING, "merge latest /mnt/other/data/raw/20261126-174349-full-5b31ca")
-def merge(
-    runs: Annotated[
-        list[str], typer.Argument(metavar="RUN", help="Runs to merge: ids, latest, reference or folders, also from other machines.")
-    ],
-) -> None:
-    """Merge runs of the same measurements with different seeds into one run.
-
-    From three runs on, verdicts hold for runs in general.
-    """
-    from tierwise.analysis.runs import find_run  # noqa: PLC0415
-    from tierwise.bench.study_registry import summary_of  # noqa: PLC0415
-    from tierwise.timings.merging import merge_runs  # noqa: PLC0415
-    from tierwise.timings.references import MANIFEST  # noqa: PLC0415
-
-    folders = [Path(name) if (Path(name) / MANIFEST).is_file() else find_run(name) for name in runs]
-    merged = merge_runs(folders, paths.raw(), summary_of)
-    say(f"merged: {merged.run_id} has the rows of {len(folders)} runs (tierwise claims {merged.run_id})")
 
 
 @command(HOUSEKEEPING, "reference --run latest")
