@@ -12,6 +12,7 @@ from support import said, said_as_json
 from tierwise.advisor.advice import times
 from tierwise.advisor.service import Counted
 from tierwise.advisor.workload import Workload, read_workload
+from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError, TierwiseError
 from tierwise.core.units import GIB
 from tierwise.devices.model import build
@@ -159,7 +160,7 @@ def test_tiers_that_were_slowed_alter_what_was_seen_and_not_the_advice(raw: Path
     assert (slowed.name, slowed.slowdown) == ("large set, tiers slowed 8-fold", 8.0)
     assert times(slowed) == times(plain)
     found = requested("--ssd-gib", "0.4", "--run", "slowed")
-    assert "the run's tiers were slowed 8-fold; these times are of devices as they are" in found["assumptions"]
+    assert any("8-fold" in assumption for assumption in found["assumptions"])
     with pytest.raises(InputError, match="Remedy: one of: large set, tiers slowed 8-fold"):
         requested("--ssd-gib", "0.4", "--run", "slowed", "--workload", "large")
 
@@ -183,7 +184,7 @@ def test_a_survey_s_tables_are_placed_each_by_itself(survey: Path) -> None:
     assert found["devices"] == {"hdd": "hdd-1tb-raid5-x7", "ssd": "crucial-h-raid5-x6"}, "the array stands for ssd"
     assert placement(found) == {"source": "ssd", "source_ra": "ssd", "detection": "hdd"}
     assert requested("--ssd-gib", "1", "--workload", "joins", *device)["ssd_bytes"] == 465_000_000
-    assert "what no job asks for anything is not placed: mergelog, mergelog_pkey" in found["assumptions"]
+    assert any("mergelog, mergelog_pkey" in assumption for assumption in found["assumptions"])
     assert set(regrets(found)) == {"all hdd", "indexes ssd", "tables ssd", "all ssd", "Source ssd", "Detection ssd"}
     allowed = {one["name"]: one["regret"] for one in found["alternatives"] if one["fits"]}
     assert set(allowed) == {"all hdd", "indexes ssd", "Source ssd"}
@@ -208,8 +209,9 @@ def test_on_a_disk_order_matters_and_on_flash_hardly() -> None:
     assert on("sata-7k2", scattered) == on("sata-7k2", counted(reads=100, sequential=None)), "what nobody counted is taken as random"
 
 
-def test_without_a_run_the_remedy_is_reported(raw: Path) -> None:
-    with pytest.raises(MissingError, match=r"rows is missing: there is no complete run\. Remedy: make report"):
+def test_without_any_run_the_remedy_is_reported(raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paths, "reference", lambda: raw)
+    with pytest.raises(MissingError, match=r"Remedy: make report"):
         run("--ssd-gib", "1")
 
 
@@ -245,14 +247,14 @@ def test_a_real_directory_needs_a_model_in_its_place(counts: Path) -> None:
         (("--ssd-gib", "nan"), "--ssd-gib is nan: must be zero or more"),
         (("--ssd-gib", "1", "--budget", "0"), "--budget is 0.0: must be above zero"),
         (("--ssd-gib", "1", "--budget", "1e-9"), "--budget is 1e-09: no placement costs that little; the cheapest takes"),
-        (("--ssd-gib", "1", "--goal", "cheapest"), "--jobs-per-hour is 0.0: the cheapest placement depends on how often a job comes"),
+        (("--ssd-gib", "1", "--goal", "cost"), "--jobs-per-hour is 0.0: the cheapest placement depends on how often a job comes"),
         (("--ssd-gib", "1", "--jobs-per-hour", "-2"), "--jobs-per-hour is -2.0: must be zero or more"),
         (("--ssd-gib", "1", "--run", "nope"), "run is 'nope': no such run"),
         (
             ("--ssd-gib", "1", "--study", "sky"),
             "--study is 'sky': run 20260102-030405-quick-abcdef has no rows of it. Remedy: one of",
         ),
-        (("--ssd-gib", "1", "--pair", "source-x"), "Remedy: one of: source-m"),
+        (("--ssd-gib", "1", "--pair", "source-x"), "did you mean source-m? one of: source-m"),
         (("--ssd-gib", "1", "--workload", "warm"), "Remedy: one of: cold counts"),
         (("--ssd-gib", "1", "--ssd", "floppy"), "data/devices/floppy.toml: no such file"),
         (("--ssd-gib", "1", "--budget", "5", "--currency", "XYZ"), "does not mix with XYZ"),

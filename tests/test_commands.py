@@ -10,13 +10,17 @@ from pathlib import Path
 
 import psutil
 import pytest
+from typer.core import TyperGroup
+from typer.main import get_command
 
 from report_run import RUN_ID, rich_run
 from support import said
 from tierwise import __version__
 from tierwise.analysis.runs import find_run
+from tierwise.cli import PANELS, app, main
 from tierwise.core import paths
 from tierwise.core.errors import InputError
+from tierwise.core.text_table import WIDTH
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.processes import servers_on
 from tierwise.postgres.settings import loading_settings
@@ -57,14 +61,63 @@ def test_a_run_is_named_alike_wherever_one_is_opened(home: Path) -> None:
 
 
 def test_the_commands_take_these_names(home: Path) -> None:
-    assert f"run {RUN_ID}, profile quick" in said("claims", "--run", "latest")
-    assert f"run {REFERENCE}, profile {load_manifest(SHIPPED_RUN).profile['name']}" in said("claims", "--run", "reference")
-    assert f"run {REFERENCE}, " in said("advise", "--ssd-gib", "1", "--run", "reference", "--study", "index_placement")
+    assert said("claims", "--run", "latest").startswith(f"Run {RUN_ID}, profile quick: ")
     beside = said("diff", "latest", "reference")
     assert beside == said("diff", "reference", RUN_ID)
     assert re.search(r"together: \d+ cells; \d+ of \d+ claims have another verdict", beside.splitlines()[-1])
     said("export", "latest", str(home / "copy"))
     assert load_manifest(home / "copy" / RUN_ID).run_id == RUN_ID
+
+
+def test_where_no_run_is_there_commands_read_the_reference_run_and_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
+    for command in (("claims",), ("advise", "--ssd-gib", "4"), ("move-plan",)):
+        shown = said(*command).splitlines()
+        assert shown[0].startswith(f"Reference run {REFERENCE}")
+        assert max(map(len, shown)) <= WIDTH
+
+
+@pytest.mark.parametrize(
+    ("typed", "names"),
+    [
+        ("volumes --gib 3", {"--iops", "--mibs"}),
+        ("volumes --gib -5 --iops 1 --mibs 1", {"--gib"}),
+        ("cost --on 1800-01-01", {"--on"}),
+        ("emulate", {"DEVICE", "BACKING", "MOUNTPOINT"}),
+        ("adviz", {"mean", "advise"}),
+        ("cost gp33", {"mean", "gp3", "nvme", "aws-gp3"}),
+        ("cost --iops simulatd", {"mean", "simulated", "published"}),
+        ("run read_latencies", {"mean", "read_latency", "wal_placement"}),
+        ("plan --profile quik", {"mean", "quick", "full"}),
+        ("claims --run referense", {"mean", "reference"}),
+        ("advise --ssd-gib 1 --run reference --pair sourc-m", {"mean", "source-m"}),
+        ("advise --ssd-gib 1 --run reference --study survey_placement --workload join", {"mean", "joins", "light"}),
+    ],
+)
+def test_what_is_missing_or_mistyped_is_answered_in_one_line_with_names(
+    typed: str, names: set[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["tierwise", *typed.split()])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    shown = capsys.readouterr().err
+    assert (ended.value.code, shown.count("\n")) == (2, 1), shown
+    assert names <= set(re.findall(r"[\w-]+", shown)), shown
+
+
+def test_the_help_groups_all_commands_and_each_has_an_example() -> None:
+    grouped = get_command(app)
+    assert isinstance(grouped, TyperGroup)
+    commands = [*grouped.commands.values()]
+    for name in ("simulate", "validate"):
+        inner = grouped.commands[name]
+        assert isinstance(inner, TyperGroup)
+        commands = [command for command in commands if command is not inner] + [*inner.commands.values()]
+    assert {getattr(command, "rich_help_panel", None) for command in grouped.commands.values()} == set(PANELS)
+    for command in commands:
+        assert command.epilog
+        assert command.epilog.startswith("Example: tierwise "), command.name
+        assert all(getattr(parameter, "help", None) for parameter in command.params), command.name
 
 
 def test_the_version_names_the_commit_where_there_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +17,10 @@ from tierwise.costs.answer import device_names
 from tierwise.report.display import Figure, Table
 from tierwise.report.formats import DASH
 from tierwise.report.notebooks import inert
-from tierwise.report.page import open_page
 from tierwise.report.prices import answer_of, book_of
 from tierwise.report.run import Run, open_run
 from tierwise.report.theme import VEGA_LITE
+from tierwise.studies.ram_or_ssd.reading.costs import open_costs
 from tierwise.studies.ram_or_ssd.reading.money import BAYS_A_SERVER, DISK_NOW, FLASH_NOW, PUBLISHED, RAM_GIB_A_SERVER, per_million, ways
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def test_a_figure_says_run_evidence_and_input(run: Run, label: str) -> None:
 
 
 def table(run: Run, label: str) -> Table:
-    made = open_page(run, "ram_or_ssd", "source-r").exhibit(label)
+    made = open_costs(run).exhibit(label)
     assert isinstance(made, Table)
     return made
 
@@ -104,6 +105,12 @@ def test_the_table_of_devices_names_every_device_those_of_today_first(run: Run) 
     without = [gone.device for gone in answer_of(run).left_out]
     assert sorted([*order, *without]) == device_names()
     assert all(f"`{name}`" in shown.caption for name in without)
+
+
+def test_a_price_of_the_reader_s_moves_the_text_of_a_run_without_reads(run: Run) -> None:
+    read, cheap = (open_costs(replace(run, prices=prices)).values for prices in ({}, {"hdd-enterprise": 100}))
+    assert read["cost_evidence"] == "published"
+    assert float(str(cheap["memory_now"])) < float(str(read["memory_now"]))
 
 
 def test_what_a_server_holds_is_swept_with_its_break_evens(run: Run) -> None:

@@ -18,18 +18,7 @@ from tierwise.timings.manifest import load_manifest
 
 PAIR = "source-l"
 LONE = [{"size_bytes": 8192, "latency_s": 1.08e-4}, {"size_bytes": 65536, "latency_s": 3.37e-4}]
-MOVED = [
-    {
-        "tablespace": "hdd",
-        "tier": tier,
-        "evidence": "simulated",
-        "reads": 30,
-        "recorded_mean_s": 3e-4,
-        "mean_s": mean_s,
-        "median_s": mean_s,
-    }
-    for tier, mean_s in (("hdd", 5e-3), ("ssd", 1.1e-4))
-]
+MOVED = [{"tablespace": "hdd", "tier": tier, "reads": 30, "mean_s": mean_s} for tier, mean_s in (("hdd", 5e-3), ("ssd", 1.1e-4))]
 ASSUMED = {
     "span_gib": 100.0,
     "shared_buffers_mib": 8.0,
@@ -63,7 +52,6 @@ def test_every_tablespace_has_a_panel_with_ours_and_the_published_bars(tmp_path:
     assert isinstance(figure, Figure)
     assert [panel["title"] for panel in figure.spec()["vconcat"]] == list(SPACES.values())
     assert figure.rows.filter(how="published")["reads"].sum() == 2 * 14_534  # all, and by tablespace
-    assert set(figure.rows["how"]) == {"here", "published"}
 
 
 def test_modes_are_beside_the_published_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +70,6 @@ def test_the_tenfold_is_shown_in_every_measure_of_both_histograms_and_replayed(t
     assert times["Middle of the median's bucket", "here"] == "32.0"
     assert [ratio for (_, whose), ratio in times.items() if whose == "simulated"] == ["45.5"], "5 ms over 0.11 ms"
     assert page.values["slow_reads"] == 69
-    assert page.values["slow_time"] == pytest.approx(0.663, abs=1e-3)
 
 
 def test_the_variant_that_decides_gives_the_lead_of_the_ssd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

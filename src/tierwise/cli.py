@@ -1,48 +1,43 @@
 """The command line, thin: each command reads its options, calls one function and prints."""
 
 import json
-import os
-import shutil
-import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 import typer
-from typer.exceptions import TyperException
 
 from tierwise import __version__
 from tierwise.advisor.cli import RunOption, advise, move_plan
 from tierwise.core import completion, paths, studies
+from tierwise.core.command_errors import run_command
 from tierwise.core.confirmation import YesOption, confirming
 from tierwise.core.data_sets import SYNTHETIC
-from tierwise.core.errors import InputError, TierwiseError, one_line, with_remedy
+from tierwise.core.errors import InputError
+from tierwise.core.measurement_options import CensusOption, FreshOption, ProfileOption, SeedOption, SkyOption, TiersOption
 from tierwise.core.output_format import Format, FormatOption
 from tierwise.core.progress import say
+from tierwise.core.text_table import wrapped
 from tierwise.costs.cli import cost, volumes
 from tierwise.report.site import PDFS
 from tierwise.scans.cli import predict_scan
 from tierwise.simulate.cli import simulating, validating
 
-app = typer.Typer(pretty_exceptions_enable=False)
-app.add_typer(validating, name="validate")
-app.add_typer(simulating, name="simulate")
+app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode="markdown")
+
+PANELS: Final = ("The study", "Your server", "Costs", "Models", "Housekeeping")
+"""The groups of commands in ``tierwise --help``, in this order."""
+STUDY, SERVER, COSTS, MODELS, HOUSEKEEPING = PANELS
+NEED_CHECKOUT: Final = ("report", "run", "plan", "reference", "publish", "merge", "diff", "clean")
+"""Commands that need notebooks, runs or built reports. A wheel has the other commands, and one run: the reference run."""
+
+VERSION_HELP: Final = "Version of the report: latest, reference, or a part of its name that no other version has."
 
 
-ProfileOption = Annotated[
-    str, typer.Option(help="how much is measured: smoke, quick or full", envvar="PROFILE", autocompletion=completion.profiles)
-]
-TiersOption = Annotated[
-    str,
-    typer.Option(help="your own pair, data/tiers/NAME.toml, beside the sources' pairs", envvar="TIERS", autocompletion=completion.pairs),
-]
-SeedOption = Annotated[int, typer.Option(help="of data, order and devices", envvar="SEED")]
-CensusOption = Annotated[
-    str, typer.Option(help="source of the 1990 census: synthetic, download, or file:PATH of the raw file", envvar="CENSUS")
-]
-SkyOption = Annotated[
-    str, typer.Option(help="source of the 2MASS point sources: synthetic, download, download:WHAT, or file:PATH", envvar="SKY")
-]
+def command(panel: str, example: str, name: str | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that adds a command to the group `panel`, with an example below its help."""
+    return app.command(name, rich_help_panel=panel, epilog=f"Example: tierwise {example}")
 
 
 def _version(wanted: bool) -> None:
@@ -54,18 +49,14 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-NEED_CHECKOUT = ("report", "run", "plan", "reference", "publish", "merge", "diff", "clean")
-"""Commands on notebooks, runs and built reports; the others work where a wheel was installed, those on a run with the one that ships."""
-
-
-@app.callback(invoke_without_command=True)
+@app.callback(invoke_without_command=True, epilog="Example: tierwise advise --ssd-gib 4")
 def tierwise(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="print version and commit")] = False,  # noqa: ARG001
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and the commit.")] = False,  # noqa: ARG001
 ) -> None:
-    """Which tables, indexes and logs belong on which storage, and what does each I/O cost there?
+    """Find where PostgreSQL's tables, indexes and logs should be stored, and what each I/O costs there.
 
-    Without a command: the newest answer, and what to type next.
+    Without a command, tierwise prints the newest answer and the commands to try next.
     """
     if context.invoked_subcommand is None:
         from tierwise.report.latest_answer import newest_answer  # noqa: PLC0415
@@ -75,7 +66,7 @@ def tierwise(
         paths.need_checkout(f"tierwise {context.invoked_subcommand}")
 
 
-@app.command()
+@command(STUDY, "report --profile quick")
 def report(
     profile: ProfileOption = "quick",
     tiers: TiersOption = "",
@@ -83,20 +74,32 @@ def report(
     *,
     census: CensusOption = SYNTHETIC,
     sky: SkyOption = SYNTHETIC,
-    fresh: Annotated[bool, typer.Option("--fresh", help="measure anew", envvar="FRESH")] = False,
-    retry: Annotated[bool, typer.Option("--retry", help="add whole replicates, once, for what was rejected", envvar="RETRY")] = False,
-    engine: Annotated[str, typer.Option(help="auto, quarto or plain", envvar="ENGINE", autocompletion=completion.engines)] = "auto",
+    fresh: FreshOption = False,
+    retry: Annotated[
+        bool, typer.Option("--retry", help="Repeat rejected trials once, in whole replicates; earlier rows stay.", envvar="RETRY")
+    ] = False,
+    engine: Annotated[
+        str,
+        typer.Option(
+            help="Report engine: quarto, plain (Pandoc and Typst), or auto, which is quarto if it is installed.",
+            envvar="ENGINE",
+            autocompletion=completion.engines,
+        ),
+    ] = "auto",
     run: Annotated[
         str,
         typer.Option(
-            help="render this complete run (latest, reference: the one that ships, or a run id), measure nothing",
+            help="Complete run to build the report from, without measuring: latest, reference or a run id.",
             envvar="RUN",
             autocompletion=completion.runs,
         ),
     ] = "",
     yes: YesOption = False,
 ) -> None:
-    """Measure what is missing and build the report. On a terminal it asks before it measures."""
+    """Measure what is missing, then build the report.
+
+    On a terminal, the command asks before it measures.
+    """
     from tierwise.pipeline import ReportRequest, make_report  # noqa: PLC0415
 
     sources = {"census": census, "sky": sky}
@@ -107,23 +110,24 @@ def report(
         say(f"{name}:  {site / file}")
 
 
-@app.command("run")
+@command(STUDY, f"run {studies.names()[0]} --profile quick", "run")
 def run_study(
-    study: Annotated[str, typer.Argument(help="a folder of src/tierwise/studies", autocompletion=studies.names)],
+    study: Annotated[
+        str, typer.Argument(metavar="STUDY", help=f"Study to measure: {', '.join(studies.names())}.", autocompletion=studies.names)
+    ],
     profile: ProfileOption = "quick",
     tiers: TiersOption = "",
     seed: SeedOption = 1,
     *,
     census: CensusOption = SYNTHETIC,
     sky: SkyOption = SYNTHETIC,
-    trials: Annotated[
-        str, typer.Option(help="parts of a trial's key, as 'wal=ssd clients=8': these alone, in a run that stays partial")
-    ] = "",
+    trials: Annotated[str, typer.Option(help="Trials to measure: parts of their keys, as 'wal=ssd clients=8'. All by default.")] = "",
     yes: YesOption = False,
 ) -> None:
-    """Measure one study by its notebooks; a later report of the same inputs goes on with its run, unless it is one of chosen trials.
+    """Measure one study.
 
-    On a terminal it asks before it measures.
+    A later report of the same inputs continues with this run. A run of selected trials stays partial. On a terminal, the command asks
+    before it measures.
     """
     from tierwise.pipeline import ReportRequest, run_one_study  # noqa: PLC0415
 
@@ -133,7 +137,7 @@ def run_study(
     say(f"run {run.run_id} is {run.status}; it has {has}")
 
 
-@app.command()
+@command(STUDY, "plan --profile full")
 def plan(
     profile: ProfileOption = "quick",
     tiers: TiersOption = "",
@@ -143,42 +147,34 @@ def plan(
     sky: SkyOption = SYNTHETIC,
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Say what a report would measure, how long that takes, what disk it needs and how wide its intervals will be."""
+    """Estimate the trials, minutes and disk space that a report needs, and the width of its intervals."""
     from tierwise.plan.estimate import as_json, as_text, make_plan  # noqa: PLC0415
 
     planned = make_plan(profile=profile, tiers=tiers, seed=seed, census=census, sky=sky)
-    print(json.dumps(as_json(planned), indent=2) if form is Format.JSON else as_text(planned))
+    print(json.dumps(as_json(planned), indent=2) if form is Format.JSON else wrapped(as_text(planned)))
 
 
-@app.command()
+@command(STUDY, "claims --run reference")
 def claims(run: RunOption = "", form: FormatOption = Format.TABLE) -> None:
-    """Say of each published claim whether it holds here."""
-    from tierwise.analysis.runs import find_run  # noqa: PLC0415
+    """List the verdict on every published claim."""
+    from tierwise.analysis.runs import run_to_read  # noqa: PLC0415
     from tierwise.analysis.verdicts import as_json, as_text  # noqa: PLC0415
     from tierwise.report.study_registry import judge_all  # noqa: PLC0415
 
-    folder = find_run(run) if run else None
+    folder = run_to_read(run)
     verdicts = judge_all(folder.parent, folder.name) if folder else judge_all(paths.raw())
     print(json.dumps(as_json(verdicts), indent=2) if form is Format.JSON else as_text(verdicts))
 
 
-app.command()(cost)
-app.command()(volumes)
-app.command()(advise)
-app.command("move-plan")(move_plan)
-app.command("predict-scan")(predict_scan)
-
-
-@app.command()
+@command(STUDY, "diff reference latest")
 def diff(
-    before: Annotated[str, typer.Argument(autocompletion=completion.versions)],
-    after: Annotated[str, typer.Argument(autocompletion=completion.versions)] = "latest",
+    before: Annotated[str, typer.Argument(metavar="BEFORE", help=VERSION_HELP, autocompletion=completion.versions)],
+    after: Annotated[str, typer.Argument(metavar="AFTER", help="Version to compare with.", autocompletion=completion.versions)] = "latest",
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Say what differs between two versions of the report (a part of a version's name that is its own, or latest), and why.
+    """Compare two versions of the report, and explain what differs.
 
-    With `reference` for one of them, the other, a run (latest, or its id) or the run of a version, is held against the run that ships,
-    cell by cell, claim by claim.
+    If one of them is reference, the other names a run, and every measured value and claim is compared with the run that ships.
     """
     from tierwise.analysis.runs import REFERENCE  # noqa: PLC0415
     from tierwise.report.changes import Changes  # noqa: PLC0415
@@ -189,19 +185,16 @@ def diff(
         found: Changes | Beside = compare(after if before == REFERENCE else before)
     else:
         found = differing(before, after)
-    print(json.dumps(found.as_json(), indent=2) if form is Format.JSON else found.as_text())
+    print(json.dumps(found.as_json(), indent=2) if form is Format.JSON else wrapped(found.as_text()))
 
 
-@app.command()
+@command(STUDY, "publish --one report.html")
 def publish(
-    to: Annotated[Path | None, typer.Argument(help="a new or an empty folder", envvar="TO")] = None,
-    version: Annotated[
-        str,
-        typer.Option(help="latest, reference, or a part of a version's name that is its own", autocompletion=completion.versions),
-    ] = "latest",
-    one: Annotated[Path | None, typer.Option(help="in place of the folder, one file .html that opens from a disk", envvar="ONE")] = None,
+    to: Annotated[Path | None, typer.Argument(metavar="FOLDER", help="New or empty folder to write into.", envvar="TO")] = None,
+    version: Annotated[str, typer.Option(help=VERSION_HELP, autocompletion=completion.versions)] = "latest",
+    one: Annotated[Path | None, typer.Option(help="HTML file to write in place of the folder.", envvar="ONE")] = None,
 ) -> None:
-    """Write a built report with its rows, manifest and checksums into a folder to give away, or its page alone into one file."""
+    """Copy a built report to a folder with its rows and checksums, or to one HTML file."""
     from tierwise.report.publish import publish as write  # noqa: PLC0415
     from tierwise.report.single_file import write_one  # noqa: PLC0415
 
@@ -216,28 +209,15 @@ def publish(
         say("the code had uncommitted changes when this was built: no commit has exactly it (the folder's README.md says so)")
 
 
-@app.command()
-def reference(
-    profile: ProfileOption = "smoke",
-    fresh: Annotated[bool, typer.Option("--fresh", help="measure anew", envvar="FRESH")] = False,
-    run: Annotated[
-        str,
-        typer.Option(help="take this complete run (latest or a run id), measure nothing", envvar="RUN", autocompletion=completion.runs),
-    ] = "",
-    yes: YesOption = False,
-) -> None:
-    """Measure the run that ships with the checkout, unless it is measured, and put it into data/reference in place of the one there."""
-    from tierwise.pipeline import ReportRequest, make_reference  # noqa: PLC0415
-
-    say(f"reference: {make_reference(ReportRequest(profile, fresh=fresh, agree=confirming(yes=yes)), run_id=run)}")
-
-
-@app.command()
+@command(STUDY, "export latest runs-for-git")
 def export(
-    run: Annotated[str, typer.Argument(help="latest, reference, or a run id", autocompletion=completion.runs)],
-    folder: Path,
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Complete run: latest, reference or a run id.", autocompletion=completion.runs)],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder that the copy is written into.")],
 ) -> None:
-    """Copy a complete run into FOLDER, small enough for git: its rows whole, of single reads, transactions and page sequences a sample."""
+    """Copy a complete run to a folder, small enough for git.
+
+    The copy has all rows, and a sample of single reads, transactions and page sequences.
+    """
     from tierwise.advisor.advice_traces import behind_advice  # noqa: PLC0415
     from tierwise.analysis.runs import find_run  # noqa: PLC0415
     from tierwise.timings.export import export as copy  # noqa: PLC0415
@@ -246,9 +226,16 @@ def export(
     say(f"exported: {copy(found, folder, needed=behind_advice(found))}")
 
 
-@app.command()
-def merge(runs: Annotated[list[str], typer.Argument(help="ids, latest, reference, or folders of runs, also from other machines")]) -> None:
-    """Make one run of several that measured the same with other seeds: from three on, verdicts speak of runs in general."""
+@command(STUDY, "merge latest /mnt/other/data/raw/20261126-174349-full-5b31ca")
+def merge(
+    runs: Annotated[
+        list[str], typer.Argument(metavar="RUN", help="Runs to merge: ids, latest, reference or folders, also from other machines.")
+    ],
+) -> None:
+    """Merge runs of the same measurements with different seeds into one run.
+
+    From three runs on, verdicts hold for runs in general.
+    """
     from tierwise.analysis.runs import find_run  # noqa: PLC0415
     from tierwise.bench.study_registry import summary_of  # noqa: PLC0415
     from tierwise.timings.merging import merge_runs  # noqa: PLC0415
@@ -259,25 +246,46 @@ def merge(runs: Annotated[list[str], typer.Argument(help="ids, latest, reference
     say(f"merged: {merged.run_id} has the rows of {len(folders)} runs (tierwise claims {merged.run_id})")
 
 
-@app.command()
-def doctor() -> None:
-    """List what is there, what is missing, what that costs and the remedy."""
-    from tierwise import doctor as examination  # noqa: PLC0415
-
-    raise typer.Exit(examination.main())
+command(SERVER, "advise --ssd-gib 4 --run reference")(advise)
+command(SERVER, "move-plan --size-gib 10 --hdd sata-7k2 --ssd gp3 --before-s 100 --after-s 10", "move-plan")(move_plan)
+scan = "--pages 1000000 --rows 20000000 --selectivity 0.01 --correlation 0.9"
+command(SERVER, f"predict-scan --device nvme {scan} --method bitmap --cache cold", "predict-scan")(predict_scan)
 
 
-@app.command()
+@command(SERVER, "trace --cluster /var/lib/postgresql/18/main --seconds 10")
+def trace(
+    seconds: Annotated[float, typer.Option(help="Length of the recording, in seconds.")],
+    cluster: Annotated[Path | None, typer.Option(help="Data folder of a running server.")] = None,
+    pid: Annotated[int | None, typer.Option(help="Process id of one session, in place of the whole server.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Parquet file for the first 300,000 single reads. Without it, reads are counted.")
+    ] = None,
+    recorder: Annotated[str, typer.Option(help="Recorder: bpftrace (needs root), strace, or auto.")] = "auto",
+) -> None:
+    """Record every read of a running PostgreSQL, and show the read times by tablespace.
+
+    The command changes nothing on the server.
+    """
+    from tierwise.recorders.trace_command import trace as record  # noqa: PLC0415
+
+    print(record(cluster=cluster, pid=pid, seconds=seconds, out=out, recorder=recorder))
+
+
+command(COSTS, "cost gp3 nvme")(cost)
+command(COSTS, "volumes --gib 500 --iops 6000 --mibs 200 --latency-ms 2")(volumes)
+
+
+@command(MODELS, "emulate sata-7k2 /tmp/files /mnt/slow")
 def emulate(
-    device: Annotated[str, typer.Argument(help="name of a file in data/devices", autocompletion=completion.devices)],
-    backing: Path,
-    mountpoint: Path,
+    device: Annotated[str, typer.Argument(metavar="DEVICE", help=completion.DEVICE, autocompletion=completion.devices)],
+    backing: Annotated[Path, typer.Argument(metavar="BACKING", help="Folder that holds the files.")],
+    mountpoint: Annotated[Path, typer.Argument(metavar="MOUNTPOINT", help="Folder where the files appear at the speed of the device.")],
     yes: YesOption = False,
 ) -> None:
-    """Mount BACKING at MOUNTPOINT so that it behaves like DEVICE, until unmounted or ended.
+    """Mount a folder so that it is as slow as a device, until it is unmounted or the command ends.
 
-    On a terminal it asks before where a running PostgreSQL has files on the disk of BACKING, or MOUNTPOINT holds files, which are not seen
-    meanwhile.
+    On a terminal, the command asks first if MOUNTPOINT holds files, which the mount hides, or if a running PostgreSQL uses the disk
+    of BACKING.
     """
     from tierwise.postgres.processes import servers_on  # noqa: PLC0415
     from tierwise.tiers.emulated import emulate as mount  # noqa: PLC0415
@@ -293,52 +301,48 @@ def emulate(
     mount(device, backing, mountpoint)
 
 
-@app.command()
-def trace(
-    seconds: Annotated[float, typer.Option(help="how long; it ends by itself")],
-    cluster: Annotated[Path | None, typer.Option(help="data folder of a running server")] = None,
-    pid: Annotated[int | None, typer.Option(help="one process of a server, in place of all")] = None,
-    out: Annotated[Path | None, typer.Option(help="Parquet file for the single reads")] = None,
-    recorder: Annotated[str, typer.Option(help="auto, bpftrace or strace")] = "auto",
-) -> None:
-    """Record every read of a running PostgreSQL for a while and show its time by tablespace; changes nothing."""
-    from tierwise.recorders.trace_command import trace as record  # noqa: PLC0415
-
-    print(record(cluster=cluster, pid=pid, seconds=seconds, out=out, recorder=recorder))
+app.add_typer(simulating, name="simulate", rich_help_panel=MODELS)
+app.add_typer(validating, name="validate", rich_help_panel=MODELS)
 
 
-@app.command()
+@command(HOUSEKEEPING, "doctor")
+def doctor() -> None:
+    """Check what is installed, what is missing, what that costs, and how to fix it."""
+    from tierwise import doctor as examination  # noqa: PLC0415
+
+    raise typer.Exit(examination.main())
+
+
+@command(HOUSEKEEPING, "clean")
 def clean() -> None:
-    """End and unmount what a killed run left, and remove the work folder; measured rows and reports stay."""
+    """End and unmount what an interrupted run left, and remove the work folder.
+
+    Measured rows and reports stay.
+    """
     from tierwise.bench.workspace import remove_workspace  # noqa: PLC0415
 
     remove_workspace()
 
 
+@command(HOUSEKEEPING, "reference --run latest")
+def reference(
+    profile: ProfileOption = "smoke",
+    fresh: FreshOption = False,
+    run: Annotated[
+        str,
+        typer.Option(help="Complete run to take, without measuring: latest or a run id.", envvar="RUN", autocompletion=completion.runs),
+    ] = "",
+    yes: YesOption = False,
+) -> None:
+    """Replace the reference run, which ships with the checkout in data/reference.
+
+    Without --run, the command measures what is missing of such a run.
+    """
+    from tierwise.pipeline import ReportRequest, make_reference  # noqa: PLC0415
+
+    say(f"reference: {make_reference(ReportRequest(profile, fresh=fresh, agree=confirming(yes=yes)), run_id=run)}")
+
+
 def main() -> None:
-    """Run the command that was typed. An error that the reader can mend is one line; a traceback needs ``TIERWISE_DEBUG=1``."""
-    try:
-        sys.exit(app(prog_name="tierwise", standalone_mode=False))
-    except TyperException as error:  # an option; without a message it was answered by the help
-        if message := one_line(error.format_message()):
-            print(f"tierwise: {message} (--help says what there is)", file=sys.stderr)
-        sys.exit(2)
-    except typer.Abort:  # the reader's answer was no
-        sys.exit(1)
-    except TierwiseError as error:
-        if os.environ.get("TIERWISE_DEBUG"):
-            raise
-        print(f"tierwise: {error}", file=sys.stderr)
-        sys.exit(2 if isinstance(error, InputError) else 1)
-    except (OSError, MemoryError) as error:  # the machine's: a disk that is full, read-only or broken, a mount that is gone
-        if os.environ.get("TIERWISE_DEBUG"):
-            raise
-        print(f"tierwise: {with_remedy(_said(error) or 'out of memory')}", file=sys.stderr)
-        sys.exit(1)
-
-
-def _said(error: OSError | MemoryError) -> str:
-    if isinstance(error, shutil.Error) and isinstance(error.args[0], list):
-        (_, _, why), *_ = error.args[0]
-        return str(why)
-    return str(error)
+    """Run the command that was typed."""
+    run_command(app, "tierwise")

@@ -21,6 +21,7 @@ from tierwise.core.errors import InputError, MissingError, TierwiseError
 from tierwise.core.host import fingerprint
 from tierwise.core.pace import Processors, calibrate
 from tierwise.core.paths import home, installed, short
+from tierwise.core.text_table import wrapped
 from tierwise.core.units import GB, GIB, human_bytes
 from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.residency import direct_io_probe
@@ -254,7 +255,7 @@ def table(findings: list[Finding]) -> str:
 def main() -> int:
     """Print the table; 0 if `make report` can run, else 1."""
     findings = examine()
-    print(table(findings))
+    print(wrapped(table(findings)))
     lacking = [finding.name for finding in findings if finding.status is Status.MISSING]
     found = Counter(finding.status for finding in findings)
     print("\ntogether: " + ", ".join(f"{found[status]} {status}" for status in Status if found[status]))

@@ -53,7 +53,7 @@ class Question:
             raise InputError("--budget", value=self.budget, rule="must be above zero, in money a year")
         if self.goal is Goal.CHEAPEST and not self.jobs_per_hour:
             rule = "the cheapest placement depends on how often a job comes"
-            raise InputError("--jobs-per-hour", value=self.jobs_per_hour, rule=rule, remedy="--jobs-per-hour N, or --goal quickest")
+            raise InputError("--jobs-per-hour", value=self.jobs_per_hour, rule=rule, remedy="--jobs-per-hour N, or --goal time")
 
 
 class Placed(Strict):
@@ -214,16 +214,16 @@ def problem_of(workload: Workload, question: Question, service_s: ServiceTimes, 
 
 def assumptions(workload: Workload) -> list[str]:
     remarks = [
-        "a job is one of each query, all equally often; requests of different relations do not delay each other",
-        f"requests counted on the placement {workload.reference!r} by {workload.requests_io_mode} I/O, {workload.evidence}; the host's "
-        "time of a job is as there",
-        f"sizes and requests are the run's; seek distances are stretched {workload.stretch:g}-fold, as its data are smaller than the "
-        "published ones",
+        "a job runs each query once, and requests of different relations do not delay each other",
+        f"requests and the host's time are those of the placement {workload.reference!r} by {workload.requests_io_mode} I/O "
+        f"({workload.evidence})",
     ]
+    if workload.stretch != 1:
+        remarks.append(f"seek distances are {workload.stretch:g} times those of the run, whose data is smaller than the published data")
     if workload.slowdown != 1:
-        remarks.append(f"the run's tiers were slowed {workload.slowdown:g}-fold; these times are of devices as they are")
+        remarks.append(f"these times are of devices at full speed; the run's tiers were slowed {workload.slowdown:g}-fold")
     if workload.left_out:
-        remarks.append(f"what no job asks for anything is not placed: {', '.join(workload.left_out)}")
+        remarks.append(f"relations that no query reads or writes are not placed: {', '.join(workload.left_out)}")
     if any(relation.relation_class is RelationClass.WAL for relation in workload.relations):
         remarks.append("the log takes the space of max_wal_size")
     if workload.depth > 1:

@@ -6,37 +6,51 @@ from typing import Annotated
 import typer
 
 from tierwise.core import completion, paths, studies
-from tierwise.core.errors import InputError
+from tierwise.core.errors import InputError, suggesting
 from tierwise.core.output_format import Format, FormatOption, answered
 from tierwise.core.vocabulary import Goal, Way
 
 RunOption = Annotated[
-    str, typer.Option(help="latest, reference or a run id; the newest complete one by default", autocompletion=completion.runs)
+    str,
+    typer.Option(
+        help="Run to read: latest, reference or a run id. By default the newest complete run, or the reference run if there is none.",
+        autocompletion=completion.runs,
+    ),
 ]
-StudyOption = Annotated[str, typer.Option(help="whose requests count; the first that the run has", autocompletion=studies.names)]
-PairOption = Annotated[str, typer.Option(help="of tiers; the first that the run has")]
-WorkloadOption = Annotated[str, typer.Option(help="of the study; the first that the run has")]
-HddOption = Annotated[str, typer.Option(help="device of data/devices in place of the run's hdd", autocompletion=completion.devices)]
-SsdOption = Annotated[str, typer.Option(help="device of data/devices in place of the run's ssd", autocompletion=completion.devices)]
+StudyOption = Annotated[
+    str, typer.Option(help="Study whose requests are placed. By default the first study of the run.", autocompletion=studies.names)
+]
+PairOption = Annotated[
+    str, typer.Option(help="Tier pair of the run. By default the first pair of the study.", autocompletion=completion.pairs)
+]
+WorkloadOption = Annotated[str, typer.Option(help="Workload of the study. By default the first one.")]
+HddOption = Annotated[
+    str, typer.Option(help=f"{completion.DEVICE} It replaces the run's disk or disk array.", autocompletion=completion.devices)
+]
+SsdOption = Annotated[str, typer.Option(help=f"{completion.DEVICE} It replaces the run's SSD.", autocompletion=completion.devices)]
 
 
 def advise(  # noqa: PLR0917  each is an option with a name
-    ssd_gib: Annotated[float, typer.Option(help="space on the ssd")],
-    budget: Annotated[float | None, typer.Option(help="most money a year for the shares of both devices")] = None,
-    goal: Annotated[Goal, typer.Option(help="what the placement has least of: time, or money")] = Goal.QUICKEST,
-    jobs_per_hour: Annotated[float, typer.Option(help="how often a job comes, which takes a share of a device's time")] = 0.0,
+    ssd_gib: Annotated[float, typer.Option(help="Space on the SSD, in GiB.")],
+    budget: Annotated[
+        float | None, typer.Option(help="Largest cost of both devices' shares, in CURRENCY per year. No limit by default.")
+    ] = None,
+    goal: Annotated[
+        str, typer.Option(help="What to minimise: run time (time) or yearly cost (cost).", autocompletion=completion.goals)
+    ] = "time",
+    jobs_per_hour: Annotated[float, typer.Option(help="Jobs per hour, used to charge each job its share of the devices.")] = 0.0,
     run: RunOption = "",
     study: StudyOption = "",
     pair: PairOption = "",
     workload: WorkloadOption = "",
     hdd: HddOption = "",
     ssd: SsdOption = "",
-    on: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="prices as they stood on this day; today by default")] = None,
-    currency: Annotated[str, typer.Option(help="of the answer")] = "USD",
-    region: Annotated[str, typer.Option(help="whose prices come first")] = "US",
+    on: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Day of the prices. Today by default.")] = None,
+    currency: Annotated[str, typer.Option(help="Currency of the answer.")] = "USD",
+    region: Annotated[str, typer.Option(help="Region whose prices are preferred, such as US or EU.")] = "US",
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Say which relations belong on the ssd, by what a run requested of each, and how much worse other placements are."""
+    """Choose the tables and indexes to put on the SSD, from the requests of a run."""
     from tierwise.advisor import advice  # noqa: PLC0415  the heavy libraries load only where they are needed
     from tierwise.advisor.advice_text import as_text  # noqa: PLC0415
     from tierwise.advisor.workload import read_workload  # noqa: PLC0415
@@ -44,18 +58,26 @@ def advise(  # noqa: PLR0917  each is an option with a name
 
     day = (on or datetime.now()).date()  # noqa: DTZ005  the reader's day
     found = read_workload(paths.raw(), run_id=run, study=study, pair=pair, name=workload)
-    question = advice.Question(ssd_gib=ssd_gib, budget=budget, goal=goal, jobs_per_hour=jobs_per_hour, devices=_named(hdd=hdd, ssd=ssd))
+    question = advice.Question(
+        ssd_gib=ssd_gib, budget=budget, goal=_goal(goal), jobs_per_hour=jobs_per_hour, devices=_named(hdd=hdd, ssd=ssd)
+    )
     print(answered(advice.advise(found, question, load_book(day, currency=currency, region=region)), form, as_text))
 
 
 def move_plan(  # noqa: PLR0917  each is an option with a name
-    relation: Annotated[list[str] | None, typer.Option(help="to be moved; may be repeated; all by default")] = None,
-    size_gib: Annotated[float | None, typer.Option(help="of data that no run knows: then --hdd, --ssd, --before-s and --after-s")] = None,
-    jobs: Annotated[int, typer.Option(help="for which the data would stay on the ssd")] = 1,
-    way: Annotated[Way, typer.Option(help="of copying: page by page as the server does, or at the devices' bandwidth")] = Way.SERVER,
-    predict: Annotated[bool, typer.Option("--predict", help="a job's times too, so that all is simulated and there is a verdict")] = False,
-    before_s: Annotated[float | None, typer.Option(help="a job's seconds before the move, in place of the run's")] = None,
-    after_s: Annotated[float | None, typer.Option(help="and after it")] = None,
+    relation: Annotated[list[str] | None, typer.Option(help="Table or index to move; may be repeated. All by default.")] = None,
+    size_gib: Annotated[
+        float | None, typer.Option(help="Size of other data, in GiB, in place of a run's. It needs --hdd, --ssd, --before-s and --after-s.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="Number of jobs for which the data would stay on the SSD.")] = 1,
+    way: Annotated[
+        Way, typer.Option(help="Speed of copying: page by page (server), or as fast as the devices allow (bandwidth).")
+    ] = Way.SERVER,
+    predict: Annotated[
+        bool, typer.Option("--predict", help="Simulate the times of a job as well, so that move and job compare and there is a verdict.")
+    ] = False,
+    before_s: Annotated[float | None, typer.Option(help="Seconds per job before the move, in place of the run's.")] = None,
+    after_s: Annotated[float | None, typer.Option(help="Seconds per job after the move, in place of the run's.")] = None,
     run: RunOption = "",
     study: StudyOption = "",
     pair: PairOption = "",
@@ -64,7 +86,7 @@ def move_plan(  # noqa: PLR0917  each is an option with a name
     ssd: SsdOption = "",
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Say after how many jobs it pays to copy relations to the ssd and back."""
+    """Count the jobs after which it pays to copy tables and indexes to the SSD and back."""
     from tierwise.advisor.moving import check_jobs, move_of, move_of_size  # noqa: PLC0415
     from tierwise.advisor.moving_text import as_text  # noqa: PLC0415
     from tierwise.advisor.workload import read_workload  # noqa: PLC0415
@@ -77,6 +99,14 @@ def move_plan(  # noqa: PLR0917  each is an option with a name
         found = read_workload(paths.raw(), run_id=run, study=study, pair=pair, name=workload)
         plan = move_of(found, relation or [], way=way, jobs=jobs, devices=_named(hdd=hdd, ssd=ssd), predict=predict, job_s=job_s)
     print(answered(plan, form, as_text))
+
+
+def _goal(word: str) -> Goal:
+    """Return the goal by its word, ``time`` or ``cost``; the words of the JSON output serve too."""
+    goals = {**dict(zip(completion.goals(), Goal, strict=True)), **{str(goal): goal for goal in Goal}}
+    if word not in goals:
+        raise InputError("--goal", value=word, rule="must be time or cost", remedy=suggesting(word, goals))
+    return goals[word]
 
 
 def _named(*, hdd: str, ssd: str) -> dict[str, str]:

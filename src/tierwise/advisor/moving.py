@@ -15,7 +15,7 @@ from tierwise.advisor.workload import FAST, SLOW, Measured, Workload
 from tierwise.analysis.claims import Bounds
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, enough, geometric_estimate
-from tierwise.core.errors import InputError
+from tierwise.core.errors import InputError, suggesting
 from tierwise.core.toml import Strict
 from tierwise.core.units import GIB
 from tierwise.core.vocabulary import Evidence, RelationClass, Way
@@ -86,6 +86,7 @@ class MovePlan(Strict):
     jobs: int
     pays: Verdict
     reason: str = ""
+    run_id: str = ""
     remarks: tuple[str, ...] = ()
 
     @property
@@ -114,6 +115,7 @@ def plan_move(
     fast_job: Times,
     way: Way = Way.SERVER,
     jobs: int = 1,
+    run_id: str = "",
     remarks: Sequence[str] = (),
 ) -> MovePlan:
     """Reckon break-even and verdict from the times of the move and of a job on either placement, of the same replicate each.
@@ -152,6 +154,7 @@ def plan_move(
         jobs=jobs,
         pays=verdict,
         reason=reason,
+        run_id=run_id,
         remarks=tuple(remarks),
     )
 
@@ -186,7 +189,7 @@ def move_of(
     known = {one.name: one.size_bytes for one in workload.relations if one.relation_class is not RelationClass.WAL}
     unknown = sorted(set(moved) - known.keys())
     if unknown:
-        rule, remedy = f"run {workload.run_id} has no such table or index", f"one of: {', '.join(known)}"
+        rule, remedy = f"run {workload.run_id} has no such table or index", suggesting(unknown[0], known, f"one of: {', '.join(known)}")
         raise InputError("--relation", value=unknown[0], rule=rule, remedy=remedy)
     sizes = {name: known[name] for name in (moved or known)}
     slow, fast = (partial(workload.device, tier, (devices or {}).get(tier)) for tier in (SLOW, FAST))
@@ -208,6 +211,7 @@ def move_of(
         fast_job=fast_job,
         way=way,
         jobs=jobs,
+        run_id=workload.run_id,
         remarks=remarks,
     )
 

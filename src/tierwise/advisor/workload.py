@@ -13,10 +13,10 @@ from tierwise.advisor.placing import Placement
 from tierwise.advisor.service import SEED, Build, Counted, NewDevice, Recorded, Requests
 from tierwise.analysis import heat
 from tierwise.analysis.deciding import mode_of
-from tierwise.analysis.runs import find_run, newest_run
+from tierwise.analysis.runs import run_to_read
 from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, enough, geometric_estimate
 from tierwise.analysis.views import open_views
-from tierwise.core.errors import InputError, MissingError
+from tierwise.core.errors import InputError, MissingError, suggesting
 from tierwise.core.units import PAGE_BYTES
 from tierwise.core.vocabulary import Evidence, IoMode, RelationClass
 from tierwise.devices.spec import load_device
@@ -107,16 +107,15 @@ class Workload:
 
 def read_workload(raw: Path, *, run_id: str = "", study: str = "", pair: str = "", name: str = "") -> Workload:
     """Read the workload of a study in the run `run_id`, which is named as `find_run` takes it; what is empty is chosen: the newest complete
-    run, the first study, pair and workload with rows.
+    run (or the reference run, if there is no other), the first study, pair and workload with rows.
 
     Raises:
         MissingError: no run, no row that is not flagged, or nobody recorded how large the relations are.
         InputError: a run, study, pair or workload that is not there; says which are.
     """
-    chosen = run_id or newest_run(raw)
-    if not chosen:
-        raise MissingError("rows", why="there is no complete run", remedy="make report measures one; --run reference is the one that ships")
-    folder = find_run(chosen, raw)
+    folder = run_to_read(run_id, raw)
+    if folder is None:
+        raise MissingError("a complete run", why="none was measured here, and no reference run ships", remedy="make report")
     with open_views(folder.parent, folder.name) as connection:
         return workload_of(connection, folder, study=study, pair=pair, name=name)
 
@@ -178,7 +177,8 @@ def _one_of(field: str, value: str, there: Sequence[str], run_id: str) -> str:
     if not there:
         raise MissingError(f"heat of run {run_id}", why="it measured no study whose relations can be placed", remedy="make report")
     if value and value not in there:
-        raise InputError(field, value=value, rule=f"run {run_id} has no rows of it", remedy=f"one of: {', '.join(there)}")
+        remedy = suggesting(value, there, f"one of: {', '.join(there)}")
+        raise InputError(field, value=value, rule=f"run {run_id} has no rows of it", remedy=remedy)
     return value or there[0]
 
 

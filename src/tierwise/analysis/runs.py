@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from tierwise.core import paths
-from tierwise.core.errors import InputError
+from tierwise.core.errors import InputError, suggesting
 from tierwise.timings.references import MANIFEST
 from tierwise.timings.store import manifests
 
@@ -22,6 +22,22 @@ def newest_run(raw: Path) -> str | None:
     known = [run for run in manifests(raw).values() if not run.chosen]
     finished = [(run.status == "complete", run.finished_at, run.run_id) for run in known if run.finished_at]
     return max(finished)[2] if finished else None
+
+
+def run_to_read(name: str = "", raw: Path | None = None) -> Path | None:
+    """Find the folder of the run `name`; without a name, of the newest run, or of the reference run if there is no other.
+
+    Returns:
+        None where no run is named, and neither a run nor the reference run is there.
+    """
+    raw = raw or paths.raw()
+    chosen = name or newest_run(raw) or (REFERENCE if any(paths.reference().glob(f"*/{MANIFEST}")) else "")
+    return find_run(chosen, raw) if chosen else None
+
+
+def run_label(run_id: str) -> str:
+    """Return the name of a run at the beginning of a line, which says whether it is the reference run."""
+    return f"Reference run {run_id}" if (paths.reference() / run_id).is_dir() else f"Run {run_id}"
 
 
 def find_run(name: str, raw: Path | None = None) -> Path:
@@ -44,6 +60,7 @@ def find_run(name: str, raw: Path | None = None) -> Path:
             raise InputError("run", value=name, rule=rule, remedy=f"make report measures one; {REFERENCE} is the run that ships")
         return known[newest]
     if name not in known | shipped:
-        names = ", ".join([*known, *([REFERENCE] if shipped else [])]) or "none"
-        raise InputError("run", value=name, rule=f"no such run; there are: {names}", remedy="make report measures one")
+        names = [*known, *([REFERENCE] if shipped else [])]
+        remedy = suggesting(name, [LATEST, *names], "make report measures one")
+        raise InputError("run", value=name, rule=f"no such run; there are: {', '.join(names) or 'none'}", remedy=remedy)
     return (shipped | known)[name]

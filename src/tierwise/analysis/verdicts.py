@@ -16,11 +16,12 @@ from tierwise.analysis.claims import Claim, Claims, Kind, load_claims
 from tierwise.analysis.judging import ClaimVerdict, Grounds, Judge, decides, named
 from tierwise.analysis.moved_bounds import Flip, flip
 from tierwise.analysis.rules import Verdict
-from tierwise.analysis.runs import newest_run
+from tierwise.analysis.runs import newest_run, run_label
 from tierwise.analysis.statistics import scope_of
 from tierwise.analysis.today import Own, Today, today
 from tierwise.analysis.views import ROWS, open_views
 from tierwise.core import studies
+from tierwise.core.text_table import wrapped
 from tierwise.core.vocabulary import Evidence
 from tierwise.timings.manifest import load_manifest
 from tierwise.timings.references import MANIFEST
@@ -143,8 +144,12 @@ def as_json(verdicts: Sequence[ClaimVerdict]) -> dict[str, Any]:
 
 
 def as_text(verdicts: Sequence[ClaimVerdict]) -> str:
-    """Return `verdicts` for a terminal: a line for each claim, one more for the reader's pair, and the statement below."""
-    lines = []
+    """Return `verdicts` for a terminal: how many are decided, what keeps the others open, and then each claim with what was found."""
+    first = verdicts[0]
+    scope = scope_of(max((case.runs for verdict in verdicts for case in verdict.cases), default=1))
+    run = f"{run_label(first.run_id)}, profile {first.profile}" if first.run_id else "No complete run; make report measures one"
+    tally, *rest = tally_lines(verdicts)
+    lines = [f"{run}: {tally.removeprefix('claims: ')}", f"scope:  {scope}", *rest, ""]
     for verdict in verdicts:
         lines.append(f"{verdict.id:4}{verdict.verdict_text}")
         lines.append(f"    {verdict.statement}")
@@ -159,10 +164,7 @@ def as_text(verdicts: Sequence[ClaimVerdict]) -> str:
             lines += _cases(verdict.here)
         if verdict.today is not None:
             lines.append(f"    today: {_today(verdict.today)}")
-    scope = scope_of(max((case.runs for verdict in verdicts for case in verdict.cases), default=1))
-    first = verdicts[0]
-    run = f"run {first.run_id}, profile {first.profile}: {scope}" if first.run_id else "no complete run: make report measures one"
-    return "\n".join([*lines, run, *tally_lines(verdicts)])
+    return wrapped("\n".join(lines))
 
 
 def tally_lines(verdicts: Sequence[ClaimVerdict]) -> list[str]:

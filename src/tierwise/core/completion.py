@@ -1,8 +1,12 @@
 """What a shell offers for an option while it is typed; light, because it runs at every key."""
 
 from pathlib import Path
+from typing import Final
 
 from tierwise.core import paths
+
+DEVICE: Final = "Device: a file name of data/devices (aws-gp3), or what follows the maker (gp3, nvme)."
+"""The help of what names a device."""
 
 
 def runs() -> list[str]:
@@ -23,6 +27,14 @@ def pairs() -> list[str]:
 
 def profiles() -> list[str]:
     return _files("profiles")
+
+
+def goals() -> list[str]:
+    return ["time", "cost"]
+
+
+def policies() -> list[str]:
+    return ["lru", "clock", "two-list", "mapped"]
 
 
 def engines() -> list[str]:

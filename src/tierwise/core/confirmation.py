@@ -8,7 +8,7 @@ import typer
 
 from tierwise.core.errors import TierwiseError
 
-YesOption = Annotated[bool, typer.Option("--yes", "-y", help="go on without asking")]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Start without asking.")]
 
 
 def confirming(*, yes: bool) -> Callable[[str], None]:

@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-from tierwise.core.errors import InputError
+from tierwise.core.errors import InputError, suggesting
 
 FACTS: Final = "data_set.toml"
 """A folder of ``tierwise/datasets`` is a data set's package where it has this file."""
@@ -36,7 +36,9 @@ def names() -> list[str]:
 @cache
 def facts(name: str) -> DataSet:
     if name not in names():
-        raise InputError("data set", value=name, rule=f"no such data set; there are: {', '.join(names())}")
+        raise InputError(
+            "data set", value=name, rule=f"no such data set; there are: {', '.join(names())}", remedy=suggesting(name, names())
+        )
     text = (files("tierwise") / "datasets" / name / FACTS).read_text(encoding="utf-8")
     return DataSet(**tomllib.loads(text))
 

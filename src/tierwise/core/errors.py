@@ -2,6 +2,8 @@
 
 import errno
 import os
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Final
 
 MOST: Final = 400
@@ -59,6 +61,12 @@ def with_remedy(message: str) -> str:
         return line
     remedy = next((remedy for number, remedy in REMEDIES.items() if os.strerror(number) in line), None)
     return f"{one_line(line)}. Remedy: {remedy or f'end what disturbed it; {GO_ON}'}"
+
+
+def suggesting(wrong: str, names: Iterable[str], remedy: str | None = None) -> str | None:
+    """Return `remedy` behind a question for the name among `names` that is nearest to `wrong`, if one is near."""
+    near = get_close_matches(wrong.lower(), names, n=1)
+    return " ".join([*(f"did you mean {name}?" for name in near), *([remedy] if remedy else [])]) or None
 
 
 def one_line(text: str) -> str:

@@ -6,13 +6,15 @@ from typing import Annotated, Protocol, TypeVar
 
 import typer
 
+from tierwise.core.text_table import wrapped
+
 
 class Format(StrEnum):
     TABLE = "table"
     JSON = "json"
 
 
-FormatOption = Annotated[Format, typer.Option("--format", help="for people, or for programs")]
+FormatOption = Annotated[Format, typer.Option("--format", help="Output: a table for people, or JSON for programs.")]
 
 
 class _Model(Protocol):
@@ -25,4 +27,4 @@ Answer = TypeVar("Answer", bound=_Model)
 
 
 def answered(found: Answer, form: Format, as_text: Callable[[Answer], str]) -> str:
-    return found.model_dump_json(indent=2) if form is Format.JSON else as_text(found)
+    return found.model_dump_json(indent=2) if form is Format.JSON else wrapped(as_text(found))

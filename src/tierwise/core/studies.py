@@ -4,7 +4,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Final
 
-from tierwise.core.errors import InputError
+from tierwise.core.errors import InputError, suggesting
 
 TRIALS: Final = "trials.py"
 """A folder of ``tierwise/studies`` is a study's package where its measuring side has this file."""
@@ -21,7 +21,7 @@ def names() -> list[str]:
 def known(name: str) -> str:
     """Return `name`, if there is such a study; else an `InputError` that tells which there are."""
     if name not in names():
-        raise InputError("study", value=name, rule=f"no such study; there are: {', '.join(names())}")
+        raise InputError("study", value=name, rule=f"no such study; there are: {', '.join(names())}", remedy=suggesting(name, names()))
     return name
 
 

@@ -1,5 +1,6 @@
-"""Tables for a terminal, which read the same in a file."""
+"""Tables and lines for a terminal of 120 columns, which read the same in a file."""
 
+import textwrap
 from collections.abc import Collection, Sequence
 from typing import Final
 
@@ -7,15 +8,29 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-WIDTH: Final = 10_000
-"""The width of the page, in characters: wider than any table, so that nothing is wrapped or cut."""
+WIDTH: Final = 120
+"""The longest line of a command's output, in characters."""
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], numbers: Collection[int] = ()) -> str:
-    """Return `rows` below their header, in columns as wide as their widest cell; the columns `numbers` stand to the right."""
+    """Return `rows` below their header; long cells continue on the next line, and the columns `numbers` are aligned to the right."""
     grid, console = Table.grid(padding=(0, 2)), Console(width=WIDTH, color_system=None, force_jupyter=False)
+    for column in range(len(header)):
+        grid.add_column(no_wrap=column in numbers, overflow="fold")
     for row in (header, *rows):
         grid.add_row(*(Text(cell, justify="right" if column in numbers else "left") for column, cell in enumerate(row)))
     with console.capture() as printed:
         console.print(grid)
     return "\n".join(line.rstrip() for line in printed.get().splitlines())
+
+
+def wrapped(text: str) -> str:
+    """Return `text` with every longer line continued below itself, indented by two more columns."""
+    return "\n".join(_wrapped(line) if len(line) > WIDTH else line for line in text.splitlines())
+
+
+def _wrapped(line: str) -> str:
+    indent = " " * (len(line) - len(line.lstrip()))
+    return textwrap.fill(
+        line.strip(), WIDTH, initial_indent=indent, subsequent_indent=f"{indent}  ", break_long_words=False, break_on_hyphens=False
+    )

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from tierwise.core import paths, renamed
-from tierwise.core.errors import InputError
+from tierwise.core.errors import InputError, suggesting
 from tierwise.core.paths import short
 from tierwise.core.text_files import read_text
 
@@ -40,8 +40,9 @@ def read_toml(path: Path, model: type[Model]) -> Model:
 
 def read_table(path: Path) -> dict[str, Any]:
     if not path.exists():
-        there = ", ".join(sorted(p.stem for p in path.parent.glob("*.toml"))) or "none"
-        raise InputError(short(path), rule="no such file", remedy=f"name one of: {there}")
+        there = sorted(p.stem for p in path.parent.glob("*.toml"))
+        remedy = suggesting(path.stem, there, f"name one of: {', '.join(there) or 'none'}")
+        raise InputError(short(path), rule="no such file", remedy=remedy)
     text = read_text(path)
     try:
         return dict(_parsed(text))

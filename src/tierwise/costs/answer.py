@@ -18,7 +18,7 @@ from tierwise.costs.book import Book
 from tierwise.costs.break_even import BreakEven, device_over, memory_over
 from tierwise.costs.delivered import Load, Plan, plans, published_load, without_flash
 from tierwise.costs.hardware import ELECTRICITY, capacity_bytes, device_bill, load_hardware, medium, members, purchase, rented
-from tierwise.costs.iops import LATENCY_MS, Iops, device_iops
+from tierwise.costs.iops import LATENCY_MS, Iops, device_iops, latency_limit_ms
 from tierwise.costs.sensitivity import Limits, limits
 from tierwise.costs.units import DAYS_A_YEAR, MONTHS_A_YEAR
 
@@ -27,7 +27,10 @@ PAGE_BYTES: Final = 4096
 
 
 class DeviceCost(Strict):
-    """What a device costs; `per_gb` and `per_iops` over its life, of which a volume is rented for as long."""
+    """Cost of a whole device of `capacity_gb`: `per_gb` and `per_iops` over the life, for which a volume is rented.
+
+    `latency_ms` is the longest average latency of a read at `iops`, None for those of data sheets.
+    """
 
     device: str
     medium: str
@@ -43,6 +46,7 @@ class DeviceCost(Strict):
     per_iops: float
     per_gb_month: float
     per_iops_month: float
+    latency_ms: float | None = None
 
 
 class LeftOut(Strict):
@@ -122,7 +126,7 @@ class Answer(Strict):
     currency: str
     region: str
     life_years: float
-    latency_ms: float | None = Field(description="how long a read may take on the average at the IOPS; none for those of data sheets")
+    latency_ms: float | None = Field(description="longest average latency of a read at the IOPS of any device; none for data sheets")
     load: PricedLoad
     devices: tuple[DeviceCost, ...]
     left_out: tuple[LeftOut, ...]
@@ -142,6 +146,7 @@ class Rated:
     bill: Bill
     iops: Iops
     price_date: str
+    latency_ms: float | None
     today: bool
 
 
@@ -152,7 +157,7 @@ def answer(
     devices: Sequence[str] = (),
     evidence: Evidence = Evidence.SIMULATED,
     life_years: float | None = None,
-    latency_ms: float = LATENCY_MS,
+    latency_ms: float | None = None,
 ) -> Answer:
     """Return the costs of `devices` (all that can be priced), of the reads of `load`, break-evens, and how far each price may move; without
     `load`, of those of the published one.
@@ -166,7 +171,7 @@ def answer(
     life = load_hardware().assumptions.life_years.value if life_years is None else life_years
     if life <= 0:
         raise InputError("--life-years", value=life, rule="must be above zero")
-    if not 0 < latency_ms < inf:
+    if latency_ms is not None and not 0 < latency_ms < inf:
         raise InputError("--latency-ms", value=latency_ms, rule="must be above zero")
     rated, left_out = _rate(devices or device_names(), book, evidence, life, latency_ms, named=bool(devices))
     if not rated:
@@ -182,7 +187,7 @@ def answer(
         currency=book.currency,
         region=book.region,
         life_years=life,
-        latency_ms=latency_ms if evidence is Evidence.SIMULATED else None,
+        latency_ms=None if evidence is not Evidence.SIMULATED else max(LATENCY_MS.values()) if latency_ms is None else latency_ms,
         load=_load_of(load),
         devices=tuple(sorted((_device(each, book, life) for each in rated), key=lambda row: (not row.today, row.per_iops))),
         left_out=tuple(left_out),
@@ -209,7 +214,7 @@ def device_names() -> list[str]:
 
 
 def _rate(
-    names: Sequence[str], book: Book, evidence: Evidence, life_years: float, latency_ms: float, *, named: bool
+    names: Sequence[str], book: Book, evidence: Evidence, life_years: float, latency_ms: float | None, *, named: bool
 ) -> tuple[list[Rated], list[LeftOut]]:
     rated, left_out = [], []
     for name in names:
@@ -217,7 +222,9 @@ def _rate(
             bill = device_bill(name, book, life_years=life_years)
             behind = [quote for item, quote in bill.quotes(book).items() if item != ELECTRICITY]
             oldest = min(behind, key=lambda quote: quote.price.day)
-            rated.append(Rated(name, bill, device_iops(name, evidence, latency_ms=latency_ms), oldest.price.date, not oldest.stale))
+            limit_ms = latency_limit_ms(name, latency_ms) if evidence is Evidence.SIMULATED else None
+            iops = device_iops(name, evidence, latency_ms=limit_ms)
+            rated.append(Rated(name, bill, iops, oldest.price.date, limit_ms, today=not oldest.stale))
         except MissingError as error:
             if named:
                 raise
@@ -225,7 +232,7 @@ def _rate(
     return rated, left_out
 
 
-def _nothing(left_out: Sequence[LeftOut], book: Book, latency_ms: float) -> InputError:
+def _nothing(left_out: Sequence[LeftOut], book: Book, latency_ms: float | None) -> InputError:
     """Why no device is rated: none has a price by then, or those that have one no IOPS."""
     if slow := [gone for gone in left_out if _priced(gone.device, book)]:
         rule = f"no device with a price has IOPS at that latency: {slow[0].device}: {slow[0].why}, and so on"
@@ -259,6 +266,7 @@ def _device(each: Rated, book: Book, life_years: float) -> DeviceCost:
         per_iops=per_iops * life_years,
         per_gb_month=per_gb / MONTHS_A_YEAR,
         per_iops_month=per_iops / MONTHS_A_YEAR,
+        latency_ms=each.latency_ms,
     )
 
 

@@ -1,24 +1,31 @@
 """The answer for a terminal."""
 
+from math import floor, log10
+
 from tierwise.core.text_table import table
-from tierwise.costs.answer import Answer, Edge
+from tierwise.costs.answer import Answer, DeviceCost, Edge
 from tierwise.costs.delivered import published_load
 
 
 def as_text(found: Answer) -> str:
-    """Write the tables of devices, of ways to serve the load, of break-evens and of limits, and the prices that they rest on."""
-    currency = found.currency
+    """Write the cheapest ways, then the tables of devices, of ways to serve the load, of break-evens, of price limits and of prices."""
+    shown = [row for row in found.devices if row.today] or list(found.devices)
+    older = [row.device for row in found.devices if row not in shown]
+    edges = [edge for edge in found.sensitivity if edge.first_below is not None or edge.first_above is not None]
     parts = [
-        f"Costs on {found.on} in {currency}; per GB (1e9 bytes) and per IOPS (random 4 KiB reads{_bound(found)}) over "
-        f"{found.life_years:g} years, with power; first what has a price of the last year",
-        _devices(found),
-        *(f"left out: {gone.device}: {gone.why}" for gone in found.left_out),
+        *_cheapest(found, shown),
+        "",
+        f"Prices per month in {found.currency}, with power and a life of {found.life_years:g} years: of the device, per GB and per IOPS.",
+        _rated(found),
+        _devices(shown),
+        *([f"Prices older than a year: {', '.join(older)}. Name one, as in `tierwise cost NAME`, to see it."] if older else []),
+        *(f"Left out: {gone.device}: {gone.why}" for gone in found.left_out),
         "",
         _load(found),
         _delivered(found),
         *([_without(found)] if found.without_flash else []),
         "",
-        "Break-even: a page that is read more often than once in this time belongs on the upper store",
+        "Break-even: a page that is read more often than once in this time costs less on the upper store.",
         table(
             ["upper", "lower", "page", "by purchase", "by a year's cost", "IOPS"],
             [
@@ -27,56 +34,77 @@ def as_text(found: Answer) -> str:
             ],
         ),
         "",
-        "How far a price may move: another way to serve the load comes first, or any two change places",
-        table(
-            ["price of", "now", "unit", "first below", "first above", "order below", "order above"],
-            [_limits(edge) for edge in found.sensitivity],
-        ),
+        f"Prices below or above which another way is the cheapest; {len(found.sensitivity) - len(edges)} others have no such limit.",
+        table(["item", "now", "unit", "below", "above"], [_limits(edge) for edge in edges], numbers=[1]),
         "",
-        "Prices",
+        "Prices. Their sources are in data/prices, and in --format json.",
         table(
-            ["item", "price", "unit", "region", "date", "source"],
-            [[used.item, f"{used.price:g} {used.currency}", used.unit, used.region, used.date, used.source] for used in found.prices],
+            ["item", "price", "unit", "region", "date"],
+            [[used.item, f"{used.price:g}", f"{used.currency} per {used.unit}", used.region, used.date] for used in found.prices],
+            numbers=[1],
         ),
-        *(f"warning: {warning}" for warning in found.warnings),
+        *(f"Warning: {warning}" for warning in found.warnings),
     ]
     return "\n".join(parts)
 
 
-def _bound(found: Answer) -> str:
-    return "" if found.latency_ms is None else f" of {found.latency_ms:g} ms at most on the average, simulated"
+def _cheapest(found: Answer, shown: list[DeviceCost]) -> list[str]:
+    unit = f"{found.currency} a month for one"
+    iops, size = min(shown, key=lambda row: row.per_iops_month), min(shown, key=lambda row: row.per_gb_month)
+    lines = [
+        f"The cheapest IOPS on {found.on} are those of {iops.device} ({_size(iops)}): {money(iops.per_iops_month)} {unit}.",
+        f"The cheapest GB are those of {size.device} ({_size(size)}): {money(size.per_gb_month)} {unit}.",
+    ]
+    if found.delivered:
+        way = found.delivered[0]
+        lines.append(f"The cheapest way to serve the load below is {way.plan}: {money(way.cost_a_year)} {found.currency} a year.")
+    return lines
 
 
-def _devices(found: Answer) -> str:
-    header = ["device", "medium", "price of", "purchase", "a year", "per GB", "per IOPS", "IOPS", "from"]
-    rows = [
+def _rated(found: Answer) -> str:
+    if found.latency_ms is None:
+        return "IOPS are those of data sheets."
+    limits = {row.medium: row.latency_ms for row in found.devices if row.latency_ms is not None}
+    listed = " and ".join(
+        f"{limit:g} ms on {'flash' if medium == 'ssd' else 'disks'}" for medium, limit in sorted(limits.items(), reverse=True)
+    )
+    return f"IOPS are random 4 KiB reads of at most {listed}, on average (simulated)."
+
+
+def _devices(rows: list[DeviceCost]) -> str:
+    header = ["device", "size", "bought", "a month", "per GB", "per IOPS", "IOPS", "medium", "price of"]
+    cells = [
         [
             row.device,
+            _size(row),
+            "rented" if row.purchase is None else money(row.purchase),
+            money(row.cost_a_year / 12),
+            money(row.per_gb_month),
+            money(row.per_iops_month),
+            f"{row.iops:,.0f}",
             row.medium,
             row.price_date,
-            "rented" if row.purchase is None else money(row.purchase),
-            money(row.cost_a_year),
-            money(row.per_gb),
-            money(row.per_iops),
-            f"{row.iops:,.0f}",
-            row.iops_evidence,
         ]
-        for row in found.devices
+        for row in rows
     ]
-    return table(header, rows)
+    return table(header, cells, numbers=range(1, 7))
+
+
+def _size(row: DeviceCost) -> str:
+    return f"{row.capacity_gb / 1000:,.3g} TB" if row.capacity_gb >= 1000 else f"{row.capacity_gb:,.3g} GB"
 
 
 def _load(found: Answer) -> str:
     load = found.load
     stamp = f" ({load.evidence}: {published_load().stamp})" if load.evidence else ""
     return (
-        f"A load of {load.reads_per_s:,.0f} reads/s over {load.data_gib:g} GiB with {load.ram_gib:g} GiB of memory, "
-        f"{load.misses_per_read:.3g} device reads each{stamp}"
+        f"A load of {load.reads_per_s:,.0f} reads/s over {load.data_gib:g} GiB with {load.ram_gib:g} GiB of RAM and "
+        f"{load.misses_per_read:.3g} device reads for each{stamp}, in {found.currency}"
     )
 
 
 def _delivered(found: Answer) -> str:
-    header = ["on", "devices", "machines", "memory", "a year", "per million reads", "from"]
+    header = ["served by", "devices", "machines", "RAM", "a year", "per million reads", "evidence"]
     rows = [
         [
             row.plan,
@@ -89,37 +117,32 @@ def _delivered(found: Answer) -> str:
         ]
         for row in found.delivered
     ]
-    return table(header, rows)
+    return table(header, rows, numbers=range(1, 6))
 
 
 def _without(found: Answer) -> str:
     without = found.without_flash
     assert without is not None
-    more = "costs" if without.cost_a_year > 0 else "saves"
+    change = "costs" if without.cost_a_year > 0 else "saves"
+    way = without.memory if without.replaces == "memory" else without.disks
     return (
-        f"Not buying flash ({without.flash}) {more} {money(abs(without.cost_a_year))} {found.currency} a year: "
-        f"the cheaper way without it is more {without.replaces} ({without.memory if without.replaces == 'memory' else without.disks})"
+        f"Doing without flash ({without.flash}) {change} {money(abs(without.cost_a_year))} {found.currency} a year. "
+        f"The cheapest way is then more {without.replaces} ({way})."
     )
 
 
 def _limits(edge: Edge) -> list[str]:
-    def side(value: float | None, then: str | None = None) -> str:
-        return "-" if value is None else f"{money(value)}" + (f" ({then})" if then else "")
+    def side(value: float | None, then: str | None) -> str:
+        return "-" if value is None else money(value) + (f" ({then})" if then else "")
 
-    return [
-        edge.item,
-        f"{edge.now:g}",
-        edge.unit,
-        side(edge.first_below, edge.then_below),
-        side(edge.first_above, edge.then_above),
-        side(edge.order_below),
-        side(edge.order_above),
-    ]
+    return [edge.item, f"{edge.now:g}", edge.unit, side(edge.first_below, edge.then_below), side(edge.first_above, edge.then_above)]
 
 
 def money(value: float) -> str:
     """Return ``1,234.50``, or three digits of what is below ten."""
-    return f"{value:,.2f}" if value >= 10 else f"{value:.3g}"
+    if value >= 10 or value == 0:
+        return f"{value:,.2f}"
+    return f"{value:.{max(0, 2 - floor(log10(abs(value))))}f}"
 
 
 def _time(value_s: float | None) -> str:

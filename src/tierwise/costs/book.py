@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError, field_validator
 
 from tierwise.core import paths
 from tierwise.core.dates import STALE_DAYS, first_day
-from tierwise.core.errors import InputError, MissingError
+from tierwise.core.errors import InputError, MissingError, suggesting
 from tierwise.core.text_files import read_csv
 from tierwise.core.toml import Strict
 from tierwise.costs.units import measure
@@ -128,8 +128,9 @@ class Book:
             return self.given[item]
         rows = [price for price in self.prices if price.item == item]
         if not rows:
-            known = ", ".join(sorted({price.item for price in self.prices}))
-            raise InputError("price book", field="item", value=item, rule="no such item", remedy=f"one of {known}")
+            known = sorted({price.item for price in self.prices})
+            remedy = suggesting(item, known, f"one of {', '.join(known)}")
+            raise InputError("price book", field="item", value=item, rule="no such item", remedy=remedy)
         past = [price for price in rows if price.day <= self.on]
         if not past:
             why = f"the first one is of {min(rows, key=lambda price: price.day).date}"

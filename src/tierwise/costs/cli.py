@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tierwise.core import completion
 from tierwise.core.errors import InputError
 from tierwise.core.output_format import Format, FormatOption, answered
 from tierwise.core.units import GIB
@@ -26,27 +27,47 @@ class Rating(StrEnum):
 
 
 def cost(  # noqa: PLR0917  each is an option with a name
-    on: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="prices as they stood on this day; today by default")] = None,
-    price: Annotated[list[str] | None, typer.Option(metavar="ITEM=VALUE", help="another price, in the unit that the answer shows")] = None,
-    device: Annotated[list[str] | None, typer.Option(help="only this device of data/devices; may be repeated")] = None,
-    data_gib: Annotated[float | None, typer.Option(help="of the load; that of data/costs/load.toml by default")] = None,
-    ram_gib: Annotated[float | None, typer.Option(help="memory that caches them")] = None,
-    reads_per_s: Annotated[float | None, typer.Option(help="what the application asks")] = None,
-    misses_per_read: Annotated[float | None, typer.Option(help="reads of a device for each read of the application")] = None,
-    life_years: Annotated[float | None, typer.Option(help="of what is bought")] = None,
-    iops: Annotated[Rating, typer.Option(help="of the devices' models, or of their data sheets")] = Rating.SIMULATED,
-    latency_ms: Annotated[
-        float | None, typer.Option(help="that a read may take on the average at the IOPS of a device's model; 30 by default")
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="DEVICE", help=f"{completion.DEVICE} All by default.", autocompletion=completion.devices),
     ] = None,
-    currency: Annotated[str, typer.Option(help="of the answer")] = "USD",
-    region: Annotated[str, typer.Option(help="whose prices come first")] = "US",
+    on: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Day of the prices. Today by default.")] = None,
+    price: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ITEM=VALUE", help="Your own price of an item, in the unit that the table of prices shows; may be repeated."),
+    ] = None,
+    device: Annotated[
+        list[str] | None,
+        typer.Option(help="The same as the argument DEVICE; may be repeated.", autocompletion=completion.devices),
+    ] = None,
+    data_gib: Annotated[
+        float | None, typer.Option(help="Size of the data, in GiB. By default the published load of data/costs/load.toml.")
+    ] = None,
+    ram_gib: Annotated[float | None, typer.Option(help="RAM that caches the data, in GiB. By default that of the published load.")] = None,
+    reads_per_s: Annotated[
+        float | None, typer.Option(help="Reads per second of the application. By default those of the published load.")
+    ] = None,
+    misses_per_read: Annotated[
+        float | None, typer.Option(help="Device reads for each read of the application. By default those of the published load.")
+    ] = None,
+    life_years: Annotated[
+        float | None, typer.Option(help="Life of what is bought, in years. By default that of data/costs/hardware.toml.")
+    ] = None,
+    iops: Annotated[
+        Rating, typer.Option(help="Source of the IOPS: device models (simulated) or data sheets (published).")
+    ] = Rating.SIMULATED,
+    latency_ms: Annotated[
+        float | None,
+        typer.Option(help="Longest average latency of a read at the simulated IOPS, in ms. By default 2 on flash and 30 on disks."),
+    ] = None,
+    currency: Annotated[str, typer.Option(help="Currency of the answer.")] = "USD",
+    region: Annotated[str, typer.Option(help="Region whose prices are preferred, such as US or EU.")] = "US",
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Say what devices, a served load and an I/O cost, the break-evens, and how far each price may move before that changes."""
+    """Compare what devices cost per month, per GB and per IOPS, and what a load costs on each."""
     from tierwise.costs.answer import answer  # noqa: PLC0415  the heavy libraries load only where they are needed
     from tierwise.costs.answer_text import as_text  # noqa: PLC0415
     from tierwise.costs.book import load_book  # noqa: PLC0415
-    from tierwise.costs.iops import LATENCY_MS  # noqa: PLC0415
 
     book = load_book((on or datetime.now()).date(), currency=currency, region=region)  # noqa: DTZ005  the reader's day
     for given in price or []:
@@ -55,27 +76,29 @@ def cost(  # noqa: PLR0917  each is an option with a name
     found = answer(
         book,
         load,
-        devices=device or [],
+        devices=[*(names or []), *(device or [])],
         evidence=Evidence(iops.value),
         life_years=life_years,
-        latency_ms=LATENCY_MS if latency_ms is None else latency_ms,
+        latency_ms=latency_ms,
     )
     print(answered(found, form, as_text))
 
 
 def volumes(  # noqa: PLR0917  each is an option with a name
-    gib: Annotated[float, typer.Option(help="size")],
-    iops: Annotated[float, typer.Option(help="reads a second")],
-    mibs: Annotated[float, typer.Option(help="MiB a second")],
-    latency_ms: Annotated[float | None, typer.Option(help="that a read alone may take, in the median")] = None,
-    read_kib: Annotated[float, typer.Option(help="size of a read")] = 16,
-    reads_per_gib: Annotated[float | None, typer.Option(help="reads a second that a GiB more of memory saves: is it cheaper?")] = None,
-    on: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="prices as they stood on this day; today by default")] = None,
-    currency: Annotated[str, typer.Option(help="of the answer")] = "USD",
-    region: Annotated[str, typer.Option(help="whose prices come first")] = "US",
+    gib: Annotated[float, typer.Option(help="Size, in GiB.")],
+    iops: Annotated[float, typer.Option(help="Reads per second.")],
+    mibs: Annotated[float, typer.Option(help="Throughput, in MiB/s.")],
+    latency_ms: Annotated[float | None, typer.Option(help="Longest median latency of a single read, in ms. No limit by default.")] = None,
+    read_kib: Annotated[float, typer.Option(help="Size of a read, in KiB.")] = 16,
+    reads_per_gib: Annotated[
+        float | None, typer.Option(help="Reads per second that 1 GiB more RAM would save. The answer then says whether RAM is cheaper.")
+    ] = None,
+    on: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Day of the prices. Today by default.")] = None,
+    currency: Annotated[str, typer.Option(help="Currency of the answer.")] = "USD",
+    region: Annotated[str, typer.Option(help="Region whose prices are preferred, such as US or EU.")] = "US",
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Say which rented volumes meet a wish, cheapest first, what limit binds each, and when memory would be cheaper than its reads."""
+    """List cloud volumes that meet the requirements, cheapest first, with the limit that binds each one."""
     from tierwise.core.toml import validate  # noqa: PLC0415
     from tierwise.costs import volumes as rented  # noqa: PLC0415
     from tierwise.costs.book import load_book  # noqa: PLC0415

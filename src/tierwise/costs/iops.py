@@ -1,16 +1,18 @@
 """How many random reads, or bytes in order, a device sustains a second: of its model, or of its data sheet; never one for the other."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import count, islice
 from math import inf
+from types import MappingProxyType
 from typing import Final
 
 from tierwise.core.errors import MissingError
 from tierwise.core.units import KIB, MIB
 from tierwise.core.vocabulary import Evidence
+from tierwise.costs.hardware import Medium, medium
 from tierwise.costs.rate_cache import cached_rate
 from tierwise.devices.model import build
 from tierwise.devices.parameter import ASSUMED
@@ -18,11 +20,11 @@ from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.devices.spec import SsdSpec, load_device
 from tierwise.devices.volume import PROVISIONED, CloudSpec
 
-LATENCY_MS: Final = 30.0
-"""How long a read may take on the average at the rate that a device is credited with: assumed, two to three reads of a disk. A rate without
-such a bound is one that a disk delivers while each read waits for seconds."""
-RATED: Final = f"random 4 KiB reads of {LATENCY_MS:g} ms at most on the average"
-"""What simulated IOPS are a number of, for captions."""
+LATENCY_MS: Final[Mapping[Medium, float]] = MappingProxyType({"ssd": 2.0, "hdd": 30.0})
+"""Medium -> the longest average latency of a read at the rate that a device is credited with (assumed): that of two to three reads of
+a disk, and of two reads of a network volume. Without such a limit, a disk is credited with a rate at which each read waits for seconds."""
+RATED: Final = f"random 4 KiB reads, on average at most {LATENCY_MS['ssd']:g} ms on flash and {LATENCY_MS['hdd']:g} ms on disks"
+"""Definition of simulated IOPS, for captions."""
 OUTSTANDING: Final = 1024
 """The most reads that are always waiting: more than any device of ``data/devices`` needs to be busy."""
 READS: Final = 3000
@@ -45,18 +47,19 @@ class Iops:
 
 
 def device_iops(
-    name: str, evidence: Evidence = Evidence.SIMULATED, *, size_bytes: int = READ_BYTES, latency_ms: float = LATENCY_MS
+    name: str, evidence: Evidence = Evidence.SIMULATED, *, size_bytes: int = READ_BYTES, latency_ms: float | None = None
 ) -> Iops:
-    """Return how many random reads of `size_bytes` a second the device `name` delivers: simulated, while they take `latency_ms` at most;
-    published, as its data sheet has them.
+    """Return how many random reads of `size_bytes` a second the device `name` delivers: simulated, while they take at most `latency_ms`
+    (by default that of the medium); published, as its data sheet has them.
 
     Raises:
         MissingError: no read takes so little, or `published` is required and no data sheet's figure of that size was read.
     """
     if evidence is Evidence.SIMULATED:
-        reads_per_s = simulated_iops(name, size_bytes, latency_ms=latency_ms)
-        if (alone_ms := 1e3 / reads_per_s) > latency_ms:
-            what = f"IOPS of {name} within {latency_ms:g} ms"
+        limit_ms = latency_limit_ms(name, latency_ms)
+        reads_per_s = simulated_iops(name, size_bytes, latency_ms=limit_ms)
+        if (alone_ms := 1e3 / reads_per_s) > limit_ms:
+            what = f"IOPS of {name} within {limit_ms:g} ms"
             raise MissingError(what, why=f"a read alone takes {alone_ms:.3g} ms there", remedy="a longer latency")
         return Iops(reads_per_s, evidence)
     spec = load_device(name)
@@ -67,14 +70,21 @@ def device_iops(
     return Iops(stated.base, Evidence.PUBLISHED)
 
 
+def latency_limit_ms(name: str, latency_ms: float | None = None) -> float:
+    """Return `latency_ms`, or the limit for the medium of the device `name`."""
+    return LATENCY_MS[medium(name)] if latency_ms is None else latency_ms
+
+
 @cache
-def simulated_iops(name: str, size_bytes: int = READ_BYTES, *, seed: int = SEED, latency_ms: float = LATENCY_MS) -> float:
-    """Simulate how many random reads a second the device serves all over its model while they take `latency_ms` at most on the average.
+def simulated_iops(name: str, size_bytes: int = READ_BYTES, *, seed: int = SEED, latency_ms: float | None = None) -> float:
+    """Simulate how many random reads a second the device serves all over its model while they take at most `latency_ms` on average, by
+    default that of the medium.
 
     As many wait as this allows, one at least and no more than `OUTSTANDING`: the latency is their number over the rate.
     """
-    what = f"iops {size_bytes} {seed} {latency_ms} {load_device(name).model_dump_json()}"
-    return cached_rate(what, lambda: _within(latency_ms, name, size_bytes, seed))
+    limit_ms = latency_limit_ms(name, latency_ms)
+    what = f"iops {size_bytes} {seed} {limit_ms} {load_device(name).model_dump_json()}"
+    return cached_rate(what, lambda: _within(limit_ms, name, size_bytes, seed))
 
 
 def _within(latency_ms: float, name: str, size_bytes: int, seed: int) -> float:

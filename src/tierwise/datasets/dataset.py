@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tierwise.core import paths
-from tierwise.core.errors import InputError
+from tierwise.core.errors import InputError, suggesting
 from tierwise.core.files import replacing, write_whole
 
 
@@ -77,7 +77,8 @@ def from_file(name: str, source: str, folder: Path, version: int, write: Callabl
     """Return what `write` makes of the file that `source` names; `version` is raised whenever the same file gives other rows."""
     kind, _, named = source.partition(":")
     if kind != "file" or not named:
-        rule, remedy = f"not a source of {name} rows", f"name one of: {others}, file:PATH"
+        rule = f"not a source of {name} rows"
+        remedy = suggesting(source, ["synthetic", "download"], f"name one of: {others}, file:PATH")
         raise InputError(name, field="source", value=source, rule=rule, remedy=remedy)
     path = paths.home() / Path(named).expanduser()
     with readable(name, path):

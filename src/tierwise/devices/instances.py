@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from tierwise.core import paths
-from tierwise.core.errors import InputError
+from tierwise.core.errors import InputError, suggesting
 from tierwise.core.toml import Strict, read_toml
 from tierwise.devices.parameter import Frequency, Parameter, Rate, Sourced
 
@@ -54,8 +54,9 @@ def _read(path: Path) -> Instances:
 def attached(provider: str, name: str) -> InstanceLimits:
     there = load_instances(provider)
     if there is None or name not in there.instances:
-        known = ", ".join(there.instances) if there else "none"
-        raise InputError("instance", value=name, rule=f"no such machine of {provider}", remedy=f"name one of: {known}")
+        known = list(there.instances) if there else []
+        remedy = suggesting(name, known, f"name one of: {', '.join(known) or 'none'}")
+        raise InputError("instance", value=name, rule=f"no such machine of {provider}", remedy=remedy)
     return there.limits(name)
 
 

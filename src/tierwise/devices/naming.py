@@ -1,13 +1,14 @@
 """What a device is called: its file, the part of that after its maker, and what a volume is to have."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from tierwise.core import paths
-from tierwise.core.errors import InputError
+from tierwise.core.errors import InputError, suggesting
 from tierwise.core.toml import input_file
 from tierwise.devices.parameter import UNITS
 
@@ -30,7 +31,18 @@ class Named:
 
     @property
     def path(self) -> Path:
-        return input_file("devices", self.stem)
+        """The device's file.
+
+        Raises:
+            InputError: there is no such device.
+        """
+        place = input_file("devices", self.stem)
+        if not place.exists():
+            whole, short = stems(), short_names()
+            known = f"name one of: {', '.join(whole) or 'none'}; or by its short name: {', '.join(short) or 'none'}"
+            remedy = suggesting(self.stem, [*short, *whole], known)
+            raise InputError(paths.short(place), rule="no such file", remedy=remedy)
+        return place
 
     @property
     def provider(self) -> str:
@@ -44,11 +56,21 @@ def named(name: str) -> Named:
     return Named(name, _stem(short), dict(_amount(name, text) for text in amounts.split(",")) if colon else {}, instance or None)
 
 
+def stems() -> list[str]:
+    """Return the names of the files of ``data/devices``."""
+    return sorted(path.stem for path in (paths.data() / "devices").glob("*.toml"))
+
+
+def short_names() -> list[str]:
+    """Return what follows the maker in the name of a device, where no other device has the same."""
+    counted = Counter(stem.partition("-")[2] for stem in stems())
+    return sorted(name for name, times in counted.items() if times == 1 and name)
+
+
 def _stem(name: str) -> str:
-    folder = paths.data() / "devices"
     if input_file("devices", name).exists():
         return name
-    found = sorted(path.stem for path in folder.glob("*.toml") if path.stem.partition("-")[2] == name)
+    found = [stem for stem in stems() if stem.partition("-")[2] == name]
     if len(found) > 1:
         raise InputError("device", value=name, rule="short for more than one device", remedy=f"one of {', '.join(found)}")
     return found[0] if found else name

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Final, NamedTuple, Protocol
 
-from tierwise.core.errors import InputError, MissingError
+from tierwise.core.errors import InputError, MissingError, suggesting
 from tierwise.recorders import bpftrace, strace, strace_reads
 from tierwise.recorders.reads import Recording, Server
 
@@ -52,7 +52,8 @@ memory of bpftrace (about 115 MB) and of its maps (75 MB, counting 15 MB), as th
 def choose(name: str) -> str:
     """Return `name` if it can record here, or for ``auto`` the first recorder that can; else raise `MissingError` with the reasons."""
     if name != "auto" and name not in RECORDERS:
-        raise InputError("--recorder", value=name, rule=f"must be auto, {' or '.join(RECORDERS)}")
+        remedy = suggesting(name, ["auto", *RECORDERS])
+        raise InputError("--recorder", value=name, rule=f"must be auto, {' or '.join(RECORDERS)}", remedy=remedy)
     obstacles = {one: RECORDERS[one].obstacle() for one in ([name] if name != "auto" else RECORDERS)}
     for one, why in obstacles.items():
         if why is None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tierwise.core import paths
-from tierwise.core.errors import InputError
+from tierwise.core.errors import InputError, suggesting
 from tierwise.core.files import make_folder, put, scratch_folder
 from tierwise.report import notebooks, quarto, site, versions
 from tierwise.report.changes import as_chapter, compare
@@ -61,7 +61,7 @@ def _book(folder: Path, run: Run, executed: Path, facts: Facts, engine: Engine) 
 def choose(engine: str) -> Engine:
     """Return the engine by its name; ``auto`` is Quarto where one that serves is installed."""
     if engine not in ENGINES:
-        raise InputError("ENGINE", value=engine, rule=f"must be one of {', '.join(ENGINES)}")
+        raise InputError("ENGINE", value=engine, rule=f"must be one of {', '.join(ENGINES)}", remedy=suggesting(engine, ENGINES))
     wants_quarto = engine == "quarto" or (engine == "auto" and quarto.usable())
     return quarto.QuartoEngine() if wants_quarto else PlainEngine()
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from tierwise.analysis.runs import REFERENCE, find_run
 from tierwise.core import paths
-from tierwise.core.errors import InputError
+from tierwise.core.errors import InputError, suggesting
 from tierwise.core.files import replacing, write_whole
 from tierwise.report import site
 from tierwise.report.changes import Changes, compare
@@ -76,7 +76,7 @@ def find(name: str) -> Facts:
     found = [version for version in known if version == wanted] or [version for version in known if wanted in version]
     if len(found) != 1:
         rule = f"names {'several versions' if found else 'no version'}; there are: {', '.join(found or known) or 'none'}"
-        raise InputError("version", value=name, rule=rule, remedy="make report builds one")
+        raise InputError("version", value=name, rule=rule, remedy=suggesting(name, [LATEST, *known], "make report builds one"))
     return load_facts(paths.site() / found[0])
 
 

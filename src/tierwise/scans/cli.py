@@ -5,46 +5,58 @@ from typing import Annotated
 
 import typer
 
+from tierwise.core import completion
 from tierwise.core.errors import InputError
 from tierwise.core.output_format import Format, FormatOption, answered
 from tierwise.scans.options import Buffers, IoMethod, ScanMethod
 
 
 def predict_scan(  # noqa: PLR0917  each is an option with a name
-    device: Annotated[str, typer.Option(help="name of a file in data/devices")],
-    pages: Annotated[int, typer.Option(help="of the table, of 8 KiB")],
-    rows: Annotated[int, typer.Option(help="of the table")],
-    selectivity: Annotated[float, typer.Option(help="share of the rows that the range holds, 0 to 1")],
-    correlation: Annotated[float, typer.Option(help="of the column of the range, as in pg_stats: -1 to 1")],
-    method: Annotated[ScanMethod, typer.Option(help="how the rows are found")],
-    cache: Annotated[Buffers, typer.Option(help="nothing in memory beforehand, or all in shared buffers")],
-    io_method: Annotated[IoMethod, typer.Option(help="who reads for a sequential or a bitmap scan")] = IoMethod.WORKER,
-    io_workers: Annotated[int, typer.Option(help="processes that read, under worker")] = 3,
-    effective_io_concurrency: Annotated[int, typer.Option(help="reads begun before they are wanted; 0: none")] = 16,
-    work_mem_mib: Annotated[int, typer.Option(help="memory of a bitmap; of pages that do not fit all rows are looked at")] = 4,
+    device: Annotated[str, typer.Option(help=completion.DEVICE, autocompletion=completion.devices)],
+    pages: Annotated[int, typer.Option(help="Size of the table, in pages of 8 KiB.")],
+    rows: Annotated[int, typer.Option(help="Number of rows of the table.")],
+    selectivity: Annotated[float, typer.Option(help="Share of the rows that the range selects, 0 to 1.")],
+    correlation: Annotated[float, typer.Option(help="Correlation of the column, as in pg_stats, -1 to 1.")],
+    method: Annotated[ScanMethod, typer.Option(help="Kind of scan.")],
+    cache: Annotated[Buffers, typer.Option(help="State of the cache: nothing in memory (cold), or everything in shared buffers (warm).")],
+    io_method: Annotated[IoMethod, typer.Option(help="Value of io_method, for sequential and bitmap scans.")] = IoMethod.WORKER,
+    io_workers: Annotated[int, typer.Option(help="Number of I/O workers, with the I/O method worker.")] = 3,
+    effective_io_concurrency: Annotated[
+        int, typer.Option(help="Value of effective_io_concurrency: reads that are started early. 0 starts none.")
+    ] = 16,
+    work_mem_mib: Annotated[
+        int, typer.Option(help="Value of work_mem, in MiB. A bitmap that does not fit keeps pages instead of rows.")
+    ] = 4,
     cpu_us_per_row: Annotated[
-        float | None, typer.Option(help="each row of a sequential scan, each row of the range in the others; data/machines by default")
+        float | None,
+        typer.Option(help="Processor time per row, in us: of the table (sequential) or of the range. By default that of data/machines."),
     ] = None,
     cpu_speed: Annotated[
-        float | None, typer.Option(help="over the processor of data/machines/postgres-18-scans.toml; the speed that it names by default")
+        float | None,
+        typer.Option(
+            help="Speed of the processor, as a multiple of that in data/machines/postgres-18-scans.toml. By default the speed stated there."
+        ),
     ] = None,
-    processors: Annotated[int | None, typer.Option(help="that the server's processes share; one for each by default")] = None,
+    processors: Annotated[
+        int | None, typer.Option(help="Number of processors that the server's processes share. By default each has its own.")
+    ] = None,
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Say how long PostgreSQL 18 will take for a range of a column, by one kind of scan on a device, and how many pages it touches.
+    """Predict how long PostgreSQL 18 takes to read a range of a column, and how many pages it touches.
 
-    The jitter: rows lie in the order of rank + jitter. The rank is a row's place in the order of the column, 0 to ROWS - 1; the jitter is
-    normal with mean 0 and the standard deviation with which ranks and places have the rank correlation CORRELATION: 0.0041 ROWS for
-    0.9999, 0.0422 ROWS for 0.99, 0.146 ROWS for 0.9, 0.499 ROWS for 0.5. At 1 there is none, at 0 the order is random, below 0 the
-    table lies the other way round. The range is the middle one of the column; index keys have 8 bytes at most.
+    The lowest and highest times are those of a processor twice and half as fast, with a device that takes 0.85 and 1.2 times as long.
 
-    Assumed: PostgreSQL's defaults elsewhere, buffered reads with the kernel's read-ahead of 128 KiB, one session without parallel query or
-    just-in-time compilation, memory for all that was read once. What the processor takes, and where
-    that is from, stands in data/machines/postgres-18-scans.toml. Of the devices only local-nvme has parameters that were fitted on times of
-    scans: 39.3 us a page at random fixed read_latency, 1.56 us a page in order ordered_read_latency. The SATA drives have what their data
-    sheets say, and an assumed latency.
+    Assumed are PostgreSQL's defaults for other settings, buffered reads with the kernel's read-ahead of 128 KiB, and one session without
+    parallel query or just-in-time compilation. What was read once stays in memory. Index keys have 8 bytes at most, and the range is the
+    middle one of the column.
 
-    low_s and high_s: a processor twice and half as quick, a device that takes 0.85 and 1.2 times as long.
+    Rows lie in the order of rank + jitter. The rank is a row's place in the order of the column. The jitter is normal with mean 0, and
+    its standard deviation gives the correlation: 0.0041 ROWS for 0.9999, 0.0422 ROWS for 0.99, 0.146 ROWS for 0.9, 0.499 ROWS for 0.5.
+    At 0 the order is random; below 0 the table is in descending order.
+
+    Processor times and their source are in data/machines/postgres-18-scans.toml. Only local-nvme was fitted on times of scans, with 39.3 us
+    for a random page (read_latency) and 1.56 us for a page in order (ordered_read_latency). The SATA drives have the values of their data
+    sheets, and an assumed latency.
     """
     from tierwise.scans import prediction  # noqa: PLC0415
     from tierwise.scans.rows import Table  # noqa: PLC0415

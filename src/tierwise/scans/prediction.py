@@ -120,22 +120,22 @@ def predict(scan: Scan, processor: Processor | None = None) -> Prediction:
         device_s=float(np.mean(waits_s)),
         cpu_s=started_s + warm_s(part, scan.method, server, drawn(SEEDS[0])) * warm_scale,
         cpu_us_per_row=row.base / speed.value * 1e6,
-        cpu_source=f"{row.source}; {speed.value:g} times as quick: {speed.source}",
+        cpu_source=f"{row.source}; {speed.value:g} times as fast: {speed.source}",
         fitted={name: one.fitted_on for name, one in sourced(spec) if one.fitted_on},
         notes=tuple(_notes(scan, server.lossy)),
     )
 
 
 def as_text(found: Prediction) -> str:
-    return "\n".join(
-        [
-            f"{found.time_s:.3g} s ({found.low_s:.3g} to {found.high_s:.3g} s), {found.pages:,} distinct pages of the table; "
-            f"{found.cpu_s:.3g} s with everything in shared buffers",
-            f"{found.method} scan on {found.device}, {found.cache}, io_method {found.io_method} (simulated); {'; '.join(found.notes)}",
-            f"{found.cpu_us_per_row:.3g} us of the processor a row: {found.cpu_source}",
-            *(f"{name} was fitted on {origin}" for name, origin in found.fitted.items()),
-        ]
-    )
+    lines = [
+        f"The {found.method} scan on {found.device} takes {found.time_s:.3g} s ({found.low_s:.3g} to {found.high_s:.3g} s, simulated).",
+        f"It touches {found.pages:,} distinct pages of the table. With everything in shared buffers it takes {found.cpu_s:.3g} s.",
+        f"The cache is {found.cache}, and io_method is {found.io_method}.",
+        f"A row takes {found.cpu_us_per_row:.3g} us of processor time. Source: {found.cpu_source}",
+        *(f"Assumed: {note}" for note in found.notes),
+        *(f"Fitted: {name} on {origin}" for name, origin in found.fitted.items()),
+    ]
+    return "\n".join(lines)
 
 
 def _notes(scan: Scan, lossy: float) -> Iterator[str]:
@@ -144,7 +144,7 @@ def _notes(scan: Scan, lossy: float) -> Iterator[str]:
         yield from NOTES[1:]
         yield f"{scan.processors} processors for all processes" if scan.processors else "every process has a processor"
     if scan.method is ScanMethod.BITMAP:
-        yield f"of {lossy:.0%} of its pages a bitmap of {scan.work_mem_mib} MiB (work_mem) forgets the rows"
+        yield f"a bitmap of {scan.work_mem_mib} MiB (work_mem) keeps {lossy:.0%} of the pages without their rows"
 
 
 def _part(whole: Table, touched: float) -> Table:

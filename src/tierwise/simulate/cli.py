@@ -6,32 +6,36 @@ from typing import Annotated
 
 import typer
 
+from tierwise.core import completion
 from tierwise.core.output_format import Format, FormatOption, answered
 
-validating = typer.Typer(no_args_is_help=True, help="Hold a model against measurements.")
-simulating = typer.Typer(no_args_is_help=True, help="Run a model alone.")
+validating = typer.Typer(no_args_is_help=True, help="Compare a device model with measurements of a real drive.")
+simulating = typer.Typer(no_args_is_help=True, help="Simulate a cache: replay a page trace, or generate Zipfian reads.")
 
 
-@validating.command("device")
+@validating.command("device", epilog="Example: tierwise validate device --trace drive.trace --model drive.model --seek drive.seek")
 def validate_device(  # noqa: PLR0917  each is an option with a name
-    trace: Annotated[Path, typer.Option(help="requests with measured service times")],
-    model: Annotated[Path, typer.Option(help="the drive's extracted parameters: zones, rotation, head switch, write settling")],
+    trace: Annotated[Path, typer.Option(help="File of requests with measured service times.")],
+    model: Annotated[Path, typer.Option(help="File of the drive's extracted parameters: zones, rotation, head switch and write settling.")],
     seek: Annotated[
-        Path | None, typer.Option(help="the drive's seek curve, cylinders and ms; without it, the table or formula that --model names")
+        Path | None,
+        typer.Option(help="File of the drive's seek curve, in cylinders and ms. By default the table or formula that --model names."),
     ] = None,
     specs: Annotated[
         Path | None,
-        typer.Option(help="the drive's electronics (diskspecs): overheads, bus, buffer, read-ahead, early writes; without it, fitted ones"),
+        typer.Option(
+            help="File of the drive's electronics (diskspecs): overheads, bus and buffer. By default constants fitted on other drives."
+        ),
     ] = None,
     bus_ms_per_sector: Annotated[
-        float, typer.Option(help="what an old bus adds, in ms for each sector of 512 bytes, to the specs' bulk sector transfer time")
+        float, typer.Option(help="Time that an old bus adds to the transfer of a sector of 512 bytes, in ms.")
     ] = 0.0,
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Predict the service times of a real drive's trace, and say how far they are from the measured ones.
+    """Predict the service times of a real drive's trace, and compare them with the measured times.
 
-    With --specs nothing is fitted: every command takes the drive's own overhead, by what it is, whether the buffer holds the
-    sectors and what the command before was; then the arm moves while the bus is given back or brings the data.
+    With --specs nothing is fitted. Each command then takes the overhead that the drive's file states for its kind, for the content of the
+    buffer and for the command before it. The seek overlaps with the bus transfer.
     """
     from tierwise.simulate.device_validation import as_text, validate  # noqa: PLC0415
 
@@ -39,14 +43,18 @@ def validate_device(  # noqa: PLR0917  each is an option with a name
     print(answered(found, form, as_text))
 
 
-@simulating.command("trace")
+@simulating.command("trace", epilog="Example: tierwise simulate trace pages.lis --pages 4096 --policy clock")
 def simulate_trace(
-    file: Path,
-    pages: Annotated[int, typer.Option(help="size of the cache")],
-    policy: Annotated[str, typer.Option(help="lru, clock, two-list or mapped")] = "lru",
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Page trace: lines of start, number of blocks, an unused field and request number.")
+    ],
+    pages: Annotated[int, typer.Option(help="Size of the cache, in pages.")],
+    policy: Annotated[
+        str, typer.Option(help="Replacement policy: lru, clock, two-list or mapped.", autocompletion=completion.policies)
+    ] = "lru",
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Replay a page trace (lines of: start blocks x request) through a cache."""
+    """Replay a page trace through a cache, and count the misses."""
     from tierwise.simulate import page_trace  # noqa: PLC0415
 
     found = page_trace.simulate_trace(file, pages, policy)
@@ -54,16 +62,19 @@ def simulate_trace(
     print(json.dumps(found, indent=2) if form is Format.JSON else text)
 
 
-@simulating.command("zipf")
+@simulating.command("zipf", epilog="Example: tierwise simulate zipf --device crucial-m4 --dataset-gib 64 --cache-gib 14.49 --scale 64")
 def simulate_zipf(  # noqa: PLR0917  each is an option with a name
-    device: Annotated[str, typer.Option(help="name of a file in data/devices")],
-    dataset_gib: Annotated[float, typer.Option(help="size of the file that is read")],
-    cache_gib: Annotated[float, typer.Option(help="the usable page cache")],
-    threads: Annotated[int, typer.Option(help="readers")] = 8,
-    scale: Annotated[int, typer.Option(help="64 simulates 1/64 of sizes and time, in seconds")] = 1,
+    device: Annotated[str, typer.Option(help=completion.DEVICE, autocompletion=completion.devices)],
+    dataset_gib: Annotated[float, typer.Option(help="Size of the file that is read, in GiB.")],
+    cache_gib: Annotated[float, typer.Option(help="Usable size of the page cache, in GiB.")],
+    threads: Annotated[int, typer.Option(help="Number of reading threads.")] = 8,
+    scale: Annotated[int, typer.Option(help="Divisor of sizes and durations: 64 simulates a 64th, which takes seconds.")] = 1,
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Read a file through mmap by a scrambled Zipfian: 600 s of warm-up from dropped caches and 600 s measured, mean of five seeds."""
+    """Simulate scrambled Zipfian reads of a memory-mapped file, and count reads per second.
+
+    Each of five seeds warms up for 600 s from dropped caches and is measured for 600 s. The answer is their mean.
+    """
     from tierwise.simulate import zipf  # noqa: PLC0415
 
     found = zipf.simulate_zipf(device, dataset_gib=dataset_gib, cache_gib=cache_gib, threads=threads, scale=scale)

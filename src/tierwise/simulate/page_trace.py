@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tierwise.core.compiled import Ints, compiled
-from tierwise.core.errors import InputError
+from tierwise.core.errors import InputError, suggesting
 from tierwise.core.paths import short
 from tierwise.core.units import MIB
 from tierwise.simulate.page_cache import POLICIES, replay_stream
@@ -39,7 +39,7 @@ def simulate_trace(path: Path, pages: int, policy: str = "lru") -> TraceResult:
     The file is read as a stream, twice or three times: memory is taken by pages, not by requests.
     """
     if policy not in POLICIES:
-        raise InputError("--policy", value=policy, rule=f"must be one of {', '.join(POLICIES)}")
+        raise InputError("--policy", value=policy, rule=f"must be one of {', '.join(POLICIES)}", remedy=suggesting(policy, POLICIES))
     if pages < 1:
         raise InputError("--pages", value=pages, rule="must be 1 or more")
     result = replay_stream(lambda: page_chunks(path), pages, policy)

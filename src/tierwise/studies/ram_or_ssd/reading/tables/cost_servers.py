@@ -19,7 +19,7 @@ from tierwise.studies.ram_or_ssd.reading.days import beyond_memory, evidence
 from tierwise.studies.ram_or_ssd.reading.money import THEN, swept, ways
 
 UNIT: Final = "comparisons"
-HEADER: Final = ["Data over RAM", "Ratio", "A server holds", "Machines", "At the prices read", "Over the band", "As dear where RAM costs"]
+HEADER: Final = ["Data over RAM", "Ratio", "A server holds", "Machines", "At the prices read", "Over the band", "Equal if RAM costs"]
 
 
 def servers(run: Run, _pair: str) -> pl.DataFrame:
