@@ -89,7 +89,7 @@ def test_what_the_pointer_reads_from_a_mark_keys_find_in_a_table(opened: "Page",
     opened.keyboard.press("Enter")
     marks.locator("table").first.wait_for()
     heads = marks.locator("table").first.locator("th").all_inner_texts()
-    assert heads == ["case", "placement", "replicate", "time", "flags"]
+    assert {"case", "placement", "replicate", "flags"} < set(heads)
     assert "Cold cache" in marks.locator("caption").all_inner_texts()
     cells = "(rows) => rows.map((row) => [...row.cells].map((cell) => cell.innerText))"
     rows = [tuple(row) for row in marks.locator("tbody tr").evaluate_all(cells)]
@@ -127,15 +127,15 @@ def test_the_search_finds_sections_of_all_pages_by_whole_words_first_and_leads_t
         look(page, (built.site / "about.html").as_uri(), 1280)
         for words, place, marked in (
             ("platter TURN", f"{METHOD}#sec-emulation", {"platter", "turn"}),
-            ("RAM", "show-ram_or_ssd.html#sec-ram-or-ssd", {"RAM"}),  # no framework, no parameter
-            ("more RAM", "show-cost.html#sec-cost-delivered", {"more", "More", "RAM"}),
+            ("RAM", "show-ram_or_ssd.html#sec-ram-or-ssd", {"ram"}),  # no framework, no parameter
+            ("more RAM", "show-cost.html#sec-cost-delivered", {"more", "ram"}),
             ("cite", "about.html#sec-cite", {"cite"}),
         ):
             page.fill("#search", words)
             found = page.locator(f"#found a[href='{place}']")
             assert found.locator("mark").count(), words
-            assert set(found.locator("mark").all_inner_texts()) <= marked
-        page.fill("#search", "emulation")
+            assert {text.lower() for text in found.locator("mark").all_inner_texts()} == marked
+        page.fill("#search", "emulated storage")
         page.locator("#found a").first.click()  # a title comes before text
         page.wait_for_url(f"**/{METHOD}#sec-emulation")
         page.fill("#search", "xylophone")
