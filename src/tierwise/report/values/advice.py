@@ -1,44 +1,34 @@
 """What the page of advice shows: the advice for one workload, what was predicted and seen, and the numbers of its text."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, Final
 
 from tierwise.advisor.advice import Advice, Question, ServiceTimes, advise, times_by_seed
-from tierwise.advisor.service import SEED
-from tierwise.advisor.workload import Workload, workload_of
-from tierwise.core.errors import InputError, MissingError
+from tierwise.advisor.service import SEED, Recorded
+from tierwise.advisor.workload import Workload
 from tierwise.core.units import GIB
 from tierwise.core.vocabulary import RelationClass
 from tierwise.report.prices import book_of
-from tierwise.report.run import Run, source_pair
+from tierwise.report.run import Run
 from tierwise.report.text_template import Value
 from tierwise.report.values.front import speedups
 from tierwise.report.values.todays import now
+from tierwise.report.values.workloads import gather, name_of
 
-EXAMPLE: Final = ("index_placement", "M")
-"""The study whose workload the page works through, and its source."""
 AGREEMENT: Final = 0.10
 """How near a predicted time should come to the measured one."""
-_KNOWN: Final[dict[tuple[Path, str, str, tuple[Any, ...]], "Advised"]] = {}
+_KNOWN: Final[dict[tuple[Any, ...], "Advised"]] = {}
 
 
 @dataclass(frozen=True)
 class Advised:
-    """A workload of the run with what its relations take on each tier, and the advice for each space on the SSD.
+    """A workload of the run, if it has one, with what its relations take on each tier, and the advice for each space on the SSD."""
 
-    `missing` says why there is none.
-    """
-
-    run: Run
-    study: str
-    pair: str
-    workload: Workload | None
-    by_seed: Mapping[int, ServiceTimes]
-    advice: Sequence[Advice]
-    missing: str = ""
+    workload: Workload | None = None
+    by_seed: Mapping[int, ServiceTimes] = field(default_factory=dict)
+    advice: Sequence[Advice] = ()
 
     @property
     def service_s(self) -> ServiceTimes:
@@ -53,25 +43,24 @@ class Advised:
         return self.workload.host_s + self.workload.slowdown * storage_s
 
 
-def advised(run: Run, study: str, pair: str) -> Advised:
-    """Return the placement for no space, for space for the indexes, for the tables and for all, from `study`'s rows on `pair`.
+def example(run: Run) -> Advised:
+    """Return the advice for the first workload of `run` that has a whole record of its requests, else for the first one: for no space, for
+    space for the indexes, for the tables and for all.
 
     It replays every recorded request on the models, which takes seconds: what was found of a run is kept.
     """
-    key = (run.folder, study, pair, tuple(sorted(run.prices.items())))
+    key = (run.folder, run.manifest.started_at, tuple(sorted(run.prices.items())))
     if key not in _KNOWN:
-        _KNOWN[key] = _advised(run, study, pair)
+        workloads = gather(run).workloads
+        recorded = (one for one in workloads if all(isinstance(of, Recorded) for relation in one.relations for of in relation.requests))
+        workload = next(recorded, workloads[0] if workloads else None)
+        _KNOWN[key] = _advised(run, workload) if workload else Advised()
     return _KNOWN[key]
 
 
-def _advised(run: Run, study: str, pair: str) -> Advised:
-    try:
-        workload = workload_of(run.connection, run.folder, study=study, pair=pair)
-    except (InputError, MissingError) as missing:  # the study was not measured, or too little of it
-        return Advised(run, study, pair, None, {}, (), str(missing))
+def _advised(run: Run, workload: Workload) -> Advised:
     by_seed, book = times_by_seed(workload), book_of(run)
-    found = [advise(workload, Question(size_gib), book, by_seed[SEED]) for size_gib in sizes_gib(workload)]
-    return Advised(run, study, pair, workload, by_seed, found)
+    return Advised(workload, by_seed, [advise(workload, Question(size_gib), book, by_seed[SEED]) for size_gib in sizes_gib(workload)])
 
 
 def sizes_gib(workload: Workload) -> list[float]:
@@ -83,10 +72,6 @@ def sizes_gib(workload: Workload) -> list[float]:
     }
     whole = sum(of_class.values())
     return sorted({size_bytes / GIB for size_bytes in (0, of_class[RelationClass.INDEX], of_class[RelationClass.TABLE], whole)})
-
-
-def example(run: Run) -> Advised:
-    return advised(run, EXAMPLE[0], source_pair(EXAMPLE[1]))
 
 
 def errors(found: Advised) -> dict[str, float]:
@@ -105,6 +90,7 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of al
     todays = now(run)
     return {
         "answered": not speedups(run).is_empty(),
+        "workload": name_of(found.workload) if found.workload else None,
         "requests_io_mode": found.workload.requests_io_mode if found.workload else None,
         "predicted": len(off),
         "near": sum(error <= AGREEMENT for error in off),
