@@ -73,11 +73,7 @@ def test_the_first_screen_is_the_answer(built: Built) -> None:
 
 
 def test_each_figure_has_its_chart_and_a_caption_with_run_evidence_n_and_query(built: Built) -> None:
-<<<<<<< Updated upstream
     figures = built.page.select(FIGURES)
-=======
-    figures = [figure for figure in built.page.select("figure.fig") if figure.select(".vl-chart")]  # others say why they have no rows
->>>>>>> Stashed changes
     assert len(figures) == len(built.page.select(".vl-chart")) >= 3
     for figure in figures:
         assert len(figure.select(".vl-chart script")) == 1
