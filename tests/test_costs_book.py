@@ -97,7 +97,7 @@ def test_the_newest_price_by_then_is_taken() -> None:
 
 
 def test_an_unknown_item_names_those_that_are_there() -> None:
-    with pytest.raises(InputError, match=r"item is 'rum': no such item\. Remedy: one of disk, ram"):
+    with pytest.raises(InputError, match=r"item is 'rum': no such item\. Remedy: did you mean ram\? one of disk, ram"):
         book(price("ram", 1, "GiB"), price("disk", 1)).quote("rum")
 
 

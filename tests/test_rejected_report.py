@@ -122,17 +122,15 @@ def test_first_screens_say_why_and_what_the_reference_found(report: Shown) -> No
 def test_nothing_is_ranked_or_advised_on(report: Shown) -> None:
     own = {key: re.split("The reference run `|The numbers below", text_of(value))[0] for key, value in report.items()}
     assert not [key for key, text in own.items() if re.search(r"The quickest placement is|Move the .* first|belongs there", text)]
-    assert any("Placements are not ranked" in text for text in own.values())
-    assert any(text.startswith("No advice from this run") for text in own.values())
+    ranked = ("tbl-strategies", "tbl-answer", "fig-answer", "tbl-advice-regret")
+    assert all(
+        isinstance(value, Missing) for (_, source), value in report.items() if source.startswith("#|") and _label(("", source)) in ranked
+    )
 
 
-def test_rejected_rows_are_reported_by_evidence(tmp_path: Path, report: Shown) -> None:
+def test_rejected_rows_are_counted_by_evidence(tmp_path: Path) -> None:
     rejected_run(tmp_path)
     with open_views(tmp_path, RUN_ID) as connection:
         found = {one.evidence: one for one in rejections(connection)}
     assert found[Evidence.SIMULATED].rejected == 0
     assert found[Evidence.EMULATED].share == pytest.approx(0.8, abs=0.01)
-    tally = next(text_of(value) for (_, source), value in report.items() if source.endswith("summary.tally(run)"))
-    assert "rest on simulated rows alone" in tally
-    assert re.search(r"emulated observations [\d,]+ \(80\.0\s%\) are rejected: [\d,]+ for overshoot\.", tally)
-    assert re.search(r"simulated observations none is rejected\.", tally)

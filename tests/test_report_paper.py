@@ -4,11 +4,9 @@ import re
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-import nbformat
 import pytest
 
 from rejected_run import RUN_ID as REJECTED
@@ -19,10 +17,10 @@ from tierwise.analysis.verdicts import DECIDED
 from tierwise.core.vocabulary import Evidence
 from tierwise.report import notebooks
 from tierwise.report.display import ROWS_MIME, Figure
-from tierwise.report.figures import verdicts
+from tierwise.report.exhibits.figures.verdicts import LOOKS
 from tierwise.report.formats import number
 from tierwise.report.notebooks import Shown
-from tierwise.report.page import open_page
+from tierwise.report.page import open_page, open_shared
 from tierwise.report.prices import answer_of
 from tierwise.report.project import PAPER_NOTEBOOK
 from tierwise.report.run import Run, open_run, source_pair
@@ -103,34 +101,14 @@ def test_its_letters_are_large_enough(built: Built) -> None:
     assert min(letters) >= LEAST_PT
 
 
-def titles(executed: Mapping[str, nbformat.NotebookNode]) -> dict[str, str]:
-    """Chapter -> the first line of what its cell with a title shows."""
-    return {
-        stem: cell.outputs[0].data["text/markdown"].splitlines()[0]
-        for stem, notebook in executed.items()
-        for cell in notebook.cells
-        if cell.cell_type == "code" and cell.source.startswith("titled(")
-    }
-
-
-def test_titles_have_their_stamp_or_ask(built: Built) -> None:
-    found = titles({path.stem: nbformat.read(path, as_version=4) for path in built.executed.glob("show-*.ipynb")})
-    assert len(found) >= 11
-    for chapter, title in found.items():
-        told = title.partition(" {#")[0]
-        assert told.endswith("?") or re.search("|".join(Evidence), told) or "published statements" in told or "workload" in told, chapter
-
-
 def test_the_strip_has_every_statement_and_each_verdict_a_shape_of_its_own(reference: Run) -> None:
-    assert verdicts.LOOKS.keys() == set(Verdict)
-    assert len({shape for shape, _ in verdicts.LOOKS.values()}) == len(verdicts.LOOKS), "read in grey"
-    rows = verdicts.judged(reference)
-    assert dict(rows.select("claim", "verdict").rows()) == {claim.id: claim.verdict.mark for claim in reference.verdicts}
-    strip = verdicts.strip(reference, rows)
+    assert LOOKS.keys() == set(Verdict)
+    assert len({shape for shape, _ in LOOKS.values()}) == len(LOOKS), "read in grey"
+    page = open_shared(reference, "summary")
+    strip = page.exhibit("fig-verdicts")
     assert isinstance(strip, Figure)
-    decided = sum(claim.verdict in DECIDED for claim in reference.verdicts)
-    assert str(strip.chart.title).startswith(f"{decided} of {len(reference.verdicts)} published statements")
-    assert strip.rows.height == len(reference.verdicts)
+    assert dict(strip.rows.select("claim", "verdict").rows()) == {claim.id: claim.verdict.mark for claim in reference.verdicts}
+    assert page.values["decided"] == sum(claim.verdict in DECIDED for claim in reference.verdicts)
 
 
 def test_a_delivered_read_costs_what_the_shell_says_of_its_placement(reference: Run) -> None:

@@ -15,7 +15,7 @@ from tierwise.report import theme
 
 ASIDE: Final = re.compile(r"(`+).+?\1|\$\$?[^$]+\$\$?", re.DOTALL)
 """Code and formulas: what stands there is a name."""
-NO_NUMBER: Final = re.compile(r"(?<![\w.])-?(?:nan|NaN|inf|None(?! [a-z]))(?![\w.]\w)\b")
+NO_NUMBER: Final = re.compile(r"(?<![\w.])-?(?:nan|NaN|inf|None(?! (?:of|agrees)\b))(?![\w.]\w)\b")
 NOTHING: Final = {
     "a sentence without words": re.compile(r"(?:^|[.!?:;]\s)\s*[.!?;,](?:\s|$)", re.MULTILINE),
     "brackets around nothing": re.compile(r"\(\s*\)|\*\*\s*\*\*|\[\s*\](?!\()"),
