@@ -108,7 +108,10 @@ def look(page: "Page", url: str, width_px: int) -> int:
 
 def hover(page: "Page") -> None:
     """Point at a mark, which must say what it is."""
-    page.locator("#fig-times .vl-chart svg.marks path[aria-roledescription='point']").first.hover(force=True)
+    mark = page.locator("#fig-times .vl-chart svg.marks path[aria-roledescription='point']").first
+    mark.scroll_into_view_if_needed()
+    page.wait_for_timeout(1_000)  # the page scrolls smoothly, and a mark that moves away is not pointed at
+    mark.hover(force=True)
     page.wait_for_selector("#vg-tooltip-element.visible")
     assert "placement" in page.locator("#vg-tooltip-element").inner_text()
 
