@@ -105,7 +105,8 @@ for path in map(Path, sys.argv[2:]):
             with capture_output() as shown:
                 shell.display_trap.hook = sys.displayhook  # captures the value of a cell
                 shell.run_cell(cell.source).raise_error()
-            cell.outputs = [nbformat.v4.new_output("display_data", data=one.data, metadata=one.metadata) for one in shown.outputs]
+            given = [one for one in shown.outputs if one.data]  # a value that shows itself leaves an empty one
+            cell.outputs = [nbformat.v4.new_output("display_data", data=one.data, metadata=one.metadata) for one in given]
     nbformat.write(notebook, Path(sys.argv[1]) / path.name)
     shell.reset(new_session=False)
 """
