@@ -146,7 +146,7 @@ def rich_run(
 
 
 def execute(folder: Path, notebook: Path, **parameters: Any) -> None:
-    """Run `notebook` by papermill in a kernel of its own; the executed copy lies in `folder`, whole or not.
+    """Run `notebook` by papermill in a new kernel; the executed copy lies in `folder`, whole or not.
 
     In a process apart, which leaves no event loop behind.
 
