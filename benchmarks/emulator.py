@@ -279,7 +279,7 @@ def _beside(table: Table, *both: tuple[Path, psutil.Process, Load]) -> None:
         iops = {at: run(path, load, server).iops for at, (path, server, load) in list(enumerate(both))[:: -1 if number % 2 else 1]}
         ratios.append(iops[0] / iops[1])
     found = geometric_estimate(ratios)
-    ratio, low, high = (cast("float", one) for one in (found.value, found.low, found.high))  # of so many rounds all is known
+    ratio, low, high = (cast("float", one) for one in (found.value, found.low, found.high))  # `ROUNDS` are enough for an interval
     table.beside = {"ratio": ratio, "low": low, "high": high, "rounds": ROUNDS, "bound": BESIDE_BOUND}
     verdict = "met" if low >= BESIDE_BOUND else "MISSED" if high < BESIDE_BOUND else "open"
     interval = f"95 % interval {low:.3f} to {high:.3f} of {ROUNDS} rounds"

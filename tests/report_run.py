@@ -105,7 +105,7 @@ for path in map(Path, sys.argv[2:]):
             with capture_output() as shown:
                 shell.display_trap.hook = sys.displayhook  # captures the value of a cell
                 shell.run_cell(cell.source).raise_error()
-            given = [one for one in shown.outputs if one.data]
+            given = [one for one in shown.outputs if one.data]  # a value that shows itself leaves an empty one
             cell.outputs = [nbformat.v4.new_output("display_data", data=one.data, metadata=one.metadata) for one in given]
     nbformat.write(notebook, Path(sys.argv[1]) / path.name)
     shell.reset(new_session=False)
@@ -146,7 +146,7 @@ def rich_run(
 
 
 def execute(folder: Path, notebook: Path, **parameters: Any) -> None:
-    """Run `notebook` by papermill in a kernel of its own; the executed copy lies in `folder`, whole or not.
+    """Run `notebook` by papermill in a new kernel; the executed copy lies in `folder`, whole or not.
 
     In a process apart, which leaves no event loop behind.
 

@@ -91,7 +91,7 @@ def test_only_the_result_may_be_null() -> None:
         ("relation_io", {"io_basis": ""}, "io_basis must say how io_s was found, or why it is null"),
         ("relation_io", {"io_basis": None}, "only io_s may be null"),
         ("relation_io", {"relation": None}, "only io_s may be null"),
-        ("relation_io", {"relation_class": "view"}, "relation_class must be one of table, index, wal, temp"),
+        ("relation_io", {"relation_class": "view"}, "relation_class must be one of table, index, wal"),
         ("tier_io", {"tier": None}, "tier and evidence must not be null"),
         ("tier_io", {"evidence": "guessed"}, "evidence must be one of"),
         ("tier_io", {"writes": -1}, "no count and no time may be below 0"),

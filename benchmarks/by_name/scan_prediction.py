@@ -255,7 +255,7 @@ def calibrate(bench: Bench) -> dict[str, float]:
     Calls, requests and pages new to the kernel: `kernel_s`. The rest, from scans of what the kernel has cached, is what the session needs
     more than with everything in shared buffers, for the ordered table: in order (`copying`, and `ask` where others read), through the index
     (`fresh`), and for strewn rows by a bitmap where others read (`hand`, with the session's own processor time for the end of its wait).
-    Check sums are in `copying`. A process that is woken has no time of its own to wait by a clock that counts (`wake`).
+    Check sums are in `copying`. By a clock that counts, waking a process takes no time (`wake`).
     """
     costs_s = kernel_s(bench.tier, bench.group)
     pages, rows, _ = bench.tables[0]

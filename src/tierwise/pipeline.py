@@ -148,7 +148,7 @@ def complete_run(folder: Path) -> Manifest:
 
 
 def run_one_study(request: ReportRequest, study: str, trials: str = "") -> Manifest:
-    """Measure one study by its notebooks, in the run of `request`; with `trials` those alone, in a run of their own."""
+    """Measure one study by its notebooks, in the run of `request`; with `trials` those alone, in a separate run."""
     studies.known(study)
     with kernels():
         inputs = request.inputs()

@@ -130,7 +130,7 @@ def run_study(name: str, *, run_id: str = "", profile: str, tiers: str = "", see
     """Measure what is still missing of study `name`, and return the run's manifest.
 
     The inputs are those of run `run_id`, if it is not empty, else the other arguments. `trials`: parts of a trial's key with spaces between
-    them (``start=FL table=hdd``): only trials that have all of them are measured, in a run of their own, which stays partial.
+    them (``start=FL table=hdd``): only trials that have all of them are measured, in a separate run, which stays partial.
     """
     inputs = requested_inputs(run_id, profile=profile, tiers=tiers, seed=seed)
     if run_id:

@@ -50,7 +50,7 @@ class OnServer:
     def observe(self, turn: Turn) -> Sequence[Timing]:
         """Measure the trial of `turn`; a trace that is there already is not recorded again.
 
-        On emulated tiers the trace is the emulator's log of this very execution. Else strace records an execution of its own, which
+        On emulated tiers the trace is the emulator's log of this very execution. Else strace records a separate execution, which
         is not scored, and the host's time comes from the scored one: what is left of a query's time when the server's wait for
         the storage is taken off. What strace saw of a relation on a real disk stands beside every repetition of the trial. Where a tier is
         simulated, the replayed trace gives the time. A study that keeps something else than traces is measured without them.

@@ -80,7 +80,7 @@ class Recorded:
 def simulated(testbed: Testbed, sizes: Sequence[Size], placements: Mapping[str, Mapping[str, str]], *, requests: int) -> list[Facts]:
     """Return a fact for each of `sizes`: the seconds of its query on each of `placements` (every relation -> tier, by name).
 
-    A query is replayed twice at least, and until so many `requests` were replayed.
+    A query is replayed at least twice, and until `requests` requests were replayed.
     """
     progress = Progress("simulating other sizes", len(sizes))
     found = []

@@ -34,6 +34,15 @@ class LiveTestbed(Protocol):
 
 
 Testbed = TypeVar("Testbed", bound=LiveTestbed)
+Testbed_co = TypeVar("Testbed_co", bound=LiveTestbed, covariant=True)
+
+
+class OpenLive(Protocol[Testbed_co]):
+    """Opens the testbed of a pair, with what the run knows of its disks already; its files are gone at the end."""
+
+    def __call__(
+        self, pair: Pair, calibrations: Calibrations, *, work: Path, stretch: float, seed: int
+    ) -> AbstractContextManager[Testbed_co]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +51,7 @@ class SimulatedStudy(Generic[C, Testbed]):
 
     `simulate` gives the rows of one trial for a seed; equal seeds give equal rows. `describe` gives facts found out once. `check`
     raises `EvidenceError` where the complete rows contradict themselves. `live` gives the rows of a trial that is prepared as `LIVE`,
-    on files or by models of the same reading, in the testbed that `open_live` opens, with what the run knows of its disks already;
-    `stretch` is the factor on seek distances there.
+    on files or by models of the same reading, in the testbed that `open_live` opens; `stretch` is the factor on seek distances there.
     """
 
     name: str
@@ -53,7 +61,7 @@ class SimulatedStudy(Generic[C, Testbed]):
     simulate: Callable[[Trial[C], Pair, int], Iterator[Timing]]
     describe: Callable[[Profile, Pair], dict[str, Any]]
     live: Callable[[Trial[C], Testbed, int], Iterator[Timing]]
-    open_live: Callable[..., AbstractContextManager[Testbed]]  # of (pair, calibrations, work, stretch, seed)
+    open_live: OpenLive[Testbed]
     stretch: Callable[[Profile], float]
     check: Callable[[pl.DataFrame], None] = field(default=no_check)
 

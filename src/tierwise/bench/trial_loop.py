@@ -49,9 +49,9 @@ OpenObserver = Callable[[int, Sequence[Turn]], AbstractContextManager[Observer]]
 
 
 def run_trials(study: Question, pair: Pair, turns: Sequence[Turn], record: "RunRecord", opened: OpenObserver, *, how: str) -> None:
-    """Get what the run of `record` still lacks of `turns`, each replicate by an observer of its own, check the rows and record the study.
+    """Get what the run of `record` still lacks of `turns`, check the rows and record the study.
 
-    Nothing is opened where all that is done. `how` tells the reader what observes.
+    Each replicate has its own observer. Nothing is opened where all that is done. `how` tells the reader what observes.
     """
     done = done_parts(record.folder, study.name)
     left = [turn for turn in turns if (study.name, pair.name, turn.trial.key, turn.replicate) not in done]

@@ -35,7 +35,10 @@ NO_LOCKS: Final = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a sibling ``*.part`` path; on success it is flushed to disk and takes `path`'s place, on error it goes."""
+    """Yield a sibling ``*.part`` path; on success it is flushed and takes `path`'s place, on error it goes.
+
+    A reader of `path` sees the old file or the new one, never half of it.
+    """
     make_folder(path.parent)
     _forget_parts(path)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")

@@ -73,7 +73,7 @@ class Nodes:
         return os.fstat(next(iter(node.handles))) if node.handles else os.lstat(self.where(node))
 
     def path_of(self, node: Node) -> str:
-        """Return its path below the mount, as far as it is known."""
+        """Return its path below the mount, or the part of it that is known."""
         names = [node.name]
         while (node := self.by_id.get(node.parent, self.root)) is not self.root:
             names.append(node.name)

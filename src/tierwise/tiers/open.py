@@ -20,7 +20,7 @@ def open_tier(
     """Return the tier `name`, not started, which keeps what it needs in the folder `work`.
 
     `stretch` of seek distances comes on top of the tier's own `scale`; `owner` is uid and gid of the server's account; `daemon` serves
-    emulated tiers by one clock: without, each has one of its own.
+    all emulated tiers by one clock; without it each has its own daemon.
     """
     if isinstance(spec, DirectoryTier):
         return Directory(name, spec.directory, work=work, owner=owner)

@@ -39,7 +39,7 @@ class Tier:
         """Forget every page that the kernel holds of an emulated tier (a remount, for which the server must be down) and the device itself.
 
         `cached` says whether the kernel's page cache is used from now on (None: as before); a mount past it, before and after, is
-        left as it is. A directory's pages the kernel gives up file by file (posix_fadvise).
+        not remounted. A directory's pages the kernel gives up file by file (posix_fadvise).
         """
 
     def forget(self) -> None:

@@ -266,7 +266,7 @@ class Transfers:
         return self._busy_s
 
     def log(self, *, path: str) -> dict[str, str]:
-        """Write the log to `path` as it is, and return which files its numbers mean."""
+        """Write the log to `path`, and return which files its numbers mean."""
         self.requests.write(Path(path))
         return {str(number): name for number, name, _ in self._nodes.used()}
 

@@ -60,4 +60,4 @@ def make_exact(pob: Ints, wanted: Mapping[int, int], rng: np.random.Generator) -
             here, before = (is_free, is_code) if missing > 0 else (is_code, is_free)
             able = 1 + np.flatnonzero(here[1:] & before[:-1])
             rows = rng.permutation(able if len(able) else 1 + np.flatnonzero(here[1:]))[: abs(missing)]
-            pob[rows] = code if missing > 0 else pob[rows - 1]  # each as the row before it: runs stay runs
+            pob[rows] = code if missing > 0 else pob[rows - 1]  # as its neighbour, so that runs stay runs
