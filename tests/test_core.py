@@ -11,7 +11,7 @@ from tierwise.core.errors import InputError
 from tierwise.core.files import replacing, write_whole
 from tierwise.core.pairs import Pair, load_pair
 from tierwise.core.profiles import Profile, load_profile
-from tierwise.core.progress import Progress
+from tierwise.core.progress import ENDS, Progress
 from tierwise.core.toml import Strict, read_toml
 from tierwise.core.units import human_bytes, human_seconds
 from tierwise.core.vocabulary import Evidence
@@ -112,7 +112,12 @@ def test_progress_speaks_only_of_long_work_and_tells_the_time_left(
     assert capfd.readouterr().err == ""
     clock_s = 10.0
     progress.step(9)
-    assert capfd.readouterr().err == "loading:  60%, 0:40 left\n"
+    assert capfd.readouterr().err == "loading: 60%, about 40 s left\n"
+    monkeypatch.setenv(ENDS, "400")
+    monkeypatch.setenv("VERBOSE", "1")
+    clock_s = 20.0
+    progress.step(10, note="a trial's key")
+    assert capfd.readouterr().err == "loading: 70%, about 6 min left (a trial's key)\n"
 
 
 def test_units_are_readable() -> None:

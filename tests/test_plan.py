@@ -19,6 +19,8 @@ from tierwise.cli import app
 from tierwise.core import studies
 from tierwise.core.pace import Pace, Processors, calibrate, piece_s
 from tierwise.core.pairs import TODAY, load_pair
+from tierwise.core.progress import minutes_left
+from tierwise.pipeline import StudyProgress
 from tierwise.plan.estimate import Plan, as_json, as_text, beside_runs, plan_of, sentence
 from tierwise.plan.recorded import load_recorded
 
@@ -101,6 +103,19 @@ def test_slow_processors_and_few_of_them_make_a_run_longer(quick: Plan, pace: Pa
     plan = plan_of(inputs(), pace=pace)
     assert plan.slowdown == pytest.approx(slowdown)
     assert plan.minutes == pytest.approx(slowdown * quick.minutes)
+
+
+def test_the_console_tells_which_study_and_how_long_the_rest_takes_at_the_pace_so_far(
+    quick: Plan, capfd: pytest.CaptureFixture[str]
+) -> None:
+    first, second = "wal_placement", "read_latency"
+    progress = StudyProgress([first, second], quick)
+    progress.begin(first)
+    progress.end(first, 2 * quick.seconds_of(first))
+    progress.begin(second)
+    begun, then = capfd.readouterr().err.splitlines()
+    assert begun.startswith("study 1 of 2: wal placement, about ")
+    assert then == f"study 2 of 2: read latency, about {minutes_left(2 * quick.seconds_of(second))}"
 
 
 def work(seconds: float) -> None:

@@ -12,7 +12,6 @@ from typing import Final
 
 from tierwise.advisor.advice_traces import behind_advice
 from tierwise.analysis.runs import find_run
-from tierwise.analysis.verdicts import tally_lines
 from tierwise.bench.code_digests import data_sets_in
 from tierwise.bench.fingerprints import code_of_study
 from tierwise.bench.inputs import Inputs
@@ -27,9 +26,9 @@ from tierwise.core.errors import GO_ON, InputError, MissingError, TierwiseError,
 from tierwise.core.files import make_folder, put, scratch_folder
 from tierwise.core.pace import Processors, piece_s
 from tierwise.core.profiles import Profile, load_profile
-from tierwise.core.progress import Progress, announcing, say
+from tierwise.core.progress import ENDS, Progress, announcing, minutes_left, say, verbose
 from tierwise.core.units import human_bytes
-from tierwise.plan.estimate import plan_of, sentence
+from tierwise.plan.estimate import Plan, plan_of, sentence
 from tierwise.plan.recorded import load_recorded
 from tierwise.postgres.workspace import open_workspace
 from tierwise.report import staleness as freshness
@@ -66,7 +65,7 @@ KERNELS: Final = 2
 
 
 def make_report(request: ReportRequest, *, engine: str, run_id: str = "") -> Path:
-    """Measure what is missing, then render, and return the folder of the built site. The last lines count the claims, decided and open.
+    """Measure what is missing, then render, and return the folder of the built site. The last lines are the answer.
 
     With `run_id`, named as `find_run` takes it, nothing is measured: that run, which must be complete, is rendered again.
     """
@@ -88,8 +87,7 @@ def make_report(request: ReportRequest, *, engine: str, run_id: str = "") -> Pat
         if measured:
             measured_s = sum(stage.took_s for stage in run.stages)
             say(f"took {(time.monotonic() - begun_s) / 60:.1f} minutes; measuring in this run {measured_s / 60:.1f}")
-        answer_lines(folder)
-        for line in tally_lines(judged(folder)):
+        for line in answer_lines(folder):
             say(line)
         return site
 
@@ -181,8 +179,9 @@ def _measured(request: ReportRequest) -> tuple[Manifest, bool]:
 
 def _measure(request: ReportRequest, inputs: Inputs, names: Sequence[str], chosen: Mapping[str, str] | None = None) -> Manifest:
     check_free_space(load_profile(request.profile))
-    if not chosen:  # recorded times are of whole studies
-        say(sentence(plan_of(inputs, names)))
+    plan = None if chosen else plan_of(inputs, names)  # recorded times are of whole studies
+    if plan:
+        say(sentence(plan))
     request.agree(f"measure with profile {request.profile} now?")
     with one_report():
         run = begin_run(inputs, fresh=request.fresh, chosen=chosen)
@@ -190,7 +189,7 @@ def _measure(request: ReportRequest, inputs: Inputs, names: Sequence[str], chose
         run = update(run, status="running", finished_at=None)
         run.save(folder)
         say(f"run {run.run_id}: measuring; an interrupted run goes on where it stopped")
-        _drive([*_acquiring(names, inputs), *_driving(names)], folder, inputs, RETRIED if run.retry else "")
+        _drive([*_acquiring(names, inputs), *_driving(names)], folder, inputs, RETRIED if run.retry else "", plan)
     return run
 
 
@@ -204,16 +203,43 @@ def _driving(names: Sequence[str]) -> list[Path]:
     return [paths.home() / "notebooks" / f"{DRIVING}{name}.ipynb" for name in names]
 
 
-def _drive(notebooks: Sequence[Path], folder: Path, inputs: Inputs, prefix: str) -> None:
+class StudyProgress:
+    """Tells which study of how many is measured, and how long the rest takes: the time of the plan, at the pace of the studies so far."""
+
+    def __init__(self, names: Sequence[str], plan: Plan | None):
+        self.planned_s = {name: plan.seconds_of(name) if plan else 0.0 for name in names}
+        self.done_s = self.done_planned_s = 0.0
+
+    def begin(self, name: str) -> Mapping[str, str]:
+        """Return the variable by which the study's kernel tells the time left."""
+        names = list(self.planned_s)
+        pace = self.done_s / self.done_planned_s if self.done_planned_s else 1.0
+        left_s = pace * sum(self.planned_s[rest] for rest in names[names.index(name) :])
+        heading = f"study {names.index(name) + 1} of {len(names)}: {name.replace('_', ' ')}"
+        say(f"{heading}, about {minutes_left(left_s)}" if left_s else heading)
+        return {ENDS: str(time.monotonic() + left_s)}
+
+    def end(self, name: str, took_s: float) -> None:
+        self.done_s, self.done_planned_s = self.done_s + took_s, self.done_planned_s + self.planned_s[name]
+
+
+def _drive(notebooks: Sequence[Path], folder: Path, inputs: Inputs, prefix: str, plan: Plan | None = None) -> None:
     recorded_s = load_recorded().piece_s
+    driven = {notebook: notebook.stem.removeprefix(DRIVING) for notebook in notebooks if notebook.stem.startswith(DRIVING)}
+    progress = StudyProgress(list(driven.values()), plan)
     for notebook in notebooks:
         begun_s = time.monotonic()
+        variables = {data_set.upper(): source for data_set, source in inputs.sources.items()}
+        if notebook in driven:
+            variables |= progress.begin(driven[notebook])
         before, piece_before_s = Processors.now(), piece_s()
         # The run's manifest, which a notebook reads, names no folder: the environment names the files that the reader chose.
-        with _variables({data_set.upper(): source for data_set, source in inputs.sources.items()}):
+        with _variables(variables):
             execute(notebook, folder.name)
         pace = (piece_before_s + piece_s()) / 2 / recorded_s
         took_s, steal = time.monotonic() - begun_s, Processors.now().steal_since(before)
+        if notebook in driven:
+            progress.end(driven[notebook], took_s)
         record_stage(folder, Stage(name=f"{prefix}{notebook.stem}", took_s=took_s, pace=pace, steal=steal))
 
 
@@ -248,7 +274,8 @@ def execute(notebook: Path, run_id: str) -> None:
     folder = paths.raw() / run_id / "notebooks"
     make_folder(folder)
     kept, failed = folder / notebook.name, folder / f"failed-{notebook.name}"
-    say(f"notebook {notebook.stem}")
+    if verbose():
+        say(f"notebook {notebook.stem}")
     with (
         scratch_folder("tierwise-kernel-") as private,  # its key and sockets: no TCP ports of the machine
         scratch_folder(".part-", within=folder) as half_done,

@@ -55,7 +55,7 @@ def run_trials(study: Question, pair: Pair, turns: Sequence[Turn], record: "RunR
     """
     done = done_parts(record.folder, study.name)
     left = [turn for turn in turns if (study.name, pair.name, turn.trial.key, turn.replicate) not in done]
-    progress = Progress(f"{study.name} on {pair.name} ({how})", len(turns), already=len(turns) - len(left))
+    progress = Progress(f"{study.name.replace('_', ' ')} on {pair.name} ({how})", len(turns), already=len(turns) - len(left))
     for testbeds, (replicate, _) in enumerate(groupby(turns, key=lambda turn: turn.testbed), start=1):
         known = record.of(study.name, pair.name)
         missing = [turn for turn in left if turn.testbed == replicate]

@@ -10,11 +10,20 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-
-from tierwise.core.units import human_seconds
+from typing import Final
 
 INTERVAL_S = 5.0
 """A line at most this often; what takes less than this stays silent."""
+ENDS: Final = "TIERWISE_ENDS_S"
+"""Environment variable: when all studies are expected to be measured, on the machine's monotonic clock."""
+
+
+def verbose() -> bool:
+    return os.environ.get("VERBOSE", "") not in {"", "0"}
+
+
+def minutes_left(left_s: float) -> str:
+    return f"{left_s / 60:.0f} min left" if left_s >= 90 else f"{left_s:.0f} s left"
 
 
 def say(line: str) -> None:
@@ -54,5 +63,8 @@ class Progress:
             return
         self.reported_s = now_s
         left_s = (now_s - self.started_s) * (self.total - self.done) / fresh
+        if ends_s := float(os.environ.get(ENDS, "0")):
+            left_s = max(left_s, ends_s - now_s)
         share = self.done / self.total if self.total else 1.0
-        say(f"{self.what}: {share:4.0%}, {human_seconds(left_s)} left{f' ({note})' if note else ''}")
+        shown = f" ({note})" if note and verbose() else ""
+        say(f"{self.what}: {share:.0%}, about {minutes_left(left_s)}{shown}")

@@ -57,6 +57,9 @@ class Plan:
     def minutes(self) -> float:
         return self.report_minutes + sum(line.minutes or 0.0 for line in self.measured)
 
+    def seconds_of(self, study: str) -> float:
+        return 60 * sum(line.minutes or 0.0 for line in self.measured if line.study == study)
+
     @property
     def disk_gb(self) -> float:
         """Return the most disk that is needed at once: one pair's data are removed before the next one's are loaded."""

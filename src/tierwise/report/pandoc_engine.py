@@ -43,7 +43,7 @@ class PlainEngine:
         (site / "assets").mkdir(parents=True)
         for asset in ASSETS:
             shutil.copy(book.folder / asset, site / "assets")
-        shutil.copytree(book.folder / "theme" / "fonts", site / "assets" / "fonts", ignore=shutil.ignore_patterns("*-Italic.otf"))
+        shutil.copytree(book.folder / "theme" / "fonts", site / "assets" / "fonts", ignore=shutil.ignore_patterns("*.otf"))
         for folder in BESIDE:
             shutil.copytree(book.folder / folder, site / folder)
         shutil.copy(book.folder / BIBTEX, site)

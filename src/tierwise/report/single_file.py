@@ -15,7 +15,7 @@ from tierwise.report.site import LATEST
 STYLE: Final = re.compile(r'<link rel="stylesheet" href="([^"]+)">')
 SCRIPT: Final = re.compile(r'<script src="([^"]+)"></script>')
 PICTURE: Final = re.compile(r'<img src="([^":]+\.svg)"')
-FONT: Final = re.compile(r'url\("?([^")]+\.otf)"?\)')
+FONT: Final = re.compile(r'url\("?([^")]+\.woff2)"?\)')
 STILL: Final = re.compile(r"<noscript>.*?</noscript>", re.DOTALL)
 LINK: Final = re.compile(r'<a\s+href="([^":#]+)"')
 PDF: Final = re.compile(r'<a\s+href="[^"]+\.pdf">(.*?)</a>', re.DOTALL)
@@ -69,7 +69,7 @@ def inlined(site: Path) -> str:
 
 def _style(path: Path) -> str:
     fonts = {name: _base64(path.parent / name) for name in FONT.findall(path.read_text(encoding="utf-8"))}
-    return FONT.sub(lambda found: f'url("data:font/otf;base64,{fonts[found[1]]}")', path.read_text(encoding="utf-8"))
+    return FONT.sub(lambda found: f'url("data:font/woff2;base64,{fonts[found[1]]}")', path.read_text(encoding="utf-8"))
 
 
 def _base64(path: Path) -> str:
