@@ -127,8 +127,8 @@ def test_a_bitmap_larger_than_its_memory_has_the_rows_of_whole_pages_looked_at()
     assert small.pages == large.pages
     assert small.time_s - large.time_s == pytest.approx(163_840 * 180 * 0.042e-6, rel=0.01)
     assert predict(replace(scan, cache=Buffers.COLD)).time_s > predict(replace(scan, cache=Buffers.COLD, work_mem_mib=64)).time_s + 0.5
-    assert "of 82% of its pages" in small.notes[-1]
-    assert "of 0% of its pages" in large.notes[-1]
+    assert " 82% " in small.notes[-1]
+    assert " 0% " in large.notes[-1]
 
 
 @pytest.mark.parametrize("correlation", [0.9999, 0.99, 0.9, 0.5, 0.1])
