@@ -55,10 +55,11 @@ def test_the_paper_is_short_and_has_its_sections(built: Built) -> None:
     assert len(page_images(built.site / PDFS["paper"])) <= PAGES
     text = pdf_text(built.site, name=PDFS["paper"])
     sections = re.findall(r"^#+ (.+?) \{#", (files("tierwise.report") / "text" / "paper.md").read_text(encoding="utf-8"), re.MULTILINE)
-    places = [text.rfind(bare(section)) for section in sections if "{" not in section]
-    assert len(places) > 5
-    assert -1 not in places
-    assert places == sorted(places)
+    assert len(sections) > 5
+    place = 0
+    for section in sections:
+        place = text.find(bare(section), place)
+        assert place >= 0, section
 
 
 def test_what_it_shows_is_what_the_chapters_show(built: Built) -> None:
@@ -73,11 +74,11 @@ def test_what_it_shows_is_what_the_chapters_show(built: Built) -> None:
 
 def test_its_figures_are_counted_through_and_their_rows_lie_beside_the_site(built: Built) -> None:
     text = pdf_text(built.site, name=PDFS["paper"])
-    figures = [label for label in shown_by(built.executed, PAPER_NOTEBOOK) if label.startswith("fig-")]
+    figures = {label: part for label, part in shown_by(built.executed, PAPER_NOTEBOOK).items() if label.startswith("fig-")}
     assert [int(found) for found in re.findall(r"Figure(\d+)\.(?=[A-Z])", text)] == [*range(1, len(figures) + 1)]
-    for label in figures:
+    for label, part in figures.items():
         assert not part.body.get(ROWS_MIME) or f"rows/{label}.csv".replace("-", "") in text
-        assert (built.site / "rows" / f"{label}.csv").is_file()
+        assert not part.body.get(ROWS_MIME) or (built.site / "rows" / f"{label}.csv").is_file()
 
 
 def test_every_sentence_with_a_number_says_how_it_came_to_be(built: Built) -> None:
