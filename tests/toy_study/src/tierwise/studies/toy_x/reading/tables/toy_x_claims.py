@@ -1,0 +1,18 @@
+"""The statement of source X and its verdict."""
+
+from typing import Final
+
+import polars as pl
+
+from tierwise.report import claim_table
+from tierwise.report.run import Run
+
+UNIT: Final = claim_table.UNIT
+tabulate = claim_table.tabulate
+
+
+def claims(run: Run, pair: str) -> pl.DataFrame:
+    return claim_table.claims_of(run, "X")
+
+
+SOURCE: Final = claims
