@@ -23,7 +23,6 @@ from tierwise.studies.survey_arrays.reading.money import (
     holding,
     housed,
     over_memory,
-    priced,
     time_ratios,
 )
 
@@ -32,17 +31,15 @@ TODAY = load_book(dt.date(2026, 11, 20))
 
 def test_what_is_priced_is_what_the_studies_measure_on() -> None:
     tiers = {name: tier.device for name, tier in load_pair("source-h").tiers.items() if tier.kind == "emulated"}
-    assert {tier: devices[0] for tier, devices in SUBSYSTEMS.items()} == tiers
-    assert dict(members(SUBSYSTEMS[tier][0]) for tier in ("hdd", "ssd_raid5")) == MEMBERS
+    assert {tier: tiers[tier] for tier in SUBSYSTEMS} == SUBSYSTEMS
+    assert dict(map(members, SUBSYSTEMS.values())) == MEMBERS
 
 
 def test_a_years_money_is_that_of_the_drives() -> None:
     book = load_book(THEN)
-    seven = priced(SUBSYSTEMS["hdd"], book)
-    assert seven.bill.cost(book) == pytest.approx(7 * device_bill("hdd-1tb", book).cost(book))
-    assert seven.per_tb.cost(book) * 6 == pytest.approx(seven.bill.cost(book))
-    assert seven.per_iops.cost(book) * seven.iops == pytest.approx(seven.bill.cost(book))
-    assert holding("hdd-1tb", 6 * TB, book).cost(book) == pytest.approx(seven.bill.cost(book))
+    seven = device_bill(SUBSYSTEMS["hdd"], book)
+    assert seven.cost(book) == pytest.approx(7 * device_bill("hdd-1tb", book).cost(book))
+    assert holding("hdd-1tb", 6 * TB, book).cost(book) == pytest.approx(seven.cost(book))
 
 
 def test_h13_is_as_its_largest_doubt(tmp_path: Path) -> None:

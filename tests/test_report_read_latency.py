@@ -18,7 +18,6 @@ from tierwise.timings.manifest import load_manifest
 
 PAIR = "source-l"
 LONE = [{"size_bytes": 8192, "latency_s": 1.08e-4}, {"size_bytes": 65536, "latency_s": 3.37e-4}]
-MOVED = [{"tablespace": "hdd", "tier": tier, "reads": 30, "mean_s": mean_s} for tier, mean_s in (("hdd", 5e-3), ("ssd", 1.1e-4))]
 ASSUMED = {
     "span_gib": 100.0,
     "shared_buffers_mib": 8.0,
@@ -33,7 +32,7 @@ def shown(raw: Path, monkeypatch: pytest.MonkeyPatch, pair: str = PAIR, **change
     variants = {"records": {space: AS_PUBLISHED[space] for space in ("ssd", "hdd", "aux")}}
     folder = latency_run(raw, {**AS_PUBLISHED, **changed}, variants=variants)
     manifest = load_manifest(folder)
-    facts = {"lone_reads": LONE, "elsewhere": MOVED, "assumed": ASSUMED}
+    facts = {"lone_reads": LONE, "assumed": ASSUMED}
     (study,) = manifest.studies
     manifest.model_copy(update={"studies": (study.model_copy(update={"facts": facts}),)}).save(folder)
     monkeypatch.setenv("TIERWISE_RAW", str(raw))
@@ -54,24 +53,6 @@ def test_every_tablespace_has_a_panel_with_ours_and_the_published_bars(tmp_path:
     assert figure.rows.filter(how="published")["reads"].sum() == 2 * 14_534  # all, and by tablespace
 
 
-def test_modes_are_beside_the_published_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    modes = {(row[0], row[1]): row[3] for row in table(shown(tmp_path, monkeypatch), "tbl-read-modes")}
-    assert modes["SSD mirror", "published"] == "262 to 524 µs (77.6 %); 1.05 to 2.10 ms (15.2 %)"
-    assert modes["All reads", "published"].startswith("memory: 16.4 to 32.8 µs")
-    assert "SSD: 262 to 524 µs" in modes["All reads", "here"]
-
-
-def test_the_tenfold_is_shown_in_every_measure_of_both_histograms_and_replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = shown(tmp_path, monkeypatch)
-    times = {(row[0], row[1]): row[4] for row in table(page, "tbl-read-tenfold")}
-    assert times["Mean", "published"] == "9.27", "the source's 10-fold"
-    assert times["Middle of the fullest bucket", "published"] == "16.0"
-    assert times["Middle of the median's bucket", "published"] == "32.0"
-    assert times["Middle of the median's bucket", "here"] == "32.0"
-    assert [ratio for (_, whose), ratio in times.items() if whose == "simulated"] == ["45.5"], "5 ms over 0.11 ms"
-    assert page.values["slow_reads"] == 69
-
-
 def test_the_variant_that_decides_gives_the_lead_of_the_ssd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = shown(tmp_path, monkeypatch, ssd={17: 300})
     published, records = table(page, "tbl-read-remains")
@@ -87,7 +68,7 @@ def test_the_text_has_the_load_and_the_server_s_own_count(tmp_path: Path, monkey
     values = shown(tmp_path, monkeypatch).values
     assert (values["windows"], values["apart"]) == (5, 0)
     assert (values["sessions"], values["sessions_hdd"], values["changing_ssd"], values["size_ssd_mib"]) == (6, 4, 10, 64)
-    assert values["fitting_kib"] == 64
+    assert (values["fitting_kib"], values["slow_reads"]) == (64, 69)
 
 
 def test_where_reads_by_memory_are_rejected_those_of_each_tablespace_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +84,6 @@ def test_where_reads_by_memory_are_rejected_those_of_each_tablespace_are_shown(t
     rows.with_columns(flags=pl.when(real_time).then(stalled).otherwise("flags")).write_parquet(folder / "timings.parquet")
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
     page = open_page(open_run(FOLDER.name), "read_latency", PAIR)
-    assert {row[0] for row in table(page, "tbl-read-modes")} == {"SSD mirror", "RAID10 of disks", "System's drives"}
     (drawn,) = cells.drawn("read_latency", page.run).values()
     assert isinstance(drawn, Figure)
     assert set(drawn.rows.filter(how="here")["tablespace"]) == {"ssd", "hdd", "aux"}
@@ -111,6 +91,6 @@ def test_where_reads_by_memory_are_rejected_those_of_each_tablespace_are_shown(t
 
 def test_without_a_row_every_exhibit_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = shown(tmp_path, monkeypatch, "local")
-    for label in ("fig-read-histograms", "tbl-read-modes", "tbl-read-tenfold", "tbl-read-remains"):
+    for label in ("fig-read-histograms", "tbl-read-remains"):
         assert isinstance(page.exhibit(label), Missing)
     assert page.own["answered"] is False

@@ -1,4 +1,4 @@
-"""The survey's files moved to the SSDs for a job and back (H11): break-evens from timed moves, beside simulated ones; and what it costs."""
+"""The survey's files moved to the SSDs for a job and back (H11): break-evens from timed moves, beside simulated ones."""
 
 from pathlib import Path
 
@@ -9,23 +9,21 @@ from survey_rows import MOVE_S, PLACEMENT_S, RUN_ID, SIZES, array_rows, move_row
 from tierwise.advisor.copying import copy_s
 from tierwise.advisor.moving import Times, plan_move
 from tierwise.analysis.causes import Cause
+from tierwise.analysis.heat import record_of
 from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import Scope
 from tierwise.analysis.views import open_views
 from tierwise.core.units import MIB
 from tierwise.core.vocabulary import Evidence
-from tierwise.costs.book import load_book
 from tierwise.devices.model import build
 from tierwise.devices.spec import load_device
-from tierwise.report.display import Missing, Sentence, Table
+from tierwise.report.display import Sentence, Table
 from tierwise.report.page import open_page, open_shared
 from tierwise.report.run import open_run
 from tierwise.report.study_registry import judge_all
-from tierwise.studies.survey_arrays.reading.money import THEN
-from tierwise.studies.survey_arrays.reading.strategies import of_catalog
 from tierwise.studies.survey_placement.reading.judges import JOB_SIZES
-from tierwise.studies.survey_placement.reading.moves import moves_of, plans_of, predicted_s
+from tierwise.studies.survey_placement.reading.moves import modelled, moves_of, plans_of
 from tierwise.timings.replicates import RUN_REPLICATES
 
 PAIR = "source-h"
@@ -50,7 +48,6 @@ def test_a_move_pays_after_as_many_jobs_as_its_time_holds_their_savings(tmp_path
         ("source_ssd", 4 * MIB),
         ("detection_ssd", 60 * MIB),
     ]
-    assert all(moved.device_s.mean_s == pytest.approx(0.4 * moved.both_s, rel=0.02) for moved in moves)
     for (placement, query), plan in plans.items():
         saved_s = PLACEMENT_S[query]["all_hdd"] - PLACEMENT_S[query][placement]
         assert plan.pairs == 5
@@ -125,23 +122,12 @@ def test_h11_is_open_where_moves_were_flagged_or_too_few(tmp_path: Path) -> None
 def test_the_simulated_move_knows_nothing_of_the_run_but_sizes(tmp_path: Path) -> None:
     save_survey(tmp_path, pl.concat([placement_rows(), move_rows()]), stretch=1.0)
     with open_views(tmp_path, RUN_ID) as connection:
-        (source,) = (moved for moved in moves_of(connection, PAIR) if moved.placement == "source_ssd")
-        simulated_s = predicted_s(connection, PAIR, source)
+        record = record_of(connection, "survey_placement", PAIR)
+    assert record is not None
+    (source,) = modelled(record, "source_ssd", "ssd_raid5")
     disk, flash = (lambda name=name: build(load_device(name), seed=0) for name in ("hdd-1tb-raid5-x7", "crucial-h-raid5-x6"))
     there_and_back_s = copy_s(SIZES["source"], disk, flash) + copy_s(SIZES["source"], flash, disk)
-    assert simulated_s == pytest.approx(there_and_back_s, rel=0.2)
-
-
-def test_source_hs_subsystems_are_strategies_of_whole_jobs(tmp_path: Path) -> None:
-    save_survey(tmp_path, pl.concat([array_rows(), placement_rows(), move_rows()]))
-    with open_views(tmp_path, RUN_ID) as connection:
-        found = of_catalog(connection, PAIR, load_book(THEN))
-    assert [one.name for one in found] == ["ssd_raid5", "ssd", "hdd_raid0", "hdd"]
-    fastest = found[0]
-    assert (fastest.name, fastest.evidence, fastest.job_s.repeats) == ("ssd_raid5", Evidence.EMULATED, 5)
-    assert fastest.job_s.value == pytest.approx(140 + 255 + 104, rel=0.05)
-    money = {one.name: one.cost_a_year for one in found}
-    assert money["hdd"] == money["hdd_raid0"] != money["ssd_raid5"]
+    assert source.there.mean_s + source.back.mean_s == pytest.approx(there_and_back_s, rel=0.2)
 
 
 def text_of(shown: Table | Sentence) -> str:
@@ -170,19 +156,3 @@ def _chapters() -> dict[str, str]:
         texts |= {name: str(found_there[name]) for name in names}
     run.connection.close()
     return texts
-
-
-def test_the_tables_of_money_name_their_kinds_of_evidence_and_days(tmp_path: Path) -> None:
-    save_survey(tmp_path, pl.concat([array_rows(), placement_rows()]))
-    run = open_run(RUN_ID, tmp_path)
-    placement, arrays = (open_page(run, study, PAIR) for study in NUMBERS)
-    money, held = (arrays.exhibit(label) for label in ("tbl-survey-cost", "tbl-survey-cost-measures"))
-    assert isinstance(money, Table)
-    assert isinstance(held, Table)
-    assert len(money.rows) == 5
-    assert "**simulated**" in money.caption
-    assert [row[:2] for row in held.rows[:3]] == [["a terabyte", f"{size} TB"] for size in (1, 10, 30)]
-    assert {"an IOPS", "a query an hour, today's prices"} <= {row[0] for row in held.rows}
-    assert "**published**" in held.caption
-    assert isinstance(placement.exhibit("tbl-survey-moves"), Missing)
-    assert placement.own["moves_known"] is False

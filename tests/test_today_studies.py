@@ -15,14 +15,11 @@ from tierwise.bench.inputs import pair_file
 from tierwise.core.pairs import load_pair
 from tierwise.core.vocabulary import Evidence
 from tierwise.postgres.pgbench import ROWS_PER_SCALE
-from tierwise.report.display import Table
-from tierwise.report.page import open_page, open_shared
+from tierwise.report.page import open_shared
 from tierwise.report.run import Run, open_run
 from tierwise.report.values import todays as today
 from tierwise.studies.pgbench_placement.measuring import simulated_maps, trials
 from tierwise.studies.pgbench_placement.reading import today as pgbench_today
-from tierwise.studies.survey_arrays.measuring import reading_methods
-from tierwise.studies.survey_arrays.reading import catalog
 from tierwise.timings.manifest import StudyRecord, load_manifest
 
 SERVER, AWS = "today-server", "today-aws"
@@ -32,27 +29,6 @@ PGBENCH = {
     "size_bytes": {
         "large": {"pgbench_accounts": 13_400_000, "pgbench_accounts_pkey": 2_260_000},
         "small": {"pgbench_accounts": 1_340_000, "pgbench_accounts_pkey": 226_000},
-    },
-}
-SKY_BYTES = 144e9
-SKY = {
-    "published_bytes": SKY_BYTES,
-    "size_bytes": {"twomass_psc": 704 * 8192},
-    "touched": {
-        "indexed, printed": {"pages": {"twomass_psc": 19, "twomass_psc_ra": 5}, "plan": ["Bitmap Heap Scan on twomass_psc"]},
-        "non_indexed, printed": {"pages": {"twomass_psc": 704}, "plan": ["Seq Scan on twomass_psc"]},
-        "mixed, printed": {"pages": {"twomass_psc": 42, "twomass_psc_ra": 8}, "plan": ["Bitmap Heap Scan on twomass_psc"]},
-    },
-    **{
-        query: [
-            {"query": query, "form": "printed", "method": way, "hunted": False, "evidence": "simulated", "bytes": 1, "seconds": seconds}
-            for way in ("as PostgreSQL reads here", "ideal")
-        ]
-        for query, seconds in {
-            "indexed": {"hdd": [159.0] * 5, "ssd_raid5": [22.6] * 5},
-            "non_indexed": {"hdd": [215.0] * 5, "ssd_raid5": [283.0] * 5},
-            "mixed": {"hdd": [276.0] * 5, "ssd_raid5": [40.0] * 5},
-        }.items()
     },
 }
 
@@ -70,7 +46,6 @@ def saved(raw: Path, pair: str, *rows: pl.DataFrame) -> Run:
     facts = {
         **{("pgbench_placement", on): PGBENCH for on in dict.fromkeys((pair, *pl.concat(rows)["pair"].unique(maintain_order=True)))},
         ("survey_placement", pair): {"size_bytes": SIZES, "on_ssd": ON_SSD, "seek_stretch": 10.0},
-        ("survey_arrays", "source-h"): SKY,
     }
     records = tuple(
         StudyRecord(name=name, pair=on, trials=(), replicates=5, settings={"max_wal_size": "4GB"}, server_version="18.6", facts=found)
@@ -185,19 +160,7 @@ def test_holding_large_databases_on_flash_is_reported_in_money(run: Run) -> None
         assert case.still is Still.OPEN, "the band of the drives' prices is wide"
 
 
-def test_the_catalog_stands_then_and_now(run: Run) -> None:
-    table = open_page(run, "survey_arrays", "source-h").exhibit("tbl-survey-arrays-today")
-    assert isinstance(table, Table)
-    assert [row[0] for row in table.rows] == ["Indexed columns", "Non-indexed columns", "Mixed columns"]
-    assert [row[1:4] for row in table.rows] == [["159", "23", "7.04"], ["215", "283", "0.760"], ["276", "40", "6.90"]]
-    assert "**simulated**" in table.caption
-    scan = next(row for row in table.rows if row[0] == "Non-indexed columns")
-    if run.manifest.todays_pair == AWS:  # 144 GB in requests of 128 KiB one at a time: 1 ms each of gp3, half of that of io2
-        requests = SKY_BYTES / (128 * 1024)
-        assert [float(text.replace(",", "")) for text in scan[4:6]] == pytest.approx([requests * 1e-3, requests * 0.5e-3], rel=0.05)
-
-
-def test_the_models_of_today_are_those_of_the_map_and_of_the_hunt() -> None:
+def test_the_models_of_today_are_those_of_the_map() -> None:
     """What reads may not import what measures, so that a few constants stand twice."""
     assert pgbench_today.HOST_S == simulated_maps.HOST_S
     assert pgbench_today.WARMING.lookups_per_page == trials.FILL
@@ -205,4 +168,3 @@ def test_the_models_of_today_are_those_of_the_map_and_of_the_hunt() -> None:
     assert trials.JUDGED["clients"] == pgbench_today.CLIENTS
     assert pgbench_today.ROWS_PER_SCALE == ROWS_PER_SCALE
     assert {size: trials.PUBLISHED_SCALES["large"] // scale for size, scale in trials.PUBLISHED_SCALES.items()} == pgbench_today.SMALLER
-    assert catalog.REQUEST_BYTES == reading_methods.OURS_REQUEST_BYTES

@@ -11,7 +11,6 @@ from tierwise.advisor.workload import Workload, workload_of
 from tierwise.analysis import heat
 from tierwise.analysis.claims import load_claims
 from tierwise.core.errors import MissingError
-from tierwise.report import study_registry
 from tierwise.report.prices import book_of
 from tierwise.report.run import Run
 
@@ -35,16 +34,14 @@ class Found:
 
     @property
     def strategies(self) -> dict[str, list[Strategy]]:
-        """Return the placements of each workload, and what the studies add of data that lie on one tier as a whole; the fastest first."""
+        """Return the placements of each workload, the fastest first."""
         book = book_of(self.run)
-        placed = {name_of(workload): strategies_of(workload, book) for workload in self.workloads}
-        whole = (module.strategies(self.run.connection, book) for module in study_registry.modules("strategies"))
-        return placed | {name: every for added in whole for name, every in added.items() if every}
+        return {name_of(workload): strategies_of(workload, book) for workload in self.workloads}
 
 
 def places() -> dict[str, str]:
     """Return name of a strategy -> what a reader calls it."""
-    return {**NAMES, **{name: words for module in study_registry.modules("strategies") for name, words in module.PLACES.items()}}
+    return NAMES
 
 
 def gather(run: Run, asked: pl.DataFrame | None = None, *, only: str | None = None) -> Found:

@@ -1,13 +1,12 @@
 """The latency study's histograms, recorded and published, and what is computed from their buckets."""
 
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 
 from tierwise.analysis.published import published_series
 from tierwise.report.formats import seconds
 from tierwise.report.run import Run
-from tierwise.studies.read_latency.reading.names import STUDY
 
 READ_HISTOGRAMS: Final = "data/published/read_latency.csv"
 """The source's five histograms: tablespace (all: the global one), from_ns (a bucket ends at twice that), reads."""
@@ -57,13 +56,6 @@ def recorded(rows: pl.DataFrame) -> int:
     return int((here if every.is_empty() else every)["reads"].sum())
 
 
-def moved(run: Run, pair: str) -> list[dict[str, Any]]:
-    """Return the reads of one window replayed on each tier, as the manifest has them: tablespace, tier, reads, mean_s, recorded_mean_s."""
-    record = run.record(STUDY, pair)
-    found: list[dict[str, Any]] = record.facts.get("elsewhere", []) if record else []
-    return found
-
-
 def bucket_text(bucket: int) -> str:
     """Return ``18`` -> ``262 to 524 µs``."""
     low, high = (seconds(2.0**edge / 1e9) for edge in (bucket, bucket + 1))
@@ -80,17 +72,6 @@ def total(histogram: pl.DataFrame) -> int:
     return int(histogram["reads"].sum())
 
 
-def middle_us(bucket: int) -> float:
-    """Return the middle of a bucket, by logarithms."""
-    return float(2.0 ** (bucket + 0.5) / 1000)
-
-
 def mean_us(histogram: pl.DataFrame) -> float:
     """Return the mean read by the buckets' middles, which is all that a printed histogram gives."""
     return float((2.0 ** (histogram["bucket"] + 0.5) * histogram["reads"]).sum()) / total(histogram) / 1000
-
-
-def quantile_bucket(histogram: pl.DataFrame, share: float) -> int:
-    ordered = histogram.sort("bucket")
-    below = ordered["reads"].cum_sum() / ordered["reads"].sum()
-    return int(ordered.filter(below >= share)["bucket"][0])

@@ -1,11 +1,10 @@
-"""The survey's subsystems: what a terabyte and a read a second cost; and statement H13.
+"""Statement H13: what it costs a year to hold a database on SSDs over disks, and the same by other measures.
 
 Mark Holliman, Database deployment scenarios and performance on SSD arrays, holds a terabyte against a terabyte. Here drives with
 their power and wear are counted; neither controller nor server nor memory, which every subsystem needs.
 """
 
 import datetime as dt
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Final
@@ -23,15 +22,12 @@ from tierwise.costs.hardware import TB, Server, capacity_bytes, device_bill, ram
 from tierwise.costs.iops import simulated_iops
 from tierwise.costs.price_band import Band, Compared, Counted, widest
 from tierwise.costs.sensitivity import ratio_over_band, read_once
-from tierwise.report.prices import book_of
-from tierwise.report.run import Run
+from tierwise.studies.survey_arrays.reading.names import STUDY
 
 THEN: Final = dt.date(2012, 7, 1)
 """The talk is undated; it was given about 2012."""
-DISKS: Final = "hdd-1tb-raid5-x7"
-FLASHES: Final = "crucial-h-raid5-x6"
-SUBSYSTEMS: Final = {"hdd": (DISKS,), "hdd_raid0": ("hdd-1tb-raid0",), "ssd": ("crucial-h",), "ssd_raid5": (FLASHES,)}
-"""Tier -> what must be bought to have the whole database there."""
+SUBSYSTEMS: Final = {"hdd": "hdd-1tb-raid5-x7", "ssd_raid5": "crucial-h-raid5-x6"}
+"""Tier -> its devices, of the subsystems that are judged: only these have a redundancy and space for more than 1 TB."""
 NOW: Final = {"hdd-1tb-source-h": "hdd-enterprise", "ssd-source-h": "ssd-enterprise"}
 """The same terabytes at the price that drives for servers have today; it is not asked whether drives so small are still sold."""
 MEMBERS: Final = {"hdd-1tb": 7, "crucial-h": 6}
@@ -43,50 +39,19 @@ SIZES_TB: Final = (1, 10, 30)
 BAYS_A_SERVER: Final = (4, 8, 12, 24, 36, 60)
 RAM_GIB_A_SERVER: Final = (16, 64, 256)
 """What a server that holds the drives may have, at the same price: assumed, from the survey's 16 GB on."""
-JUDGED: Final = ("hdd", "ssd_raid5")
-"""The subsystems that are judged: only these have a redundancy and space for more than 1 TB."""
+HOUSED: Final = "a terabyte with its servers"
+PER_IOPS: Final = "an IOPS"
+"""Other measures of H13, by name."""
 PAIRED_SQL: Final = """
 select query, replicate, evidence, 1 / gain as ratio
-from survey_arrays where pair = ? and io_mode = ? and form = 'printed' and tier = ? and not flagged and gain is not null
+from survey_arrays where pair = ? and io_mode = ? and form = 'printed' and tier = 'ssd_raid5' and not flagged and gain is not null
 order by query, replicate
 """
-
-
-@dataclass(frozen=True)
-class Priced:
-    """A year of some devices, their usable bytes and the random reads a second of 4 KiB that they serve (simulated)."""
-
-    bill: Bill
-    usable_bytes: int
-    iops: float
-
-    @property
-    def per_tb(self) -> Bill:
-        """Return what a usable terabyte costs a year."""
-        return self.bill * (TB / self.usable_bytes)
-
-    @property
-    def per_iops(self) -> Bill:
-        """Return what a random read a second costs a year."""
-        return self.bill * (1 / self.iops)
-
-
-def priced(devices: tuple[str, ...], book: Book, *, now: bool = False) -> Priced:
-    """Return the `devices`, whole; `now`: of which a terabyte costs what it does at `NOW`."""
-    bill = total(device_bill(name, book) for name in devices)
-    return Priced(
-        todays(bill) if now else bill, sum(capacity_bytes(name) for name in devices), sum(simulated_iops(name) for name in devices)
-    )
 
 
 def todays(bill: Bill) -> Bill:
     """Return `bill` with each drive of the survey at the price of `NOW`: either is a price of bytes."""
     return total(Bill({NOW.get(item, item): amount}) for item, amount in bill.a_year.items())
-
-
-def days(run: Run) -> Sequence[tuple[Book, bool]]:
-    """Return (book, whether terabytes are at today's prices), of the source's time and of the run's."""
-    return (load_book(THEN), False), (book_of(run), True)
 
 
 def drives(member: str, size_bytes: float) -> int:
@@ -163,16 +128,18 @@ def other_measures(connection: duckdb.DuckDBPyConnection | None, pair: str, toda
     """Return H13 with servers, by other measures and at the prices of the day `today`: what has no rows, or too few for an
     interval, is left out.
     """
-    found = {"a terabyte with its servers": in_servers(load_book(THEN))}
+    found = {HOUSED: in_servers(load_book(THEN))}
     if today is None:
         return found
     found["a terabyte, today's prices"] = counted(today, now=True)
     ratios = time_ratios(connection, pair) if connection is not None else {}
     for book, now, when in ((load_book(THEN), False, ""), (today, True, ", today's prices")):
-        disk, flash = (priced(SUBSYSTEMS[tier], book, now=now) for tier in JUDGED)
-        money, once = ratio_over_band(flash.bill, disk.bill, book), read_once([flash.bill, disk.bill], book)
-        per_iops = Compared.alone(Evidence.SIMULATED, ratio_over_band(flash.per_iops, disk.per_iops, book))
-        found[f"an IOPS{when}"] = Counted({"SSDs over disks": per_iops}, once)
+        bills = [device_bill(device, book) for device in SUBSYSTEMS.values()]
+        disk, flash = map(todays, bills) if now else bills
+        disk_iops, flash_iops = map(simulated_iops, SUBSYSTEMS.values())
+        money, once = ratio_over_band(flash, disk, book), read_once([flash, disk], book)
+        per_iops = Compared.alone(Evidence.SIMULATED, ratio_over_band(flash * (1 / flash_iops), disk * (1 / disk_iops), book))
+        found[f"{PER_IOPS}{when}"] = Counted({"SSDs over disks": per_iops}, once)
         queries = {
             f"SSDs over disks, {query}": Compared.alone(evidence, (money[0] * ratio.low, money[1] * ratio.high))
             for query, (evidence, ratio) in ratios.items()
@@ -182,13 +149,12 @@ def other_measures(connection: duckdb.DuckDBPyConnection | None, pair: str, toda
     return found
 
 
-def time_ratios(connection: duckdb.DuckDBPyConnection, pair: str, tier: str = JUDGED[1]) -> dict[str, tuple[Evidence, Estimate]]:
-    """Return query as printed -> time on `tier` over that on the disks, of one replicate each, by the I/O mode that decides."""
+def time_ratios(connection: duckdb.DuckDBPyConnection, pair: str) -> dict[str, tuple[Evidence, Estimate]]:
+    """Return query as printed -> time on the SSDs over that on the disks, of one replicate each, by the I/O mode that decides."""
     if not connection.execute("from information_schema.tables where table_name = 'survey_arrays'").fetchall():
         return {}
-    rows = connection.execute(PAIRED_SQL, [pair, mode_in(connection, "survey_arrays", pair), tier]).fetchall()
     by_query: dict[str, dict[int, tuple[Evidence, float]]] = {}
-    for query, replicate, evidence, ratio in rows:
+    for query, replicate, evidence, ratio in connection.execute(PAIRED_SQL, [pair, mode_in(connection, STUDY, pair)]).fetchall():
         by_query.setdefault(query, {})[replicate] = Evidence(evidence), ratio
     return {
         query: (

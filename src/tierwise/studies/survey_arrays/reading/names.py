@@ -8,9 +8,7 @@ STUDY: Final = "survey_arrays"
 PAIR: Final = "source-h"
 SCAN: Final = "non_indexed"
 """The query whose published times imply the rates of a scan."""
-DISKS, ONE, SIX = "hdd", "ssd", "ssd_raid5"
+DISKS, RAID0, ONE, SIX = "hdd", "hdd_raid0", "ssd", "ssd_raid5"
 QUERIES: Final = {"indexed": "Indexed columns", SCAN: "Non-indexed columns", "mixed": "Mixed columns"}
-PLACES: Final = {DISKS: "7 disks, RAID5", "hdd_raid0": "7 disks, RAID0", ONE: "one SSD", SIX: "6 SSDs, RAID5"}
-FORMS: Final = {"printed": "as printed", "meant": "as meant"}
-"""Forms of a query; the source's own is first."""
+PLACES: Final = {DISKS: "7 disks, RAID5", RAID0: "7 disks, RAID0", ONE: "one SSD", SIX: "6 SSDs, RAID5"}
 COLOURS: Final = {place: theme.PLACEMENTS["everything" if place in {ONE, SIX} else "disks"] for place in PLACES}

@@ -4,12 +4,14 @@ from types import MappingProxyType
 from typing import Final
 
 from tierwise.advisor.workload import FAST
+from tierwise.analysis import heat
 from tierwise.analysis.claim_rows import Rows
 from tierwise.analysis.claims import Claim
 from tierwise.analysis.statistics import Estimate
 from tierwise.analysis.today import Shown
 from tierwise.core.vocabulary import Evidence
-from tierwise.studies.survey_placement.reading.moves import MOVED, modelled, moves_of, plans_of, record_of
+from tierwise.studies.survey_placement.reading.moves import MOVED, modelled, moves_of, plans_of
+from tierwise.studies.survey_placement.reading.names import STUDY
 
 PLACED: Final = "detection_ssd"
 """The placement whose files are moved: the largest table, which the statement stands for."""
@@ -19,11 +21,10 @@ def cases(claim: Claim, rows: Rows, pair: str) -> list[Shown]:  # noqa: ARG001 -
     """Return after how many of each query that ran on `pair` the move there and back has paid; without an estimate where a query saves
     nothing by it in some repeat.
     """
-    record = record_of(rows.connection, pair)
+    record = heat.record_of(rows.connection, STUDY, pair)
     if record is None:
         return []
-    moves = [*moves_of(rows.connection, pair), *modelled(record, FAST)]
-    own = [moved for moved in moves if moved.placement == PLACED][:1]
+    own = [moved for moved in moves_of(rows.connection, pair) if moved.placement == PLACED] or modelled(record, PLACED, FAST)
     return [
         Shown(
             f"jobs until {MOVED[placement]} moved for {query.replace('_', ' ')} has paid",

@@ -16,7 +16,6 @@ from tierwise.report.scaling_table import entries_of, holds, ratios
 from tierwise.report.text_template import Value
 from tierwise.report.values.workloads import gather
 from tierwise.studies.survey_placement.reading.names import BASE, DETECTION, INDEXES, PAIR, SCALED, SOURCE, STUDY
-from tierwise.studies.survey_placement.reading.tables.survey_placement_indexes import spared
 
 GROUPS: Final = {"indexes": INDEXES, "source": SOURCE, "detection": DETECTION}
 MOVES: Final = {"indexes ssd": "all indexes", "Source ssd": "Source", "Detection ssd": "Detection"}
@@ -33,7 +32,7 @@ Gains = Mapping[tuple[Any, ...], Estimate]
 
 
 def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
-    """Return speed-ups by placement, what to move, whose reads they are, why indexes gain, what size matters, and when moves pay."""
+    """Return speed-ups by placement, what to move, why indexes gain, whether the size matters, and when moves pay."""
     frame = find("tbl-survey-placement-seconds", STUDY).rows(run, pair).frame
     gains = {key: one for key, one in estimates(frame, ["query", "placement"], "speedup").items() if one.interval and key[1] != BASE}
     found: dict[str, Value] = {
@@ -45,7 +44,8 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
     for name, placement in GROUPS.items():
         own = {query: one for (query, place), one in gains.items() if place == placement}
         found |= {**ends(name, own), f"{name}_gaining": sum((one.low or 0.0) > 1 for one in own.values())}
-    return {**found, **_advice(run, pair), **_indexes(run, pair), **_ways(run, pair), **_scale(run, pair), **_moves(run, pair)}
+    found["indexes_slower"] = sum((one.high or 1.0) < 1 for (_, placement), one in gains.items() if placement == INDEXES)
+    return {**found, **_advice(run, pair), **_ways(run, pair), **_scale(run, pair), **_moves(run, pair)}
 
 
 def _advice(run: Run, pair: str) -> dict[str, Value]:
@@ -63,21 +63,6 @@ def _advice(run: Run, pair: str) -> dict[str, Value]:
             f"{name}_most": 1 / fastest.estimate.value if fastest and fastest.estimate.value else None,
         }
     return found
-
-
-def _indexes(run: Run, pair: str) -> dict[str, Value]:
-    """Return for H10 how many queries the indexes on the SSDs slow down, and what a cache of the disks' indexes would have to spare."""
-    rows = find("tbl-survey-placement-indexes", STUDY).rows(run, pair).frame
-    known = {key: one for key, one in estimates(rows, ["query"], "cold").items() if one.interval}
-    shares = [(share, saved) for share, _, saved in spared(rows).values() if share is not None and saved is not None]
-    return {
-        "cold_known": bool(known),
-        "cold_queries": len(known),
-        "slower": sum((one.low or 0.0) > 1 for one in known.values()),
-        "same_pages": bool(known) and bool(rows["same_pages"].all()),
-        "spared_queries": len(shares),
-        "spared_beyond": sum(saved > share for share, saved in shares),
-    }
 
 
 def _ways(run: Run, pair: str) -> dict[str, Value]:

@@ -6,17 +6,16 @@ import altair as alt
 import polars as pl
 
 from tierwise.report.figures import places
-from tierwise.studies.survey_arrays.reading.names import COLOURS, FORMS, PLACES, QUERIES
+from tierwise.studies.survey_arrays.reading.names import COLOURS, PLACES, QUERIES
 
 QUERY: Final = """
-select query, form, io_mode, tier as place, replicate + 1 as replicate, elapsed_s, flags
+select query, io_mode, tier as place, replicate + 1 as replicate, elapsed_s, flags
 from survey_arrays
-where pair = $pair and io_mode = $io_mode
-order by query, form, place, replicate
+where pair = $pair and io_mode = $io_mode and form = 'printed'
+order by query, place, replicate
 """
 UNIT: Final = "queries"
 
 
 def draw(rows: pl.DataFrame) -> alt.VConcatChart:
-    parts = [(f"{words}, {how}", rows.filter(query=query, form=form)) for form, how in FORMS.items() for query, words in QUERIES.items()]
-    return places.by_place(parts, PLACES, COLOURS)
+    return places.by_place([(words, rows.filter(query=query)) for query, words in QUERIES.items()], PLACES, COLOURS)

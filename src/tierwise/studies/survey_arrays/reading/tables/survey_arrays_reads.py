@@ -6,17 +6,17 @@ import polars as pl
 
 from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import DASH, count, number
-from tierwise.studies.survey_arrays.reading.names import FORMS, PLACES, QUERIES
+from tierwise.studies.survey_arrays.reading.names import PLACES, QUERIES
 
 QUERY: Final = """
 select
-    query, form, tier, count(*) as n, any_value(result_rows) as found, median(heap_reads) as heap, median(index_reads) as index_pages,
+    query, tier, count(*) as n, any_value(result_rows) as found, median(heap_reads) as heap, median(index_reads) as index_pages,
     median(requests) as requests, enough(if(flags = 'none', elapsed_s, null)) as timed,
     if(timed, median(read_bytes / elapsed_s) filter (flags = 'none'), null) as rate,
     if(timed, median(elapsed_s) filter (flags = 'none'), null) as elapsed_s
 from survey_arrays
-where pair = $pair and io_mode = $io_mode
-group by query, form, tier
+where pair = $pair and io_mode = $io_mode and form = 'printed'
+group by query, tier
 """
 UNIT: Final = "queries"
 HEADER: Final = ["Query", "Subsystem", "Rows found", "Table pages", "Index pages", "Requests", "MB/s", "Median, s"]
@@ -28,13 +28,13 @@ def facts(rows: pl.DataFrame) -> dict[str, object]:
 
 
 def tabulate(rows: pl.DataFrame) -> Cells:
-    known = {(row["query"], row["form"], row["tier"]): row for row in rows.rows(named=True)}
+    known = {(row["query"], row["tier"]): row for row in rows.rows(named=True)}
     cells = []
-    for query, form in ((query, form) for query in QUERIES for form in FORMS):
-        there = [(place, row) for place in PLACES if (row := known.get((query, form, place)))]
+    for query, words in QUERIES.items():
+        there = [(place, row) for place in PLACES if (row := known.get((query, place)))]
         cells += [
             [
-                "" if position else f"{QUERIES[query]}, {FORMS[form]}",
+                "" if position else words,
                 PLACES[place],
                 *(count(round(row[name])) for name in ("found", "heap", "index_pages")),
                 DASH if row["requests"] is None else count(round(row["requests"])),

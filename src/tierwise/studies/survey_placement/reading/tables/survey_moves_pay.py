@@ -4,11 +4,10 @@ from typing import Final
 
 import polars as pl
 
-from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import Estimate
 from tierwise.report.estimates import cell
 from tierwise.report.exhibit_registry import Cells
-from tierwise.report.formats import DASH, MINUS, seconds
+from tierwise.report.formats import MINUS, seconds
 from tierwise.report.run import Run
 from tierwise.studies.survey_placement.reading.moves import MOVED, moves_of, plans_of
 from tierwise.studies.survey_placement.reading.names import QUERIES
@@ -18,16 +17,13 @@ SCHEMA: Final = {
     **dict.fromkeys(("placement", "query"), pl.String),
     **dict.fromkeys(("move_s", "saved_s", "jobs", "low", "high"), pl.Float64),
     "pairs": pl.Int64,
-    "pays": pl.String,
 }
-PAYS: Final = {Verdict.CONFIRMED: "yes", Verdict.CONTRADICTED: "no"}
-"""Whether the move has paid within one job; a dash where that is open."""
 
 
 def plans(run: Run, pair: str) -> pl.DataFrame:
     """Return what each move takes, what a job saves, and after how many jobs the move has paid; null where a job saves nothing."""
     rows = [
-        (*key, plan.there_s + plan.back_s, plan.saved_s, plan.break_even_jobs, plan.low, plan.high, plan.pairs, str(plan.pays))
+        (*key, plan.there_s + plan.back_s, plan.saved_s, plan.break_even_jobs, plan.low, plan.high, plan.pairs)
         for key, plan in plans_of(run.store, pair, moves_of(run.store, pair)).items()
     ]
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
@@ -48,8 +44,7 @@ def tabulate(rows: pl.DataFrame) -> Cells:
             seconds(move_s),
             seconds(saved_s).replace("-", MINUS),
             cell(Estimate(jobs, low, high, pairs)),
-            PAYS.get(Verdict(pays), DASH),
         ]
-        for placement, query, move_s, saved_s, jobs, low, high, pairs, pays in rows.rows()
+        for placement, query, move_s, saved_s, jobs, low, high, pairs in rows.rows()
     ]
-    return Cells(["Moved", "A job", "There and back", "Saves", "Pays after jobs", "Within one job?"], cells, "llrrrl")
+    return Cells(["Moved", "A job", "There and back", "Saves", "Pays after jobs"], cells, "llrrr")
