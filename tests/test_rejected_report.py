@@ -94,8 +94,6 @@ def test_no_figure_draws_an_estimate_of_them(report: Shown, other: Shown) -> Non
     shown = {
         "fig-times",
         "fig-wal-rates",
-        "fig-pgbench-rates",
-        "fig-pgbench-timeline",
         "fig-survey-arrays-times",
         "fig-survey-placement-times",
     }

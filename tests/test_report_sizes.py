@@ -8,7 +8,6 @@ import pytest
 
 from rows import make_run
 from survey_rows import RUN_ID, placement_rows, save_survey
-from tierwise.report.display import Missing, Table
 from tierwise.report.page import open_page
 from tierwise.report.run import Run, open_run
 from tierwise.studies.index_placement.reading.values import values
@@ -50,16 +49,6 @@ def census_run(raw: Path, ratio: Callable[[float], float]) -> Run:
 
 def test_where_the_published_size_was_reached_the_smaller_ones_predict_it(tmp_path: Path) -> None:
     run = census_run(tmp_path, lambda rows: 0.9 * rows**0.005)
-    shown = open_page(run, "index_placement", "source-m").exhibit("tbl-index-scale")
-    assert isinstance(shown, Table)
-    assert list(shown.header)[1:] == ["24,583 rows", "245,829 rows", "2,458,285 rows", "Predicted from the smaller", "Miss", "Emulated"]
-    ((case, _, _, largest, predicted, miss, emulated),) = shown.rows
-    assert case == "index on SSD"
-    assert predicted == largest
-    assert miss.startswith("1.00 (")
-    assert emulated.startswith("0.968 (")
-    assert "**simulated**" in shown.caption
-    assert "**emulated**" in shown.caption
     found = values(run, "source-m")
     assert (found["scale_small_rows"], found["scale_rows"], found["scale_holds"]) == (24_583, PUBLISHED_ROWS, True)
     assert found["scale_saved"] == pytest.approx(100 - 90 * PUBLISHED_ROWS**0.005 * 1.002, rel=1e-3)
@@ -82,6 +71,5 @@ def test_a_run_at_one_size_says_so(tmp_path: Path, facts: list[dict[str, Any]] |
     if facts is not None:
         with_facts(folder, "index_placement", facts)
     run = open_run(folder.name, tmp_path)
-    assert isinstance(open_page(run, "index_placement", "source-m").exhibit("tbl-index-scale"), Missing)
     assert values(run, "source-m")["scale_rows"] is None
     assert open_page(run, "survey_placement", "source-h").own["smallest"] is None

@@ -5,9 +5,8 @@ from statistics import geometric_mean
 
 from tierwise.analysis.claim_rows import PUBLISHED
 from tierwise.analysis.judging import ClaimVerdict, named
-from tierwise.report.words import variant_label
 
-__all__ = ["PUBLISHED", "Truth", "label", "saves", "variants"]
+__all__ = ["PUBLISHED", "Truth", "saves", "variants"]
 
 
 class Truth(StrEnum):
@@ -22,11 +21,6 @@ def variants(claim: ClaimVerdict) -> list[ClaimVerdict]:
     """Return the verdict that decides and every other one with at least one case, from the one with the smallest values on."""
     every = [claim, *claim.others] if claim.cases else claim.others
     return sorted(every, key=lambda one: (_middle(one), named(one)))
-
-
-def label(one: ClaimVerdict) -> str:
-    """Return ``Table cached, buffered``; direct I/O is left out."""
-    return variant_label(one.variant, one.io_mode)
 
 
 def saves(one: ClaimVerdict, limit: float) -> Truth:

@@ -6,7 +6,6 @@ from typing import Final
 from tierwise.analysis.statistics import enough
 from tierwise.report.run import Run
 from tierwise.studies.index_placement.reading.names import STUDY
-from tierwise.studies.index_placement.reading.planner import facts_of
 
 EMULATED: Final = """
 select trial, replicate, any_value(elapsed_s) from timings
@@ -17,8 +16,8 @@ where study = $study and pair = $pair and cache = 'cold' and len(flags) = 0 grou
 def errors(run: Run, pair: str) -> list[float]:
     """Return the median error of each predicted trial over its replicates, of those that were also emulated often enough."""
     seen = {(trial, replicate): time_s for trial, replicate, time_s in run.query(EMULATED, {"study": STUDY, "pair": pair}).rows()}
-    found = []
-    for one in facts_of(run, pair).get("predictions") or []:
+    found, record = [], run.record(STUDY, pair)
+    for one in (record.facts.get("predictions") or []) if record else []:
         predicted = zip(one["replicates"], one["predicted_s"], strict=True)
         ratios = [time_s / seen[one["trial"], replicate] for replicate, time_s in predicted if (one["trial"], replicate) in seen]
         if enough(len(ratios)) and one["trial"] != one["reference"]:

@@ -8,20 +8,20 @@ import polars as pl
 from tierwise.advisor.ranking import advised, gains_of
 from tierwise.advisor.workload import workload_of
 from tierwise.analysis.deciding import mode_in, mode_of
-from tierwise.analysis.statistics import Estimate
+from tierwise.analysis.scaling import extrapolate
+from tierwise.analysis.statistics import Estimate, geometric_estimate
+from tierwise.core.data_sets import whole_rows
 from tierwise.core.errors import InputError, MissingError
+from tierwise.core.units import MIB
 from tierwise.core.vocabulary import IoMode
 from tierwise.report.estimates import ends, estimates
-from tierwise.report.exhibit_registry import find
 from tierwise.report.run import Run
-from tierwise.report.scaling_table import holds
+from tierwise.report.scaling_table import entries_of, holds, ratios
 from tierwise.report.text_template import Value
 from tierwise.report.variants import PUBLISHED, Truth, saves, variants
 from tierwise.studies.index_placement.reading.frames import clean
 from tierwise.studies.index_placement.reading.names import BOTH, INDEX, PAIR, STUDY, TABLE
-from tierwise.studies.index_placement.reading.planner import explained
 from tierwise.studies.index_placement.reading.predictions import errors
-from tierwise.studies.index_placement.reading.tables.index_scale import sizes_of
 
 SAVING: Final = "M1"
 """The claim that an index on the SSD saves most of a cold count's time."""
@@ -40,6 +40,11 @@ from index_placement as ours join index_placement as published using (run_id, pa
 where published.variant = 'published' and cache = 'cold' and pair = $pair and not (ours.flagged or published.flagged)
     and io_mode = if(ours.variant = 'bitmap', $io_mode, 'direct') and speedup is not null
 """
+COUNTS_SQL: Final = "select distinct state, result_rows from index_placement_observations where pair = $pair and cache <> 'cross'"
+FLORIDA: Final = "12"
+"""The code of Florida as a place of birth, by which the manifest names its statement."""
+SAMPLED: Final = ("state", 10)
+"""Order of the rows and statistics target of the samples that PostgreSQL 8.3 took by default."""
 Gains = Mapping[tuple[Any, ...], Estimate]
 
 
@@ -47,6 +52,7 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
     """Return what each move gains, through which reads, in which variants, at which sizes, and on other pairs."""
     own, todays, readers = _gains(run, pair), run.manifest.todays_pair, run.manifest.reader_pair
     here, today, io_mode = _gains(run, readers), _gains(run, todays), mode_in(run.store, STUDY, pair)
+    facts: Mapping[str, Any] = record.facts if (record := run.record(STUDY, pair)) else {}
     through = run.query(THROUGH_SQL, {"pair": pair, "io_mode": io_mode})
     remedies = _estimates(run.query(REMEDIES_SQL, {"pair": pair, "io_mode": io_mode}), ["variant", "state"])
     return {
@@ -67,7 +73,8 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
         **ends("scan", _of(remedies, "index-only")),
         **ends("memory", _of(remedies, "heap-cached")),
         **_hunt(run),
-        **explained(run, pair),
+        **_planner(facts),
+        **_data(run, pair, facts),
         **_scale(run, pair),
         **_predicted(run, pair),
         **_saved("today", _of(today, "cold", INDEX)),
@@ -124,16 +131,42 @@ def _hunt(run: Run) -> dict[str, Value]:
     return {"variants": len(truth), "saving": len(saving), "unclear": unclear, "only_cached": saving == ["asymmetric"]}
 
 
+def _planner(facts: Mapping[str, Any]) -> dict[str, Value]:
+    """Return what the planner estimates for Florida with the published settings, in small samples too, and the correlations behind it."""
+    planner = facts.get("planner") or {}
+    florida = (planner.get("published_switches") or {}).get(FLORIDA) or {}
+    samples = [one for one in planner.get("samples") or [] if (one["order"], one["statistics_target"]) == SAMPLED]
+    return {
+        **{f"planner_{name}": florida.get(name) for name in ("rows", "total_cost", "found_rows")},
+        **_range("planner_sampled", [rows for one in samples for rows in one["estimates"][FLORIDA]["rows_at_published_size"]]),
+        **_range("planner_implied", [one.get("correlation") for one in (planner.get("explained") or {}).values()]),
+        "planner_correlation": planner.get("correlation"),
+    }
+
+
+def _data(run: Run, pair: str, facts: Mapping[str, Any]) -> dict[str, Value]:
+    """Return how many rows there are, how many of a place of birth share a page, and the sizes of table and index."""
+    record, found, pages = run.manifest.data("census", STUDY), run.query(COUNTS_SQL, {"pair": pair}), facts.get("cold_pages") or {}
+    sizes = {name: facts.get("size_bytes", {}).get(name) for name in ("census", "pob")}
+    return {
+        "rows": record and record.rows,
+        "share": record and record.rows / whole_rows("census"),
+        "synthetic": record is not None and run.manifest.source_of(record) == "synthetic",
+        **_range("held", (rows / pages[state]["census"] for state, rows in found.rows() if pages.get(state, {}).get("census"))),
+        **{f"{name}_mib": size and size / MIB for name, size in sizes.items()},
+    }
+
+
 def _scale(run: Run, pair: str) -> dict[str, Value]:
     """Return what the index saves at the smallest size and at the largest, and whether a line through the sizes holds there."""
-    rows = find("tbl-index-scale", STUDY).rows(run, pair).frame
-    if rows.is_empty():
+    if not (entries := entries_of(run, STUDY, pair, "seconds")):
         return dict.fromkeys(("scale_rows", "scale_saved", "scale_small_rows", "scale_small_saved", "scale_holds"))
-    sizes = estimates(rows.filter(evidence="simulated").with_columns(flag=pl.lit("none")), ["rows"])
-    saved = {round(size): 100 - 100 * (one.value or 1.0) for (size,), one in sizes.items()}
-    least, most = min(saved), max(saved)
-    small = {"scale_small_rows": least, "scale_small_saved": saved[least]}
-    return {**small, "scale_rows": most, "scale_saved": saved[most], "scale_holds": holds(sizes_of(rows).carried(INDEX).miss)}
+    line = ratios(entries, "seconds", "rows", of="ssd", over="hdd")
+    least, most = min(line), max(line)
+    saved = {size: 100 - 100 * (geometric_estimate(line[size]).value or 1.0) for size in (least, most)}
+    small = {"scale_small_rows": round(least), "scale_small_saved": saved[least]}
+    miss = extrapolate(line, float(entries[0]["published_rows"])).miss
+    return {**small, "scale_rows": round(most), "scale_saved": saved[most], "scale_holds": holds(miss)}
 
 
 def _predicted(run: Run, pair: str) -> dict[str, Value]:

@@ -1,4 +1,4 @@
-"""What was simulated on the pair of the source: gains at each point of a map, and at several scales of the data."""
+"""What was simulated on the pair of the source: gains at each point of a map."""
 
 from typing import Any, Final
 
@@ -6,7 +6,6 @@ import polars as pl
 
 from tierwise.analysis.statistics import enough, geometric_estimate
 from tierwise.report.run import Run
-from tierwise.report.scaling_table import entries_of, ratios
 from tierwise.studies.pgbench_placement.reading.names import STUDY
 from tierwise.timings.replicates import replicates_of
 
@@ -23,18 +22,6 @@ def points(run: Run, pair: str) -> pl.DataFrame:
     schema = dict.fromkeys(("index_to_memory", *COORDINATES, *GAINS), pl.Float64) | {"layout": pl.String}
     rows = [_row(point, [*schema]) for point in known if all(enough(len(seeds)) for seeds in point["tps"].values())]
     return pl.DataFrame(rows, schema=schema)
-
-
-def scales(run: Run, pair: str) -> pl.DataFrame:
-    """Return the gains of indexes and of tables on SSD by scale and seed."""
-    entries = entries_of(run, STUDY, pair, "tps")
-    rows = [
-        (placement, scale, float(entries[0]["published_scale"]), replicate, ratio)
-        for placement in ("index_ssd", "table_ssd")
-        for scale, by_replicate in ratios(entries, "tps", "scale", of=placement, over="all_hdd").items()
-        for replicate, ratio in by_replicate.items()
-    ]
-    return pl.DataFrame(rows, schema=["placement", "scale", "published_scale", "replicate", "ratio"], orient="row")
 
 
 def _row(point: dict[str, Any], columns: list[str]) -> dict[str, Any]:

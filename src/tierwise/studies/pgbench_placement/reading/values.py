@@ -6,19 +6,19 @@ import polars as pl
 
 from tierwise.analysis.causes import Cause
 from tierwise.analysis.deciding import mode_in
-from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate
+from tierwise.analysis.scaling import extrapolate
+from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, geometric_estimate
 from tierwise.core import studies
 from tierwise.report.estimates import ends, estimates
-from tierwise.report.exhibit_registry import find
 from tierwise.report.run import Run
-from tierwise.report.scaling_table import holds
+from tierwise.report.scaling_table import entries_of, holds, ratios
 from tierwise.report.text_template import Value
 from tierwise.studies.pgbench_placement.reading.figures.pgbench_flip import QUERY as LIVE_SQL
 from tierwise.studies.pgbench_placement.reading.names import PAIR, STUDY
-from tierwise.studies.pgbench_placement.reading.simulated import COORDINATES, GAINS, points, scales
-from tierwise.studies.pgbench_placement.reading.tables.pgbench_open import CLAIM
-from tierwise.studies.pgbench_placement.reading.tables.pgbench_scale import carried
+from tierwise.studies.pgbench_placement.reading.simulated import COORDINATES, GAINS, points
 
+CLAIM: Final = "V1"
+"""The claim whose gain hangs on settings that the source leaves open."""
 MOVES: Final = {"tables": "table_ssd", "indexes": "index_ssd"}
 NEAR: Final = (0.8 * (1 - 1 / 1.4), 1.2 * (1 - 1 / 1.5))
 """Shares of the misses that are taken for the one by which indexes would gain 1.4 to 1.5 times, as published (a fifth is assumed)."""
@@ -28,13 +28,27 @@ from pgbench_placement
 where pair = $pair and io_mode = $io_mode and clients = '8' and script = 'tpcb-like' and memory = '1' and ratio is not null
 order by size, slowdown, placement, replicate
 """
+CONDITIONS_SQL: Final = """
+with conditions as (
+    select placement, exp(avg(ln(ratio))) as gain
+    from pgbench_placement
+    where pair = $pair and size = 'large' and io_mode = 'direct' and judged = 'yes' and not flagged
+    group by placement, script, clients, memory
+    having enough(ratio)
+)
+select
+    count(*) filter (placement = 'table_ssd') as conditions,
+    min(gain) filter (placement = 'table_ssd') as tables_least, max(gain) filter (placement = 'table_ssd') as tables_most,
+    min(gain) filter (placement = 'index_ssd') as indexes_least, max(gain) filter (placement = 'index_ssd') as indexes_most
+from conditions
+"""
 MECHANISM_SQL: Final = studies.text(STUDY, "reading/mechanism.sql")
 Gains = dict[tuple[str, str, str], Estimate]
 """Size, placement, whether it is judged -> gain over everything on HDD."""
 
 
 def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
-    """Return gains here, today and on the reader's drives, why they are what they are, what was simulated, and costs."""
+    """Return gains here, today and on the reader's drives, why they are what they are, and what was simulated."""
     rows = _rows(run, pair)
     here, (todays, readers) = _gains(rows), (run.manifest.todays_pair, run.manifest.reader_pair)
     tables, indexes = here.get(("large", "table_ssd", "yes")), here.get(("large", "index_ssd", "yes"))
@@ -60,10 +74,10 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
         **_moves("today_", _gains(_rows(run, todays)) if todays else {}),
         **_moves("here_", _gains(_rows(run, readers)) if readers else {}),
         **run.query(MECHANISM_SQL, {**_at(run, pair), "minimum": MINIMUM_REPEATS}).row(0, named=True),
+        **run.query(CONDITIONS_SQL, {"pair": pair}).row(0, named=True),
         **_open(run),
         **_scale(run, pair),
         **_map(run, pair),
-        **_cost(run, pair),
     }
 
 
@@ -102,12 +116,15 @@ def _open(run: Run) -> dict[str, Value]:
 
 
 def _scale(run: Run, pair: str) -> dict[str, Value]:
-    """Return the gains at the published scale, and whether smaller scales predict the largest."""
-    found = carried(scales(run, pair))
-    return {
-        "scale_holds": bool(found) and all(holds(one.miss) for one in found.values()),
-        **{f"scale_{name}": found[placement].value.value if found else None for name, placement in MOVES.items()},
-    }
+    """Return the gains at the smallest and at the largest simulated scale, and whether smaller scales predict the largest."""
+    entries, found = entries_of(run, STUDY, pair, "tps"), dict[str, Value]()
+    lines = {move: ratios(entries, "tps", "scale", of=placement, over="all_hdd") for move, placement in MOVES.items()}
+    for move, line in lines.items():
+        for name, scale in (("small", min(line, default=None)), ("large", max(line, default=None))):
+            gain = None if scale is None else geometric_estimate(line[scale]).value
+            found |= {f"scale_{name}": scale and round(scale), f"scale_{move}_{name}": gain}
+    misses = [extrapolate(line, float(entries[0]["published_scale"])).miss for line in lines.values() if line]
+    return {**found, "scale_holds": bool(misses) and all(map(holds, misses))}
 
 
 def _map(run: Run, pair: str) -> dict[str, Value]:
@@ -130,17 +147,3 @@ def _map(run: Run, pair: str) -> dict[str, Value]:
     )
     errors = both.select(map_spots=pl.len(), map_error=(pl.col("simulated") / pl.col("gain") - 1).abs().max())
     return {**counted.row(0, named=True), **errors.row(0, named=True)}
-
-
-def _cost(run: Run, pair: str) -> dict[str, Value]:
-    """Return how many times less a transaction costs with tables on SSD than with everything on HDD, and how many times as much with
-    indexes there.
-    """
-    over = dict(find("tbl-pgbench-cost", STUDY).rows(run, pair).frame.select("placement", "over_hdd").rows())
-    tables, indexes = (over.get(placement) for placement in MOVES.values())
-    return {
-        "cost_tables_least": 1 / tables[1] if tables else None,
-        "cost_tables_most": 1 / tables[0] if tables else None,
-        "cost_indexes_least": indexes[0] if indexes else None,
-        "cost_indexes_most": indexes[1] if indexes else None,
-    }

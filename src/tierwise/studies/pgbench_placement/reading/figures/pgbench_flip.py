@@ -11,12 +11,14 @@ from tierwise.report import theme
 from tierwise.report.figures import parts
 from tierwise.report.formats import percent
 from tierwise.report.run import Run
-from tierwise.studies.pgbench_placement.reading.names import COLOURS, LAYOUTS, PLACEMENTS, STUDY
+from tierwise.studies.pgbench_placement.reading.names import COLOURS, PLACEMENTS, STUDY
 from tierwise.studies.pgbench_placement.reading.simulated import COORDINATES, points
 
 QUERY: Final = studies.text(STUDY, "reading/live_gains.sql")
 EVIDENCE: Final = Evidence.SIMULATED
 UNIT: Final = "gains"
+LAYOUTS: Final = {"strewn": "spread out", "recent": "adjacent", "random-keys": "adjacent, keys at random"}
+"""Where popular rows lie in the table."""
 SHOWN: Final = ("index_ssd", "table_ssd")
 AXIS_PX: Final = 54
 PANEL_PX: Final = 130

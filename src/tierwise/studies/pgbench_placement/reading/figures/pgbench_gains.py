@@ -9,8 +9,7 @@ from tierwise.analysis.claims import Bounds, Kind, load_claims
 from tierwise.analysis.statistics import estimable
 from tierwise.report.figures import parts
 from tierwise.report.run import Run
-from tierwise.studies.pgbench_placement.reading.names import PLACEMENTS, STUDY, decided, panels
-from tierwise.studies.pgbench_placement.reading.windows import CHROME_PX, LABEL_PX
+from tierwise.studies.pgbench_placement.reading.names import PLACEMENTS, STUDY, decided
 
 QUERY: Final = """
 select size, io_mode, slowdown, placement, replicate + 1 as replicate, tps, ratio
@@ -23,7 +22,9 @@ order by size, io_mode, slowdown, placement, replicate
 UNIT: Final = "paired ratios"
 PARAMETERS: Final = {"clients": 8, "script": "tpcb-like", "memory": 1}
 KEYS: Final = ["size", "io_mode", "slowdown", "placement"]
+SIZES: Final = {"large": "Almost three times the memory", "small": "Fits in memory"}
 AXIS: Final = "times the transactions per second"
+LABEL_PX: Final = parts.label_px(PLACEMENTS.values())
 
 
 def derive(run: Run, pair: str, rows: pl.DataFrame) -> pl.DataFrame:
@@ -35,19 +36,19 @@ def draw(rows: pl.DataFrame) -> alt.VConcatChart:
     named = rows.with_columns(row=pl.col("placement").replace_strict(PLACEMENTS))
     charts = [
         parts.ratio_panel(
-            part,
-            title=title,
+            named.filter(size=size, slowdown=slowdown),
+            title=f"{SIZES[size]}, {io_mode} I/O{'' if slowdown == 1 else f', tiers slowed {slowdown:g}-fold'}",
             order=list(PLACEMENTS.values()),
             scale=alt.Scale(type="log", domain=[low, high], nice=False),
             ticks=parts.log_ticks(low, high),
             bounds=_published(size),
             width_px=LABEL_PX,
         )
-        for size, title, part in panels(named)
+        for size, io_mode, slowdown in named.select("size", "io_mode", "slowdown").unique().sort("size", "slowdown").rows()
     ]
     for layer in charts[-1].layer:
         layer.encoding.x.title = AXIS
-    return parts.stacked(charts, chrome_px=CHROME_PX)
+    return parts.stacked(charts, chrome_px=LABEL_PX + parts.BESIDE_PX)
 
 
 def _published(size: str) -> dict[str, Bounds]:
