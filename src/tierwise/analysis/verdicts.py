@@ -1,7 +1,7 @@
 """The verdict on every published claim, from the raw rows of one run."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from pathlib import Path
@@ -70,18 +70,6 @@ def judge(
         ]
 
 
-def judge_changed(
-    raw: Path, run_id: str, claims: Iterable[str], change: Callable[[duckdb.DuckDBPyConnection], None], *, judges: Mapping[Kind, Judge]
-) -> dict[str, ClaimVerdict]:
-    """Return what each of `claims` (ids) is found to be on its source's own pair, once `change` has altered the rows of the run `run_id`.
-
-    `change` is as of `views.open_views`; nothing of the run itself changes.
-    """
-    wanted, published = set(claims), load_claims()
-    with _rows(raw, run_id, change) as rows:
-        return {claim.id: _own(published, claim, rows, judges) for claim in published.claims if claim.id in wanted}
-
-
 def _own(published: Claims, claim: Claim, rows: Rows | None, judges: Mapping[Kind, Judge]) -> ClaimVerdict:
     return judges[claim.kind](claim, Grounds(published.sources[claim.source].pair, rows))
 
@@ -124,13 +112,12 @@ def _contradiction(own: ClaimVerdict, theirs: ClaimVerdict | None) -> tuple[str,
 def _rows(
     raw: Path,
     run_id: str | None,
-    change: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
     views: duckdb.DuckDBPyConnection | None = None,
 ) -> Iterator[Rows | None]:
     if run_id is None:
         yield None
         return
-    with nullcontext(views) if views else open_views(raw, run_id, change) as connection:
+    with nullcontext(views) if views else open_views(raw, run_id) as connection:
         there = relations(connection)
         for name in (f"{study}{what}" for study in studies.having(ROWS) for what in ("", THROUGH)):
             if name in there:  # a view is reckoned anew for each state of each claim that is judged on it, a table once
