@@ -40,7 +40,7 @@ def test_no_literal_is_prose() -> None:
     assert not found, "\n".join(f"{file}:{line}: {text}" for file, line, text in found)
 
 
-def test_prose_is_told_from_what_is_exempt() -> None:
+def test_prose_differs_from_what_is_exempt() -> None:
     text = "'one two three four five six seven'"
     assert [*prose(f"x = {text}")] == [(1, text[1:-1])]
     assert not [found for code in ("QUERY = ", "", "f(help=", "XError(", "'<b>'") for found in prose(code + text + ")" * code.count("("))]
