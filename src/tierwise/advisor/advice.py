@@ -168,8 +168,9 @@ def advise(workload: Workload, question: Question, book: Book, service_s: Servic
 
 
 def times(workload: Workload, devices: Mapping[str, str] | None = None, *, seed: int = SEED) -> dict[str, dict[str, float]]:
-    """Return relation -> tier -> seconds that a job's requests take there, on hdd and ssd, with `devices` in place of the run's, and on any
-    other tier that the run had it on.
+    """Return relation -> tier -> seconds that a job's requests take there.
+
+    The tiers are hdd and ssd, with `devices` in place of the run's, and any other tier that the run had the relation on.
     """
     makers = {tier: workload.device(tier, (devices or {}).get(tier), seed=seed) for tier in TIERS}
     found = {relation.name: {tier: relation.service_s(maker) for tier, maker in makers.items()} for relation in workload.relations}

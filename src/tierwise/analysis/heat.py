@@ -94,8 +94,9 @@ def recorded(run_folder: Path, study: str, pair: str, trial: str) -> list[Record
 
 
 def requests_of(run_folder: Path, study: str, pair: str, trial: str, step: int) -> pl.DataFrame | None:
-    """Return the recorded requests of one step of a trial, in `timings.traces.TRACE`'s columns, with `file` the relation with its fork and
-    `relation` the one that it belongs to; `None` where none were recorded.
+    """Return the recorded requests of one step of a trial, in `timings.traces.TRACE`'s columns; `None` where none were recorded.
+
+    `file` is the relation with its fork, and `relation` the one that it belongs to.
     """
     trace = read_trace(run_folder, TrialKey(study, pair, trial))
     if trace is None:

@@ -56,9 +56,9 @@ class ClaimVerdict(Strict):
     """What one variant in one I/O mode says of a claim on one pair of tiers, and in `others` what every other says.
 
     A verdict has the `conditions` that it was found under; where the claim is open, it has a `cause`, a `reason` and the `cure` that would
-    decide it. `estimate`, `low`, `high` and `pairs` (the number of repeats) are those of `deciding_case`, the case furthest outside the
-    bounds, else the one with the widest interval; `cases` has them all, and `evidence` is that of all cases together. `io_mode` is `None`
-    where nothing decides. `open_map` is over what the text leaves open, where that was simulated or follows from the rows.
+    decide it. `estimate`, `low`, `high` and `pairs` (the number of repeats) are those of `deciding_case`: the case furthest outside the
+    bounds, else the one with the widest interval. `cases` has them all, and `evidence` is the evidence of all cases together. `io_mode` is
+    `None` where nothing decides. `open_map` is over what the text leaves open, where that was simulated or follows from the rows.
 
     From `id` on the fields describe the claim, and are empty in `others` and `here`. `here` is the verdict on the reader's own pair, if
     one was named, and `today` what the pair of today shows, on which no verdict rests. `flip` says whether the verdict hangs on bounds

@@ -70,9 +70,10 @@ class Series:
 class CaseVerdict(Strict):
     """One case in one I/O mode, or one ratio that an order needs; the interval is not adjusted for the other cases.
 
-    `p_value` is that of the true value being the bound beyond which the estimate lies (1 inside the bounds), `p_holm` the same after Holm's
-    correction for all cases of the I/O mode, by which `verdict` contradicts. `freedom`: degrees of freedom of the interval. `runs`: how
-    many are behind it, which says what it speaks of (`statistics.scope_of`). `outstanding`: requests that a device had at once.
+    `p_value` belongs to the hypothesis that the true value is the bound beyond which the estimate lies (1 inside the bounds). `p_holm` is
+    the same after Holm's correction for all cases of the I/O mode; `verdict` contradicts by it. `freedom`: degrees of freedom of the
+    interval. `runs`: how many are behind it, which says what it speaks of (`statistics.scope_of`). `outstanding`: requests that a device
+    had at once.
     """
 
     case: str

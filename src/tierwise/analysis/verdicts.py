@@ -48,9 +48,9 @@ def judge(
     reference: Path | None = None,
     views: duckdb.DuckDBPyConnection | None = None,
 ) -> list[ClaimVerdict]:
-    """Return one verdict for each claim of ``claims.toml``, in its order, by the judge of its kind, on run `run_id` (or the newest one);
-    `todays`: what studies themselves report of the pair of today, by claim.
+    """Return one verdict for each claim of ``claims.toml``, in its order, by the judge of its kind, on run `run_id` (or the newest one).
 
+    `todays`: what studies themselves report of the pair of today, by claim.
     A verdict by another I/O mode than the deciding one says so where the run in the folder `reference` contradicts it by the latter.
     `views`: what `open_views` gave for this run, where it is open already; views that claims are judged on are tables then.
 
