@@ -39,11 +39,12 @@ test: $(ENV)/.ready
 	failed=0; $(BIN)/python -m pytest -m "not alone and not soak" --numprocesses=3 --dist=loadfile --durations=40 --durations-min=5 || failed=1; \
 	$(BIN)/python -m pytest -m "alone and not soak" $(shell grep -l mark.alone tests/*.py) && exit $$failed
 
-# Check format, lint, words, types, imports between packages, stripped notebooks, and that no code outside the studies names one
+# Check format, lint, words, sentence lengths, types, imports between packages, stripped notebooks, and that no code outside the studies names one
 check: $(ENV)/.ready
 	$(BIN)/ruff format --quiet --check .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/python scripts/check_words.py
+	report=$$($(BIN)/python scripts/check_sentences.py 2>&1) || { echo "$$report"; exit 1; }
 	$(BIN)/mypy --strict --no-error-summary $(wildcard src tests benchmarks scripts)
 	report=$$($(BIN)/lint-imports --no-logo 2>&1) || { echo "$$report"; exit 1; }
 	report=$$($(BIN)/python -m pytest --quiet tests/test_instrument.py tests/test_commands.py::test_the_lines_that_ship_with_the_reference_run_are_those_that_the_code_makes_of_it) || { echo "$$report"; exit 1; }

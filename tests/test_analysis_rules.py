@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tierwise.analysis.causes import Cause
+from tierwise.analysis.causes import Cause, Reason, cure
 from tierwise.analysis.claims import Bounds, Claim
 from tierwise.analysis.rules import (
     COUNTS,
@@ -16,7 +16,7 @@ from tierwise.analysis.rules import (
     Verdict,
     after_holm,
     combine,
-    deciding,
+    furthest_outside,
     judge_series,
     needed_bounds,
     order_series,
@@ -192,7 +192,7 @@ def test_what_one_case_of_many_does_by_chance_contradicts_only_after_holm() -> N
     assert combine([outside], expected=1)[0] is CONTRADICTED
     among = judge_series(bounds, [*inside, far])
     assert (among[-1].low, among[-1].high) == (outside.low, outside.high), "intervals are not adjusted"
-    assert combine(among, expected=8) == (UNDECIDED, Cause.CHANCE, f"{Cause.CHANCE}: far")
+    assert combine(among, expected=8) == (UNDECIDED, Cause.CHANCE, Reason("cases", {"cause": Cause.CHANCE, "cases": "far"}))
     certain = judge_series(bounds, [*inside, series(around(0.5), case="far")])
     assert combine(certain, expected=8)[0] is CONTRADICTED
 
@@ -284,19 +284,28 @@ def test_all_states_must_be_inside_and_one_outside_contradicts(verdicts: list[Ve
     assert combine(cases, expected=3)[0] is verdict
 
 
+def rejected(flagged: int, repeats: int, obstacles: str = "") -> Reason:
+    return Reason("rejected", {"case": "PR", "flagged": flagged, "repeats": repeats, "obstacles": obstacles})
+
+
+def test_every_cause_has_words_and_a_cure() -> None:
+    assert len({str(cause) for cause in Cause}) == len(Cause)
+    assert all(cure(cause, None) for cause in Cause)
+
+
 def test_an_undecided_claim_has_a_cause_and_a_reason() -> None:
     few = case(UNDECIDED, name="PR", pairs=4)
     for cases, expected, cause, reason in (
-        ([few, case(CONFIRMED)], 2, Cause.FEW_REPLICATES, "clean repeats in PR: 4, an answer needs 5"),
-        ([few.model_copy(update={"flagged": 1}), case(CONFIRMED)], 2, Cause.REJECTED, "1 of 5 repeats rejected in PR"),
+        ([few, case(CONFIRMED)], 2, Cause.FEW_REPLICATES, Reason("few", {"case": "PR", "clean": 4, "needed": 5})),
+        ([few.model_copy(update={"flagged": 1}), case(CONFIRMED)], 2, Cause.REJECTED, rejected(1, 5)),
         (
             [few.model_copy(update={"flagged": 3, "pairs": 1, "obstacles": ("CPU",)})],
             1,
             Cause.FEW_REPLICATES,
-            "3 of 4 repeats rejected for CPU in PR",
+            rejected(3, 4, "CPU"),
         ),
-        ([case(UNDECIDED, name="PR"), case(CONFIRMED)], 2, Cause.STRADDLES, "the interval holds a bound: PR"),
-        ([case(CONFIRMED)], 2, Cause.MISSING, "1 of 2 cases were measured"),
+        ([case(UNDECIDED, name="PR"), case(CONFIRMED)], 2, Cause.STRADDLES, Reason("cases", {"cause": Cause.STRADDLES, "cases": "PR"})),
+        ([case(CONFIRMED)], 2, Cause.MISSING, Reason("cases_missing", {"measured": 1, "expected": 2})),
     ):
         assert combine(cases, expected) == (UNDECIDED, cause, reason)
 
@@ -307,6 +316,6 @@ def test_the_deciding_case_is_the_furthest_outside() -> None:
         case(CONTRADICTED, name="near", estimate=0.2, width=3),
         case(CONFIRMED, name="in"),
     ]
-    assert deciding(cases, Bounds(lower=0.03, upper=0.10)).case == "far"
+    assert furthest_outside(cases, Bounds(lower=0.03, upper=0.10)).case == "far"
     below = [case(CONTRADICTED, name="below", estimate=0.001), case(CONTRADICTED, name="above", estimate=0.2)]
-    assert deciding(below, Bounds(lower=0.03, upper=0.10)).case == "below"
+    assert furthest_outside(below, Bounds(lower=0.03, upper=0.10)).case == "below"

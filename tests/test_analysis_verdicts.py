@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from rows import FACTS, STARTED, make_manifest, make_rows, make_run, others, save_run
-from tierwise.analysis.causes import Cause
+from tierwise.analysis.causes import Cause, cure, phrase
 from tierwise.analysis.judging import JUDGES, ClaimVerdict
 from tierwise.analysis.rules import NOT_ASYNCHRONOUS, Verdict
 from tierwise.analysis.runs import newest_run
@@ -95,7 +95,7 @@ def test_the_estimate_is_the_geometric_mean_of_ratios_within_replicates(tmp_path
 def test_an_interval_across_a_bound_is_undecided_and_names_what_would_narrow_it(tmp_path: Path) -> None:
     make_run(tmp_path, ratios={**AS_PUBLISHED, ("cold", "FL"): 0.06, ("cold", "NV"): 0.03}, sigma=0.05)
     verdict = by_id(judge(tmp_path))["M1"]
-    assert verdict.verdict_text == f"undecided (the interval holds a bound: NV; needs {MORE})"
+    assert verdict.verdict_text == f"undecided ({Cause.STRADDLES}: NV; needs {MORE})"
     assert (verdict.cause, verdict.cure, verdict.deciding_case) == (Cause.STRADDLES, MORE, "NV")
 
 
@@ -117,7 +117,7 @@ def test_the_tally_counts_what_is_decided_and_says_what_keeps_the_others_open(tm
     assert lines[0].startswith(f"claims: {decided} of {len(verdicts)} decided")
     undecided = sum(claim.verdict is Verdict.UNDECIDED for claim in verdicts)
     assert f" {undecided} undecided" in lines[0]
-    assert any("M1" in line and "observations were rejected (needs RETRY=1 or a quieter machine)" in line for line in lines)
+    assert any("M1" in line and f"{Cause.REJECTED} (needs {cure(Cause.REJECTED, None)})" in line for line in lines)
     assert any(line.startswith("shown:") and "M6" in line for line in lines)
 
 
@@ -135,7 +135,7 @@ def test_hot_counts_whose_processor_time_scatters_are_not_reported_to_be_mended_
 # which I/O mode decides
 
 
-NOT_BY_IT = "by published: published (buffered) was not measured"
+NOT_BY_IT = phrase("conditions.other_mode", decider="published", wanted="published (buffered)")
 
 
 def test_the_io_mode_that_claims_toml_fixes_decides_and_one_that_says_otherwise_is_shown(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_a_verdict_that_the_deciding_io_mode_of_the_reference_run_contradicts_sa
     contradicting = save_run(tmp_path / "theirs", make_rows(io_mode=IoMode.BUFFERED), profile="full")
     agreeing = save_run(tmp_path / "agreeing", make_rows(ratios=AS_PUBLISHED, io_mode=IoMode.BUFFERED), profile="full")
     for reference, conditions in (
-        (contradicting, (NOT_BY_IT, "the reference run says contradicted by published (buffered), which decides")),
+        (contradicting, (NOT_BY_IT, phrase("conditions.reference_says", verdict=Verdict.CONTRADICTED, named="published (buffered)"))),
         (agreeing, (NOT_BY_IT,)),
     ):
         verdict = by_id(judged_by(tmp_path / "own", judges=JUDGES, reference=reference))["M1"]

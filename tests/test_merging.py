@@ -8,8 +8,6 @@ import polars as pl
 import pytest
 
 from rows import STARTED, make_run
-from tierwise.analysis.between_runs import load_between, spreads_of
-from tierwise.analysis.claims import load_claims
 from tierwise.analysis.runs import newest_run
 from tierwise.analysis.statistics import RANDOM_FROM, Scope, geometric_estimate
 from tierwise.analysis.views import open_views
@@ -149,22 +147,3 @@ def test_an_estimate_says_what_it_speaks_of() -> None:
     ]
     assert [one.scope for one in found] == [Scope.THIS_RUN, Scope.THESE_RUNS, Scope.RUNS]
     assert [one.runs for one in found] == [1, 2, RANDOM_FROM]
-
-
-def test_how_far_runs_lie_apart_is_reported_of_the_claims_that_a_referee_requested_about() -> None:
-    """The table that ships is of three runs at least, and what it tells of is a claim's case."""
-    known = load_between()
-    claims = {claim.id: claim for claim in load_claims().claims}
-    assert {"M1", "V1", "V2", "H8", "H12"} <= known.spreads.keys()
-    assert known.profile == "quick"
-    for name, spreads in known.spreads.items():
-        assert {part for case in spreads for part in ([case] if not claims[name].orders else case.split("/"))} & {
-            case.name for case in claims[name].cases
-        }, name
-
-
-def test_the_spread_between_runs_is_that_of_their_means(tmp_path: Path) -> None:
-    merged = merge_runs(runs(tmp_path, 1, 2, 3), tmp_path)
-    (claim,) = (claim for claim in load_claims().claims if claim.id == "M1")
-    spreads = dict(spreads_of(open_views(tmp_path, merged.run_id), claim, "source-m"))
-    assert spreads["NV"] == pytest.approx(float(np.log(1.1)), rel=0.05), "each run's index gains another tenth over the one before"

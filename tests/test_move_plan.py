@@ -15,6 +15,7 @@ from tierwise.advisor.service import Build
 from tierwise.advisor.workload import read_workload
 from tierwise.analysis.rules import Verdict
 from tierwise.core.errors import InputError
+from tierwise.core.text_template import render
 from tierwise.core.units import GIB, MIB, PAGE_BYTES
 from tierwise.core.vocabulary import Evidence, Way
 from tierwise.devices.model import build
@@ -90,7 +91,7 @@ def test_the_break_even_is_the_move_over_what_a_job_saves() -> None:
     assert found.saved_s == pytest.approx(15.0)
     assert found.whole_jobs == 2
     assert (found.low, found.pays) == (None, Verdict.UNDECIDED)
-    assert found.reason == "1 repeats, too few for an interval"
+    assert found.reason == render("advisor/words.toml:reasons.few", repeats=1)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +114,8 @@ def test_where_a_job_saves_nothing_the_move_never_pays() -> None:
     assert found.break_even_jobs is None
     assert found.pays is Verdict.CONTRADICTED
     some = plan(move={0: 10.0}, slow={**dict.fromkeys(range(5), 5.0), 1: 6.0}, fast={**dict.fromkeys(range(5), 5.1), 1: 5.0})
-    assert (some.break_even_jobs, some.pays, some.reason) == (None, Verdict.UNDECIDED, "a job saves nothing in some repeat")
+    reason = render("advisor/words.toml:reasons.saves_sometimes")
+    assert (some.break_even_jobs, some.pays, some.reason) == (None, Verdict.UNDECIDED, reason)
 
 
 def test_times_of_two_kinds_of_evidence_give_an_interval_and_no_verdict() -> None:

@@ -9,7 +9,6 @@ from rejected_run import RUN_ID, rejected_run
 from tierwise.advisor.advice import Question, advise
 from tierwise.advisor.ranking import DISKS, Gain, advised, gains_of
 from tierwise.advisor.workload import fixed
-from tierwise.analysis import heat
 from tierwise.core.vocabulary import IoMode
 from tierwise.report.display import Figure, Missing, Table
 from tierwise.report.page import open_shared
@@ -62,19 +61,6 @@ def test_the_chart_s_rows_are_those_speed_ups(reference: Run) -> None:
     shown = open_shared(reference, "front").exhibit("fig-answer")
     assert isinstance(shown, Figure)
     assert shown.rows.drop("flag").equals(speedups(reference))
-
-
-@pytest.mark.parametrize(
-    ("names", "brief"),
-    [
-        (["large set, tiers slowed 8-fold"], ["large set"]),
-        (["small set", "small set, tiers slowed 8-fold"], ["small set", "small set, slowed"]),
-        ([f"small set, tiers slowed {factor}-fold" for factor in (4, 8)], [f"small set, tiers slowed {factor}-fold" for factor in (4, 8)]),
-        (["Study `x`, small, tiers slowed 8-fold, on `mine`"], ["Study `x`, small, on `mine`"]),  # what else is between commas stays
-    ],
-)
-def test_a_short_name_still_tells_a_workload_from_the_others(names: list[str], brief: list[str]) -> None:
-    assert heat.brief(names) == dict(zip(names, brief, strict=True))
 
 
 @pytest.mark.parametrize(

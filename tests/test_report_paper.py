@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+import sys
 from collections import Counter
 from importlib.resources import files
 from pathlib import Path
@@ -12,9 +13,10 @@ import pytest
 
 from rejected_run import RUN_ID as REJECTED
 from rejected_run import rejected_run
-from report_built import Built, bare, page_images, pdf_text
+from report_built import Built, bare, page_images, pages, pdf_text
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.verdicts import DECIDED
+from tierwise.core import paths
 from tierwise.core.vocabulary import Evidence
 from tierwise.report import notebooks
 from tierwise.report.display import ROWS_MIME, Figure
@@ -60,6 +62,13 @@ def test_the_paper_is_short_and_has_its_sections(built: Built) -> None:
     for section in sections:
         place = text.find(bare(section), place)
         assert place >= 0, section
+
+
+def test_its_sentences_and_those_of_the_site_are_short(built: Built) -> None:
+    files = [*pages(built.site), built.executed / f"{PAPER_NOTEBOOK}.ipynb"]
+    command = [sys.executable, str(paths.home() / "scripts" / "check_sentences.py"), *map(str, files)]
+    measured = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert measured.returncode == 0, measured.stderr
 
 
 def test_what_it_shows_is_what_the_chapters_show(built: Built) -> None:

@@ -13,6 +13,7 @@ from tierwise.advisor.solving import solve
 from tierwise.advisor.workload import FAST, SLOW, Relation, Workload, fixed
 from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.core.errors import InputError, MissingError
+from tierwise.core.text_template import render
 from tierwise.core.toml import Strict
 from tierwise.core.units import GIB
 from tierwise.core.vocabulary import Evidence, Goal, RelationClass
@@ -22,6 +23,7 @@ from tierwise.costs.hardware import capacity_bytes, device_bill
 
 TIERS: Final = (SLOW, FAST)
 HOUR_S: Final = 3600.0
+WORDS: Final = "advisor/words.toml"
 
 ServiceTimes = Mapping[str, Mapping[str, float]]
 """Relation -> tier -> seconds of one job's requests."""
@@ -166,8 +168,9 @@ def advise(workload: Workload, question: Question, book: Book, service_s: Servic
 
 
 def times(workload: Workload, devices: Mapping[str, str] | None = None, *, seed: int = SEED) -> dict[str, dict[str, float]]:
-    """Return relation -> tier -> seconds that a job's requests take there, on hdd and ssd, with `devices` in place of the run's, and on any
-    other tier that the run had it on.
+    """Return relation -> tier -> seconds that a job's requests take there.
+
+    The tiers are hdd and ssd, with `devices` in place of the run's, and any other tier that the run had the relation on.
     """
     makers = {tier: workload.device(tier, (devices or {}).get(tier), seed=seed) for tier in TIERS}
     found = {relation.name: {tier: relation.service_s(maker) for tier, maker in makers.items()} for relation in workload.relations}
@@ -209,26 +212,13 @@ def problem_of(workload: Workload, question: Question, service_s: ServiceTimes, 
     except MissingError as missing:
         if question.budget is not None or question.goal is Goal.CHEAPEST:
             raise
-        return problem, f"no money is counted: {missing}"
+        return problem, render(f"{WORDS}:warnings.no_money", missing=missing)
 
 
 def assumptions(workload: Workload) -> list[str]:
-    remarks = [
-        "a job runs each query once, and requests of different relations do not delay each other",
-        f"requests and the host's time are those of the placement {workload.reference!r} by {workload.requests_io_mode} I/O "
-        f"({workload.evidence})",
-    ]
-    if workload.stretch != 1:
-        remarks.append(f"seek distances are {workload.stretch:g} times those of the run, whose data is smaller than the published data")
-    if workload.slowdown != 1:
-        remarks.append(f"these times are of devices at full speed; the run's tiers were slowed {workload.slowdown:g}-fold")
-    if workload.left_out:
-        remarks.append(f"relations that no query reads or writes are not placed: {', '.join(workload.left_out)}")
-    if any(relation.relation_class is RelationClass.WAL for relation in workload.relations):
-        remarks.append("the log takes the space of max_wal_size")
-    if workload.depth > 1:
-        remarks.append(f"all {workload.depth} sessions wait for one device at a time")
-    return remarks
+    """Return what advice for `workload` assumes, one line each."""
+    log = any(relation.relation_class is RelationClass.WAL for relation in workload.relations)
+    return render("advisor/text/assumptions.txt", workload=workload, log=log).splitlines()
 
 
 def _measured(workload: Workload, question: Question, problem: Problem) -> Placement | None:
@@ -248,7 +238,7 @@ def _placed(relation: Relation, tier: str, service_s: Mapping[str, float]) -> Pl
         tier=tier,
         requests=sum(one.number for one in relation.requests),
         service_s=dict(service_s),
-        basis="; ".join(sorted({one.basis for one in relation.requests})),
+        basis="; ".join(sorted({render(f"{WORDS}:bases.{one.basis}") for one in relation.requests})),
     )
 
 

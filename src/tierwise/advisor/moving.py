@@ -7,7 +7,7 @@ from math import ceil
 from statistics import geometric_mean
 from typing import Protocol
 
-from tierwise.advisor.advice import ServiceTimes, names, times_by_seed
+from tierwise.advisor.advice import WORDS, ServiceTimes, names, times_by_seed
 from tierwise.advisor.copying import copy_s
 from tierwise.advisor.placing import Placement
 from tierwise.advisor.service import Build
@@ -16,6 +16,7 @@ from tierwise.analysis.claims import Bounds
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, enough, geometric_estimate
 from tierwise.core.errors import InputError, suggesting
+from tierwise.core.text_template import render
 from tierwise.core.toml import Strict
 from tierwise.core.units import GIB
 from tierwise.core.vocabulary import Evidence, RelationClass, Way
@@ -132,7 +133,7 @@ def plan_move(
         pays_after = {replicate: (there_s + back_s) / (slow_s - fast_s) for replicate, (there_s, back_s, slow_s, fast_s) in rows.items()}
         by_design = all(len(one.by_replicate) == 1 for one in (there, back, slow_job, fast_job))
         estimate = Estimate(next(iter(pays_after.values())), None, None, 1) if by_design else geometric_estimate(pays_after)
-    verdict, reason = _verdict(estimate, saving, Evidence.of({move_evidence, job_evidence}), jobs)
+    verdict, code = _verdict(estimate, saving, Evidence.of({move_evidence, job_evidence}), jobs)
     return MovePlan(
         relations=dict(relations),
         source=devices[0],
@@ -153,7 +154,7 @@ def plan_move(
         freedom=estimate.freedom,
         jobs=jobs,
         pays=verdict,
-        reason=reason,
+        reason=render(f"{WORDS}:reasons.{code}", repeats=estimate.repeats, jobs=jobs) if code else "",
         run_id=run_id,
         remarks=tuple(remarks),
     )
@@ -194,13 +195,11 @@ def move_of(
     sizes = {name: known[name] for name in (moved or known)}
     slow, fast = (partial(workload.device, tier, (devices or {}).get(tier)) for tier in (SLOW, FAST))
     there, back = (Times.simulated(partial(copies_s, sizes, way, ends)) for ends in ((slow, fast), (fast, slow)))
-    remarks = ["relations are copied one after the other, and nothing else uses the devices meanwhile (assumed)"]
+    predicted = ""
     if job_s is not None:
         slow_job, fast_job = map(Times.given, job_s)
-        remarks.append("the times of a job were given, and are taken as measured")
     else:
-        slow_job, fast_job, found = _job_times(workload, sizes, devices or {}, predict=predict, service_s=service_s)
-        remarks += found
+        slow_job, fast_job, predicted = _job_times(workload, sizes, devices or {}, predict=predict, service_s=service_s)
     named = names(workload, devices)
     return plan_move(
         sizes,
@@ -212,7 +211,7 @@ def move_of(
         way=way,
         jobs=jobs,
         run_id=workload.run_id,
-        remarks=remarks,
+        remarks=_remarks(copied=True, given=job_s is not None, predicted=predicted, evidence=workload.evidence),
     )
 
 
@@ -237,10 +236,22 @@ def move_of_size(
     sizes = {"data": int(size_gib * GIB)}
     there, back = (Times.simulated(partial(_copy_s, sizes["data"], ends, way)) for ends in ((hdd, ssd), (ssd, hdd)))
     before, after = map(Times.given, job_s)
-    remarks = ("the times of a job were given, and are taken as measured",)
     return plan_move(
-        sizes, devices=(hdd, ssd), there=there, back=back, slow_job=before, fast_job=after, way=way, jobs=jobs, remarks=remarks
+        sizes,
+        devices=(hdd, ssd),
+        there=there,
+        back=back,
+        slow_job=before,
+        fast_job=after,
+        way=way,
+        jobs=jobs,
+        remarks=_remarks(given=True),
     )
+
+
+def _remarks(*, copied: bool = False, given: bool = False, predicted: str = "", evidence: Evidence = Evidence.MEASURED) -> list[str]:
+    text = "advisor/text/move_remarks.txt"
+    return render(text, copied=copied, given=given, predicted=predicted, evidence=evidence, needed=MINIMUM_REPEATS).splitlines()
 
 
 def _copy_s(size_bytes: int, ends: tuple[str, str], way: Way, seed: int) -> float:
@@ -261,27 +272,22 @@ def _job_times(
     *,
     predict: bool,
     service_s: Mapping[int, ServiceTimes] | None,
-) -> tuple[Times, Times, list[str]]:
+) -> tuple[Times, Times, str]:
+    """Return a job's times before and after the move, and why they are predicted, if they are."""
     before = {relation.name: SLOW for relation in workload.relations}
     after = {**before, **dict.fromkeys(moved, FAST)}
     found = [_cell(workload, placement) for placement in (before, after)]
     repeated = [one for one in found if one is not None and enough(len(one.job_s))]
     if not devices and not predict and workload.slowdown == 1 and len(repeated) == len(found):
         slow, fast = (Times(one.job_s, one.evidence) for one in repeated)
-        return slow, fast, []
+        return slow, fast, ""
     by_seed = service_s or times_by_seed(workload, devices)
 
     def predicted(placement: Placement) -> Times:
         return Times.simulated(lambda seed: workload.host_s + sum(by_seed[seed][name][tier] for name, tier in placement.items()))
 
-    seldom = f"the run has less than {MINIMUM_REPEATS} clean jobs of this placement"
-    unmeasured = "the run's tiers were slowed" if workload.slowdown != 1 else seldom
-    why = "as requested" if predict else "on other devices" if devices else unmeasured
-    return (
-        predicted(before),
-        predicted(after),
-        [f"the times of a job are predicted ({why}), the host's share as it was {workload.evidence}"],
-    )
+    why = "requested" if predict else "devices" if devices else "slowed" if workload.slowdown != 1 else "seldom"
+    return predicted(before), predicted(after), why
 
 
 def _cell(workload: Workload, wanted: Placement) -> Measured | None:
@@ -293,15 +299,16 @@ def _cell(workload: Workload, wanted: Placement) -> Measured | None:
 
 
 def _verdict(estimate: Estimate, saving: Sequence[float], evidence: Evidence, jobs: int) -> tuple[Verdict, str]:
+    """Return whether the move pays within `jobs`, and why not: a key of `reasons` in ``words.toml``, or empty."""
     if evidence is Evidence.MIXED:
-        return Verdict.MIXED, "the move and the job have different kinds of evidence"
+        return Verdict.MIXED, "mixed"
     if estimate.interval is None and not enough(len(saving)):
-        return Verdict.UNDECIDED, f"{estimate.repeats} repeats, too few for an interval"
+        return Verdict.UNDECIDED, "few"
     if max(saving) <= 0:
-        return Verdict.CONTRADICTED, "a job saves nothing in any repeat"
+        return Verdict.CONTRADICTED, "saves_nothing"
     if estimate.interval is None:
-        return Verdict.UNDECIDED, "a job saves nothing in some repeat"
+        return Verdict.UNDECIDED, "saves_sometimes"
     bounds = Bounds(upper=float(jobs))
     if bounds.contain(*estimate.interval):
         return Verdict.CONFIRMED, ""
-    return (Verdict.CONTRADICTED, "") if bounds.exclude(*estimate.interval) else (Verdict.UNDECIDED, f"the interval holds {jobs}")
+    return (Verdict.CONTRADICTED, "") if bounds.exclude(*estimate.interval) else (Verdict.UNDECIDED, "holds")

@@ -4,12 +4,12 @@ from tierwise.advisor.advice_text import duration
 from tierwise.advisor.moving import MovePlan
 from tierwise.analysis.runs import run_label
 from tierwise.core.text_table import table
+from tierwise.core.text_template import render
 from tierwise.core.units import human_bytes
 
 
 def as_text(plan: MovePlan) -> str:
     """Return when the move pays, how long copying takes, what a job saves, the verdict, and what is moved."""
-    within = f"{plan.jobs:,} {'job' if plan.jobs == 1 else 'jobs'}"
     rows = [
         ["copy to the SSD", duration(plan.there_s), plan.move_evidence],
         ["copy back", duration(plan.back_s), plan.move_evidence],
@@ -17,25 +17,14 @@ def as_text(plan: MovePlan) -> str:
         ["job after the move", duration(plan.fast_job_s), plan.job_evidence],
         ["saved per job", f"{'-' if plan.saved_s < 0 else ''}{duration(abs(plan.saved_s))}", plan.job_evidence],
     ]
-    lines = [
-        f"{run_label(plan.run_id)}: the move {_answer(plan)}." if plan.run_id else f"The move {_answer(plan)}.",
-        f"Does it pay within {within}? {plan.pays}" + (f" ({plan.reason})" if plan.reason else ""),
-        f"Moved from {plan.source} to {plan.target} and back: "
-        + ", ".join(f"{name} ({human_bytes(size)})" for name, size in plan.relations.items())
-        + f". Way of copying: {plan.way}.",
-        "",
-        table(["step", "takes", "evidence"], rows, numbers=[1]),
-        *(f"Note: {remark}" for remark in plan.remarks),
-    ]
-    return "\n".join(lines)
-
-
-def _answer(plan: MovePlan) -> str:
-    if plan.break_even_jobs is None:
-        return "never pays" if plan.saved_s <= 0 else "has no break-even, because a job saves nothing in some repeat"
-    known = plan.low is not None and plan.high is not None
-    interval = f"{_jobs(plan.low or 0)} to {_jobs(plan.high or 0)}, {plan.pairs} repeats" if known else "no interval"
-    return f"pays from job {plan.whole_jobs:,} on, after {_jobs(plan.break_even_jobs)} jobs ({interval})"
+    return render(
+        "advisor/text/move.txt",
+        plan=plan,
+        run=run_label(plan.run_id) if plan.run_id else "",
+        steps=table(["step", "takes", "evidence"], rows, numbers=[1]),
+        size=human_bytes,
+        jobs=_jobs,
+    )
 
 
 def _jobs(number: float) -> str:

@@ -1,7 +1,7 @@
 """The rows of a run as they would be with other devices behind its tiers: recorded requests replayed on those in place of the run's own."""
 
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
@@ -15,7 +15,7 @@ from tierwise.analysis.heat import Recorded
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.units import PAGE_BYTES
 from tierwise.devices.protocol import Operation
-from tierwise.devices.spec import DeviceSpec, load_device
+from tierwise.devices.spec import load_device
 from tierwise.simulate.replay import Access, Trace, lay_out, replay
 
 RETIMED: Final = """
@@ -56,22 +56,10 @@ def retime(connection: duckdb.DuckDBPyConnection, run_folder: Path, pair: str, d
         InputError: a tier that the pair has not, or that is a real directory; a device that is not there.
         MissingError: nothing was recorded on the pair.
     """
-    take(connection, pair, _times_as_long(connection, run_folder, pair, devices), devices)
-
-
-def take(connection: duckdb.DuckDBPyConnection, pair: str, factors: pl.DataFrame, tiers: Iterable[str]) -> None:
-    """Give the rows of `pair` other times as `retime` does, by given `factors` of their device time.
-
-    Args:
-        connection: as of `retime`.
-        pair: whose rows change.
-        factors: study, trial, step, factor; each once.
-        tiers: whose devices change.
-    """
-    connection.register("times_as_long", factors.select("study", "trial", "step", "factor").to_arrow())
+    connection.register("times_as_long", _times_as_long(connection, run_folder, pair, devices).to_arrow())
     for statement in RETIMED.split(";\n"):
         if statement.strip():
-            given = {"pair": pair, "tiers": list(tiers)}
+            given = {"pair": pair, "tiers": list(devices)}
             connection.execute(statement, {name: value for name, value in given.items() if f"${name}" in statement})
     connection.unregister("times_as_long")
 
@@ -90,7 +78,7 @@ def _times_as_long(connection: duckdb.DuckDBPyConnection, run_folder: Path, pair
             if not set(query.requests["tier"]) & set(devices):
                 found.append({"study": study, "trial": trial, "step": query.step, "factor": 1.0})
                 continue
-            own_s, other_s = (device_s(query, tiers, record.stretch, instead) for instead in ({}, devices))
+            own_s, other_s = (_device_s(query, tiers, record.stretch, instead) for instead in ({}, devices))
             if own_s > 0:
                 found.append({"study": study, "trial": trial, "step": query.step, "factor": other_s / own_s})
     if not found:
@@ -106,22 +94,12 @@ def _check(tiers: Mapping[str, Mapping[str, Any]], devices: Mapping[str, str]) -
             raise InputError("DEVICES", value=tier, rule=f"must be an emulated tier of the pair: {', '.join(emulated) or 'none'}")
 
 
-def device_s(
-    query: Recorded,
-    tiers: Mapping[str, Mapping[str, Any]],
-    stretch: float,
-    instead: Mapping[str, str],
-    altered: Callable[[DeviceSpec], DeviceSpec] = lambda spec: spec,
-) -> float:
-    """Replay the requests of `query`, a host's time of none between them: seconds, seeks stretched so far, with the devices `instead` of
-    those of `tiers`, `altered`.
-    """
+def _device_s(query: Recorded, tiers: Mapping[str, Mapping[str, Any]], stretch: float, instead: Mapping[str, str]) -> float:
+    """Replay the requests of `query` without the host's time between them: seconds, with the devices `instead` of those of `tiers`."""
     requests = query.requests
     placement = dict(requests.select("relation", "tier").unique().rows())
     builds = {
-        tier: NewDevice(
-            altered(load_device(instead.get(tier, str(tiers[tier]["device"])))), SEED, stretch * float(tiers[tier].get("scale", 1.0))
-        )
+        tier: NewDevice(load_device(instead.get(tier, str(tiers[tier]["device"]))), SEED, stretch * float(tiers[tier].get("scale", 1.0)))
         for tier in set(placement.values())
     }
     sizes = {name: pages * PAGE_BYTES for name, pages in requests.group_by("relation").agg(_pages()).rows()}

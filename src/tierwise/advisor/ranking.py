@@ -1,7 +1,7 @@
 """The one rule by which a measured placement is advised, on every page and in every command.
 
-A placement is faster than another where the whole interval of the ratio of their times lies on one side of 1, and the ratio differs from 1
-by a twentieth or more, because virtual and real times of flash can differ by that much. Advice is given only for a placement that is
+A placement is faster than another where the whole interval of the ratio of their times lies on one side of 1. The ratio must also differ
+from 1 by a twentieth or more, because virtual and real times of flash can differ by that much. Advice is given only for a placement that is
 faster than everything on disks. Of the placements that are not slower than the fastest by this rule, the smallest move is advised.
 """
 

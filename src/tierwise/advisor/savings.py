@@ -55,8 +55,10 @@ def bands(device: str) -> dict[str, tuple[float, float, str]]:
 
 
 def band_factors(workload: Workload, placement: Placement) -> tuple[float, float]:
-    """Return least and greatest factor by which the share of a job's time that `placement` leaves, of that with all on the slow tier, moves
-    with the devices of the run: each parameter that has a band at either end, over all in the middle (simulated).
+    """Return the least and the greatest factor by which assumed parameters of the run's devices move what `placement` saves (simulated).
+
+    What it saves is the share of a job's time with everything on the slow tier. Each parameter with a band is at either end of it, compared
+    with all of them in the middle.
     """
     at = {tier: {end: _service_s(workload, tier, end) for end in (None, True, False)} for tier in TIERS}
 

@@ -45,7 +45,7 @@ class Requests(Protocol):
 
     @property
     def basis(self) -> str:
-        """Return how the order of the requests is known, or what is assumed of it."""
+        """Return how the order of the requests is known: a key of `bases` in ``words.toml``."""
 
     @property
     def number(self) -> float:
@@ -69,7 +69,7 @@ class Recorded:
 
     @property
     def basis(self) -> str:
-        return "the recorded requests, replayed"
+        return "recorded"
 
     @property
     def number(self) -> float:
@@ -103,8 +103,8 @@ class Counted:
     @property
     def basis(self) -> str:
         if self.log:
-            return "counted; writes in order, each flushed (assumed)"
-        return "counted, all taken as random (assumed)" if self.sequential_reads is None else "counted, random and sequential apart"
+            return "log"
+        return "random" if self.sequential_reads is None else "apart"
 
     @property
     def number(self) -> float:

@@ -29,11 +29,6 @@ class Strategy:
     missing: str = ""
 
     @property
-    def cost_per_iops(self) -> float | None:
-        """Return the money a year for a random read a second that the devices could serve, whatever the job asks of them."""
-        return None if self.cost_a_year is None or not self.iops else self.cost_a_year / self.iops
-
-    @property
     def cost_per_million(self) -> float | None:
         """Return the money for a million jobs, one after the other."""
         return None if self.cost_a_year is None or self.job_s.value is None else self.cost_a_year * self.job_s.value / SECONDS_A_YEAR * 1e6

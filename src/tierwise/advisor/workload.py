@@ -106,8 +106,10 @@ class Workload:
 
 
 def read_workload(raw: Path, *, run_id: str = "", study: str = "", pair: str = "", name: str = "") -> Workload:
-    """Read the workload of a study in the run `run_id`, which is named as `find_run` takes it; what is empty is chosen: the newest complete
-    run (or the reference run, if there is no other), the first study, pair and workload with rows.
+    """Read the workload of a study in the run `run_id`, which is named as `find_run` takes it.
+
+    Empty names stand for the newest complete run (or the reference run, if there is no other), and for the first study, pair and workload
+    with rows.
 
     Raises:
         MissingError: no run, no row that is not flagged, or nobody recorded how large the relations are.
@@ -223,8 +225,10 @@ def requested(rows: pl.DataFrame) -> tuple[str, dict[str, pl.DataFrame]]:
 
 
 def fixed(workload: Workload) -> dict[str, Placement]:
-    """Return the four placements by class, and the study's own, as the run measured them where it did: a relation that has a tier of its
-    own (the log) goes with the slow tier unless everything is fast, and so does one that a cell does not name.
+    """Return the four placements by class, and the study's own, as the run measured them where it did.
+
+    A relation that has a tier of its own (the log) goes with the slow tier unless everything is fast. So does one that a cell does not
+    name.
     """
     found: dict[str, Placement] = {}
     for name in (*CELLS, *(other for other in workload.measured if other not in CELLS)):

@@ -1,14 +1,16 @@
-"""Why a claim is open, in words that name what would close it: no reason sends a reader to a profile that does not mend it."""
+"""Why a claim is open, and what would close it: no reason sends a reader to a profile that does not mend it."""
 
 from collections.abc import Mapping
-from enum import StrEnum
+from enum import Enum
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 from tierwise.core import paths, profiles
 from tierwise.core.errors import InputError
 from tierwise.core.profiles import Profile
+from tierwise.core.text_template import render
 from tierwise.timings.manifest import Manifest
 
 LARGEST: Final = "full"
@@ -20,67 +22,65 @@ JUMPS: Final = "jumps of the clock"
 """What a study's view notes beside rows whose virtual clock went on for longer than their requests took."""
 
 
-class Cause(StrEnum):
-    """What keeps a claim open, as the tally counts it."""
+class Cause(Enum):
+    """What keeps a claim open, as the tally counts it: a code, which `str` words."""
 
-    REJECTED = "observations were rejected"
-    UNSTEADY = "nothing but processor time, which scatters by more than 5 %"
-    JUMPED = "the virtual clock went on while nobody ran and no device served"
-    FEW_REPLICATES = "the profile repeats too seldom"
-    STRADDLES = "the interval holds a bound"
-    SMALL = "it may be a difference of less than 5 %, which is no order"
-    CHANCE = "outside by no more than chance does among so many cases"
-    FLAT = "the repeats do not differ, so that nothing tells their scatter"
-    MISSING = "this profile has no such cells"
-    NO_RUN = "nothing was measured here yet"
-    SOMETIMES = "seen in some replicates, not in others"
-    PRICES = "the price band holds a bound"
-    SERVERS = "it hangs on what a server holds"
-    INPUT = "it is an input"
-    MIXED = "the kinds of evidence are mixed"
-    LEFT_OPEN = "it hangs on what the text leaves open"
+    REJECTED = "rejected"
+    UNSTEADY = "unsteady"
+    JUMPED = "jumped"
+    FEW_REPLICATES = "few_replicates"
+    STRADDLES = "straddles"
+    SMALL = "small"
+    CHANCE = "chance"
+    FLAT = "flat"
+    MISSING = "missing"
+    NO_RUN = "no_run"
+    SOMETIMES = "sometimes"
+    PRICES = "prices"
+    SERVERS = "servers"
+    INPUT = "input"
+    MIXED = "mixed"
+    LEFT_OPEN = "left_open"
+
+    def __str__(self) -> str:
+        return phrase(f"causes.{self.value}")
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Cause | None":
+        """Return the cause by its words, which stand in JSON."""
+        return next((cause for cause in cls if str(cause) == value), None)
 
 
-def cure(cause: Cause, manifest: Manifest | None, study: str = "") -> str:  # noqa: PLR0911, PLR0912  one answer a cause
+class Reason(NamedTuple):
+    """Why a claim is open: a code, which is a key of `reasons` in ``words.toml``, and what it inserts; `str` words it."""
+
+    code: str
+    values: Mapping[str, object] = MappingProxyType({})
+
+    def __str__(self) -> str:
+        return phrase(f"reasons.{self.code}", **self.values)
+
+
+def phrase(key: str, /, **values: object) -> str:
+    """Return the text of `key`, an entry of ``words.toml``."""
+    return render(f"analysis/words.toml:{key}", **values)
+
+
+def cure(cause: Cause, manifest: Manifest | None, study: str = "") -> str:
     """Return what would decide a claim that is open for `cause` in the run of `manifest`, whose cells are those of `study`."""
-    match cause:
-        case Cause.REJECTED:
-            return "a quieter machine" if manifest and manifest.retry is not None else "RETRY=1 or a quieter machine"
-        case Cause.UNSTEADY:
-            return "processors that keep their pace: a whole machine, its frequency fixed"
-        case Cause.JUMPED:
-            return "windows that are waited for, or past the page cache"
-        case Cause.FEW_REPLICATES | Cause.MISSING:
-            return _larger(manifest, study) or ("more replicates" if cause is Cause.FEW_REPLICATES else "no profile of this machine")
-        case Cause.NO_RUN:
-            return "make report, or --run reference, the run that ships"
-        case Cause.STRADDLES | Cause.SMALL | Cause.CHANCE:
-            return " or ".join(filter(None, [_larger(manifest, study), "more replicates"]))
-        case Cause.PRICES:
-            return "prices that are known more closely"
-        case Cause.SERVERS:
-            return "the memory and the bays of a server in question"
-        case Cause.MIXED:
-            return "a pair of one evidence"
-        case Cause.INPUT:
-            return "nothing: it is never tested"
-        case Cause.FLAT:
-            return "replicates whose data are drawn anew"
-        case Cause.LEFT_OPEN:
-            return "nothing that can be measured: the text would have to state it"
-        case Cause.SOMETIMES:
-            return "no more of the same measuring"
+    retried = manifest is not None and manifest.retry is not None
+    return phrase(f"cures.{cause.value}", larger=_larger(manifest, study), retried=retried)
 
 
 def _larger(manifest: Manifest | None, study: str) -> str:
-    """``PROFILE=full``, where that measures more than the run's own profile did: more replicates, more rows, or a wider sweep."""
+    """`LARGEST`, where it measures more than the run's own profile did: more replicates, more rows, or a wider sweep."""
     if manifest is None:
-        return f"PROFILE={LARGEST}"
+        return LARGEST
     own, largest = _known(manifest.profile), _largest(paths.data())
     if manifest.profile.get("name") == LARGEST:
         return ""
     more = own is None or not study or largest.replicates_of(study) > own.replicates_of(study) or largest.fraction > own.fraction
-    return f"PROFILE={LARGEST}" if more else ""
+    return LARGEST if more else ""
 
 
 @cache

@@ -1,5 +1,7 @@
-"""The verdict under the rules that held before: each interval alone, whatever its width, against the bounds, on the value and at the one
-setting of then; direct and buffered I/O, where both were measured, had to agree.
+"""The verdict under the rules that held before.
+
+They held each interval alone, whatever its width, against the bounds, on the value and at the one setting of then. Direct and buffered I/O
+had to agree where both were measured.
 """
 
 from collections.abc import Sequence

@@ -6,8 +6,6 @@ A study whose relations can be placed has a file `HEAT` in its package, which re
 
 import json
 import re
-from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -23,20 +21,8 @@ WAL: Final = "wal"
 FORK: Final = re.compile(r"_(fsm|vm|init)$")
 PACE: Final = re.compile(r", tiers slowed \S+-fold")
 """How a workload's name says that its tiers were slowed, so that they bind and not the processors."""
-SLOWED: Final = ", slowed"
-"""How it says so where there is little space."""
 _SIZE: Final = re.compile(r"(\d+)(kB|MB|GB)")
 _UNITS: Final = {"kB": 2**10, "MB": 2**20, "GB": 2**30}
-
-
-def brief(workloads: Iterable[str]) -> dict[str, str]:
-    """Return name -> the shortest that tells this workload from the others: without the pace of its tiers (``small set`` of ``small set,
-    tiers slowed 8-fold``), else with `SLOWED` in its place, else as it is.
-    """
-    names = list(workloads)
-    shorter = [{name: PACE.sub(pace, name) for name in names} for pace in ("", SLOWED)]
-    times = [Counter(short.values()) for short in shorter]
-    return {name: next((short[name] for short, of in zip(shorter, times, strict=True) if of[short[name]] == 1), name) for name in names}
 
 
 @dataclass(frozen=True)
@@ -108,8 +94,9 @@ def recorded(run_folder: Path, study: str, pair: str, trial: str) -> list[Record
 
 
 def requests_of(run_folder: Path, study: str, pair: str, trial: str, step: int) -> pl.DataFrame | None:
-    """Return the recorded requests of one step of a trial, in `timings.traces.TRACE`'s columns, with `file` the relation with its fork and
-    `relation` the one that it belongs to; `None` where none were recorded.
+    """Return the recorded requests of one step of a trial, in `timings.traces.TRACE`'s columns; `None` where none were recorded.
+
+    `file` is the relation with its fork, and `relation` the one that it belongs to.
     """
     trace = read_trace(run_folder, TrialKey(study, pair, trial))
     if trace is None:

@@ -8,17 +8,17 @@ as ``claims.toml`` fixes it for each study.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from pydantic import Field, SerializerFunctionWrapHandler, computed_field, model_serializer
+from pydantic import Field, PlainSerializer, SerializerFunctionWrapHandler, computed_field, model_serializer
 
 from tierwise.analysis import rules
-from tierwise.analysis.causes import Cause, cure
+from tierwise.analysis.causes import Cause, Reason, cure, phrase
 from tierwise.analysis.claim_rows import PUBLISHED, READS, Rows, facts_of, fitted_claims, pair_evidence, reads_of, series_of, variants_of
 from tierwise.analysis.claims import Claim, Deciding, Fitted, Kind, load_claims
 from tierwise.analysis.left_open import OpenMap, map_of
 from tierwise.analysis.moved_bounds import Flip
-from tierwise.analysis.rules import CaseVerdict, Series, Verdict
+from tierwise.analysis.rules import CaseVerdict, Outcome, Series, Verdict
 from tierwise.analysis.today import Today
 from tierwise.core.toml import Strict
 from tierwise.core.vocabulary import Evidence, IoMode
@@ -26,6 +26,8 @@ from tierwise.timings.manifest import Manifest
 
 WITHHELD: Final = {Verdict.INPUT: Cause.INPUT, Verdict.MIXED: Cause.MIXED}
 """What stands in a verdict's place -> its cause."""
+NO_ROW: Final = Reason("no_row")
+NO_RUN: Final = Reason("no_run")
 TIMES: Final = ("heap_io_s", "index_io_s", "other_io_s")
 
 ByPlacement = dict[str, dict[str, float]]
@@ -54,9 +56,9 @@ class ClaimVerdict(Strict):
     """What one variant in one I/O mode says of a claim on one pair of tiers, and in `others` what every other says.
 
     A verdict has the `conditions` that it was found under; where the claim is open, it has a `cause`, a `reason` and the `cure` that would
-    decide it. `estimate`, `low`, `high` and `pairs` (the number of repeats) are those of `deciding_case`, the case furthest outside the
-    bounds, else the one with the widest interval; `cases` has them all, and `evidence` is that of all cases together. `io_mode` is `None`
-    where nothing decides. `open_map` is over what the text leaves open, where that was simulated or follows from the rows.
+    decide it. `estimate`, `low`, `high` and `pairs` (the number of repeats) are those of `deciding_case`: the case furthest outside the
+    bounds, else the one with the widest interval. `cases` has them all, and `evidence` is the evidence of all cases together. `io_mode` is
+    `None` where nothing decides. `open_map` is over what the text leaves open, where that was simulated or follows from the rows.
 
     From `id` on the fields describe the claim, and are empty in `others` and `here`. `here` is the verdict on the reader's own pair, if
     one was named, and `today` what the pair of today shows, on which no verdict rests. `flip` says whether the verdict hangs on bounds
@@ -65,7 +67,7 @@ class ClaimVerdict(Strict):
 
     verdict: Verdict
     reason: str = ""
-    cause: Cause | None = None
+    cause: Annotated[Cause, PlainSerializer(str, when_used="json")] | None = None
     cure: str = ""
     conditions: tuple[str, ...] = ()
     pair: str = ""
@@ -131,15 +133,13 @@ class Grounds:
     rows: Rows | None
     readers: bool = False
 
-    def absent(
-        self, reason: str = "no row of this run is about it", study: str = "", others: tuple[ClaimVerdict, ...] = ()
-    ) -> ClaimVerdict:
+    def absent(self, reason: Reason | str = NO_ROW, study: str = "", others: tuple[ClaimVerdict, ...] = ()) -> ClaimVerdict:
         """Return that nothing was measured, for `reason` or because there is no run; `others` may say something all the same."""
         cause = Cause.MISSING if self.rows else Cause.NO_RUN
         return ClaimVerdict(
             pair=self.pair,
             verdict=Verdict.NOT_MEASURED,
-            reason=reason if self.rows else "there is no complete run",
+            reason=str(reason if self.rows else NO_RUN),
             cause=cause,
             cure=cure(cause, self.rows.manifest if self.rows else None, study),
             others=others,
@@ -154,19 +154,20 @@ Judge = Callable[[Claim, Grounds], ClaimVerdict]
 
 
 def ruled(
-    outcome: tuple[Verdict, Cause | None, str],
+    outcome: Outcome,
     manifest: Manifest | None = None,
     study: str = "",
     cases: Sequence[CaseVerdict] = (),
     aside: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return the fields of a verdict with this `outcome` (verdict, cause, reason): they add the conditions of `cases` and those `aside`,
-    and what would decide it in the run of `manifest`, by `study`.
+    """Return the fields of a verdict with this `outcome`, with the conditions of `cases` and those `aside`.
+
+    Where it is open, they say what would decide it in the run of `manifest`, by `study`.
     """
     verdict, cause, reason = outcome
     return {
         "verdict": verdict,
-        "reason": reason,
+        "reason": str(reason),
         "cause": cause,
         "cure": "" if cause is None else cure(cause, manifest, study),
         "conditions": (*sorted({condition for case in cases for condition in case.conditions}), *aside),
@@ -192,9 +193,9 @@ def _aside(claim: Claim, decider: ClaimVerdict, mapped: OpenMap | None) -> list[
     found = []
     deciding = load_claims().deciding[claim.cases[0].study]
     if not decides(decider, deciding):
-        found.append(f"by {named(decider)}: {named(deciding)} was not measured")
+        found.append(phrase("conditions.other_mode", decider=named(decider), wanted=named(deciding)))
     if claim.left_open and mapped is None:
-        found.append(f"at one setting of {' and '.join(claim.left_open.axes)} alone, which the text leaves open")
+        found.append(phrase("conditions.one_setting", axes=" and ".join(claim.left_open.axes)))
     return found
 
 
@@ -228,7 +229,7 @@ def report_facts(claim: Claim, on: Grounds) -> ClaimVerdict:
         return on.absent()
     found = facts_of(on.rows.manifest, claim.facts, on.pair) if on.rows else None
     if found is None:
-        return on.absent(f"the run has no {claim.facts.key} of {claim.facts.study}", claim.facts.study)
+        return on.absent(Reason("no_fact", {"key": claim.facts.key, "study": claim.facts.study}), claim.facts.study)
     evidence = on.evidence()
     verdict = Verdict.MIXED if on.readers and evidence is Evidence.MIXED else Verdict.REPORTED
     return ClaimVerdict(pair=on.pair, evidence=evidence, verdict=verdict, facts=found)
@@ -256,18 +257,18 @@ def _found(claim: Claim, on: Grounds, rows: Rows, variant: str, series: Sequence
     withheld = _withheld(claim, on, rows, evidence)
     cases, bounds = rules.judge_series(claim, series, withheld), rules.needed_bounds(claim)
     outcome = (withheld, WITHHELD[withheld], "") if withheld else rules.combine(cases, len(claim.orders or claim.cases), bounds)
-    decider = rules.deciding(cases, bounds)
+    furthest = rules.furthest_outside(cases, bounds)
     return ClaimVerdict(
         **ruled(outcome, rows.manifest, claim.cases[0].study, cases),
         pair=on.pair,
         variant=variant,
         io_mode=series[0].io_mode,
         cases=cases,
-        deciding_case=decider.case,
-        estimate=decider.estimate,
-        low=decider.low,
-        high=decider.high,
-        pairs=decider.pairs,
+        deciding_case=furthest.case,
+        estimate=furthest.estimate,
+        low=furthest.low,
+        high=furthest.high,
+        pairs=furthest.pairs,
         flagged=sum(case.flagged for case in cases),
         evidence=evidence,
         through=_through(claim, on.pair, rows, variant, series[0].io_mode),

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import computed_field
 
-from tierwise.analysis.causes import Cause
+from tierwise.analysis.causes import Cause, Reason, phrase
 from tierwise.analysis.claims import Bounds, Claim
-from tierwise.analysis.rules import Verdict, within
+from tierwise.analysis.rules import Outcome, Verdict, within
 from tierwise.analysis.statistics import Estimate, geometric_estimate
 from tierwise.core.toml import Strict
 from tierwise.core.vocabulary import Evidence
@@ -49,8 +49,8 @@ class OpenMap(Strict):
     def agreement(self) -> str:
         """Return how many points agree, with the axes of the map."""
         least, most = self._agreeing
-        number = str(least) if least == most else f"{least} to {most}"
-        return f"{number} of {len(self.points)} {self.evidence} settings agree ({', '.join(self.axes)})"
+        numbers: dict[str, object] = {"agree": str(least) if least == most else f"{least} to {most}", "settings": len(self.points)}
+        return phrase("reasons.agreement", **numbers, evidence=self.evidence, axes=", ".join(self.axes))
 
     @property
     def _agreeing(self) -> tuple[int, int]:
@@ -61,11 +61,12 @@ class OpenMap(Strict):
         points = [(point.setting, Estimate(point.estimate, point.low, point.high, point.pairs)) for point in self.points]
         return self.model_copy(update={"points": points_of(points, bounds)})
 
-    def outcome(self, at_one: tuple[Verdict, Cause | None, str]) -> tuple[Verdict, Cause | None, str]:
-        """Return `at_one`: verdict, cause and reason at one setting; undecided where some point of the map does not say the same."""
+    def outcome(self, at_one: Outcome) -> Outcome:
+        """Return the outcome `at_one` setting; undecided where some point of the map does not say the same."""
         if at_one[0] not in {Verdict.CONFIRMED, Verdict.CONTRADICTED} or {point.verdict for point in self.points} == {at_one[0]}:
             return at_one
-        return Verdict.UNDECIDED, Cause.LEFT_OPEN, f"{Cause.LEFT_OPEN}: {self.agreement}"
+        cause = Cause.LEFT_OPEN
+        return Verdict.UNDECIDED, cause, Reason("cases", {"cause": cause, "cases": self.agreement})
 
 
 def points_of(found: Sequence[tuple[Mapping[str, str], Estimate]], bounds: Bounds) -> tuple[Point, ...]:

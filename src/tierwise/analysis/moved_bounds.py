@@ -1,5 +1,6 @@
-"""Whether a verdict hangs on a bound that is ours: the same intervals, held against the bound moved by half of its distance from 1,
-or from the text's own figure where the bound stands around one.
+"""Whether a verdict hangs on a bound that is ours.
+
+The same intervals are held against the bound, moved by half of its distance from 1. A bound around a figure of the text moves from that.
 """
 
 from collections.abc import Sequence

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
-from tierwise.analysis.causes import JUMPS, SCATTER, Cause
+from tierwise.analysis.causes import JUMPS, SCATTER, Cause, Reason, phrase
 from tierwise.analysis.claims import Bounds, Claim, Kind
 from tierwise.analysis.statistics import CONFIDENCE, MINIMUM_REPEATS, Estimate, enough, geometric_estimate, holm, paired_ratios
 from tierwise.core.toml import Strict
@@ -21,11 +21,11 @@ ABOVE_ONE: Final = Bounds(lower=1.0, strict=True)
 """The side on which every ratio of an order must lie that has no bounds of its own."""
 CLEARLY_ABOVE_ONE: Final = ABOVE_ONE.model_copy(update={"apart": 1.05})
 """The same where a difference of less than a twentieth is no order: counted and real times of flash may lie so far apart (assumed)."""
-NOT_ASYNCHRONOUS: Final = "not asynchronous"
+NOT_ASYNCHRONOUS: Final = phrase("conditions.not_asynchronous")
 """The condition of a verdict by an asynchronous I/O mode whose devices had fewer than `ASYNCHRONOUS` requests at once."""
 ASYNCHRONOUS: Final = 2.0
 """The mean number of outstanding requests from which on an I/O mode is asynchronous."""
-COUNTS: Final = "counted, and the same in every repeat"
+COUNTS: Final = phrase("conditions.same_counts")
 """The condition of a verdict on counts that do not differ, whose interval has no width."""
 
 
@@ -49,6 +49,10 @@ class Verdict(Enum):
         return self.value
 
 
+Outcome = tuple[Verdict, Cause | None, Reason | str]
+"""A verdict; where it is open, its cause and the reason: a code with numbers, or what a study says itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class Series:
     """The values of one case in one I/O mode, by replicate; flagged replicates are counted and hold no value."""
@@ -66,9 +70,10 @@ class Series:
 class CaseVerdict(Strict):
     """One case in one I/O mode, or one ratio that an order needs; the interval is not adjusted for the other cases.
 
-    `p_value` is that of the true value being the bound beyond which the estimate lies (1 inside the bounds), `p_holm` the same after Holm's
-    correction for all cases of the I/O mode, by which `verdict` contradicts. `freedom`: degrees of freedom of the interval. `runs`: how
-    many are behind it, which says what it speaks of (`statistics.scope_of`). `outstanding`: requests that a device had at once.
+    `p_value` belongs to the hypothesis that the true value is the bound beyond which the estimate lies (1 inside the bounds). `p_holm` is
+    the same after Holm's correction for all cases of the I/O mode; `verdict` contradicts by it. `freedom`: degrees of freedom of the
+    interval. `runs`: how many are behind it, which says what it speaks of (`statistics.scope_of`). `outstanding`: requests that a device
+    had at once.
     """
 
     case: str
@@ -144,7 +149,7 @@ def _held(claim: Claim, series: Series) -> _Held:
         verdict = _presence(values)
     else:
         bounds = needed_bounds(claim)
-        assert bounds is not None, f"a claim of kind {claim.kind} has no bounds to judge by"
+        assert bounds is not None, f"a claim of kind {claim.kind} has no bounds"
         if claim.kind is Kind.SHARE:
             estimate, p_value = _share(bounds, series.values)
         else:
@@ -218,10 +223,8 @@ def after_holm(tests: Sequence[tuple[float | None, Verdict]], chance: Verdict) -
     return found
 
 
-def combine(cases: Sequence[CaseVerdict], expected: int, bounds: Bounds | None = None) -> tuple[Verdict, Cause | None, str]:
-    """Return the verdict on a claim with `expected` cases, of which `cases` of one I/O mode were held against `bounds`; where it is
-    undecided, its cause and the reason in words.
-    """
+def combine(cases: Sequence[CaseVerdict], expected: int, bounds: Bounds | None = None) -> Outcome:
+    """Return the verdict on a claim with `expected` cases, of which `cases` of one I/O mode were held against `bounds`."""
     verdicts = {case.verdict for case in cases}
     if Verdict.CONTRADICTED in verdicts:
         return Verdict.CONTRADICTED, None, ""
@@ -232,13 +235,12 @@ def combine(cases: Sequence[CaseVerdict], expected: int, bounds: Bounds | None =
         return _of_few(min(few, key=lambda case: case.pairs))
     crossing = [case for case in cases if case.verdict is Verdict.UNDECIDED]
     if not crossing:
-        return Verdict.UNDECIDED, Cause.MISSING, f"{len(cases)} of {expected} cases were measured"
+        return Verdict.UNDECIDED, Cause.MISSING, Reason("cases_missing", {"measured": len(cases), "expected": expected})
     cause = _why(crossing, bounds)
-    named = ", ".join(case.case for case in crossing)
-    return Verdict.UNDECIDED, cause, f"{cause}: {named}"
+    return Verdict.UNDECIDED, cause, Reason("cases", {"cause": cause, "cases": ", ".join(case.case for case in crossing)})
 
 
-def deciding(cases: Sequence[CaseVerdict], bounds: Bounds | None) -> CaseVerdict:
+def furthest_outside(cases: Sequence[CaseVerdict], bounds: Bounds | None) -> CaseVerdict:
     """Return the one of `cases` on which the verdict hangs: the furthest outside `bounds`, else that with the widest interval."""
     rank = {Verdict.CONTRADICTED: 2, Verdict.CONFIRMED: 0}
 
@@ -265,15 +267,16 @@ def _is_small(case: CaseVerdict, bounds: Bounds) -> bool:
     return within(bounds, case.as_estimate) is not Verdict.UNDECIDED
 
 
-def _of_few(case: CaseVerdict) -> tuple[Verdict, Cause, str]:
+def _of_few(case: CaseVerdict) -> Outcome:
     """Why a case has too few repeats: were they rejected, or did the profile ask for no more?"""
     if case.flagged:
-        why = f" for {', '.join(case.obstacles)}" if case.obstacles else ""
-        reason = f"{case.flagged} of {case.pairs + case.flagged} repeats rejected{why} in {case.case}"
+        repeats = case.pairs + case.flagged
+        counts = {"case": case.case, "flagged": case.flagged, "repeats": repeats, "obstacles": ", ".join(case.obstacles)}
         alone = case.obstacles[0] if len(case.obstacles) == 1 else ""
         rejected = {SCATTER: Cause.UNSTEADY, JUMPS: Cause.JUMPED}.get(alone, Cause.REJECTED)
-        return Verdict.UNDECIDED, rejected if enough(case.pairs + case.flagged) else Cause.FEW_REPLICATES, reason
-    return Verdict.UNDECIDED, Cause.FEW_REPLICATES, f"clean repeats in {case.case}: {case.pairs}, an answer needs {MINIMUM_REPEATS}"
+        return Verdict.UNDECIDED, rejected if enough(repeats) else Cause.FEW_REPLICATES, Reason("rejected", counts)
+    few = Reason("few", {"case": case.case, "clean": case.pairs, "needed": MINIMUM_REPEATS})
+    return Verdict.UNDECIDED, Cause.FEW_REPLICATES, few
 
 
 def within(bounds: Bounds, estimate: Estimate) -> Verdict:

@@ -1,5 +1,7 @@
-"""What is measured at several sizes, carried on to the published one: a straight line through the logs of value and size, a slope and an
-intercept for each replicate or seed. The form is fixed; its miss is given at the largest size, predicted from the smaller ones.
+"""What is measured at several sizes, carried on to the published one.
+
+The line is straight through the logs of value and size, with a slope and an intercept for each replicate or seed. The form is fixed; its
+miss is given at the largest size, predicted from the smaller ones.
 """
 
 from collections.abc import Mapping

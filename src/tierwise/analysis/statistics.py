@@ -1,7 +1,7 @@
 """The one estimator of this study, geometric mean and t interval on the logs, and the one rule for when there is an answer at all.
 
-What an interval speaks of depends on how many runs are behind it (`Scope`): the mean of one run, or of two, over draws of their replicates;
-from three runs on, which are then a sample, runs in general.
+What an interval speaks of depends on how many runs are behind it (`Scope`). With one run or two it is their mean over draws of their
+replicates. Three runs or more are a sample, and it speaks of runs in general.
 
 Below `MINIMUM_REPEATS` clean repeats nothing is estimated: neither a value nor an interval. Sentences, tables and figures all go through
 this module: by `geometric_estimate`, by `estimable` for the rows of a chart, and by the macro ``enough`` (`MACRO`) in SQL.
@@ -97,9 +97,9 @@ def geometric_estimate(values: Mapping[int, float] | Sequence[float], *, confide
     it is made of (`run_number`), of which each counts alike; else all are of one run. From fewer than `MINIMUM_REPEATS` nothing is
     estimated.
 
-    Of one run and of two the interval is exp(mean -+ t * s * sqrt(sum(1 / n)) / runs), with n replicates a run and s their standard
-    deviation within runs, Student's t at as many degrees of freedom as s has. From `RANDOM_FROM` runs on it is that of their means, which
-    holds what lies between runs as well: exp(mean -+ t * s / sqrt(runs)) with the standard deviation s of the means.
+    Of one run and of two the interval is exp(mean -+ t * s * sqrt(sum(1 / n)) / runs), with n replicates a run. Here s is their standard
+    deviation within runs, and t is Student's at as many degrees of freedom as s has. From `RANDOM_FROM` runs on it is that of their means,
+    which holds what lies between runs as well: exp(mean -+ t * s / sqrt(runs)) with the standard deviation s of the means.
     """
     by_replicate = values if isinstance(values, Mapping) else dict(enumerate(values))
     n = len(by_replicate)

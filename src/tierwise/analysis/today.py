@@ -71,8 +71,9 @@ class Today(Strict):
 
 
 def today(claim: Claim, rows: Rows, own: Mapping[str, Own]) -> Today | None:
-    """Return what the run's pair of today says of `claim`, by its rows and, where these have no such case, by its study's `own`;
-    `None` where the run has no such pair, or no placement is in question.
+    """Return what the run's pair of today says of `claim`, by its rows and, where these have no such case, by its study's `own`.
+
+    It is `None` where the run has no such pair, or no placement is in question.
     """
     pair = rows.manifest.todays_pair
     if pair is None or claim.placement is None:

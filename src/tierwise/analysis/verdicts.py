@@ -1,7 +1,7 @@
 """The verdict on every published claim, from the raw rows of one run."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from pathlib import Path
@@ -11,10 +11,11 @@ from typing import Any, Final
 import duckdb
 
 from tierwise.analysis import rules
+from tierwise.analysis.causes import Cause, phrase
 from tierwise.analysis.claim_rows import THROUGH, Rows, relations
 from tierwise.analysis.claims import Claim, Claims, Kind, load_claims
 from tierwise.analysis.judging import ClaimVerdict, Grounds, Judge, decides, named
-from tierwise.analysis.moved_bounds import Flip, flip
+from tierwise.analysis.moved_bounds import flip
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.runs import newest_run, run_label
 from tierwise.analysis.statistics import scope_of
@@ -22,17 +23,19 @@ from tierwise.analysis.today import Own, Today, today
 from tierwise.analysis.views import ROWS, open_views
 from tierwise.core import studies
 from tierwise.core.text_table import wrapped
+from tierwise.core.text_template import render
 from tierwise.core.vocabulary import Evidence
 from tierwise.timings.manifest import load_manifest
 from tierwise.timings.references import MANIFEST
 
 DECIDED: Final = (Verdict.CONFIRMED, Verdict.CONTRADICTED)
+TEXT: Final = "analysis/text"
 JSON_VERSION: Final = 6
 """The version of the JSON form, one higher with every field that is renamed, dropped or means something else."""
 FEW_ORDERS: Final = 3
 """The largest number of orders that are spelled out as bounds; where there are more the ratios name them."""
 NONE_OWN: Final[Mapping[str, Own]] = MappingProxyType({})
-UNBOUNDED: Final = "no bounds"
+UNBOUNDED: Final = phrase("bounds.none")
 """Stands for the published bounds of a claim that has none."""
 
 
@@ -45,9 +48,9 @@ def judge(
     reference: Path | None = None,
     views: duckdb.DuckDBPyConnection | None = None,
 ) -> list[ClaimVerdict]:
-    """Return one verdict for each claim of ``claims.toml``, in its order, by the judge of its kind, on run `run_id` (or the newest one);
-    `todays`: what studies themselves report of the pair of today, by claim.
+    """Return one verdict for each claim of ``claims.toml``, in its order, by the judge of its kind, on run `run_id` (or the newest one).
 
+    `todays`: what studies themselves report of the pair of today, by claim.
     A verdict by another I/O mode than the deciding one says so where the run in the folder `reference` contradicts it by the latter.
     `views`: what `open_views` gave for this run, where it is open already; views that claims are judged on are tables then.
 
@@ -68,18 +71,6 @@ def judge(
             )
             for claim in published.claims
         ]
-
-
-def judge_changed(
-    raw: Path, run_id: str, claims: Iterable[str], change: Callable[[duckdb.DuckDBPyConnection], None], *, judges: Mapping[Kind, Judge]
-) -> dict[str, ClaimVerdict]:
-    """Return what each of `claims` (ids) is found to be on its source's own pair, once `change` has altered the rows of the run `run_id`.
-
-    `change` is as of `views.open_views`; nothing of the run itself changes.
-    """
-    wanted, published = set(claims), load_claims()
-    with _rows(raw, run_id, change) as rows:
-        return {claim.id: _own(published, claim, rows, judges) for claim in published.claims if claim.id in wanted}
 
 
 def _own(published: Claims, claim: Claim, rows: Rows | None, judges: Mapping[Kind, Judge]) -> ClaimVerdict:
@@ -117,20 +108,19 @@ def _known_of(reference: Path, written_ns: int, claims: str) -> dict[str, ClaimV
 def _contradiction(own: ClaimVerdict, theirs: ClaimVerdict | None) -> tuple[str, ...]:
     if theirs is None or theirs.verdict not in DECIDED or own.verdict is theirs.verdict or named(own) == named(theirs):
         return ()
-    return (f"the reference run says {theirs.verdict} by {named(theirs)}, which decides",)
+    return (phrase("conditions.reference_says", verdict=theirs.verdict, named=named(theirs)),)
 
 
 @contextmanager
 def _rows(
     raw: Path,
     run_id: str | None,
-    change: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
     views: duckdb.DuckDBPyConnection | None = None,
 ) -> Iterator[Rows | None]:
     if run_id is None:
         yield None
         return
-    with nullcontext(views) if views else open_views(raw, run_id, change) as connection:
+    with nullcontext(views) if views else open_views(raw, run_id) as connection:
         there = relations(connection)
         for name in (f"{study}{what}" for study in studies.having(ROWS) for what in ("", THROUGH)):
             if name in there:  # a view is reckoned anew for each state of each claim that is judged on it, a table once
@@ -145,91 +135,39 @@ def as_json(verdicts: Sequence[ClaimVerdict]) -> dict[str, Any]:
 
 def as_text(verdicts: Sequence[ClaimVerdict]) -> str:
     """Return `verdicts` for a terminal: how many are decided, what keeps the others open, and then each claim with what was found."""
-    first = verdicts[0]
     scope = scope_of(max((case.runs for verdict in verdicts for case in verdict.cases), default=1))
-    run = f"{run_label(first.run_id)}, profile {first.profile}" if first.run_id else "No complete run; make report measures one"
-    tally, *rest = tally_lines(verdicts)
-    lines = [f"{run}: {tally.removeprefix('claims: ')}", f"scope:  {scope}", *rest, ""]
-    for verdict in verdicts:
-        lines.append(f"{verdict.id:4}{verdict.verdict_text}")
-        lines.append(f"    {verdict.statement}")
-        lines.append(f"    quoted “{verdict.quotation}”")
-        lines.append(f"    published {verdict.bounds_text}; {_finding(verdict)}{_flip(verdict.flip)}")
-        lines += _cases(verdict)
-        if verdict.fitted:
-            lines.append(f"    fitted {verdict.fitted.parameter}, on {verdict.fitted.on}; left to be wrong: {verdict.fitted.left}")
-        lines += [f"    {line}" for line in _others(verdict)]
-        if verdict.here is not None:
-            lines.append(f"    here: {verdict.here.verdict_text}; {_finding(verdict.here)}")
-            lines += _cases(verdict.here)
-        if verdict.today is not None:
-            lines.append(f"    today: {_today(verdict.today)}")
-    return wrapped("\n".join(lines))
+    run = run_label(verdicts[0].run_id) if verdicts[0].run_id else ""
+    return wrapped(render(f"{TEXT}/claims.txt", run=run, scope=scope, claims=verdicts, others=_others, **_tally(verdicts)))
 
 
 def tally_lines(verdicts: Sequence[ClaimVerdict]) -> list[str]:
     """Return how many claims are decided, how many of these are simulated, and what keeps the others open, with what would decide them."""
+    return render(f"{TEXT}/tally.txt", **_tally(verdicts)).splitlines()
+
+
+def _tally(verdicts: Sequence[ClaimVerdict]) -> dict[str, object]:
     decided = [claim for claim in verdicts if claim.verdict in DECIDED]
-    words = Counter(claim.verdict for claim in decided)
-    simulated = Counter(claim.verdict for claim in decided if claim.evidence is Evidence.SIMULATED)
-    by_word = ", ".join(f"{words[word]} {word} ({simulated[word]} of them simulated)" for word in DECIDED if words[word])
-    others = Counter(claim.verdict.mark for claim in verdicts if claim.verdict not in DECIDED)
-    rest = ", ".join(f"{times} {word}" for word, times in others.most_common())
-    lines = [f"claims: {len(decided)} of {len(verdicts)} decided" + (f": {by_word}" if by_word else "") + (f"; {rest}" if rest else "")]
-    still: dict[tuple[str, str], list[str]] = {}
+    still: dict[tuple[Cause, str], list[str]] = {}
     for claim in verdicts:
         if claim.cause is not None:
             still.setdefault((claim.cause, claim.cure), []).append(claim.id)
-    reported = [claim.id for claim in verdicts if claim.verdict is Verdict.REPORTED]
-    lines += [f"open:   {', '.join(ids)}: {cause} (needs {needs})" for (cause, needs), ids in still.items()]
-    return [*lines, *([f"shown:  {', '.join(reported)}: not judged; the Method says why"] if reported else [])]
+    words_of = Counter(claim.verdict for claim in decided)
+    simulated = Counter(claim.verdict for claim in decided if claim.evidence is Evidence.SIMULATED)
+    return {
+        "every": len(verdicts),
+        "decided": len(decided),
+        "by_verdict": [(word, words_of[word], simulated[word]) for word in DECIDED if words_of[word]],
+        "rest": Counter(claim.verdict.mark for claim in verdicts if claim.verdict not in DECIDED).most_common(),
+        "still": [(ids, cause, needs) for (cause, needs), ids in still.items()],
+        "reported": [claim.id for claim in verdicts if claim.verdict is Verdict.REPORTED],
+    }
 
 
-def _finding(judgement: ClaimVerdict) -> str:
-    if judgement.facts is not None:
-        return f"found on {judgement.pair}, {judgement.evidence}: see the report, or --format json"
-    if judgement.estimate is None:
-        return judgement.reason
-    flagged = f", {judgement.flagged} flagged" if judgement.flagged else ""
-    if len(judgement.cases) > 1:
-        return f"found on {judgement.pair}, {judgement.evidence}, in {len(judgement.cases)} cases{flagged}"
-    where = f"{judgement.deciding_case} on {judgement.pair}, {judgement.io_mode}, {judgement.evidence}"
-    return f"found {judgement.estimate:.3g} ({_interval(judgement.low, judgement.high)}; {where}; {judgement.pairs} repeats{flagged})"
-
-
-def _interval(low: float | None, high: float | None) -> str:
-    return "no interval" if low is None or high is None else f"{low:.3g} to {high:.3g}"
-
-
-def _cases(judgement: ClaimVerdict) -> list[str]:
-    if len(judgement.cases) < 2:
-        return []
-    lines = []
-    for case in judgement.cases:
-        value = "none" if case.estimate is None else f"{case.estimate:.3g} ({_interval(case.low, case.high)})"
-        repeats = f", {case.pairs} repeats" if case.pairs else ""
-        tested = "" if case.p_value is None else f"; p {case.p_value:.2g}, after Holm {case.p_holm:.2g}"
-        lines.append(f"        {case.case} {value}, {case.io_mode}{repeats}{tested}: {case.verdict}")
-    return lines
-
-
-def _today(found: Today) -> str:
-    cases = (f"{one.case} {one.still}" + (f", {one.estimate:.3g} ({one.evidence})" if one.estimate else "") for one in found.cases)
-    return f"{'; '.join(cases) or 'not measured'} on {found.pair}, reported"
-
-
-def _flip(found: Flip | None) -> str:
-    if found is None:
-        return ""
-    moves = [f"{moved.verdict} by {moved.bounds_text}" for moved in (found.nearer, found.farther)]
-    return f"; bounds moved by half: {'flips' if found.flips else 'stays'} ({', '.join(moves)})"
-
-
-def _others(judgement: ClaimVerdict) -> list[str]:
+def _others(judgement: ClaimVerdict) -> dict[Verdict, list[str]]:
     of: dict[Verdict, list[str]] = {}
     for one in judgement.others:
         of.setdefault(one.verdict, []).append(named(one) if one.estimate is None else f"{named(one)} {one.estimate:.3g}")
-    return [f"others {verdict}: {', '.join(found)}" for verdict, found in of.items()]
+    return of
 
 
 def _verdict(
@@ -254,7 +192,7 @@ def _verdict(
 
 def _bounds_text(claim: Claim) -> str:
     if len(claim.orders) > FEW_ORDERS:
-        return f"each of the {len(claim.orders)} ratios above 1"
+        return phrase("bounds.orders", number=len(claim.orders))
     if claim.orders and claim.bounds:
         return "; ".join(f"{order.greater} over {order.than}: {claim.bounds}{_star(claim)}" for order in claim.orders)
     if claim.orders:

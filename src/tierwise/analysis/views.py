@@ -22,7 +22,7 @@ def open_views(
 
     `change` may alter the table `timings` of the connection before these views are made over it.
 
-    What a claim is judged on is the view ``<study>``: one row for each value, with ``run_id``, ``pair``, ``io_mode``,
+    A claim is judged on the view ``<study>``, with one row for each value. Its columns are ``run_id``, ``pair``, ``io_mode``,
     ``replicate``, ``evidence``, ``flagged`` (some row behind the value gives no verdict), coordinates and values.
     A view ``<study>_cells`` has what two runs are compared by: ``pair``, ``io_mode``, ``cell`` and ``unit`` (words), ``replicate``,
     ``evidence``, ``value``, ``flagged``. The view ``<study>_heat`` is of `analysis.heat`, where relations can be placed. A study that

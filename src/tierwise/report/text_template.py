@@ -17,6 +17,7 @@ import jinja2
 from jinja2 import meta
 
 from tierwise.core.errors import InputError
+from tierwise.core.text_template import environment
 from tierwise.report import formats
 
 Value = int | float | bool | str | dt.date | None
@@ -105,22 +106,9 @@ def shared_text(name: str) -> Text:
 
 @cache
 def _environment() -> jinja2.Environment:
-    made = jinja2.Environment(  # noqa: S701  Markdown, which Pandoc escapes
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-        finalize=_shown,
-        comment_start_string="<!--",
-        comment_end_string="-->",
-    )
+    made = environment()
     made.filters.update(FILTERS)
     return made
-
-
-def _shown(value: object) -> object:
-    if isinstance(value, bool | float) or value is None:
-        raise jinja2.TemplateRuntimeError(f"{value!r} is shown: give it a filter, as {{{{ x | number }}}}, or test it first")
-    return value
 
 
 def _line(error: BaseException) -> int | None:
