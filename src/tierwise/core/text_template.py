@@ -1,0 +1,54 @@
+"""Text of commands and remarks: Jinja2 templates in files of the package, which an editor can change."""
+
+import tomllib
+from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
+
+import jinja2
+
+
+def render(template: str, /, **values: object) -> str:
+    """Return the text of a template, with `values` inserted by name.
+
+    Args:
+        template: a file of the package, such as ``advisor/text/advice.txt``, or one entry of a TOML file, such as
+            ``analysis/words.toml:causes.small``.
+        values: numbers, words and functions that format them; a number without a format, a truth value and None cannot be shown.
+    """
+    return _environment().get_template(template).render(values).strip()
+
+
+def environment(load: Callable[[str], str] | None = None) -> jinja2.Environment:
+    """Return the settings of every template: Markdown comments, whole lines for statements, and an error for what nothing formats."""
+    return jinja2.Environment(  # noqa: S701  plain text, and Markdown, which Pandoc escapes
+        loader=None if load is None else jinja2.FunctionLoader(load),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=_shown,
+        comment_start_string="<!--",
+        comment_end_string="-->",
+    )
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    return environment(_source)
+
+
+def _source(template: str) -> str:
+    file, _, entry = template.partition(":")
+    text = (files("tierwise") / file).read_text(encoding="utf-8")
+    if not entry:
+        return text
+    found = tomllib.loads(text)
+    for key in entry.split("."):
+        found = found[key]
+    return str(found)
+
+
+def _shown(value: object) -> object:
+    if isinstance(value, bool | float) or value is None:
+        raise jinja2.TemplateRuntimeError(f"{value!r} is shown: give it a filter, as {{{{ x | number }}}}, or test it first")
+    return value
