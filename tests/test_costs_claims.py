@@ -18,7 +18,7 @@ from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.costs.book import load_book
 from tierwise.costs.price_band import Compared, Counted, judge_band
 from tierwise.report.study_registry import judge_all, judges, modules
-from tierwise.studies.ram_or_ssd.reading.money import PUBLISHED, THEN, cases, swept, ways
+from tierwise.studies.ram_or_ssd.reading.money import PUBLISHED, THEN, cases, over_servers, ways
 
 if TYPE_CHECKING:  # pytest keeps annotations until the end, and DuckDB complains then of types that are still there
     from duckdb import DuckDBPyConnection as Connection
@@ -103,14 +103,13 @@ def test_r10_hangs_on_the_memory_that_a_server_holds_and_says_where() -> None:
     assert len(verdict.cases) == 4  # two amounts of data, two ratios each
     assert verdict.low is not None
     assert verdict.low == min(case.low for case in verdict.cases if case.low is not None)
-    over = swept(ways(PUBLISHED[0], load_book(THEN)), load_book(THEN))
-    bands = over.memory_over_flash(load_book(THEN))
-    assert [over.memory[ram_gib].machines for ram_gib in bands] == [3, 2, 1, 1, 1, 1]
+    of_ram, of_disks = over_servers(PUBLISHED[:1], load_book(THEN)).values()
+    bands = of_ram.bands
     assert bands[16][0] > 1
     assert bands[64][0] < 1 < bands[64][1]
     assert "1.14 to 2.09" not in verdict.reason, "16 and 32 GiB are reported together"
     assert "with 16 to 32 GiB a server, inside the bound; 0.761 to 1.52 with 64 to 512 GiB a server" in verdict.reason
-    assert all(low > 1 for low, _ in over.disks_over_memory(load_book(THEN)).values()), "disks are the dearest with any bays"
+    assert all(low > 1 for low, _ in of_disks.bands.values()), "disks are the dearest with any bays"
 
 
 def test_r11_random_reads_gain_much_more_from_flash_than_reads_in_order() -> None:

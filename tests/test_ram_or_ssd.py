@@ -15,7 +15,7 @@ from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.pairs import DirectoryTier, load_pair
 from tierwise.core.profiles import load_profile, names
-from tierwise.report.display import Figure, Missing, Table
+from tierwise.report.display import Figure, Missing
 from tierwise.report.page import open_page
 from tierwise.report.run import open_run
 from tierwise.report.study_registry import judge_all
@@ -116,8 +116,7 @@ def test_the_chapter_shows_it(raw: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         assert "simulated" in figure.caption
         assert figure.chart.to_dict()
     page = open_page(run, "ram_or_ssd", "source-r")
-    table = page.exhibit("tbl-zipf-sizes")
-    assert isinstance(table, Table)
-    assert len(table.rows) == 2 * len(SIZES_GIB)
+    sizes = page.rows("fig-zipf-throughput").filter(how="simulated").select("drive", "dataset_gib").unique()
+    assert sizes.height == 2 * len(SIZES_GIB)
     assert page.values["lead"] == pytest.approx(float(str(page.values["ssd_least"])) / float(str(page.values["hdd_least"])))
     assert isinstance(open_page(run, "ram_or_ssd", "source-m").exhibit("fig-zipf-throughput"), Missing)

@@ -15,13 +15,12 @@ from report_run import RUN_ID, rich_run
 from tierwise.core import paths
 from tierwise.costs.answer import device_names
 from tierwise.report.display import Figure, Table
-from tierwise.report.formats import DASH
 from tierwise.report.notebooks import inert
 from tierwise.report.prices import answer_of, book_of
 from tierwise.report.run import Run, open_run
 from tierwise.report.theme import VEGA_LITE
 from tierwise.studies.ram_or_ssd.reading.costs import open_costs
-from tierwise.studies.ram_or_ssd.reading.money import BAYS_A_SERVER, DISK_NOW, FLASH_NOW, PUBLISHED, RAM_GIB_A_SERVER, per_million, ways
+from tierwise.studies.ram_or_ssd.reading.money import DISK_NOW, FLASH_NOW, PUBLISHED, per_million, ways
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -111,14 +110,6 @@ def test_a_price_of_the_reader_s_moves_the_text_of_a_run_without_reads(run: Run)
     read, cheap = (open_costs(replace(run, prices=prices)).values for prices in ({}, {"hdd-enterprise": 100}))
     assert read["cost_evidence"] == "published"
     assert float(str(cheap["memory_now"])) < float(str(read["memory_now"]))
-
-
-def test_what_a_server_holds_is_swept_with_its_break_evens(run: Run) -> None:
-    rows = [list(row) for row in table(run, "tbl-cost-servers").rows]
-    of_two = {row[2]: row for row in rows if row[:2] == ["2", "RAM over SSD"]}
-    assert list(of_two) == [f"{ram_gib} GiB" for ram_gib in RAM_GIB_A_SERVER]
-    assert (of_two["16 GiB"][-1], of_two["64 GiB"][-1]) == (DASH, "2.95"), "three machines are dearer than one whatever RAM costs"
-    assert {row[2] for row in rows if row[1] == "disks over RAM"} == {f"{bays} bays" for bays in BAYS_A_SERVER}
 
 
 def test_in_the_page_a_price_moves_the_answer_offline(delivered: dict[str, Any], tmp_path: Path, chromium: "Browser") -> None:

@@ -123,7 +123,7 @@ def test_the_strip_has_every_statement_and_each_verdict_a_shape_of_its_own(refer
 def test_a_delivered_read_costs_what_the_shell_says_of_its_placement(reference: Run) -> None:
     found = answer_of(reference)
     rows = placements(reference)
-    costs = {number(each.cost_a_year / found.load.reads_per_s) for each in found.delivered}
+    costs = {number(each.cost_a_year / 12 / found.load.reads_per_s) for each in found.delivered}
     assert {number(usd) for usd in rows["usd"]} == costs
     assert rows["usd"].is_sorted()
     assert (rows["storage_usd"] < rows["usd"]).all()

@@ -3,6 +3,7 @@
 from math import floor, log10
 
 from tierwise.core.text_table import table
+from tierwise.core.text_template import render
 from tierwise.costs.answer import Answer, DeviceCost, Edge
 from tierwise.costs.delivered import published_load
 
@@ -10,65 +11,37 @@ from tierwise.costs.delivered import published_load
 def as_text(found: Answer) -> str:
     """Write the cheapest ways, then the tables of devices, of ways to serve the load, of break-evens, of price limits and of prices."""
     shown = [row for row in found.devices if row.today] or list(found.devices)
-    older = [row.device for row in found.devices if row not in shown]
     edges = [edge for edge in found.sensitivity if edge.first_below is not None or edge.first_above is not None]
-    parts = [
-        *_cheapest(found, shown),
-        "",
-        f"Prices per month in {found.currency}, with power and a life of {found.life_years:g} years: of the device, per GB and per IOPS.",
-        _rated(found),
-        _devices(shown),
-        *([f"Prices older than a year: {', '.join(older)}. Name one, as in `tierwise cost NAME`, to see it."] if older else []),
-        *(f"Left out: {gone.device}: {gone.why}" for gone in found.left_out),
-        "",
-        _load(found),
-        _delivered(found),
-        *([_without(found)] if found.without_flash else []),
-        "",
-        "Break-even: a page that is read more often than once in this time costs less on the upper store.",
-        table(
+    limit_ms = {row.medium: row.latency_ms for row in found.devices}
+    return render(
+        "costs/text/cost.txt",
+        found=found,
+        by_iops=min(shown, key=lambda row: row.per_iops_month),
+        by_gb=min(shown, key=lambda row: row.per_gb_month),
+        flash_ms=limit_ms.get("ssd"),
+        disk_ms=limit_ms.get("hdd"),
+        devices=_devices(shown),
+        older=[row.device for row in found.devices if row not in shown],
+        stamp=published_load().stamp,
+        ways=_delivered(found),
+        without=found.without_flash,
+        break_evens=table(
             ["upper", "lower", "page", "by purchase", "by a year's cost", "IOPS"],
             [
                 [each.upper, each.lower, f"{each.page_bytes} B", _time(each.by_purchase_s), _time(each.by_year_s), each.iops_evidence]
                 for each in found.break_evens
             ],
         ),
-        "",
-        f"Prices below or above which another way is the cheapest; {len(found.sensitivity) - len(edges)} others have no such limit.",
-        table(["item", "now", "unit", "below", "above"], [_limits(edge) for edge in edges], numbers=[1]),
-        "",
-        "Prices. Their sources are in data/prices, and in --format json.",
-        table(
+        limitless=len(found.sensitivity) - len(edges),
+        limits=table(["item", "now", "unit", "below", "above"], [_limits(edge) for edge in edges], numbers=[1]),
+        prices=table(
             ["item", "price", "unit", "region", "date"],
             [[used.item, f"{used.price:g}", f"{used.currency} per {used.unit}", used.region, used.date] for used in found.prices],
             numbers=[1],
         ),
-        *(f"Warning: {warning}" for warning in found.warnings),
-    ]
-    return "\n".join(parts)
-
-
-def _cheapest(found: Answer, shown: list[DeviceCost]) -> list[str]:
-    unit = f"{found.currency} a month for one"
-    iops, size = min(shown, key=lambda row: row.per_iops_month), min(shown, key=lambda row: row.per_gb_month)
-    lines = [
-        f"The cheapest IOPS on {found.on} are those of {iops.device} ({_size(iops)}): {money(iops.per_iops_month)} {unit}.",
-        f"The cheapest GB are those of {size.device} ({_size(size)}): {money(size.per_gb_month)} {unit}.",
-    ]
-    if found.delivered:
-        way = found.delivered[0]
-        lines.append(f"The cheapest way to serve the load below is {way.plan}: {money(way.cost_a_year)} {found.currency} a year.")
-    return lines
-
-
-def _rated(found: Answer) -> str:
-    if found.latency_ms is None:
-        return "IOPS are those of data sheets."
-    limits = {row.medium: row.latency_ms for row in found.devices if row.latency_ms is not None}
-    listed = " and ".join(
-        f"{limit:g} ms on {'flash' if medium == 'ssd' else 'disks'}" for medium, limit in sorted(limits.items(), reverse=True)
+        size=_size,
+        money=money,
     )
-    return f"IOPS are random 4 KiB reads of at most {listed}, on average (simulated)."
 
 
 def _devices(rows: list[DeviceCost]) -> str:
@@ -94,15 +67,6 @@ def _size(row: DeviceCost) -> str:
     return f"{row.capacity_gb / 1000:,.3g} TB" if row.capacity_gb >= 1000 else f"{row.capacity_gb:,.3g} GB"
 
 
-def _load(found: Answer) -> str:
-    load = found.load
-    stamp = f" ({load.evidence}: {published_load().stamp})" if load.evidence else ""
-    return (
-        f"A load of {load.reads_per_s:,.0f} reads/s over {load.data_gib:g} GiB with {load.ram_gib:g} GiB of RAM and "
-        f"{load.misses_per_read:.3g} device reads for each{stamp}, in {found.currency}"
-    )
-
-
 def _delivered(found: Answer) -> str:
     header = ["served by", "devices", "machines", "RAM", "a year", "per million reads", "evidence"]
     rows = [
@@ -118,17 +82,6 @@ def _delivered(found: Answer) -> str:
         for row in found.delivered
     ]
     return table(header, rows, numbers=range(1, 6))
-
-
-def _without(found: Answer) -> str:
-    without = found.without_flash
-    assert without is not None
-    change = "costs" if without.cost_a_year > 0 else "saves"
-    way = without.memory if without.replaces == "memory" else without.disks
-    return (
-        f"Doing without flash ({without.flash}) {change} {money(abs(without.cost_a_year))} {found.currency} a year. "
-        f"The cheapest way is then more {without.replaces} ({way})."
-    )
 
 
 def _limits(edge: Edge) -> list[str]:

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tierwise.core.dates import STALE_DAYS
-from tierwise.costs.book import Book, Price, Quote
+from tierwise.core.text_template import render
+from tierwise.costs.book import Book, Quote
 
 
 @dataclass(frozen=True)
@@ -44,17 +45,16 @@ def remarks(bills: Iterable[Bill], book: Book) -> list[str]:
     """
     quotes = {item: quote for bill in bills for item, quote in bill.quotes(book).items()}
     old = [f"{item} ({quote.price.date})" for item, quote in sorted(quotes.items()) if quote.stale]
-    said = [f"These prices are older than a year on {book.on}: {', '.join(old)}"] if old else []
+    said = [phrase("prices.old", on=book.on, items=old)] if old else []
     said += [
-        f"The price of {item} is {quote.price} at {_amount(quote.rate, quote.price.currency)}"
-        for item, quote in sorted(quotes.items())
-        if quote.rate
+        phrase("prices.converted", item=item, price=quote.price, rate=quote.rate) for item, quote in sorted(quotes.items()) if quote.rate
     ]
     days = sorted(quote.price.day for item, quote in quotes.items() if item not in book.given)
     if days and (days[-1] - days[0]).days > STALE_DAYS:
-        said.append(f"Prices of {days[0].year} to {days[-1].year} stand beside each other as they were read: inflation is not removed")
+        said.append(phrase("prices.inflation", first=days[0].year, last=days[-1].year))
     return said
 
 
-def _amount(rate: Price, currency: str) -> str:
-    return f"{rate.price:g} {rate.currency} for 1 {currency} ({rate.date}; {rate.source})"
+def phrase(key: str, /, **values: object) -> str:
+    """Return the text of `key`, an entry of ``words.toml``."""
+    return render(f"costs/words.toml:{key}", **values)

@@ -23,8 +23,6 @@ from tierwise.devices.volume import PROVISIONED, CloudSpec
 LATENCY_MS: Final[Mapping[Medium, float]] = MappingProxyType({"ssd": 2.0, "hdd": 30.0})
 """Medium -> the longest average latency of a read at the rate that a device is credited with (assumed): that of two to three reads of
 a disk, and of two reads of a network volume. Without such a limit, a disk is credited with a rate at which each read waits for seconds."""
-RATED: Final = f"random 4 KiB reads, on average at most {LATENCY_MS['ssd']:g} ms on flash and {LATENCY_MS['hdd']:g} ms on disks"
-"""Definition of simulated IOPS, for captions."""
 OUTSTANDING: Final = 1024
 """The most reads that are always waiting: more than any device of ``data/devices`` needs to be busy."""
 READS: Final = 3000

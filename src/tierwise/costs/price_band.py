@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import inf, log
-from typing import Final, Self
+from typing import Self
 
 from tierwise.analysis.causes import Cause
 from tierwise.analysis.claim_rows import PUBLISHED
@@ -12,10 +12,7 @@ from tierwise.analysis.claims import Bounds, Claim
 from tierwise.analysis.judging import ClaimVerdict, ruled
 from tierwise.analysis.rules import CaseVerdict, Verdict
 from tierwise.core.vocabulary import Evidence, IoMode
-
-EXACT: Final = "one figure: no price is in it, and nothing that is repeated"
-"""The condition of a verdict on a band without a width."""
-CROSSES: Final = "the bound lies within the price band"
+from tierwise.costs.bill import phrase
 
 Band = tuple[float, float]
 
@@ -49,8 +46,7 @@ class Compared:
         parts = []
         for inside, held in runs:
             low, high = widest([self.bands[one] for one in held])
-            servers = f"{held[0]}" if len(held) == 1 else f"{held[0]} to {held[-1]}"
-            parts.append(f"{low:.3g} to {high:.3g} with {servers} {self.unit}, {'inside' if inside else 'not wholly inside'} the bound")
+            parts.append(phrase("band.servers", low=low, high=high, least=held[0], most=held[-1], unit=self.unit, inside=inside))
         return "; ".join(parts) if len(runs) > 1 else ""
 
 
@@ -71,7 +67,7 @@ def judge_band(claim: Claim, pair: str, counted: Counted, *, io_mode: IoMode, ot
 
 
 def _found(claim: Claim, pair: str, variant: str, counted: Counted, io_mode: IoMode) -> ClaimVerdict:
-    assert claim.bounds is not None, "a claim of kind cost that is judged has bounds"
+    assert claim.bounds is not None, "a claim on cost has bounds"
     bounds = claim.bounds
     cases = tuple(_case(name, io_mode, compared, bounds, counted.read_once) for name, compared in counted.cases.items())
     decider = min(cases, key=lambda case: _margin(case, bounds))
@@ -102,7 +98,7 @@ def _case(name: str, io_mode: IoMode, compared: Compared, bounds: Bounds, read_o
         high=high,
         pairs=0,
         flagged=0,
-        conditions=tuple(filter(None, (EXACT if low == high else "", f"{name}: {turns}" if turns else "", read_once))),
+        conditions=tuple(filter(None, (phrase("band.exact") if low == high else "", f"{name}: {turns}" if turns else "", read_once))),
         verdict=Verdict.CONFIRMED if inside else Verdict.CONTRADICTED if outside else Verdict.UNDECIDED,
     )
 
@@ -123,5 +119,5 @@ def _combined(cases: Sequence[CaseVerdict], counted: Counted, bounds: Bounds) ->
     if verdicts == {Verdict.CONFIRMED}:
         return Verdict.CONFIRMED, None, ""
     turning = {name: turns for name, compared in counted.cases.items() if (turns := compared.break_even(bounds))}
-    why = [f"{name}: {turns}" for name, turns in turning.items()] or [CROSSES]
+    why = [f"{name}: {turns}" for name, turns in turning.items()] or [phrase("band.crosses")]
     return Verdict.UNDECIDED, Cause.SERVERS if turning else Cause.PRICES, "; ".join(filter(None, [*why, counted.read_once]))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from math import inf
 
-from tierwise.costs.bill import Bill
+from tierwise.costs.bill import Bill, phrase
 from tierwise.costs.book import Book
 
 
@@ -64,7 +64,7 @@ def cost_over_band(bill: Bill, book: Book) -> tuple[float, float]:
 def read_once(bills: Iterable[Bill], book: Book) -> str:
     """Return which prices behind `bills` were read only once, as a condition of what is found over their bands; empty where none was."""
     lone = sorted({item for bill in bills for item, amount in bill.a_year.items() if amount and book.lone(item)})
-    return f"half to twice is assumed of prices that were read once: {', '.join(lone)}" if lone else ""
+    return phrase("prices.read_once", items=lone) if lone else ""
 
 
 def _at(bill: Bill, each: Mapping[str, float]) -> float:

@@ -9,7 +9,7 @@ from pydantic import Field
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.toml import Strict
 from tierwise.core.units import GIB, KIB, MIB
-from tierwise.costs.bill import NOTHING, Bill, remarks, total
+from tierwise.costs.bill import NOTHING, Bill, phrase, remarks, total
 from tierwise.costs.book import Book
 from tierwise.costs.fitting import VolumeLoad, fit, relieved
 from tierwise.costs.hardware import load_hardware
@@ -27,7 +27,6 @@ VCPUS: Final = 4
 """The processors of the machines that say what a GiB of memory costs, where no machine is named or it has no twin."""
 STEPS: Final = 60
 """How many steps of bisection find the reads a second from which on memory pays."""
-INSIDE: Final = "lost when the machine stops; the data do not say which machines hold such disks"
 
 Meets = Literal["yes", "no", "open: within the band"]
 
@@ -116,7 +115,7 @@ def volumes(book: Book, wanted: Wanted) -> Volumes:
     warnings = []
     for name in load_hardware().volumes:
         spec = load_device(name)
-        assert isinstance(spec, CloudSpec | SsdSpec), "what is rented by the month is a volume or flash"
+        assert isinstance(spec, CloudSpec | SsdSpec), "a rented device is a volume or flash"
         found, bill = _offer(name, spec, wanted, book)
         if isinstance(found, Refused):
             refused.append(found)
@@ -124,8 +123,7 @@ def volumes(book: Book, wanted: Wanted) -> Volumes:
         offers.append(found)
         bills.append(bill)
         if aged := older_than_a_year(spec, book.on):
-            dates = sorted(set(aged.values()))
-            warnings.append(f"{name}: {len(aged)} of its values are older than a year on {book.on}: read of {', '.join(dates)}")
+            warnings.append(phrase("volumes.old", volume=name, values=len(aged), on=book.on, dates=sorted(set(aged.values()))))
     if offers and all(offer.per_month is None for offer in offers):
         raise InputError("--on", value=book.on.isoformat(), rule="no volume has a price by then", remedy="a later day")
     return Volumes(
@@ -156,16 +154,15 @@ def _check(wanted: Wanted) -> None:
 def _offer(name: str, spec: CloudSpec | SsdSpec, wanted: Wanted, book: Book) -> tuple[Offer | Refused, Bill]:
     latency = _latency(spec, wanted)
     if latency.meets == "no":
-        taken = f"{latency.ms:g} ms" if latency.low_ms == latency.high_ms else f"{latency.low_ms:g} to {latency.high_ms:g} ms, assumed"
-        return Refused(volume=name, why=f"a read takes {taken}"), NOTHING
+        return Refused(volume=name, why=phrase("volumes.slow", ms=latency.ms, low=latency.low_ms, high=latency.high_ms)), NOTHING
     load = VolumeLoad(wanted.gib * GIB, wanted.iops, wanted.mib_s * MIB, wanted.read_kib * KIB)
     found, provider = fit(name, spec, load, book), named(name).provider
     if found.count > STRIPED_MOST:
-        return Refused(volume=name, why=f"it would take {found.count} of them, {_described(found.binds)}"), NOTHING
+        return Refused(volume=name, why=phrase("volumes.many", count=found.count, limit=_described(found.binds))), NOTHING
     machine, limits = None, found.limits
     if isinstance(spec, CloudSpec):
         if not sufficient(provider, iops=load.iops, rate=load.needed_rate, most=1):
-            return Refused(volume=name, why=f"no machine of data/instances/{provider}.toml takes so much"), NOTHING
+            return Refused(volume=name, why=phrase("volumes.no_machine", provider=provider)), NOTHING
         machine = _machine(provider, load, book)
         limits = [*limits, *_machine_limits(machine, load)]
     limit, used = tightest(limits)
@@ -212,12 +209,11 @@ def _machine_limits(machine: Rented | None, load: VolumeLoad) -> list[tuple[Limi
 def _note(spec: CloudSpec | SsdSpec, wanted: Wanted) -> str:
     if isinstance(spec, SsdSpec):
         low, high = (end / MIB for end in spec.read_rate.band)
-        return f"{INSIDE}; a disk's throughput is assumed, {low:,.0f} to {high:,.0f} MiB/s"
+        return phrase("volumes.inside", low=low, high=high)
     least, most = (end / KIB for end in spec.io_size.band)
-    if wanted.read_kib <= least:
+    if wanted.read_kib <= least or least == most:
         return ""
-    assumed = f"what counts as one request is assumed ({least:g} to {most:g} KiB): a read may cost {wanted.read_kib / least:g} of its IOPS"
-    return assumed if least < most else ""
+    return phrase("volumes.requests", least=least, most=most, iops=wanted.read_kib / least)
 
 
 def _latency(spec: CloudSpec | SsdSpec, wanted: Wanted) -> Latency:

@@ -1,44 +1,23 @@
 """The volumes for a terminal."""
 
 from tierwise.core.text_table import table
+from tierwise.core.text_template import render
 from tierwise.costs.answer_text import money
 from tierwise.costs.volumes import Latency, Memory, Offer, Volumes
 
 
 def as_text(found: Volumes) -> str:
     """Return the cheapest volume, the tables of volumes that meet the requirements, the others with the reason, and the warnings."""
-    wanted = found.wanted
-    latency = "" if wanted.latency_ms is None else f", a read within {wanted.latency_ms:g} ms"
-    saves = "" if wanted.reads_per_gib is None else f". 1 GiB more RAM would save {wanted.reads_per_gib:g} reads/s"
-    parts = [
-        _answer(found),
-        f"Requirements: {wanted.gib:g} GiB, {wanted.iops:,g} reads/s of {wanted.read_kib:g} KiB, {wanted.mib_s:g} MiB/s{latency}{saves}.",
-        "",
-    ]
-    if found.offers:
-        header = ["volume", "pieces", "GiB each", "IOPS", "MiB/s", "a month", "machine, a month", "read, ms"]
-        limits = ["volume", "limit that binds", "used", "RAM is cheaper if 1 GiB saves"]
-        parts += [
-            table(header, [_row(offer) for offer in found.offers], numbers=range(1, 6)),
-            f"Prices are in {found.currency}. Ranges of the median latency are assumed.",
-            "",
-            table(limits, [_limit(offer) for offer in found.offers], numbers=[2]),
-        ]
-    parts += [
-        *(f"Not enough: {gone.volume}: {gone.why}" for gone in found.refused),
-        *(f"{offer.volume}: {offer.note}" for offer in found.offers if offer.note),
-        *(f"Warning: {warning}" for warning in found.warnings),
-    ]
-    return "\n".join(parts)
-
-
-def _answer(found: Volumes) -> str:
-    if not found.offers:
-        return f"No volume meets the requirements on {found.on}."
-    cheapest = found.offers[0]
-    sum_of = "no known price" if cheapest.per_month is None else f"{money(cheapest.per_month)} {found.currency} a month"
-    number = f"{len(found.offers)} of {len(found.offers) + len(found.refused)}"
-    return f"Cheapest on {found.on}: {cheapest.volume}, {sum_of}. {number} volumes meet the requirements."
+    header = ["volume", "pieces", "GiB each", "IOPS", "MiB/s", "a month", "machine, a month", "read, ms"]
+    limits = ["volume", "limit that binds", "used", "RAM is cheaper if 1 GiB saves"]
+    return render(
+        "costs/text/volumes.txt",
+        found=found,
+        wanted=found.wanted,
+        offers=table(header, [_row(offer) for offer in found.offers], numbers=range(1, 6)),
+        limits=table(limits, [_limit(offer) for offer in found.offers], numbers=[2]),
+        money=money,
+    )
 
 
 def _row(offer: Offer) -> list[str]:

@@ -1,7 +1,7 @@
 """The two machines of the Zipfian reads: what their reads cost, and what as many reads would cost without flash."""
 
 import datetime as dt
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,7 +15,7 @@ from tierwise.costs.book import Book
 from tierwise.costs.delivered import Load, Plan, WithoutFlash, in_servers, newest_server, plan_on
 from tierwise.costs.hardware import Medium
 from tierwise.costs.iops import Iops, simulated_iops
-from tierwise.costs.price_band import Band, Compared, widest
+from tierwise.costs.price_band import Compared, widest
 from tierwise.costs.sensitivity import ratio_over_band
 from tierwise.studies.ram_or_ssd.reading.names import PAIR
 
@@ -120,44 +120,25 @@ def ways(case: Case, book: Book, *, flash: str = FLASH, disk: str = DISK) -> Wit
     )
 
 
-@dataclass(frozen=True)
-class Swept:
-    """The three ways by what a server holds at the same price: by its GiB of memory, and more disks by its bays."""
-
-    flash: Mapping[int, Plan]
-    memory: Mapping[int, Plan]
-    disks: Mapping[int, Plan]
-
-    def memory_over_flash(self, book: Book) -> dict[int, Band]:
-        """Return the ratios of their costs over the price band."""
-        return {ram_gib: ratio_over_band(plan.bill, self.flash[ram_gib].bill, book) for ram_gib, plan in self.memory.items()}
-
-    def disks_over_memory(self, book: Book) -> dict[int, Band]:
-        """Return the ratios of their costs over the price band and over all memory of a server."""
-        return {
-            bays: widest([ratio_over_band(plan.bill, other.bill, book) for other in self.memory.values()])
-            for bays, plan in self.disks.items()
-        }
-
-
-def swept(three: WithoutFlash, book: Book) -> Swept:
-    host = newest_server(book)
-    larger = {ram_gib: host.able_to_hold(ram_gib=ram_gib) for ram_gib in RAM_GIB_A_SERVER}
-    return Swept(
-        flash={ram_gib: in_servers(three.flash, server) for ram_gib, server in larger.items()},
-        memory={ram_gib: in_servers(three.memory, server) for ram_gib, server in larger.items()},
-        disks={bays: in_servers(three.disks, host.able_to_hold(bays=bays)) for bays in BAYS_A_SERVER},
-    )
-
-
 def over_servers(found: Iterable[Case], book: Book) -> dict[str, Compared]:
-    """Return the cases of R10, with data beyond the memory: more memory over flash, and more disks over more memory."""
-    compared = {}
+    """Return the cases of R10, with data beyond the memory: more memory over flash, and more disks over more memory.
+
+    The first has a band for each size of a server's memory, the second for each number of bays, over all those sizes.
+    """
+    host, compared = newest_server(book), {}
+    larger = {ram_gib: host.able_to_hold(ram_gib=ram_gib) for ram_gib in RAM_GIB_A_SERVER}
     for case in found:
-        if case.data_to_ram > 1:
-            over, at = swept(ways(case, book), book), f"data {case.data_to_ram:g} x RAM"
-            compared[f"more RAM over an SSD, {at}"] = Compared(case.evidence, over.memory_over_flash(book), "GiB a server")
-            compared[f"more disks over more RAM, {at}"] = Compared(case.evidence, over.disks_over_memory(book), "bays a server")
+        if case.data_to_ram <= 1:
+            continue
+        three, at = ways(case, book), f"data {case.data_to_ram:g} x RAM"
+        flash, memory = (
+            {ram_gib: in_servers(plan, server).bill for ram_gib, server in larger.items()} for plan in (three.flash, three.memory)
+        )
+        disks = {bays: in_servers(three.disks, host.able_to_hold(bays=bays)).bill for bays in BAYS_A_SERVER}
+        over_flash = {ram_gib: ratio_over_band(bill, flash[ram_gib], book) for ram_gib, bill in memory.items()}
+        over_memory = {bays: widest([ratio_over_band(bill, other, book) for other in memory.values()]) for bays, bill in disks.items()}
+        compared[f"more RAM over an SSD, {at}"] = Compared(case.evidence, over_flash, "GiB a server")
+        compared[f"more disks over more RAM, {at}"] = Compared(case.evidence, over_memory, "bays a server")
     return compared
 
 

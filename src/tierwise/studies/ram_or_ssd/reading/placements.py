@@ -3,6 +3,7 @@
 import polars as pl
 
 from tierwise.costs.hardware import load_hardware, medium, rented
+from tierwise.costs.units import MONTHS_A_YEAR
 from tierwise.report.formats import count
 from tierwise.report.prices import answer_of
 from tierwise.report.run import Run
@@ -10,16 +11,16 @@ from tierwise.report.run import Run
 
 def placements(run: Run, _pair: str = "") -> pl.DataFrame:
     """List each way to serve the Zipfian reads at the prices of the run's day, the cheapest first: placement, kind, storage_usd and usd (a
-    year, for a delivered read a second), ram_gib, devices, machines, evidence. Of ways that cost the same the first is kept.
+    month, for a delivered read a second), ram_gib, devices, machines, evidence. Of ways that cost the same the first is kept.
     """
     found = answer_of(run)
-    bought = _storage()
+    bought, a_month = _storage(), found.load.reads_per_s * MONTHS_A_YEAR
     rows = [
         {
             "placement": f"{'all in RAM, ' if each.in_ram else ''}{count(each.devices)} x {each.device}",
             "kind": _kind(each.device, in_ram=each.in_ram),
-            "storage_usd": sum(cost for item, cost in each.parts_a_year.items() if item in bought) / found.load.reads_per_s,
-            "usd": each.cost_a_year / found.load.reads_per_s,
+            "storage_usd": sum(cost for item, cost in each.parts_a_year.items() if item in bought) / a_month,
+            "usd": each.cost_a_year / a_month,
             "ram_gib": each.ram_gib,
             "devices": each.devices,
             "machines": each.machines,

@@ -28,15 +28,11 @@ def with_references(run: Run, pair: str, rows: pl.DataFrame) -> pl.DataFrame:
     seeds = estimable(rows, ["tier", "dataset_gib"])
     if seeds.is_empty():
         return seeds
-    parts = (("simulated", seeds.drop("ssd")), ("published", published_means()), ("Che", _che(run, pair, seeds)))
+    measured = published_series(READ_BENCHMARK).filter(pl.col("end_s") > WARM_UP_S)
+    logged = measured.group_by("tier", "dataset_gib", maintain_order=True).agg(pl.col("reads_per_s").mean())
+    parts = (("simulated", seeds.drop("ssd")), ("published", logged), ("Che", _che(run, pair, seeds)))
     both = pl.concat([part.with_columns(how=pl.lit(how)) for how, part in parts], how="diagonal")
     return both.with_columns(drive=pl.col("tier").replace_strict(TIERS))
-
-
-def published_means() -> pl.DataFrame:
-    """Return the measured phase of the author's logs: tier, dataset_gib, reads_per_s."""
-    measured = published_series(READ_BENCHMARK).filter(pl.col("end_s") > WARM_UP_S)
-    return measured.group_by("tier", "dataset_gib", maintain_order=True).agg(pl.col("reads_per_s").mean())
 
 
 def simulated(rows: pl.DataFrame) -> dict[str, object]:

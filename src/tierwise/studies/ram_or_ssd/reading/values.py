@@ -7,7 +7,6 @@ from typing import Any, Final
 import polars as pl
 
 from tierwise.analysis.published import published_series
-from tierwise.analysis.statistics import estimable
 from tierwise.report.exhibit_registry import find
 from tierwise.report.run import Run
 from tierwise.report.text_template import Value
@@ -28,13 +27,36 @@ FITTED: Final = {
     "cache_ssd_gib": ("machine", "page_cache", "ssd"),
 }
 """Value -> its place in the manifest's record of the pair."""
+LIVE_SQL: Final = """
+with of_tier as (
+    select avg(overshoot) as late from ram_or_ssd_live where pair = $pair and how = 'live' group by tier having enough(overshoot)
+),
+alike as (
+    select tier, how, exp(avg(ln(reads_per_s))) as reads_per_s from ram_or_ssd_live
+    where pair = $pair and advice = 'random' and not flagged group by tier, how having enough(reads_per_s)
+)
+select
+    count(*) as live_runs,
+    count(*) filter (flagged) as live_rejected,
+    max(resident_pages_at_first) as live_before,
+    min(resident_pages) as live_least,
+    max(resident_pages) as live_most,
+    max(cache_pages) as live_limit,
+    max(scale) as live_scale,
+    (select max(late) from of_tier) as live_late,
+    (
+        select max(abs(model.reads_per_s / live.reads_per_s - 1)) from alike as model join alike as live using (tier)
+        where model.how = 'model' and live.how = 'live'
+    ) as live_apart
+from ram_or_ssd_live where pair = $pair and how = 'live'
+"""
 SCALES_SQL: Final = "select distinct tier, scale from ram_or_ssd_series where pair = $pair and how is null"
 Means = Mapping[tuple[str, str, int], float]
 
 
 def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
     """Return the numbers of the text."""
-    rows = find("tbl-zipf-sizes", STUDY).rows(run, pair).frame
+    rows = find("fig-zipf-throughput", STUDY).rows(run, pair).frame
     means = {} if rows.is_empty() else _means(rows)
     logs = {(tier, size): reads for tier, size, reads in published_series(LOGGED_FALL).iter_rows()}
     scales, judged = dict(run.query(SCALES_SQL, {"pair": pair}).rows()), run.verdict(FALL)
@@ -90,12 +112,4 @@ def _fitted(run: Run, pair: str) -> dict[str, Value]:
 
 def _live(run: Run) -> dict[str, Value]:
     """Return what proves the live runs: pages in memory before and after, their limit, and how late emulated requests were."""
-    live = find("tbl-zipf-live", STUDY).rows(run, LIVE_PAIR).frame.filter(how="live")
-    late = estimable(live.drop_nulls("overshoot"), ["tier"]).group_by("tier").agg(pl.col("overshoot").mean())
-    pages = live.select(
-        live_before=pl.col("resident_pages_at_first").max(),
-        live_least=pl.col("resident_pages").min(),
-        live_most=pl.col("resident_pages").max(),
-        live_limit=pl.col("cache_pages").max(),
-    ).row(0, named=True)
-    return {"live_runs": live.height, **pages, "live_late": late["overshoot"].max()}
+    return run.query(LIVE_SQL, {"pair": LIVE_PAIR}).row(0, named=True)

@@ -39,7 +39,7 @@ def draw(rows: pl.DataFrame) -> alt.LayerChart:
     low, high = min(rows["storage_usd"]) / 1.6, max(rows["usd"]) * 1.6
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
     axis = alt.Axis(values=parts.log_ticks(low, high), format="~g")
-    x, alone = (alt.X(f"{name}:Q", title="USD a year per read/s", scale=scale, axis=axis) for name in ("usd", "storage_usd"))
+    x, alone = (alt.X(f"{name}:Q", title="USD a month per read/s", scale=scale, axis=axis) for name in ("usd", "storage_usd"))
     kinds = {kind: look for kind, look in KINDS.items() if kind in set(rows["kind"])}
     shapes, colours = (alt.Scale(domain=list(kinds), range=[look[which] for look in kinds.values()]) for which in (0, 1))
     tips = [alt.Tooltip(name) for name in ("placement:N", "kind:N", "devices:Q", "machines:Q")]
