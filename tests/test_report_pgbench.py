@@ -10,7 +10,6 @@ import cells
 from pgbench_rows import LARGE, PHASES, SMALL, pgbench_rows
 from rows import make_run, save_run
 from tierwise.core.vocabulary import IoMode
-from tierwise.report.checks import check_chart
 from tierwise.report.display import Figure, Missing, Table
 from tierwise.report.formats import DASH
 from tierwise.report.page import Page, open_page
@@ -156,9 +155,8 @@ def test_what_was_simulated_is_a_map_and_a_line_over_scales(page: Page) -> None:
 def test_every_chart_draws_what_its_caption_names(page: Page) -> None:
     drawn = cells.drawn(STUDY, page.run)
     assert [*drawn] == ["fig-pgbench-gains", "fig-pgbench-rates", "fig-pgbench-timeline", "fig-pgbench-flip"]
-    for label, made in drawn.items():
+    for made in drawn.values():
         assert isinstance(made, Figure)
-        check_chart(made.chart.to_dict(), made.caption, label)
         assert made.bundle()["image/svg+xml"].count("aria-roledescription") >= made.rows.height > 0
     assert figure(page, "fig-pgbench-timeline").rows.height == len(PLACEMENTS) * 5 * len(PHASES)
 
@@ -182,7 +180,6 @@ def test_rejected_windows_are_ringed_and_have_no_gain(opened: Opened) -> None:
 def test_a_run_of_few_windows_or_none_shows_no_estimate(opened: Opened, tmp_path: Path) -> None:
     few = opened(pgbench_rows(LARGE, replicates=1))
     rates = figure(few, "fig-pgbench-rates")
-    check_chart(rates.chart.to_dict(), rates.caption, "fig-pgbench-rates")
     assert "tick" not in {layer["mark"]["type"] for layer in rates.chart.to_dict()["vconcat"][0]["layer"]}
     assert isinstance(few.exhibit("fig-pgbench-gains"), Missing)
     none = open_page(open_run(make_run(tmp_path / "none", replicates=1).name, tmp_path / "none"), STUDY, PAIR)

@@ -12,7 +12,7 @@ from typing import Final
 from tierwise.core.files import write_whole
 from tierwise.report.cite import Stamp
 from tierwise.report.dictionary import described
-from tierwise.report.exhibit_origin import Made
+from tierwise.report.queries import Made
 from tierwise.report.site import BIBTEX, FIGURES, QUERIES, ROWS
 
 OTHER: Final = "What it draws is not among the run's rows: the caption names it. In"

@@ -23,15 +23,13 @@ def render(*, run_id: str, executed: Path, engine: str = "auto") -> Path:
     ``tierwise-annex.pdf``, and needs no network. A version that is built again is replaced once the new one is whole.
 
     Raises:
-        InputError: unknown engine, label, variable or chapter; names chapter and label. Or what `notebooks.compare_figures` refuses.
+        InputError: unknown engine, label, variable or chapter; names chapter and label.
         MissingError: Quarto is asked for and absent, or a chapter was not executed.
     """
     chosen = choose(engine)
     run = open_run(run_id)
     version = site.version_of(run.run_id, chosen.suffix)
-    shown = sorted(executed.glob("show-*.ipynb"))
-    notebooks.compare_figures(shown)
-    facts = gather(run, shown, version, site.code_version())
+    facts = gather(run, sorted(executed.glob("show-*.ipynb")), version, site.code_version())
     with scratch_folder("build-", within=_beside()) as build:
         book = _book(build / "book", run, executed, facts, chosen)
         chosen.build(book, build / "site")

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import cast
 
 import duckdb
 import polars as pl
@@ -47,7 +46,7 @@ class Run:
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        return cast("duckdb.DuckDBPyConnection", queries.Noting(self.store, self._note))
+        return self.store
 
     @property
     def run_id(self) -> str:
@@ -82,11 +81,9 @@ class Run:
         return f"{self.name[0].upper()}{self.name[1:]}{note}"
 
     def query(self, sql: str, parameters: queries.Parameters = ()) -> pl.DataFrame:
-        """Return the rows of `sql`; in a notebook its cell then tells the query (`report.queries`)."""
-        return pl.DataFrame(self.connection.sql(sql, params=parameters).to_arrow_table())
-
-    def _note(self, sql: str, parameters: queries.Parameters) -> None:
-        queries.note(self.folder, sql, parameters)
+        """Return the rows of `sql`."""
+        given = dict(parameters) if isinstance(parameters, Mapping) else list(parameters)
+        return pl.DataFrame(self.store.sql(sql, params=given).to_arrow_table())
 
     def evidence(self, pair: str) -> Evidence | None:
         """Return the one evidence of all rows on `pair`, else mixed; `None` where there is no row."""
@@ -98,17 +95,6 @@ class Run:
 
     def record(self, study: str, pair: str) -> StudyRecord | None:
         return next((record for record in self.manifest.studies if (record.name, record.pair) == (study, pair)), None)
-
-    def note(self, pair: str, n: int, what: str, sql: str) -> str:
-        return f"{self._counted(pair, n, what)}. Query: `{sql}`."
-
-    def facts_note(self, pair: str, n: int, what: str) -> str:
-        return f"{self._counted(pair, n, what)}; from the run's manifest."
-
-    def _counted(self, pair: str, n: int, what: str) -> str:
-        evidence = f"**{found}**" if (found := self.evidence(pair)) else "nothing measured"
-        others = listed(f"`{device}` as {tier}" for tier, device in self.devices.get(pair, {}).items())
-        return f"{self.stamp}, pair `{pair}`{f' with {others}' if others else ''}, {evidence}, n = {count(n)} {what}"
 
     def facts(self) -> dict[str, str]:
         of: dict[str, list[str]] = {}

@@ -21,6 +21,8 @@ NOTEBOOKS: Final = "notebooks"
 """Folder beside the pages: every notebook as it was executed."""
 FIGURES: Final = "figures"
 ROWS: Final = "rows"
+TABLES: Final = "tables"
+"""Folder beside the pages: the tables that are too long for the annex."""
 QUERIES: Final = "queries"
 """Folders beside the pages: every chart for print, the rows behind it, and for each figure and table the queries that it was made by,
 which run by themselves."""

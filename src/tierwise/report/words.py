@@ -56,12 +56,6 @@ def cell_words(cell: str) -> str:
     )
 
 
-def query_words(cell: str) -> str:
-    """Return `cell_words` of a query with its way of I/O, where it has one: two queries may differ in nothing else."""
-    io_mode = json.loads(cell).get("io_mode")
-    return ", ".join([cell_words(cell), *([IO_MODES.get(io_mode, io_mode)] if io_mode else [])])
-
-
 def case_name(case: str) -> str:
     """Name a case as readers do: ``FL`` -> ``Florida``, ``FL->PR`` -> ``Puerto Rico after Florida``, ``FL/PR`` -> ``Florida over Puerto
     Rico``; other cases stay.
@@ -145,14 +139,3 @@ def flipped(claim: ClaimVerdict) -> str:
 
 def unit_of(leaf: Mapping[str, Any]) -> str:
     return "µs" if leaf.get("unit") == "us" else str(leaf.get("unit", ""))
-
-
-def claim_sentence(claim: ClaimVerdict) -> str:
-    head = f"**{claim.id}.** {tied(claim.statement)}"
-    fitted = f" Fitted: {claim.fitted.parameter}, on {claim.fitted.on}. Left to be wrong: {claim.fitted.left}." if claim.fitted else ""
-    if not claim.cases:
-        return f"{head} Verdict: {marked(claim)}.{fitted}"
-    cases = "; ".join(f"{case_name(case.case)} {estimated(case)}" for case in claim.cases)
-    published = f" (published: {bounds(claim)})" if claim.bounds_text not in {"", UNBOUNDED} else ""
-    flagged = f" {count(claim.flagged)} rejected repeats were left out." if claim.flagged else ""
-    return f"{head} Here: {cases}{published}. Verdict: {marked(claim)}.{flagged}{fitted}"

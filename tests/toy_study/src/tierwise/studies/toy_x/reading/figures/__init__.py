@@ -1,0 +1,1 @@
+"""The figures of the toy study, one a module."""

@@ -1,0 +1,25 @@
+"""Seconds of every search, by tier."""
+
+from typing import Final
+
+import altair as alt
+import polars as pl
+
+from tierwise.report import theme
+from tierwise.report.figures import parts
+
+QUERY: Final = """
+select tier, replicate + 1 as replicate, elapsed_s, flagged
+from toy_x
+where pair = $pair and list_contains($tiers, tier)
+order by all
+"""
+UNIT: Final = "searches"
+PARAMETERS: Final = {"tiers": ["hdd", "ssd"]}
+
+
+def draw(rows: pl.DataFrame) -> alt.VConcatChart:
+    x = alt.X("elapsed_s:Q", title="seconds", scale=alt.Scale(type="log"))
+    tips = ["tier:N", "replicate:Q", "elapsed_s:Q"]
+    dots = alt.Chart(rows, width=parts.PLOT_PX).mark_circle(size=40, color=theme.BLUE)
+    return parts.stacked([dots.encode(x=x, y=alt.Y("tier:N", title=None), tooltip=tips)], chrome_px=parts.BESIDE_PX)
