@@ -6,7 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from tierwise.report.facts import ClaimFact, Facts
-from tierwise.report.formats import DASH, count, escaped, listed
+from tierwise.report.formats import DASH, count
+from tierwise.report.text_template import fill
 
 NONE: Final = "none"
 KINDS: Final = {"claims": "Claims", "figures": "Figures", "tables": "Tables", "answers": "Answers and recommendations"}
@@ -37,24 +38,12 @@ class Changes:
         return {**asdict(self), "caused_by": self.cause()}
 
     def as_text(self) -> str:
-        lines = [f"before: {self.before}", f"after:  {self.after}", self.cause()]
-        for title, found in [*self.causes.items(), *((KINDS[kind], found) for kind, found in self.effects.items())]:
-            lines += [f"{title}:"] if found else []
-            for change in found:
-                lines += [f"  {change.name}", f"    before: {change.before}", f"    after:  {change.after}"]
+        parts = [*self.causes.items(), *((KINDS[kind], found) for kind, found in self.effects.items())]
         differing = [f"{count(len(found))} of the {kind}" for kind, found in self.effects.items() if found]
-        return "\n".join([*lines, f"differing: {listed(differing)}" if differing else "Nothing that the report says differs."])
+        return fill("diff.txt", before=self.before, after=self.after, cause=self.cause(), parts=parts, differing=differing).rstrip()
 
     def cause(self) -> str:
-        kinds = [kind for kind, changes in self.causes.items() if changes]
-        if len(kinds) == 1:
-            scatter = "" if self.same_run else ", or the scatter of measuring anew did"
-            return f"Only one input differs, {kinds[0]}: it caused whatever differs below{scatter}."
-        if kinds:
-            return f"Several inputs differ ({listed(kinds)}); which of them caused a change cannot be told from these two versions."
-        if self.same_run:
-            return "No input differs, and both show the same run."
-        return "No input differs, only the run: it was measured anew, and what differs is the scatter of measuring."
+        return fill("cause.txt", kinds=[kind for kind, changes in self.causes.items() if changes], same_run=self.same_run).strip()
 
 
 def compare(before: Facts, after: Facts) -> Changes:
@@ -75,19 +64,12 @@ def compare(before: Facts, after: Facts) -> Changes:
 
 def as_chapter(changes: Changes | None) -> str:
     """Return the report's last chapter but one, as Markdown of the subset; `None` where there is no version before."""
-    head = "# What changed {#sec-changed}\n\n"
     if changes is None:
-        return f"{head}No version of this report was built here before this one.\n"
-    told = [f"Compared with version `{changes.before}`. {changes.cause()}"]
-    causes = [(kind, change) for kind, found in changes.causes.items() for change in found]
-    if causes:
-        told += ["## Inputs {.unnumbered}", _table(["Input", "Before", "Now"], [(f"{kind}: {one.name}", one) for kind, one in causes])]
-    for kind, found in changes.effects.items():
-        if found:
-            told += [f"## {KINDS[kind]} {{.unnumbered}}", _table(["What", "Before", "Now"], [(_named(kind, one), one) for one in found])]
-    if not any(changes.effects.values()):
-        told.append("Nothing that the report says differs.")
-    return head + "\n\n".join(told) + "\n"
+        return fill("changes.md", before=None)
+    causes = [(f"{kind}: {one.name}", one) for kind, found in changes.causes.items() for one in found]
+    effects = [(KINDS[kind], "What", [(_named(kind, one), one) for one in found]) for kind, found in changes.effects.items()]
+    parts = [("Inputs", "Input", causes), *effects]
+    return fill("changes.md", before=changes.before, cause=changes.cause(), parts=parts, differs=any(changes.effects.values()))
 
 
 def _differing(before: Mapping[str, str], after: Mapping[str, str]) -> list[Change]:
@@ -122,9 +104,3 @@ def _named(kind: str, change: Change) -> str:
     if kind in ("figures", "tables") and change.after != NONE:
         return f"@{change.name}"
     return "" if kind == "answers" else f"`{change.name}`"
-
-
-def _table(header: Sequence[str], rows: Sequence[tuple[str, Change]]) -> str:
-    cells = [(name, escaped(change.before), escaped(change.after)) for name, change in rows]
-    rule = "|:" + "-" * 24 + "|:" + "-" * 40 + "|:" + "-" * 40 + "|"
-    return "\n".join([f"| {' | '.join(header)} |", rule, *(f"| {' | '.join(row)} |" for row in cells)])

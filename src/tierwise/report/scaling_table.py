@@ -9,20 +9,13 @@ from typing import Any, Final
 
 from tierwise.analysis.scaling import BySize, Extrapolated, extrapolate
 from tierwise.analysis.statistics import Estimate, enough, geometric_estimate
-from tierwise.report.display import Table
-from tierwise.report.formats import DASH, interval, listed, number
+from tierwise.report.estimates import cell
+from tierwise.report.exhibit_registry import Cells
 from tierwise.report.run import Run
-from tierwise.timings.replicates import REPLICATES, replicates_of
+from tierwise.timings.replicates import replicates_of
 
 BY_SCALE: Final = "by_scale"
 """The fact of a study that has an entry for each size."""
-FORM: Final = (
-    "The form of the line is fixed: straight through the logs of ratio and size, one a {repeat}. Miss: what the line through the smaller "
-    "sizes gives at the largest, over what was found there (95 % intervals)."
-)
-"""What the caption of a table of sizes says of the line; `repeat` is what each line is of."""
-
-
 TENTH: Final = (0.9, 1.1)
 """Bounds within which the interval of a miss lies where a line holds (assumed)."""
 
@@ -76,7 +69,7 @@ def ratios(entries: list[dict[str, Any]], values: str, size: str, *, of: str, ov
     }
 
 
-def table(sizes: Sizes, first: str, caption: str) -> Table:
+def table(sizes: Sizes, first: str) -> Cells:
     """Tabulate the ratios of each case by size; at the published size, or where that is the largest what the smaller ones predict for it;
     the miss; and what was emulated.
     """
@@ -87,46 +80,14 @@ def table(sizes: Sizes, first: str, caption: str) -> Table:
     rows = []
     for case, line in sizes.lines.items():
         carried = sizes.carried(case)
-        cells = [told(geometric_estimate(line[size])) for size in columns]
-        cells += [told(carried.predicted if sizes.reached else carried.value), told(carried.miss)]
-        cells += [told(sizes.emulated[case]) if case in sizes.emulated else DASH] if sizes.emulated else []
+        cells = [cell(geometric_estimate(line[size])) for size in columns]
+        cells += [cell(carried.predicted if sizes.reached else carried.value), cell(carried.miss)]
+        cells += [cell(sizes.emulated.get(case))] if sizes.emulated else []
         rows.append([case, *cells])
-    return Table(header, rows, caption, align="l" + "r" * (len(header) - 1))
-
-
-def sentence(sizes: Sizes) -> str:
-    """Return each case's ratio at the published size, and the miss, as a clause each; then of which cases the line is not seen to hold."""
-    loose = [case for case in sizes.lines if not holds(sizes.carried(case).miss)]
-    told_loose = f" The line is not seen to hold within a tenth ({listed(loose)}){_no_estimate(sizes)}." if loose else ""
-    return f"{'; '.join(_clause(sizes, case) for case in sizes.lines)}.{told_loose}"
+    return Cells(header, rows, "l" + "r" * (len(header) - 1))
 
 
 def holds(miss: Estimate) -> bool:
     """Return whether the smaller sizes are seen to predict the largest within a tenth: the whole interval of the miss lies there."""
     low, high = TENTH
     return miss.low is not None and miss.high is not None and low <= miss.low and miss.high <= high
-
-
-def _no_estimate(sizes: Sizes) -> str:
-    return "" if sizes.reached else ", so that what it gives for the published size is no estimate"
-
-
-def _clause(sizes: Sizes, case: str) -> str:
-    carried = sizes.carried(case)
-    emulated = f", and emulated it is {told(sizes.emulated[case])}" if case in sizes.emulated else ""
-    if sizes.reached:
-        found = geometric_estimate(sizes.lines[case][sizes.largest])
-        return f"{case} {told(found)}, where the smaller sizes predict {told(carried.predicted)}: {told(carried.miss)} times that{emulated}"
-    miss = f"where the line through the two smaller sizes gives {told(carried.miss)} times what was found at the largest{emulated}"
-    return f"{case} {told(carried.value)}, {miss}"
-
-
-def told(found: Estimate) -> str:
-    """Return an estimate with its interval; a dash where there are too few repeats."""
-    if found.value is None or found.low is None or found.high is None:
-        return DASH
-    return f"{number(found.value)} ({interval(found.low, found.high)})"
-
-
-def observations(entries: list[dict[str, Any]]) -> int:
-    return sum(len(one[REPLICATES]) for one in entries)

@@ -24,8 +24,7 @@ def carried(rows: pl.DataFrame) -> dict[str, Extrapolated]:
 
 
 def tabulate(rows: pl.DataFrame) -> Cells:
-    made = table(_sizes(rows), "Placement", "")
-    return Cells(made.header, made.rows, made.align)
+    return table(_sizes(rows), "Placement")
 
 
 def _sizes(rows: pl.DataFrame) -> Sizes:
