@@ -103,19 +103,8 @@ local function shorten(tbl)
   end
 end
 
--- The annex has the tables that are not too long, and not what changed since the version before.
-local function for_print(blocks)
-  local kept, left_out = pandoc.Blocks({}), false
-  for _, block in ipairs(blocks) do
-    local head = block.t == "Div" and block.content[1] or block
-    if head and head.t == "Header" and head.level == 1 then
-      left_out = head.identifier == "sec-changed"
-    end
-    if not left_out then
-      kept:insert(block)
-    end
-  end
-  return kept:walk({
+local function shorten_labelled(blocks)
+  return blocks:walk({
     Table = function(tbl) return tbl.identifier ~= "" and shorten(tbl) or nil end,
     Div = function(div) return div.attributes.__quarto_custom_type == "FloatRefTarget" and div:walk({ Table = shorten }) or nil end,
   })
@@ -127,7 +116,7 @@ function Pandoc(doc)
     doc.blocks = explain_blocks(doc.blocks, pandoc.json.decode(file:read("a")), {})
     return doc
   elseif not doc.meta.paper then
-    doc.blocks = for_print(doc.blocks)
+    doc.blocks = shorten_labelled(doc.blocks)
     return doc
   end
 end

@@ -1,18 +1,15 @@
 """What differs between two versions of the report, and which input caused it."""
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from tierwise.report.facts import ClaimFact, Facts
-from tierwise.report.formats import DASH, count
+from tierwise.report.facts import Facts
+from tierwise.report.formats import count
 from tierwise.report.text_template import fill
 
 NONE: Final = "none"
 KINDS: Final = {"claims": "Claims", "figures": "Figures", "tables": "Tables", "answers": "Answers and recommendations"}
-RULE: Final = re.compile(r"[|:\- ]+")
-"""The line of a table that only says how wide its columns are."""
 
 
 @dataclass(frozen=True)
@@ -47,60 +44,20 @@ class Changes:
 
 
 def compare(before: Facts, after: Facts) -> Changes:
-    kinds = dict.fromkeys([*before.inputs, *after.inputs])
     return Changes(
         before=before.version,
         after=after.version,
         same_run=before.run_id == after.run_id,
-        causes={kind: _differing(before.inputs.get(kind, {}), after.inputs.get(kind, {})) for kind in kinds},
-        effects={
-            "claims": _differing(*({name: _claim(claim) for name, claim in facts.claims.items()} for facts in (before, after))),
-            "figures": _drawn(before, after),
-            "tables": [*_tables(before.tables, after.tables)],
-            "answers": _differing(before.answers, after.answers),
-        },
+        causes=_differing(before.inputs, after.inputs),
+        effects=_differing(before.statements, after.statements),
     )
 
 
-def as_chapter(changes: Changes | None) -> str:
-    """Return the report's last chapter but one, as Markdown of the subset; `None` where there is no version before."""
-    if changes is None:
-        return fill("changes.md", before=None)
-    causes = [(f"{kind}: {one.name}", one) for kind, found in changes.causes.items() for one in found]
-    effects = [(KINDS[kind], "What", [(_named(kind, one), one) for one in found]) for kind, found in changes.effects.items()]
-    parts = [("Inputs", "Input", causes), *effects]
-    return fill("changes.md", before=changes.before, cause=changes.cause(), parts=parts, differs=any(changes.effects.values()))
-
-
-def _differing(before: Mapping[str, str], after: Mapping[str, str]) -> list[Change]:
-    names = dict.fromkeys([*before, *after])
-    return [
-        Change(name, before.get(name, NONE), after.get(name, NONE)) for name in names if before.get(name, NONE) != after.get(name, NONE)
-    ]
-
-
-def _claim(claim: ClaimFact) -> str:
-    return claim.verdict if claim.found == DASH else f"{claim.verdict}: {claim.found}"
-
-
-def _drawn(before: Facts, after: Facts) -> list[Change]:
-    drawn = [{label: f"{count(fact.rows)} rows, {fact.sha256}" for label, fact in facts.figures.items()} for facts in (before, after)]
-    return _differing(*drawn)
-
-
-def _tables(before: Mapping[str, Sequence[str]], after: Mapping[str, Sequence[str]]) -> Iterator[Change]:
-    for label in dict.fromkeys([*before, *after]):
-        one, other = ({line for line in lines if not RULE.fullmatch(line)} for lines in (before.get(label, ()), after.get(label, ())))
-        if one != other:
-            told = [_own(len(mine - theirs)) if mine else NONE for mine, theirs in ((one, other), (other, one))]
-            yield Change(label, *told)
-
-
-def _own(lines: int) -> str:
-    return f"{count(lines)} {'line' if lines == 1 else 'lines'} of its own"
-
-
-def _named(kind: str, change: Change) -> str:
-    if kind in ("figures", "tables") and change.after != NONE:
-        return f"@{change.name}"
-    return "" if kind == "answers" else f"`{change.name}`"
+def _differing(before: Mapping[str, Mapping[str, str]], after: Mapping[str, Mapping[str, str]]) -> dict[str, list[Change]]:
+    """Return by kind what differs in it."""
+    found: dict[str, list[Change]] = {}
+    for kind in dict.fromkeys([*before, *after]):
+        one, other = before.get(kind, {}), after.get(kind, {})
+        changes = [Change(name, one.get(name, NONE), other.get(name, NONE)) for name in dict.fromkeys([*one, *other])]
+        found[kind] = [change for change in changes if change.before != change.after]
+    return found

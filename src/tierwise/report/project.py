@@ -67,10 +67,10 @@ class Engine(Protocol):
     def typeset(self, paper: Book, site: Path) -> None: ...
 
 
-def assemble(folder: Path, executed: Path, stamp: Stamp, variables: Mapping[str, str], made: Mapping[str, str]) -> Book:
+def assemble(folder: Path, executed: Path, stamp: Stamp, variables: Mapping[str, str]) -> Book:
     """Copy ``report/`` to `folder`, with every chapter as Markdown, the queries, and the charts' script.
 
-    `stamp` is on all that a reader takes away. `made`: chapters (file name -> Markdown) that are neither prose nor notebooks.
+    `stamp` is on all that a reader takes away.
 
     Raises:
         InputError: ``_quarto.yml`` names a chapter that is not there, or a chapter names an unknown variable.
@@ -79,7 +79,7 @@ def assemble(folder: Path, executed: Path, stamp: Stamp, variables: Mapping[str,
     told = _copy(folder)["book"]
     (folder / BIBTEX).write_text(stamp.bibtex(), encoding="utf-8")
     told_of = {**variables, "citation": stamp.citation("Report"), "bibtex": stamp.bibtex().strip()}
-    texts = {name: made.get(name) or _chapter(folder, executed, name, stamp) for name in told["chapters"]}
+    texts = {name: _chapter(folder, executed, name, stamp) for name in told["chapters"]}
     chapters = {name: expand(text, told_of, name) for name, text in texts.items()}
     for name, text in chapters.items():
         (folder / name).write_text(text, encoding="utf-8")

@@ -14,7 +14,7 @@ from tierwise.report import site, versions
 from tierwise.report.cite import CITATION, commit_of
 from tierwise.report.dictionary import dictionary
 from tierwise.report.facts import Facts
-from tierwise.report.site import LATEST, NOTEBOOKS
+from tierwise.report.site import LATEST
 from tierwise.report.text_template import fill
 from tierwise.timings.export import pack_tables, whole
 from tierwise.timings.manifest import Manifest, load_manifest
@@ -59,8 +59,8 @@ def publish(target: Path, version: str = LATEST) -> Published:
         _copy_run(run, made / RUN)
         for name in DOCUMENTS:
             shutil.copy(paths.home() / name, made)
-        pages, sampled = (", ".join(f"`{name}`" for name in names) for names in (_pages(made), samples))
-        about = fill("published.md", version=facts.version, run_id=facts.run_id, pages=pages, dirty=dirty, sampled=sampled)
+        sampled = ", ".join(f"`{table}`" for table in samples)
+        about = fill("published.md", version=facts.version, run_id=facts.run_id, dirty=dirty, sampled=sampled)
         (made / CITATION).write_text(_citation(facts), encoding="utf-8")
         (made / DICTIONARY).write_text(dictionary(made), encoding="utf-8")
         (made / "README.md").write_text(about, encoding="utf-8")
@@ -94,16 +94,6 @@ def _copy_run(run: Path, target: Path) -> None:
         shutil.copy(run / TIMINGS, target)
     whole(load_manifest(run)).save(target)
     pack_tables(run, target)
-
-
-def _pages(site: Path) -> list[str]:
-    others = ["*.html"] if len(list(site.glob("*.html"))) > 1 else []
-    return [
-        "index.html",
-        *others,
-        *(path.name for path in sorted(site.glob("search.*"))),
-        *(f"{path.name}/" for path in sorted(site.iterdir()) if path.is_dir() and path.name not in {RUN, NOTEBOOKS}),
-    ]
 
 
 def _files(folder: Path) -> list[Path]:

@@ -5,20 +5,16 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
-from threading import Timer
 from typing import Final
 
 from tierwise.core.errors import MissingError, TierwiseError
-from tierwise.core.progress import Progress
+from tierwise.core.progress import say
 from tierwise.report.pandoc_engine import pandoc
 from tierwise.report.project import Book
 from tierwise.report.site import ANNEX, PAPER, QUARTO, quarto_program
 from tierwise.report.text_template import fill
 
 QUARTO_S: Final = 600
-BEGUN: Final = re.compile(r"\[ *(\d+)/(\d+)\] (.+)")
-PDF_CHAPTERS: Final = 20
-"""What Quarto does not count, the PDF above all, takes as long as this many chapters (timed with 1.10.18 and a `full` run)."""
 OLDEST: Final = (1, 9, 18)
 """The first Quarto that typesets a book by Typst; 1.9.38 and 1.10.18 were run."""
 OLDEST_TEXT: Final = ".".join(map(str, OLDEST))
@@ -71,7 +67,8 @@ class QuartoEngine:
 
 
 def _made(book: Book, pdf: str) -> Path:
-    said = _rendered(book)
+    say("Quarto renders, which takes minutes")
+    said = _quarto("render", str(book.folder), "--metadata", f"run:{book.variables['run']}").stderr
     made = book.folder / "_book"
     if "Unable to resolve crossref" in said or not (made / pdf).is_file():
         raise TierwiseError(f"quarto render: {said.strip()}")
@@ -87,33 +84,6 @@ def finish(site: Path) -> None:
         for sign, name in NAVIGATION.items():
             head = head.replace(f"<nav {sign}", f'<nav {sign} aria-label="{name}"')
         page.write_text(f"{head}{LOADED}{end}{tail}", encoding="utf-8")
-
-
-def _rendered(book: Book) -> str:
-    """Let Quarto render `book`, and return what it said; the time left is that of the chapters that it counts, ``[ 3/18] method.qmd``."""
-    said: list[str] = []
-    progress: Progress | None = None  # from the first chapter: Quarto takes long to begin
-    command = [_program(), "render", str(book.folder), "--metadata", f"run:{book.variables['run']}"]
-    with subprocess.Popen(command, env=_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as running:
-        limit = Timer(QUARTO_S, running.kill)
-        limit.start()
-        assert running.stderr is not None, "a pipe"
-        try:
-            for line in running.stderr:
-                said.append(line)
-                if begun := BEGUN.match(line):
-                    progress = progress or Progress("rendering", len(book.chapters) + PDF_CHAPTERS)
-                    progress.step(int(begun[1]) - 1 - progress.done, begun[3].strip())
-        except BaseException:
-            running.kill()
-            raise
-        finally:
-            limit.cancel()
-    if running.returncode < 0:
-        raise TierwiseError(f"quarto render: ended by signal {-running.returncode}, as it is after {QUARTO_S} s")
-    if running.returncode:
-        raise TierwiseError(f"quarto render: {''.join(said).strip()}")
-    return "".join(said)
 
 
 def _quarto(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -6,7 +6,6 @@ from tierwise.core import paths
 from tierwise.core.errors import InputError, suggesting
 from tierwise.core.files import make_folder, put, scratch_folder
 from tierwise.report import notebooks, quarto, site, versions
-from tierwise.report.changes import as_chapter, compare
 from tierwise.report.cite import stamp_of
 from tierwise.report.facts import Facts, gather
 from tierwise.report.pandoc_engine import PlainEngine
@@ -49,11 +48,9 @@ def plain_page(facts: Facts, built: Path, scratch: Path) -> Path:
 
 
 def _book(folder: Path, run: Run, executed: Path, facts: Facts, engine: Engine) -> Book:
-    earlier = versions.before(facts.version)
-    made = {"changes.qmd": as_chapter(compare(earlier, facts) if earlier else None)}
     stamp = stamp_of(run, facts.version)
     variables = {**run.facts(), "engine": engine.name, "date": stamp.date, "version": facts.version}
-    return assemble(folder, executed, stamp, variables, made)
+    return assemble(folder, executed, stamp, variables)
 
 
 def choose(engine: str) -> Engine:

@@ -1,10 +1,9 @@
 """The registry of the studies' reading sides: found by file names, so that nothing here names a study."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 import duckdb
 
@@ -12,12 +11,8 @@ from tierwise.analysis.claims import Claim, Kind
 from tierwise.analysis.judging import JUDGES, ClaimVerdict, Grounds, Judge
 from tierwise.analysis.today import Own
 from tierwise.analysis.verdicts import judge
-from tierwise.analysis.verdicts import judge_changed as changed
 from tierwise.core import paths, studies
 from tierwise.timings.references import MANIFEST
-
-if TYPE_CHECKING:
-    pass  # with Altair, which takes longer to load than commands without a chart run
 
 
 def reading(study: str, name: str) -> ModuleType:
@@ -60,9 +55,3 @@ def judge_all(raw: Path, run_id: str | None = None, views: duckdb.DuckDBPyConnec
     """
     shipped = sorted(paths.reference().glob(f"*/{MANIFEST}"))
     return judge(raw, run_id, judges=judges(), todays=todays(), reference=shipped[0].parent if shipped else None, views=views)
-
-
-def judge_changed(
-    raw: Path, run_id: str, claims: Iterable[str], change: Callable[[duckdb.DuckDBPyConnection], None]
-) -> dict[str, ClaimVerdict]:
-    return changed(raw, run_id, claims, change, judges=judges())

@@ -6,17 +6,17 @@ from tierwise.analysis.runs import REFERENCE, find_run
 from tierwise.core import paths
 from tierwise.core.errors import InputError, suggesting
 from tierwise.core.files import replacing, write_whole
-from tierwise.report import site
 from tierwise.report.changes import Changes, compare
 from tierwise.report.facts import Facts, load_facts
-from tierwise.report.site import LATEST, ORDER, names
+from tierwise.report.site import LATEST, ORDER, QUARTO, names
 from tierwise.report.text_template import fill
 
 
 def before(version: str) -> Facts | None:
-    """Return the facts of the version built before `version`, which need not be there yet; `None` where there is none."""
-    earlier = site.before(version)
-    return load_facts(paths.site() / earlier) if earlier else None
+    """Return the facts of the version built before `version`; `None` where there is none. The same by the other engine is none."""
+    known = names()
+    earlier = [name for name in known[: known.index(version)] if name.removesuffix(QUARTO) != version.removesuffix(QUARTO)]
+    return load_facts(paths.site() / earlier[-1]) if earlier else None
 
 
 def put_last(version: str) -> None:

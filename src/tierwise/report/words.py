@@ -16,7 +16,6 @@ from tierwise.core import studies
 from tierwise.core.vocabulary import IoMode
 from tierwise.report.formats import DASH, NBSP, count, escaped, interval, number, percent, tied
 
-CACHES: Final = {"cold": "Cold cache", "cross": "Cross (another state queried before)", "hot": "Hot cache"}
 IO_MODES: Final = {"direct": "direct I/O", "buffered": "buffered I/O", "asynchronous": "asynchronous I/O"}
 
 WORDS: Final = "reading/words.toml"
@@ -35,8 +34,6 @@ CODE: Final = re.compile(rf"\b(?:{'|'.join(code for code in CASES if code.isuppe
 """A case, or two of them, as the rows call it."""
 LEAST_P: Final = 0.0001
 """The smallest p-value that is told as it is."""
-NOTHING: Final = "not measured"
-"""What is said of a topic that this run has no rows of."""
 
 
 def variant_label(variant: str, io_mode: IoMode | None = None) -> str:
