@@ -1,5 +1,7 @@
 -- Filter of both engines: a verdict or a kind of evidence in bold becomes a mark, the name of a query, of a file of rows or of a PDF a link to it,
--- and the first use of a glossary's word in a chapter explains it.
+-- the first use of a glossary's word in a chapter explains it, and the annex leaves out what is too long to print.
+
+local LONG = 20 -- rows of the longest table that the annex prints, as in src/tierwise/report/display.py
 
 local VERDICTS = { confirmed = true, contradicted = true, undecided = true, reported = true, ["not testable"] = true,
   ["not measured"] = true, ["no verdict"] = true, assumed = true }
@@ -19,7 +21,8 @@ end
 function Code(code)
   local query = code.text:match("^studies/.+%.sql$") or code.text:match("^analysis/.+%.sql$")
   local target = query and "sql/" .. query .. ".txt" or code.text:match("^queries/[%w_-]+%.sql$") or code.text:match("^rows/[%w_-]+%.csv$") or code.text:match("^tierwise[%w-]*%.pdf$")
-  if target and FORMAT:match("html") then
+  target = target or code.text:match("^tables/[%w_-]+%.csv$")
+  if target and (FORMAT:match("html") or target:match("^tables/")) then
     return pandoc.Link({ pandoc.Code(code.text) }, target)
   end
 end
@@ -86,10 +89,34 @@ local function explain_blocks(blocks, glossary, known)
   return blocks
 end
 
+-- A table that is too long to print: its columns, and where its rows are.
+local function shorten(tbl)
+  local rows = 0
+  for _, body in ipairs(tbl.bodies) do
+    rows = rows + #body.body
+  end
+  if rows > LONG then
+    local note = pandoc.Plain(pandoc.Inlines(rows .. " rows: on the site, and in the file that the caption names."))
+    tbl.bodies = { tbl.bodies[1] }
+    tbl.bodies[1].body = { pandoc.Row({ pandoc.Cell({ note }, pandoc.AlignLeft, 1, #tbl.colspecs) }) }
+    return tbl
+  end
+end
+
+local function shorten_labelled(blocks)
+  return blocks:walk({
+    Table = function(tbl) return tbl.identifier ~= "" and shorten(tbl) or nil end,
+    Div = function(div) return div.attributes.__quarto_custom_type == "FloatRefTarget" and div:walk({ Table = shorten }) or nil end,
+  })
+end
+
 function Pandoc(doc)
   if FORMAT:match("html") then
     local file <close> = assert(io.open("glossary.json"))
     doc.blocks = explain_blocks(doc.blocks, pandoc.json.decode(file:read("a")), {})
+    return doc
+  elseif not doc.meta.paper then
+    doc.blocks = shorten_labelled(doc.blocks)
     return doc
   end
 end

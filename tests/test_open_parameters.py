@@ -12,8 +12,6 @@ from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import geometric_estimate
 from tierwise.core.vocabulary import Evidence
 from tierwise.pipeline import runs_in
-from tierwise.report import left_open
-from tierwise.report.display import Table
 from tierwise.report.run import Run, open_run
 
 BOUNDS = Bounds(lower=1.4, upper=1.5)
@@ -49,13 +47,3 @@ def test_the_share_lies_between_what_agrees_for_certain_and_what_may() -> None:
     assert found.against(Bounds(lower=1.0)).share == (1.0, 1.0)
 
 
-def test_the_map_is_a_table_with_a_column_for_each_setting_of_the_last_axis(run: Run) -> None:
-    claim = next(one for one in run.verdicts if one.id == "H11")
-    assert claim.open_map is not None
-    shown = left_open.table(run, "H11", "Jobs", "from the run's manifest")
-    assert isinstance(shown, Table)
-    assert len(shown.rows) * 4 == len(claim.open_map.points)
-    bold = sum(cell.startswith("**") for row in shown.rows for cell in row)
-    assert bold == sum(point.verdict is Verdict.CONFIRMED for point in claim.open_map.points) > 0
-    assert "settings agree" in left_open.answer(run, "H11").text
-    assert "no map" in left_open.answer(run, "M1").text

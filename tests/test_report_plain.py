@@ -8,15 +8,14 @@ import pytest
 from bs4 import BeautifulSoup
 
 from report_run import STAMP
-from tierwise.analysis.rejections import rejections
 from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError
-from tierwise.report import display, queries
+from tierwise.report import display
 from tierwise.report.display import ROWS_MIME, VEGA_MIME, Table
 from tierwise.report.notebooks import chapter
 from tierwise.report.pandoc_engine import pandoc
 from tierwise.report.project import Book, expand
-from tierwise.report.queries import QUERIES_MIME
+from tierwise.report.queries import Made, of_run
 from tierwise.report.run import open_run
 
 FIGURE = "::: {#fig-%s}\n\n```{=html}\n<div></div>\n```\n\nWhat it shows.\n\n:::\n"
@@ -150,33 +149,29 @@ def test_a_chart_is_inert_on_the_page_and_an_image_in_print_under_its_label(tmp_
     assert (tmp_path / "rows" / "fig-x.csv").read_text() == "state,elapsed_s\nFL,1.5\n"
 
 
-def test_what_a_cell_asks_is_folded_up_at_its_end_and_a_script_beside_the_page_of_the_table(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_number_that_is_none_ends_the_build_with_chapter_and_label(tmp_path: Path) -> None:
+    table = executed(tmp_path, "#| label: tbl-x\n", shown({"text/markdown": "| a |\n|---|\n| nan |"}), TEXT)
+    with pytest.raises(InputError, match=r"show-x\.ipynb \(tbl-x\): text is '.*nan.*': shows nan"):
+        chapter(table, tmp_path, STAMP)
+    assert chapter(executed(tmp_path, "#| label: fig-x\n", CHART, shown({"text/markdown": "None was fitted."})), tmp_path, STAMP)
+    with pytest.raises(InputError, match=r"show-x\.ipynb \(fig-x\)"):
+        chapter(
+            executed(tmp_path, "#| label: fig-x\n", shown({**CHART.data, VEGA_MIME: {"description": "d", "title": "nan ms"}}), TEXT),
+            tmp_path,
+            STAMP,
+        )
+
+
+def test_the_query_of_a_table_is_a_script_beside_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bundles: list[dict[str, object]] = []
     monkeypatch.setattr(display, "show", bundles.append)
-    monkeypatch.setattr("IPython.display.display", lambda bundle, **_: bundles.append(bundle))
     run = open_run(raw=paths.reference())
-    queries.show_asked()
-    bundles.clear()
-    n = run.query("select\n    count(*) as n\nfrom timings\nwhere study = ? and pair = ?", ["ram_or_ssd", "source-r"]).item()
-    Table(["n"], [[str(n)]], run.note("source-r", n, "rows", "analysis/none.sql"))._ipython_display_()
-    rejections(run.connection)
-    queries.show_asked()
-    asked = bundles[-1][QUERIES_MIME]
-    assert isinstance(asked, list)
-    sql = "select\n    count(*) as n\nfrom timings\nwhere study = 'ram_or_ssd' and pair = 'source-r'"
-    assert asked[0] == {"run_id": run.run_id, "has_reads": True, "sql": sql}
-    assert len(asked) == 3, "what others ask of its connection too, and nothing of the stamp, which every caption has"
-    assert f"<summary>Asked</summary>\n\n```sql\n{sql};" in str(bundles[-1]["text/markdown"])
+    sql = "select count(*) as n from timings where study = $study"
+    made = Made((of_run(run.folder, sql, {"study": "ram_or_ssd"}),), ("tierwise.x",))
+    Table(["n"], [["1"]], "A table.", made=made.as_json())._ipython_display_()
     text = chapter(executed(tmp_path, "#| label: tbl-x\nshow()", *map(shown, bundles)), tmp_path, STAMP)
-    assert text.endswith(" Query: `analysis/none.sql`. Asked: `queries/tbl-x.sql`.\n\n:::\n")
-    assert "summary" not in text
-    script = (tmp_path / "queries" / "tbl-x.sql").read_text()
-    assert script.count("-- The rows.") == 3
-    assert f"-- The rows.\n{sql};" in script
-    queries.show_asked()
-    assert len(bundles) == 3, "a cell that asks nothing shows nothing"
+    assert text.endswith("A table. Asked: `queries/tbl-x.sql`.\n\n:::\n")
+    assert "-- The rows.\nselect count(*) as n from timings where study = 'ram_or_ssd';" in (tmp_path / "queries" / "tbl-x.sql").read_text()
 
 
 @pytest.mark.parametrize(

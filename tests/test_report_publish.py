@@ -44,7 +44,7 @@ def test_a_published_folder_is_whole_and_checks_itself(home: Path) -> None:
     assert (made.dirty, made.facts.version) == (False, f"2026-01-01-abc1234-{RUN_ID}")
     folder = home / "public"
     documents = "CITATION.cff citation.bib DICTIONARY.md LICENSE README.md artifact.md"
-    wanted = f"index.html facts.json run/manifest.json run/timings.parquet {documents}"
+    wanted = f"index.html statements.json run/manifest.json run/timings.parquet {documents}"
     assert [name for name in (*wanted.split(), *PDFS.values()) if not (folder / name).is_file()] == []
     assert dead_links(folder) == []
     assert not [path for path in folder.rglob("*") if path.is_symlink()]

@@ -13,7 +13,7 @@ from tierwise.cli import app
 from tierwise.core.errors import InputError
 from tierwise.report import pandoc_engine, versions
 from tierwise.report.changes import NONE, compare
-from tierwise.report.facts import ClaimFact, Facts, FigureFact, load_facts
+from tierwise.report.facts import Facts, load_facts
 from tierwise.report.render import render
 from tierwise.report.site import ORDER
 
@@ -21,10 +21,12 @@ NOW = Facts(
     version="2026-02-01-v2-run2",
     run_id="run2",
     inputs={"code": {"report": "v1"}, "prices": {"prices/disks.csv": "aaaa"}, "host": {"cpu": "x"}},
-    claims={"M1": ClaimFact(verdict="confirmed", found="0.05 (0.04 to 0.06)", estimate=0.05, low=0.04, high=0.06)},
-    figures={"fig-a": FigureFact(rows=10, sha256="f1")},
-    tables={"tbl-a": ("| x |", "|---|", "| 1 |")},
-    answers={"2": "Put the index on the SSD."},
+    statements={
+        "claims": {"M1": "confirmed: 0.05 (0.04 to 0.06)"},
+        "figures": {"fig-a": "10 rows, f1"},
+        "tables": {"tbl-a": "2 lines, t1"},
+        "answers": {"2": "Put the index on the SSD."},
+    },
 )
 
 
@@ -52,26 +54,26 @@ def test_the_one_input_that_differs_is_the_cause(kind: str) -> None:
 
 def test_claims_figures_tables_and_answers_are_compared_and_what_is_new_or_gone_is_reported() -> None:
     before = like_now(
-        claims={"M1": {**NOW.claims["M1"].model_dump(), "verdict": "undecided"}, "M9": NOW.claims["M1"].model_dump()},
-        figures={},
-        tables={"tbl-a": ("| x |", "|---|", "| 2 |", "| 3 |")},
-        answers={"2": "Put the table on the SSD."},
+        statements={
+            "claims": {"M1": "undecided: 0.05 (0.04 to 0.06)", "M9": "confirmed"},
+            "figures": {},
+            "tables": {"tbl-a": "3 lines, t0"},
+            "answers": {"2": "Put the table on the SSD."},
+        }
     )
-    effects = compare(before, NOW).effects
-    claims = {change.name: (change.before, change.after) for change in effects["claims"]}
-    assert claims == {
-        "M1": ("undecided: 0.05 (0.04 to 0.06)", "confirmed: 0.05 (0.04 to 0.06)"),
-        "M9": ("confirmed: 0.05 (0.04 to 0.06)", NONE),
+    found = {kind: [(one.name, one.before, one.after) for one in changes] for kind, changes in compare(before, NOW).effects.items()}
+    assert found == {
+        "claims": [("M1", "undecided: 0.05 (0.04 to 0.06)", "confirmed: 0.05 (0.04 to 0.06)"), ("M9", "confirmed", NONE)],
+        "figures": [("fig-a", NONE, "10 rows, f1")],
+        "tables": [("tbl-a", "3 lines, t0", "2 lines, t1")],
+        "answers": [("2", "Put the table on the SSD.", "Put the index on the SSD.")],
     }
-    assert [(change.name, change.before, change.after) for change in effects["figures"]] == [("fig-a", NONE, "10 rows, f1")]
-    assert [(change.before, change.after) for change in effects["tables"]] == [("2 lines of its own", "1 line of its own")]
-    assert [(change.before, change.after) for change in effects["answers"]] == [("Put the table on the SSD.", "Put the index on the SSD.")]
 
 
 def earlier_version(site: Path, now: Facts) -> Facts:
     """Return an older version in `site` that said something else of M1 and had another figure."""
-    claim = now.claims["M1"].model_copy(update={"verdict": "confirmed", "found": "0.05*"})
-    other = {"claims": {**now.claims, "M1": claim}, "figures": {"fig-gone": FigureFact(rows=3, sha256="0")}}
+    claims = {**now.statements["claims"], "M1": "confirmed: 0.05*"}
+    other = {"statements": {**now.statements, "claims": claims, "figures": {"fig-gone": "3 rows, 0"}}}
     inputs = {**now.inputs, "code": {"report": "v0"}}
     facts = now.model_copy(update={"version": f"2000-01-01-v0-{RUN_ID}", "inputs": inputs, **other})
     (site / facts.version).mkdir(parents=True)
@@ -91,19 +93,10 @@ def second(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
         return render(run_id=RUN_ID, executed=built.executed, engine="plain")
 
 
-def test_a_version_says_what_changed_since_the_one_before(built: Built, second: Path) -> None:
-    page = BeautifulSoup((second / "changes.html").read_bytes(), "html.parser")
-    chapter = page.select_one("#sec-changed")
-    assert chapter is not None
-    told = " ".join(chapter.get_text(" ").split())
-    assert f"2000-01-01-v0-{RUN_ID}" in told
-    assert "Only one input differs, code" in told
-    assert "0.05*" in told  # as it was, not as Markdown
-    assert "fig-gone 3 rows, 0 none" in told
-    assert chapter.select_one('a[href="show-index_placement.html#fig-times"]') is not None
-    first = built.page.select_one("#sec-changed")
-    assert first is not None
-    assert "No version" in first.get_text()
+def test_the_list_of_versions_says_what_changed_since_the_one_before(second: Path) -> None:
+    first, last = BeautifulSoup((second.parent / "index.html").read_bytes(), "html.parser").select("li")[::-1]
+    assert first.get_text().endswith("; the first")
+    assert "since the one before it differ: 1 claim, " in last.get_text()
 
 
 def test_two_versions_are_named_by_any_part_that_is_their_own(built: Built, second: Path) -> None:
@@ -115,5 +108,7 @@ def test_two_versions_are_named_by_any_part_that_is_their_own(built: Built, seco
             versions.find(RUN_ID)
         with pytest.raises(InputError, match="no version; there are: 2000-01-01"):
             versions.find("nonesuch")
-        said = CliRunner().invoke(app, ["diff", "2000", "--format", "json"])
+        said, text = (CliRunner().invoke(app, ["diff", "2000", *form]) for form in (["--format", "json"], []))
     assert json.loads(said.stdout)["effects"]["claims"][0]["before"] == "confirmed: 0.05*"
+    assert "Only one input differs, code" in text.stdout
+    assert "  fig-gone\n    before: 3 rows, 0\n    after:  none\n" in text.stdout

@@ -14,7 +14,7 @@ def runs() -> list[str]:
 
 
 def versions() -> list[str]:
-    return ["latest", "reference", *_stems(paths.site(), "[!.]*/facts.json")]
+    return ["latest", "reference", *_stems(paths.site(), "[!.]*/statements.json")]
 
 
 def devices() -> list[str]:

@@ -10,16 +10,9 @@ import yaml
 from tierwise.core import paths
 from tierwise.report import site
 from tierwise.report.run import Run
+from tierwise.report.text_template import fill
 
 CITATION: Final = "CITATION.cff"
-ENTRY: Final = """@misc{{tierwise-{run_id},
-  author       = {{{{{author}}}}},
-  title        = {{{{{title}}}}},
-  year         = {{{year}}},
-  howpublished = {{Software, version {version}, commit {commit}}},
-  note         = {{Report of {date}, run {run_id}}},
-}}
-"""
 
 
 @dataclass(frozen=True)
@@ -35,14 +28,10 @@ class Stamp:
     date: str
 
     def citation(self, what: str) -> str:
-        told = software()
-        return (
-            f"{told['author']} ({self.date[:4]}). {told['title']} Version {told['version']}, commit {self.commit}. "
-            f"{what}, run {self.run_id}, built {self.date}."
-        )
+        return fill("citation.txt", **software(), what=what, run_id=self.run_id, commit=self.commit, date=self.date).strip()
 
     def bibtex(self) -> str:
-        return ENTRY.format(**software(), run_id=self.run_id, year=self.date[:4], commit=self.commit, date=self.date)
+        return fill("citation.bib", **software(), run_id=self.run_id, commit=self.commit, date=self.date)
 
     def as_json(self) -> dict[str, Any]:
         run = {"id": self.run_id, "started_at": self.run_started, "code_version": self.run_code}

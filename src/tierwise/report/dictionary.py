@@ -16,6 +16,7 @@ from tierwise.core import studies
 from tierwise.core.errors import InputError
 from tierwise.core.toml import Strict, validate
 from tierwise.report.site import ROWS
+from tierwise.report.text_template import fill
 from tierwise.timings.parts import TIMINGS
 
 COLUMNS: Final = "columns.toml"
@@ -26,11 +27,6 @@ UNITS: Final = {"per_s": "1/s", "_per_gb": "USD/GB", "_ms": "ms", "_us": "µs", 
 """How a name ends -> its unit."""
 MOST: Final = 8
 """Values of a coordinate that the dictionary lists."""
-HEAD: Final = """# Data dictionary
-
-Every column of the Parquet files in `run/`, and of the rows behind each figure in `rows/`. The evidence is how a number came to be:
-measured on a real device, emulated, simulated, or published, or what `evidence` in its row says; a name or a number of order has none.
-"""
 
 
 class Column(Strict):
@@ -83,9 +79,13 @@ def dictionary(published: Path) -> str:
     Raises:
         InputError: a column has no meaning.
     """
-    found = _schemas(published / "run")
-    sections = [_section(tables()[name], name, schema) for name, schema in found.items()]
-    return "\n".join([HEAD, *sections, _coordinates(pl.read_parquet(published / "run" / TIMINGS)), _figures(published / ROWS)])
+    known = tables()
+    schemas = _schemas(published / "run").items()
+    columns = [
+        (known[name], [(one, kind, _of(known[name].columns, one, name)) for one, kind in schema.items()]) for name, schema in schemas
+    ]
+    keys = _coordinates(pl.read_parquet(published / "run" / TIMINGS))
+    return fill("dictionary.md", tables=columns, keys=keys, figures=known[FIGURES], drawn=_figures(published / ROWS))
 
 
 def _schemas(run: Path) -> dict[str, dict[str, str]]:
@@ -125,15 +125,8 @@ def _of(known: Mapping[str, Column], name: str, where: str) -> Column:
     return known[name]
 
 
-def _section(table: Table, name: str, schema: Mapping[str, str]) -> str:
-    told = ((column, kind, _of(table.columns, column, name)) for column, kind in schema.items())
-    lines = [f"| `{column}` | {kind} | {one.unit_of(column)} | {one.meaning} | {one.evidence} |" for column, kind, one in told]
-    head = "| column | type | unit | meaning | evidence |\n|---|---|---|---|---|"
-    return "\n".join([f"\n## `{table.file}`\n\nA row is {table.rows}.\n", head, *lines])
-
-
-def _coordinates(timings: pl.DataFrame) -> str:
-    lines = []
+def _coordinates(timings: pl.DataFrame) -> Iterator[tuple[str, str, str, str]]:
+    """Study, column, key, and of a cell's key its first values."""
     for (study,), rows in timings.group_by(["study"], maintain_order=True):
         for column in ("cell", "proof"):
             values: dict[str, dict[str, None]] = {}
@@ -142,17 +135,14 @@ def _coordinates(timings: pl.DataFrame) -> str:
                     values.setdefault(key, {})[str(value)] = None
             for key, every in sorted(values.items()):
                 shown = ", ".join(list(every)[:MOST]) + (", ..." if len(every) > MOST else "")
-                lines.append(f"| `{study}` | `{column}` | `{key}` | {shown if column == 'cell' else ''} |")
-    return "\n".join(["\n## Keys of `cell` and `proof`\n", "| study | column | key | values |\n|---|---|---|---|", *lines])
+                yield str(study), column, key, shown if column == "cell" else ""
 
 
-def _figures(rows: Path) -> str:
+def _figures(rows: Path) -> dict[str, list[str]]:
+    """Return what is said of a column -> the figures that have it."""
     having: dict[str, list[str]] = {}
     for path in sorted(rows.glob("*.csv")):
         for column in described(path):
             line = f"`{column['name']}` | {column['type']} | {column['unit']} | {column['meaning']}"
             having.setdefault(line, []).append(f"`{path.stem}`")
-    lines = [f"| {line} | {', '.join(labels)} |" for line, labels in sorted(having.items())]
-    table = tables()[FIGURES]
-    head = "| column | type | unit | meaning | figures |\n|---|---|---|---|---|"
-    return "\n".join([f"\n## `{table.file}`\n\nA row is {table.rows}.\n", head, *lines]) + "\n"
+    return having

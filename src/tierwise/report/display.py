@@ -4,6 +4,8 @@ A figure or a table shows its caption below itself as a second output; `notebook
 cell's label, so that the numbers in a caption come from rows too.
 """
 
+import csv
+import io
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +30,8 @@ ROWS_MIME: Final = "text/csv"
 MADE_MIME: Final = "application/vnd.tierwise.made+json"
 """How a figure or a table came to be: its queries, and the dotted names of what was called on their rows."""
 
+LONG: Final = 20
+"""Rows of the longest table that the annex prints, as in `report/shared.lua`; it names the file of a longer one."""
 LINE: Final = 120
 PADDING: Final = 5
 """Characters: of a table's line on paper, and around each cell."""
@@ -111,8 +115,15 @@ class Table:
         lines = [self.header, rules, *(tuple(cell.replace("|", "\\|") for cell in row) for row in self.rows)]
         return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
+    def csv(self) -> str:
+        """Return the cells without their marks."""
+        lines = io.StringIO()
+        csv.writer(lines, lineterminator="\n").writerows([MARKUP.sub("", cell) for cell in row] for row in (self.header, *self.rows))
+        return lines.getvalue()
+
     def _ipython_display_(self) -> None:
-        show({"text/markdown": self.markdown(), **({MADE_MIME: self.made} if self.made else {})})
+        rows = {ROWS_MIME: self.csv()} if len(self.rows) > LONG else {}
+        show({"text/markdown": self.markdown(), **rows, **({MADE_MIME: self.made} if self.made else {})})
         show({"text/markdown": self.caption})
 
 

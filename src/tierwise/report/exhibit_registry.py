@@ -27,7 +27,7 @@ from tierwise.analysis.views import ROWS
 from tierwise.core import studies
 from tierwise.core.errors import InputError
 from tierwise.report import queries
-from tierwise.report.exhibit_origin import Made
+from tierwise.report.queries import Made
 from tierwise.report.run import Run
 
 FOLDERS: Final = {"fig": "figures", "tbl": "tables"}

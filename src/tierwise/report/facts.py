@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -13,42 +14,29 @@ from tierwise.core.text_files import read_json
 from tierwise.core.toml import Strict, validate
 from tierwise.report import notebooks
 from tierwise.report.display import MARKUP, ROWS_MIME, VEGA_MIME
+from tierwise.report.formats import DASH, count
 from tierwise.report.run import Run
 from tierwise.report.site import FACTS
 from tierwise.report.words import found
 from tierwise.timings.manifest import Manifest
 
+RULE: Final = re.compile(r"[|:\- ]+")
 ANSWERS: Final = "show-answer"
 """The chapter whose sentences are the report's answers and recommendations."""
 
 
-class ClaimFact(Strict):
-    """What a version says of one claim, its verdict in words."""
-
-    verdict: str
-    found: str
-    estimate: float | None
-    low: float | None
-    high: float | None
-
-
-class FigureFact(Strict):
-    """What a version draws: from how many rows, and a digest over all that is in the drawing (rows, means, bands), in any order."""
-
-    rows: int
-    sha256: str
-
-
 class Facts(Strict):
-    """One version. `inputs`: kind (code, data, prices, tiers, host, claims) -> name -> what it was."""
+    """One version.
+
+    `inputs`: kind (code, data, prices, tiers, host, claims) -> name -> what it was.
+    `statements`: kind (claims, figures, tables, answers) ->
+    claim, label or cell -> what it says.
+    """
 
     version: str
     run_id: str
     inputs: dict[str, dict[str, str]]
-    claims: dict[str, ClaimFact]
-    figures: dict[str, FigureFact]  # by label
-    tables: dict[str, tuple[str, ...]]  # by label: the lines
-    answers: dict[str, str]  # by cell of the answer: text without marks
+    statements: dict[str, dict[str, str]]
 
     def save(self, folder: Path) -> None:
         write_whole(folder / FACTS, self.model_dump_json(indent=1) + "\n")
@@ -67,10 +55,12 @@ def gather(run: Run, executed: Iterable[Path], version: str, code: str) -> Facts
         version=version,
         run_id=run.run_id,
         inputs=_inputs(run.manifest, code),
-        claims={claim.id: _claim(claim) for claim in run.verdicts},
-        figures={label: _figure(body) for label, body in labelled.items() if VEGA_MIME in body},
-        tables={label: tuple(body["text/markdown"].splitlines()) for label, body in labelled.items() if VEGA_MIME not in body},
-        answers={part.cell: plain(part.text) for stem, part in shown if stem == ANSWERS and not part.label},
+        statements={
+            "claims": {claim.id: _claim(claim) for claim in run.verdicts},
+            "figures": {label: _figure(body) for label, body in labelled.items() if VEGA_MIME in body},
+            "tables": {label: _table(body["text/markdown"]) for label, body in labelled.items() if VEGA_MIME not in body},
+            "answers": {part.cell: plain(part.text) for stem, part in shown if stem == ANSWERS and not part.label},
+        },
     )
 
 
@@ -79,13 +69,20 @@ def plain(markdown: str) -> str:
     return " ".join(MARKUP.sub("", " ".join(lines)).split())
 
 
-def _claim(claim: ClaimVerdict) -> ClaimFact:
-    return ClaimFact(verdict=claim.verdict_text, found=found(claim), estimate=claim.estimate, low=claim.low, high=claim.high)
+def _claim(claim: ClaimVerdict) -> str:
+    return claim.verdict_text if (told := found(claim)) == DASH else f"{claim.verdict_text}: {told}"
 
 
-def _figure(body: Mapping[str, Any]) -> FigureFact:
+def _figure(body: Mapping[str, Any]) -> str:
+    """Return from how many rows it is drawn, and a digest over all that is in the drawing (rows, means, bands), in any order."""
     drawn = sorted(json.dumps(row, sort_keys=True) for one in body[VEGA_MIME].get("datasets", {}).values() for row in one)
-    return FigureFact(rows=len(body[ROWS_MIME].splitlines()) - 1, sha256=_digest(drawn))
+    return f"{count(len(body[ROWS_MIME].splitlines()) - 1)} rows, {_digest(drawn)}"
+
+
+def _table(markdown: str) -> str:
+    """Return how many lines it has, and a digest over their text, but for the line that only says how wide its columns are."""
+    lines = [line for line in markdown.splitlines() if not RULE.fullmatch(line)]
+    return f"{count(len(lines))} lines, {_digest(lines)}"
 
 
 def _inputs(manifest: Manifest, code: str) -> dict[str, dict[str, str]]:

@@ -13,15 +13,8 @@ from tierwise.core.files import write_whole
 from tierwise.core.progress import say
 from tierwise.core.toml import Strict
 from tierwise.report import staleness
+from tierwise.report.text_template import fill
 from tierwise.timings.manifest import load_manifest
-
-NEXT: Final = {
-    "": ("make report PROFILE=smoke", "measure here, a fiftieth of the rows: does everything work?"),
-    "smoke": ("make report", "a first answer, from a twentieth of the rows"),
-    "quick": ("make report PROFILE=full", "the answer to cite, from all rows"),
-}
-"""Profile of the newest run (empty: there is none) -> the command that answers better, and what it does."""
-
 
 SHIPPED: Final = "answer.json"
 """File of the reference run with its lines (`ship_answer`); a test holds them against what the code makes of the run."""
@@ -39,19 +32,8 @@ def newest_answer() -> str:
     newest = newest_run(paths.raw())
     folder = find_run(newest or REFERENCE)
     profile = str(load_manifest(folder).profile.get("name")) if newest else ""
-    run = f" --run {REFERENCE}" if not newest else ""
-    in_checkout = [
-        ("make plan", "how long a report would take here, before it begins"),
-        *([NEXT[profile]] if profile in NEXT else []),
-        (f"make report RUN={'latest' if newest else REFERENCE}", "the report of this run, without measuring"),
-    ]
-    commands = [
-        *([] if paths.installed() else in_checkout),
-        (f"tierwise claims{run}", "each published statement with its verdict"),
-        ("tierwise --help", "every command"),
-    ]
-    width = max(len(command) for command, _ in commands)
-    return "\n".join([*answer_lines(folder), "", "next:", *(f"  {command:<{width}}  {does}" for command, does in commands)])
+    commands = fill("next.txt", checkout=not paths.installed(), newest=bool(newest), profile=profile).rstrip()
+    return "\n".join([*answer_lines(folder), "", commands])
 
 
 def answer_lines(folder: Path) -> tuple[str, ...]:

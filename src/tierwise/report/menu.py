@@ -4,20 +4,15 @@ All of it is links to files beside the page and text, so that it works where no 
 what the pointer reads from them, are made by the page's script.
 """
 
-import html
 import json
 from pathlib import Path
-from typing import Final
 
 from tierwise.core.files import write_whole
 from tierwise.report.cite import Stamp
 from tierwise.report.dictionary import described
-from tierwise.report.exhibit_origin import Made
+from tierwise.report.queries import Made
 from tierwise.report.site import BIBTEX, FIGURES, QUERIES, ROWS
-
-OTHER: Final = "What it draws is not among the run's rows: the caption names it. In"
-MARKS: Final = '<details class="figure-marks" hidden><summary>Every mark as a table</summary></details>'
-FROM: Final = "In DuckDB, from the Parquet files of a published copy"
+from tierwise.report.text_template import fill
 
 
 def menu(label: str, caption: str, made: Made, stamp: Stamp, folder: Path) -> str:
@@ -30,20 +25,8 @@ def menu(label: str, caption: str, made: Made, stamp: Stamp, folder: Path) -> st
     scripts = write_scripts(label, made, folder)
     told = {"figure": label, "caption": caption, "rows": rows, "queries": scripts, "python": made.steps, **stamp.as_json()}
     write_whole(folder / facts, json.dumps({**told, "columns": described(folder / rows)}, indent=1, ensure_ascii=False) + "\n")
-    links = [
-        _link(f"{FIGURES}/{label}.svg", "SVG"),
-        f'<button type="button" class="png" data-file="{label}.png" hidden>PNG</button>',
-        _link(rows, "CSV"),
-        _link(facts, "JSON: columns, units, run, host"),
-    ]
-    parts = [
-        f"<p>{' '.join(links)}</p>",
-        *([f"<p>{FROM}, by {' and '.join(_link(place, 'this script') for place in scripts)}:</p>"] if scripts else []),
-        *(f'<pre tabindex="0"><code>{html.escape(query.sql)}</code></pre>' for query in made.queries),
-        f"<p>{'Then, in' if scripts else OTHER} Python: {', '.join(f'<code>{step}</code>' for step in made.steps)}.</p>",
-        f"<p>Cite as: {html.escape(stamp.citation(f'Figure {label}'))} {_link(BIBTEX, 'BibTeX')}</p>",
-    ]
-    return f'<details class="figure-menu"><summary>Image, rows, query, citation</summary>\n{"".join(parts)}\n</details>\n{MARKS}'
+    known = {"svg": f"{FIGURES}/{label}.svg", "rows": rows, "facts": facts, "bibtex": BIBTEX, "citation": stamp.citation(f"Figure {label}")}
+    return fill("menu.html", **known, label=label, scripts=scripts, queries=made.queries, steps=made.steps, link=_link).strip()
 
 
 def write_scripts(label: str, made: Made, folder: Path) -> list[str]:

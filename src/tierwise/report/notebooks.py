@@ -8,28 +8,28 @@ leave behind (paths, times, printed text) goes.
 import html
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import nbformat
-import polars as pl
 from nbformat import NotebookNode
 
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.files import write_whole
-from tierwise.report.checks import check_chart, check_numbers, check_text
 from tierwise.report.cite import Stamp
 from tierwise.report.display import MADE_MIME, ROWS_MIME, VEGA_MIME
-from tierwise.report.exhibit_origin import LEFT_OUT, Made, made
 from tierwise.report.formats import listed
 from tierwise.report.menu import menu, write_scripts
-from tierwise.report.queries import QUERIES_MIME
-from tierwise.report.site import FIGURES, ROWS
+from tierwise.report.queries import Made
+from tierwise.report.site import FIGURES, ROWS, TABLES
 
 LABEL: Final = re.compile(r"^#\|\s*label:\s*(\S+)", re.MULTILINE)
 LABELLED: Final = ("fig-", "tbl-")
+CODE: Final = re.compile(r"(`+).+?\1|\$\$?[^$]+\$\$?", re.DOTALL)
+"""Code and formulas: what stands there is a name."""
+NO_NUMBER: Final = re.compile(r"(?<![\w.])-?(?:nan|NaN|inf|None(?! [a-z]))(?![\w.]\w)\b")
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,7 @@ def read(executed: Path) -> list[Shown]:
     if not executed.is_file():
         raise MissingError(f"chapter {executed.stem}", why="its notebook was not executed for this run", remedy="make report")
     cells = nbformat.read(executed, as_version=4).cells
-    code = [cell for cell in cells if cell.cell_type == "code"]
-    shown = (Shown(cell.id, cell.source, False) if cell.cell_type == "markdown" else _shown(cell, code, executed.name) for cell in cells)
+    shown = (Shown(cell.id, cell.source, False) if cell.cell_type == "markdown" else _shown(cell, executed.name) for cell in cells)
     kept = [part for part in shown if part.text]
     for part in kept:
         _check(part, f"{executed.name} ({part.label or part.cell})")
@@ -72,16 +71,6 @@ def chapter(executed: Path, folder: Path, stamp: Stamp) -> str:
     Raises: what `read` raises.
     """
     return "\n\n".join(_markdown(part, folder, stamp) for part in read(executed)) + "\n"
-
-
-def compare_figures(executed: Iterable[Path]) -> int:
-    """Return how many numbers stand in two figures of the notebooks `executed`.
-
-    Raises:
-        InputError: two figures have one number from different rows.
-    """
-    shown = ((path.stem, part) for path in executed for part in read(path) if VEGA_MIME in part.body)
-    return check_numbers({f"{part.label} of {stem}": pl.read_csv(part.body[ROWS_MIME].encode()) for stem, part in shown})
 
 
 def give_away(executed: Path, target: Path) -> None:
@@ -99,33 +88,31 @@ def give_away(executed: Path, target: Path) -> None:
         nbformat.write(notebook, target / path.name)
 
 
-def _shown(cell: NotebookNode, code: Sequence[NotebookNode], where: str) -> Shown:
+def _shown(cell: NotebookNode, where: str) -> Shown:
     found = LABEL.search(cell.source)
     label = found[1] if found else ""
     if label and not label.startswith(LABELLED):
         raise InputError(where, field="label", value=label, rule=f"must begin with {' or '.join(LABELLED)}")
     outputs = [output for output in cell.outputs if output.output_type != "stream"]
-    if LEFT_OUT.search(cell.source) and not any(output.output_type == "error" for output in outputs):
-        return Shown(cell.id, "", True)
-    match [data for output in outputs if QUERIES_MIME not in (data := _data(output, where))]:
+    match [_data(output, where) for output in outputs]:
         case []:
             return Shown(cell.id, "", True)
         case [{"text/markdown": text}]:
             return Shown(cell.id, str(text), True)
         case [body, {"text/markdown": caption}] if label:
-            own = Made.from_json(body[MADE_MIME]) if MADE_MIME in body else made(code, cell)
-            return Shown(cell.id, str(caption), True, label, body, own)
+            made = Made.from_json(body[MADE_MIME]) if MADE_MIME in body else Made()
+            return Shown(cell.id, str(caption), True, label, body, made)
     rule = "a cell shows one sentence, or under a label (#| label: fig-... or tbl-...) one figure or one table"
     raise InputError(where, field="cell", value=cell.source, rule=rule)
 
 
 def _check(part: Shown, where: str) -> None:
-    if part.from_rows:
-        check_text(part.text, where)
-    for line in str(part.body.get("text/markdown", "")).splitlines():
-        check_text(line, where)
-    if VEGA_MIME in part.body:
-        check_chart(part.body[VEGA_MIME], part.text, where)
+    """Refuse a number that is none in what the cell made from rows: its text, its table, its chart."""
+    prose = (CODE.sub("", str(text)) for text in (part.text, part.body.get("text/markdown", "")))
+    for text in (*prose, json.dumps(part.body.get(VEGA_MIME, ""))) if part.from_rows else ():
+        if found := NO_NUMBER.search(text):
+            rule = f"shows {found[0]}, which is no number: say why there is none"
+            raise InputError(where, field="text", value=text[max(0, found.start() - 30) : found.end() + 30], rule=rule)
 
 
 def _markdown(part: Shown, folder: Path, stamp: Stamp) -> str:
@@ -139,6 +126,10 @@ def _markdown(part: Shown, folder: Path, stamp: Stamp) -> str:
         behind = f" Rows: `{file}`."
     elif scripts := write_scripts(part.label, part.made, folder):
         behind = f" Asked: {listed(f'`{script}`' for script in scripts)}."
+    if VEGA_MIME not in part.body and ROWS_MIME in part.body:
+        file = f"{TABLES}/{part.label}.csv"
+        write_whole(folder / file, part.body[ROWS_MIME])
+        behind += f" Rows: `{file}`."
     return f"::: {{#{part.label}}}\n\n{body}\n\n{part.text}{behind}\n\n:::"
 
 

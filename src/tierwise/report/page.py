@@ -15,10 +15,9 @@ from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.core import studies
 from tierwise.report.display import Figure, Missing, Sentence, Table
 from tierwise.report.exhibit_registry import Exhibit, find
-from tierwise.report.formats import count
 from tierwise.report.reference import open_reference
 from tierwise.report.run import Run
-from tierwise.report.text_template import Text, Value, read_text, shared_text
+from tierwise.report.text_template import Text, Value, fill, read_text, shared_text
 
 TEXT: Final = "text.md"
 ANSWERED: Final = "answered"
@@ -92,9 +91,7 @@ class Page:
 
     def caption(self, exhibit: Exhibit, rows: pl.DataFrame) -> str:
         facts = dict(exhibit.facts(rows))
-        n = int(str(facts["n"]))
-        note = _of_no_pair(self.run, exhibit, facts["evidence"], n) if "evidence" in facts else _note(self.run, self.pair, exhibit, rows, n)
-        return self.text.render(exhibit.label, {**self.values, **facts, "note": note})
+        return self.text.render(exhibit.label, {**self.values, **facts, "note": _note(self.run, self.pair, exhibit, rows, facts)})
 
     def _exhibit(self, label: str) -> Exhibit:
         return find(label, self.study)
@@ -138,22 +135,14 @@ def _body(name: str, values: Mapping[str, Value]) -> str:
     return text.render(next(iter(text.parts)), values).partition("\n")[2].strip()
 
 
-def _of_no_pair(run: Run, exhibit: Exhibit, evidence: object, n: int) -> str:
-    """Return the note of an exhibit that is of no pair, as one of prices, and gives its evidence as a fact."""
-    return f"{run.stamp}, **{evidence}**, n = {count(n)} {exhibit.module.UNIT}. Query: `{exhibit.query}`."
-
-
-def _note(run: Run, pair: str, exhibit: Exhibit, rows: pl.DataFrame, n: int) -> str:
+def _note(run: Run, pair: str, exhibit: Exhibit, rows: pl.DataFrame, facts: Mapping[str, object]) -> str:
+    """Return run, pairs, evidence, n and query of an exhibit; one that is of no pair, as one of prices, gives its evidence as a fact."""
+    known = {"run": run, "n": facts["n"], "unit": exhibit.module.UNIT, "query": exhibit.query}
+    if "evidence" in facts:
+        return fill("note.txt", **known, evidence=facts["evidence"], kinds=[], origin="Query").strip()
     pairs: list[str] = rows["pair"].unique(maintain_order=True).to_list() if "pair" in rows.columns else [pair] * bool(pair)
-    named = f"pair{'s' if len(pairs) > 1 else ''} {', '.join(f'`{one}`{_others(run, one)}' for one in pairs)}" if pairs else ""
     own = getattr(exhibit.module, "EVIDENCE", None)
     found = rows["evidence"].unique(maintain_order=True).to_list() if "evidence" in rows.columns else map(run.evidence, pairs)
-    kinds = ", ".join(dict.fromkeys(f"**{one}**" for one in ([own] if own else found) if one)) or ("**nothing measured**" if pairs else "")
-    where = ", ".join(filter(None, [run.stamp, named, kinds, f"n = {count(n)} {exhibit.module.UNIT}"]))
-    return f"{where}. {'Query' if hasattr(exhibit.module, 'QUERY') else 'Rows'}: `{exhibit.query}`."
-
-
-def _others(run: Run, pair: str) -> str:
-    """Return `` with `exos` as hdd``, where other devices took the place of those of `pair`."""
-    others = [f"`{device}` as {tier}" for tier, device in run.devices.get(pair, {}).items()]
-    return f" with {', '.join(others)}" if others else ""
+    kinds = list(dict.fromkeys(str(one) for one in ([own] if own else found) if one)) or ["nothing measured"] * bool(pairs)
+    origin = "Query" if hasattr(exhibit.module, "QUERY") else "Rows"
+    return fill("note.txt", **known, evidence=None, pairs=pairs, kinds=kinds, origin=origin).strip()

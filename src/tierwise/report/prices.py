@@ -3,10 +3,8 @@
 from datetime import date
 from functools import cache
 
-from tierwise.core.vocabulary import Evidence
 from tierwise.costs.answer import Answer, answer
 from tierwise.costs.book import Book, load_book
-from tierwise.report.formats import count
 from tierwise.report.run import Run
 
 
@@ -18,15 +16,6 @@ def book_of(run: Run) -> Book:
 def answer_of(run: Run) -> Answer:
     """Return ``tierwise cost`` on the run's day, with the load of the Zipfian reads."""
     return _answer(run.manifest.started_at.date(), tuple(sorted(run.prices.items())))
-
-
-def run_note(run: Run, evidence: Evidence, n: int, what: str) -> str:
-    return f"{run.stamp}, **{evidence}**, n = {count(n)} {what}."
-
-
-def devices_note() -> str:
-    """Return where the figures of devices come from."""
-    return "Input: `data/prices`, `data/costs`, `data/devices`."
 
 
 @cache

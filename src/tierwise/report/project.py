@@ -15,7 +15,7 @@ from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.report import notebooks
 from tierwise.report.cite import Stamp
-from tierwise.report.site import BIBTEX, FIGURES, PAPER, QUERIES, ROWS, SQL
+from tierwise.report.site import BIBTEX, FIGURES, PAPER, QUERIES, ROWS, SQL, TABLES
 from tierwise.report.theme import VEGA_LITE
 
 VARIABLE: Final = re.compile(r"\{\{<\s*var\s+([\w-]+)\s*>\}\}")
@@ -30,17 +30,12 @@ UNNUMBERED: Final = re.compile(r"^# .*\{.*\.unnumbered", re.MULTILINE)
 FRONT_PAGE, FRONT = "index.qmd", "show-answer"
 """Quarto wants the first page to have this name; it is made of this notebook."""
 CONTENTS: Final = """```{=typst}
-#pagebreak(weak: true)
 #heading(level: 2, numbering: none, outlined: false)[Contents]
-#columns(2, gutter: 8mm)[
-#set text(size: 7.5pt)
-#set par(leading: 0.4em, spacing: 0.6em)
-#outline(title: none, depth: 2)
-]
+#outline(title: none, depth: 1)
 ```
 """
-"""The contents stand on a page of their own behind the answer, on paper; a page of the site has them at its side."""
-BESIDE: Final = (SQL, "pictures", FIGURES, ROWS, QUERIES)
+"""The contents stand behind the answer, on paper; a page of the site has them at its side."""
+BESIDE: Final = (SQL, "pictures", FIGURES, ROWS, TABLES, QUERIES)
 """Folders that a page links to or shows."""
 
 
@@ -72,10 +67,10 @@ class Engine(Protocol):
     def typeset(self, paper: Book, site: Path) -> None: ...
 
 
-def assemble(folder: Path, executed: Path, stamp: Stamp, variables: Mapping[str, str], made: Mapping[str, str]) -> Book:
+def assemble(folder: Path, executed: Path, stamp: Stamp, variables: Mapping[str, str]) -> Book:
     """Copy ``report/`` to `folder`, with every chapter as Markdown, the queries, and the charts' script.
 
-    `stamp` is on all that a reader takes away. `made`: chapters (file name -> Markdown) that are neither prose nor notebooks.
+    `stamp` is on all that a reader takes away.
 
     Raises:
         InputError: ``_quarto.yml`` names a chapter that is not there, or a chapter names an unknown variable.
@@ -84,7 +79,7 @@ def assemble(folder: Path, executed: Path, stamp: Stamp, variables: Mapping[str,
     told = _copy(folder)["book"]
     (folder / BIBTEX).write_text(stamp.bibtex(), encoding="utf-8")
     told_of = {**variables, "citation": stamp.citation("Report"), "bibtex": stamp.bibtex().strip()}
-    texts = {name: made.get(name) or _chapter(folder, executed, name, stamp) for name in told["chapters"]}
+    texts = {name: _chapter(folder, executed, name, stamp) for name in told["chapters"]}
     chapters = {name: expand(text, told_of, name) for name, text in texts.items()}
     for name, text in chapters.items():
         (folder / name).write_text(text, encoding="utf-8")

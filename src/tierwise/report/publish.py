@@ -14,7 +14,8 @@ from tierwise.report import site, versions
 from tierwise.report.cite import CITATION, commit_of
 from tierwise.report.dictionary import dictionary
 from tierwise.report.facts import Facts
-from tierwise.report.site import LATEST, NOTEBOOKS
+from tierwise.report.site import LATEST
+from tierwise.report.text_template import fill
 from tierwise.timings.export import pack_tables, whole
 from tierwise.timings.manifest import Manifest, load_manifest
 from tierwise.timings.parts import TIMINGS, read_rows
@@ -25,27 +26,6 @@ SUMS: Final = "SHA256SUMS"
 RUN: Final = "run"
 DOCUMENTS: Final = ("LICENSE", "docs/artifact.md")
 DICTIONARY: Final = "DICTIONARY.md"
-
-README: Final = """# {version}
-
-A report of tierwise: read `tierwise.pdf`, a paper of a few pages, or open `index.html`. Nothing here needs a network or an installation.
-
-| file | what it is |
-|---|---|
-| {pages} | the report, every chart, query, and the rows behind each chart |
-| `tierwise.pdf` | the paper: answer, method, findings, costs, verdicts, limits |
-| `tierwise-annex.pdf` | the data annex: every chapter for print |
-| `notebooks/` | every notebook as it was executed: queries, the frames that they gave, charts |
-| `run/manifest.json`, `run/timings.parquet`, `run/traces/` | run `{run_id}`: what was asked, on what, the raw rows |
-| `DICTIONARY.md` | what every column of `run/` and `rows/` means, with its type and unit |
-| `facts.json` | what this version says, for `tierwise diff` |
-| `artifact.md` | the artifact checklist |
-| `SHA256SUMS` | `sha256sum -c SHA256SUMS` checks every file |
-
-{dirty}{sampled}To cite: `CITATION.cff` or `citation.bib`, with the run id. Licence: `LICENSE`.
-"""
-SAMPLED: Final = "Of these tables a seeded sample is here, which gave no verdict (`samples` in the manifest): {tables}.\n\n"
-DIRTY: Final = "**The code had uncommitted changes when this was built**: its version `{version}` names no commit that has exactly it.\n\n"
 
 
 @dataclass(frozen=True)
@@ -79,14 +59,11 @@ def publish(target: Path, version: str = LATEST) -> Published:
         _copy_run(run, made / RUN)
         for name in DOCUMENTS:
             shutil.copy(paths.home() / name, made)
-        told = {
-            "pages": ", ".join(f"`{name}`" for name in _pages(made)),
-            "dirty": DIRTY.format(version=facts.version) if dirty else "",
-            "sampled": SAMPLED.format(tables=", ".join(f"`{table}`" for table in samples)) if samples else "",
-        }
+        sampled = ", ".join(f"`{table}`" for table in samples)
+        about = fill("published.md", version=facts.version, run_id=facts.run_id, dirty=dirty, sampled=sampled)
         (made / CITATION).write_text(_citation(facts), encoding="utf-8")
         (made / DICTIONARY).write_text(dictionary(made), encoding="utf-8")
-        (made / "README.md").write_text(README.format(version=facts.version, run_id=facts.run_id, **told), encoding="utf-8")
+        (made / "README.md").write_text(about, encoding="utf-8")
         check_nothing_private(made)
         files = _files(made)
         sums = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(made)}\n" for path in files)
@@ -117,16 +94,6 @@ def _copy_run(run: Path, target: Path) -> None:
         shutil.copy(run / TIMINGS, target)
     whole(load_manifest(run)).save(target)
     pack_tables(run, target)
-
-
-def _pages(site: Path) -> list[str]:
-    others = ["*.html"] if len(list(site.glob("*.html"))) > 1 else []
-    return [
-        "index.html",
-        *others,
-        *(path.name for path in sorted(site.glob("search.*"))),
-        *(f"{path.name}/" for path in sorted(site.iterdir()) if path.is_dir() and path.name not in {RUN, NOTEBOOKS}),
-    ]
 
 
 def _files(folder: Path) -> list[Path]:

@@ -4,32 +4,21 @@ import os
 import re
 import shutil
 import subprocess
-import time
-from collections.abc import Iterator
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from threading import Thread, Timer
-from typing import IO, Final
+from typing import Final
 
 from tierwise.core.errors import MissingError, TierwiseError
-from tierwise.core.progress import INTERVAL_S, Progress
+from tierwise.core.progress import say
 from tierwise.report.pandoc_engine import pandoc
 from tierwise.report.project import Book
 from tierwise.report.site import ANNEX, PAPER, QUARTO, quarto_program
+from tierwise.report.text_template import fill
 
 QUARTO_S: Final = 600
-BEGUN: Final = re.compile(r"\[ *(\d+)/(\d+)\] (.+)")
-SILENCE_S: Final = INTERVAL_S
-PDF_CHAPTERS: Final = 20
-"""What Quarto does not count, the PDF above all, takes as long as this many chapters (timed with 1.10.18 and a `full` run)."""
 OLDEST: Final = (1, 9, 18)
 """The first Quarto that typesets a book by Typst; 1.9.38 and 1.10.18 were run."""
 OLDEST_TEXT: Final = ".".join(map(str, OLDEST))
 SEARCH: Final = "search.js"
-INDEX: Final = """// Quarto's search fetches its index, which a browser refuses to a page from a file: there it comes as a script.
-fuseIndex = new Fuse({documents}, kFuseIndexOptions);
-"""
-"""The script `SEARCH`; the names are those of Quarto's own search."""
 LOADED: Final = f"""<script>if (location.protocol === "file:") document.write('<script src="{SEARCH}"><\\/script>');</script>
 """
 """Where a server is, its page loads half a megabyte less."""
@@ -78,7 +67,8 @@ class QuartoEngine:
 
 
 def _made(book: Book, pdf: str) -> Path:
-    said = _rendered(book)
+    say("Quarto renders, which takes minutes")
+    said = _quarto("render", str(book.folder), "--metadata", f"run:{book.variables['run']}").stderr
     made = book.folder / "_book"
     if "Unable to resolve crossref" in said or not (made / pdf).is_file():
         raise TierwiseError(f"quarto render: {said.strip()}")
@@ -88,69 +78,12 @@ def _made(book: Book, pdf: str) -> Path:
 def finish(site: Path) -> None:
     """Let the search of Quarto's pages in `site` find from a file what it finds on a server, and give each `nav` a name."""
     documents = (site / "search.json").read_text(encoding="utf-8").strip()
-    (site / SEARCH).write_text(INDEX.format(documents=documents), encoding="utf-8")
+    (site / SEARCH).write_text(fill("search.js", documents=documents), encoding="utf-8")
     for page in sorted(site.glob("*.html")):
         head, end, tail = page.read_text(encoding="utf-8").rpartition("</body>")
         for sign, name in NAVIGATION.items():
             head = head.replace(f"<nav {sign}", f'<nav {sign} aria-label="{name}"')
         page.write_text(f"{head}{LOADED}{end}{tail}", encoding="utf-8")
-
-
-def _rendered(book: Book) -> str:
-    """Have Quarto render `book`; what it said. The time left is told by the chapters that it counts, ``[ 3/18] method.qmd``.
-
-    After the last one it says nothing until the PDF is there: that goes on at the chapters' pace, then ever slower, so that it
-    never comes to its end.
-    """
-    said: list[str] = []
-    progress: Progress | None = None  # from the first chapter: Quarto takes long to begin
-    chapter_s = 0.0  # what one took, once the last one was begun
-    command = [_program(), "render", str(book.folder), "--metadata", f"run:{book.variables['run']}"]
-    with subprocess.Popen(command, env=_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as running:
-        limit = Timer(QUARTO_S, running.kill)
-        limit.start()
-        assert running.stderr is not None, "a pipe"
-        try:
-            for line in _lines(running.stderr):
-                said.append(line)
-                if begun := BEGUN.match(line):
-                    progress = progress or Progress("rendering", len(book.chapters) + PDF_CHAPTERS)
-                    progress.step(int(begun[1]) - 1 - progress.done, begun[3].strip())
-                    chapter_s = (time.monotonic() - progress.started_s) / progress.done if progress.done and begun[1] == begun[2] else 0.0
-                elif progress and chapter_s and not line:
-                    left = progress.total - progress.done
-                    share = min(SILENCE_S / chapter_s, SILENCE_S / chapter_s * 2 * left / PDF_CHAPTERS, left / 2)
-                    progress.step(share, "the last chapter and the PDF")
-        except BaseException:
-            running.kill()
-            raise
-        finally:
-            limit.cancel()
-    if running.returncode < 0:
-        raise TierwiseError(f"quarto render: ended by signal {-running.returncode}, as it is after {QUARTO_S} s")
-    if running.returncode:
-        raise TierwiseError(f"quarto render: {''.join(said).strip()}")
-    return "".join(said)
-
-
-def _lines(stream: IO[str]) -> Iterator[str]:
-    """Every line of `stream`, and an empty text whenever none came for `SILENCE_S`."""
-    lines: SimpleQueue[str | None] = SimpleQueue()
-
-    def read() -> None:
-        for line in stream:
-            lines.put(line)
-        lines.put(None)
-
-    Thread(target=read, daemon=True).start()
-    while True:
-        try:
-            line = lines.get(timeout=SILENCE_S)
-        except Empty:
-            line = ""
-        if line is None:
-            return
-        yield line
 
 
 def _quarto(*arguments: str) -> subprocess.CompletedProcess[str]:

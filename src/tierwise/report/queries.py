@@ -1,11 +1,8 @@
-"""The queries that a cell of a notebook asks, and each as it runs by itself: in DuckDB, from the files of a published folder.
-
-A cell ends with an output that holds what it asked, folded up; figures and tables are made of these (`report.exhibit_origin`).
-"""
+"""The queries behind a figure or a table, and each as it runs by itself: in DuckDB, from the files of a published folder."""
 
 import re
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from inspect import cleandoc
 from pathlib import Path
@@ -21,8 +18,6 @@ from tierwise.core import studies
 from tierwise.core.toml import Strict
 from tierwise.timings.reads import FOLDER, TABLE, sources
 
-QUERIES_MIME: Final = "application/vnd.tierwise.queries+json"
-"""An output with the queries that a cell asked, each a `Query`."""
 TOKENS: Final = re.compile(r"'(?:[^']|'')*'|--[^\n]*|\?|\$\w+")
 """What is passed over when parameters are put into a query (texts, comments), and the parameters."""
 CREATED: Final = re.compile(r"create temp (?:view|table|macro) (\w+)")
@@ -30,12 +25,7 @@ HEAD: Final = "-- In DuckDB ({version} made it), from the folder in which run {r
 PARQUET: Final = "select * replace ({run} as run_id) from read_parquet({files}, hive_partitioning = false)"
 TYPES: Final = {pl.String: "varchar", pl.Int32: "integer", pl.Int64: "bigint", pl.Float64: "double"}
 NO_READS: Final = f"select {', '.join(f'null::{TYPES[kind]} as {name}' for name, kind in TABLE.items())} where false"
-CATALOG: Final = "information_schema"
-"""Who asks this asks whether there is a view, and nothing of the run."""
-
 Parameters = Sequence[Any] | Mapping[str, Any]
-
-_ASKED: Final[dict[tuple[Path, str], None]] = {}
 
 
 class Query(Strict):
@@ -46,44 +36,30 @@ class Query(Strict):
     sql: str
 
 
-class Noting:
-    """A connection that has `note` know every query that `sql` or `execute` asks; all else of it is the connection's own."""
+@dataclass(frozen=True)
+class Made:
+    """What a figure or a table was made by.
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, note: Callable[[str, Parameters], None]):
-        self._connection, self._note = connection, note
+    `queries`: each alone; `steps`: dotted names of what was called on their rows, in order; the last one drew the figure.
+    """
 
-    def sql(self, query: str, *, params: Parameters = ()) -> duckdb.DuckDBPyRelation:
-        self._note(query, params)
-        return self._connection.sql(query, params=_as_given(params))
+    queries: tuple[Query, ...] = ()
+    steps: tuple[str, ...] = ()
 
-    def execute(self, query: str, parameters: Parameters = ()) -> duckdb.DuckDBPyConnection:
-        self._note(query, parameters)
-        return self._connection.execute(query, _as_given(parameters))
+    def as_json(self) -> dict[str, Any]:
+        return {"queries": [query.model_dump() for query in self.queries], "steps": list(self.steps)}
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._connection, name)
+    @staticmethod
+    def from_json(told: Mapping[str, Any]) -> "Made":
+        return Made(tuple(Query(**query) for query in told["queries"]), tuple(told["steps"]))
 
-
-def _as_given(parameters: Parameters) -> list[Any] | dict[str, Any]:
-    return dict(parameters) if isinstance(parameters, Mapping) else list(parameters)
-
-
-def note(run: Path, sql: str, parameters: Parameters) -> None:
-    """Keep `sql` with its `parameters`, asked of the run in folder `run`, once, for the end of the cell; a query of the catalog is none."""
-    if CATALOG not in sql:
-        _ASKED[run, bound(sql, parameters)] = None
-
-
-def show_asked(*_: object) -> None:
-    having = {run: bool(sources(run)) for run in {run for run, _ in _ASKED}}
-    asked = [Query(run_id=run.name, has_reads=having[run], sql=sql) for run, sql in _ASKED]
-    _ASKED.clear()
-    if asked:
-        from IPython.display import display  # noqa: PLC0415  only a notebook shows anything
-
-        told = "\n\n".join(f"{query.sql.rstrip(';')};" for query in asked)
-        folded = f"<details><summary>Asked</summary>\n\n```sql\n{told}\n```\n\n</details>"
-        display({QUERIES_MIME: [query.model_dump() for query in asked], "text/markdown": folded}, raw=True)
+    def scripts(self, label: str) -> dict[str, str]:
+        """Return file names -> SQL that runs by itself: one for each run, which has all its queries."""
+        runs = dict.fromkeys(query.run_id for query in self.queries)
+        return {
+            f"{label}{f'-{number}' if number > 1 else ''}.sql": script([query for query in self.queries if query.run_id == run])
+            for number, run in enumerate(runs, 1)
+        }
 
 
 def of_run(run: Path, sql: str, parameters: Parameters) -> Query:
@@ -155,7 +131,3 @@ def _packages(query: str) -> Iterator[str]:
 
 def _asks(sql: str, view: str) -> bool:
     return re.search(rf"\b(from|join) {view}\b", sql) is not None
-
-
-if (shell := getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()) is not None:
-    shell.events.register("post_run_cell", show_asked)

@@ -15,8 +15,9 @@ from tierwise.analysis.runs import find_run, newest_run
 from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError
 from tierwise.report import versions
-from tierwise.report.formats import count, listed, number, seconds
+from tierwise.report.formats import count, number, seconds
 from tierwise.report.run import NoRowsError, Run, open_run
+from tierwise.report.text_template import fill
 from tierwise.report.words import found
 from tierwise.timings.manifest import Manifest
 from tierwise.timings.references import MANIFEST
@@ -57,15 +58,9 @@ class Beside:
 
     @property
     def caution(self) -> str:
-        found = []
-        if not self.same_size:
-            here, there = (run.manifest.profile.get("name") for run in (self.run, self.reference))
-            found.append(
-                f"The profiles differ ({here} here, {there} there): times are of other amounts of data; ratios and verdicts compare."
-            )
-        if changed := recoded(self.run.manifest, self.reference.manifest):
-            found.append(f"The measuring code of {listed(f'`{study}`' for study in changed)} has changed since the reference was made.")
-        return " ".join(found) or "Both are of one profile and one measuring code."
+        here, there = (run.manifest.profile.get("name") for run in (self.run, self.reference))
+        changed = [f"`{study}`" for study in recoded(self.run.manifest, self.reference.manifest)]
+        return " ".join(fill("caution.txt", same_size=self.same_size, here=here, there=there, changed=changed).split())
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -79,17 +74,13 @@ class Beside:
 
     def as_text(self) -> str:
         """Return the comparison as text for a terminal: each cell's medians and ratio, then the claims with other verdicts."""
-        lines = [f"run:       {self.run.run_id} ({self.run.origin})", f"reference: {self.reference.run_id} ({self.reference.origin})"]
-        lines += [self.caution, "cells: median here / median of the reference = ratio"]
-        for row in self.cells.rows(named=True):
-            here, there = valued(row["median"], row["unit"]), valued(row["median_reference"], row["unit"])
-            lines.append(f"  {row['pair']}, {row['io_mode']}, {row['cell']}: {here} / {there} = {number(row['ratio'])} ({row['evidence']})")
-        lines.append("claims with other verdicts:" if self.differing else "Each claim has the verdict that it has in the reference.")
-        for one in self.differing:
-            lines += [f"  {one.ours.id}", f"    run:       {one.ours.verdict_text}, {stamped(one.ours)}"]
-            lines += [f"    reference: {one.theirs.verdict_text}, {stamped(one.theirs)}"]
-        tally = f"{count(len(self.differing))} of {count(len(self.claims))} claims have another verdict"
-        return "\n".join([*lines, f"together: {count(len(self.cells))} cells; {tally}"])
+        cells = [
+            f"{row['pair']}, {row['io_mode']}, {row['cell']}: {valued(row['median'], row['unit'])} / "
+            f"{valued(row['median_reference'], row['unit'])} = {number(row['ratio'])} ({row['evidence']})"
+            for row in self.cells.rows(named=True)
+        ]
+        known = {"run": self.run, "reference": self.reference, "differing": self.differing, "claims": self.claims}
+        return fill("beside.txt", **known, caution=self.caution, cells=cells, stamped=stamped).rstrip()
 
 
 def recoded(run: Manifest, other: Manifest) -> list[str]:

@@ -6,7 +6,6 @@ from tierwise.core import paths
 from tierwise.core.errors import InputError, suggesting
 from tierwise.core.files import make_folder, put, scratch_folder
 from tierwise.report import notebooks, quarto, site, versions
-from tierwise.report.changes import as_chapter, compare
 from tierwise.report.cite import stamp_of
 from tierwise.report.facts import Facts, gather
 from tierwise.report.pandoc_engine import PlainEngine
@@ -23,15 +22,13 @@ def render(*, run_id: str, executed: Path, engine: str = "auto") -> Path:
     ``tierwise-annex.pdf``, and needs no network. A version that is built again is replaced once the new one is whole.
 
     Raises:
-        InputError: unknown engine, label, variable or chapter; names chapter and label. Or what `notebooks.compare_figures` refuses.
+        InputError: unknown engine, label, variable or chapter; names chapter and label.
         MissingError: Quarto is asked for and absent, or a chapter was not executed.
     """
     chosen = choose(engine)
     run = open_run(run_id)
     version = site.version_of(run.run_id, chosen.suffix)
-    shown = sorted(executed.glob("show-*.ipynb"))
-    notebooks.compare_figures(shown)
-    facts = gather(run, shown, version, site.code_version())
+    facts = gather(run, sorted(executed.glob("show-*.ipynb")), version, site.code_version())
     with scratch_folder("build-", within=_beside()) as build:
         book = _book(build / "book", run, executed, facts, chosen)
         chosen.build(book, build / "site")
@@ -51,11 +48,9 @@ def plain_page(facts: Facts, built: Path, scratch: Path) -> Path:
 
 
 def _book(folder: Path, run: Run, executed: Path, facts: Facts, engine: Engine) -> Book:
-    earlier = versions.before(facts.version)
-    made = {"changes.qmd": as_chapter(compare(earlier, facts) if earlier else None)}
     stamp = stamp_of(run, facts.version)
     variables = {**run.facts(), "engine": engine.name, "date": stamp.date, "version": facts.version}
-    return assemble(folder, executed, stamp, variables, made)
+    return assemble(folder, executed, stamp, variables)
 
 
 def choose(engine: str) -> Engine:

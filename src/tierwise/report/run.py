@@ -1,9 +1,8 @@
 """The run that a chapter speaks of: its manifest, its rows, its verdicts. Only reads."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import cast
 
 import duckdb
 import polars as pl
@@ -21,7 +20,8 @@ from tierwise.core.renamed import refuse_old_parameters
 from tierwise.core.toml import validate
 from tierwise.core.vocabulary import Evidence
 from tierwise.report import queries
-from tierwise.report.formats import count, listed, percent
+from tierwise.report.formats import count
+from tierwise.report.text_template import fill
 from tierwise.report.verdict_cache import judged
 from tierwise.timings.manifest import Manifest, StudyRecord, load_manifest
 
@@ -47,7 +47,7 @@ class Run:
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        return cast("duckdb.DuckDBPyConnection", queries.Noting(self.store, self._note))
+        return self.store
 
     @property
     def run_id(self) -> str:
@@ -82,11 +82,9 @@ class Run:
         return f"{self.name[0].upper()}{self.name[1:]}{note}"
 
     def query(self, sql: str, parameters: queries.Parameters = ()) -> pl.DataFrame:
-        """Return the rows of `sql`; in a notebook its cell then tells the query (`report.queries`)."""
-        return pl.DataFrame(self.connection.sql(sql, params=parameters).to_arrow_table())
-
-    def _note(self, sql: str, parameters: queries.Parameters) -> None:
-        queries.note(self.folder, sql, parameters)
+        """Return the rows of `sql`."""
+        given = dict(parameters) if isinstance(parameters, Mapping) else list(parameters)
+        return pl.DataFrame(self.store.sql(sql, params=given).to_arrow_table())
 
     def evidence(self, pair: str) -> Evidence | None:
         """Return the one evidence of all rows on `pair`, else mixed; `None` where there is no row."""
@@ -99,48 +97,20 @@ class Run:
     def record(self, study: str, pair: str) -> StudyRecord | None:
         return next((record for record in self.manifest.studies if (record.name, record.pair) == (study, pair)), None)
 
-    def note(self, pair: str, n: int, what: str, sql: str) -> str:
-        return f"{self._counted(pair, n, what)}. Query: `{sql}`."
-
-    def facts_note(self, pair: str, n: int, what: str) -> str:
-        return f"{self._counted(pair, n, what)}; from the run's manifest."
-
-    def _counted(self, pair: str, n: int, what: str) -> str:
-        evidence = f"**{found}**" if (found := self.evidence(pair)) else "nothing measured"
-        others = listed(f"`{device}` as {tier}" for tier, device in self.devices.get(pair, {}).items())
-        return f"{self.stamp}, pair `{pair}`{f' with {others}' if others else ''}, {evidence}, n = {count(n)} {what}"
-
     def facts(self) -> dict[str, str]:
+        """Return what the page *This report* says of the run, by the names of its variables."""
         of: dict[str, list[str]] = {}
         for pair in self.manifest.pairs:
             of.setdefault(str(self.evidence(pair) or ""), []).append(pair)
-        evidence_kinds = (f"{word} ({'pair' if len(pairs) == 1 else 'pairs'} {listed(pairs)})" for word, pairs in of.items() if word)
         drawn: dict[tuple[str, str], list[int]] = {}
         for record in self.manifest.datasets:
             drawn.setdefault((record.name, self.manifest.source_of(record)), []).append(record.rows)
-        datasets = (_drawn(name, source, rows) for (name, source), rows in drawn.items())
-        ours = {"run": self.run_id, "rows": f"of {self.origin}"}
-        folder = f"`data/{'reference' if self.is_reference else 'raw'}/{self.run_id}`"
-        sample = ", of single requests a sample" if self.manifest.samples else ""
-        raw = f"Every observation, flagged ones too{sample}, as Parquet: {folder} of the checkout. `make publish TO=folder` writes them "
-        shipped = {
-            "run": f"{self.run_id} (reference run)",
-            "rows": f"**Those of the reference run**, which ships with tierwise: of {self.origin}. Nothing was measured for this report.",
+        known = {
+            "evidence": [(word, pairs) for word, pairs in of.items() if word],
+            "drawn": [(*key, rows, max(rows) / whole if (whole := published_rows(key[0])) else None) for key, rows in drawn.items()],
         }
-        whose = shipped if self.is_reference else ours
-        return {
-            **whose,
-            "raw": f"{raw}beside this page.",
-            "evidence": "; ".join(evidence_kinds) or "nothing measured",
-            "data": "; ".join(datasets) or "none",
-        }
-
-
-def _drawn(name: str, source: str, rows: Sequence[int]) -> str:
-    least, most = min(rows), max(rows)
-    told = f"{count(most)} rows" if least == most else f"{count(least)} to {count(most)} rows"
-    share = f" ({percent(most / whole)} of the published)" if (whole := published_rows(name)) else ""
-    return f"{name}, {source}, {told}{share}" + (f", in {count(len(rows))} draws" if len(rows) > 1 else "")
+        lines = fill("run.txt", run=self, shipped=self.is_reference, samples=self.manifest.samples, **known).splitlines()
+        return dict(line.split(": ", 1) for line in lines if line)
 
 
 def open_run(run_id: str = "", raw: Path | None = None, *, prices: Mapping[str, float] | None = None) -> Run:

@@ -11,6 +11,7 @@ from tierwise.core.errors import InputError
 from tierwise.core.files import scratch_folder, write_whole
 from tierwise.report import render, versions
 from tierwise.report.site import LATEST
+from tierwise.report.text_template import fill
 
 STYLE: Final = re.compile(r'<link rel="stylesheet" href="([^"]+)">')
 SCRIPT: Final = re.compile(r'<script src="([^"]+)"></script>')
@@ -19,22 +20,6 @@ FONT: Final = re.compile(r'url\("?([^")]+\.woff2)"?\)')
 STILL: Final = re.compile(r"<noscript>.*?</noscript>", re.DOTALL)
 LINK: Final = re.compile(r'<a\s+href="([^":#]+)"')
 PDF: Final = re.compile(r'<a\s+href="[^"]+\.pdf">(.*?)</a>', re.DOTALL)
-HANDED: Final = """<script type="application/json" id="files">{files}</script>
-<script>
-// The files that this page links to lie in it: a click hands one out.
-(() => {{
-  "use strict";
-  const files = JSON.parse(document.getElementById("files").textContent);
-  addEventListener("click", (event) => {{
-    const path = event.target.closest?.("a[href]")?.getAttribute("href");
-    if (!(path in files)) return;
-    event.preventDefault();
-    const href = URL.createObjectURL(new Blob([files[path]], {{ type: "text/plain" }}));
-    Object.assign(document.createElement("a"), {{ href, download: path.split("/").pop() }}).click();
-  }});
-}})();
-</script>
-</body>"""
 
 
 def write_one(target: Path, version: str = LATEST) -> Path:
@@ -62,7 +47,7 @@ def inlined(site: Path) -> str:
     linked = dict.fromkeys(path for path in LINK.findall(page) if (site / path).is_file())
     files = json.dumps({path: (site / path).read_text(encoding="utf-8") for path in linked}, ensure_ascii=False).replace("<", "\\u003c")
     page = PICTURE.sub(lambda found: f'<img src="data:image/svg+xml;base64,{_base64(site / found[1])}"', page)
-    page = page.replace("</body>", HANDED.format(files=files))
+    page = page.replace("</body>", f"{fill('files.html', files=files)}</body>")
     page = STYLE.sub(lambda found: f"<style>\n{_style(site / found[1])}</style>", page)
     return SCRIPT.sub(lambda found: f"<script>\n{_script(site / found[1])}</script>", page)
 

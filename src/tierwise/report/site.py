@@ -10,7 +10,7 @@ from typing import Final
 
 from tierwise.core import paths
 
-FACTS: Final = "facts.json"
+FACTS: Final = "statements.json"
 ORDER: Final = "versions.json"
 LATEST: Final = "latest"
 PAPER, ANNEX = "tierwise", "tierwise-annex"
@@ -21,6 +21,8 @@ NOTEBOOKS: Final = "notebooks"
 """Folder beside the pages: every notebook as it was executed."""
 FIGURES: Final = "figures"
 ROWS: Final = "rows"
+TABLES: Final = "tables"
+"""Folder beside the pages: the tables that are too long for the annex."""
 QUERIES: Final = "queries"
 """Folders beside the pages: every chart for print, the rows behind it, and for each figure and table the queries that it was made by,
 which run by themselves."""
@@ -38,13 +40,6 @@ def names() -> list[str]:
     except FileNotFoundError:
         order = []
     return [name for name in order if (paths.site() / name / FACTS).is_file()]
-
-
-def before(version: str) -> str | None:
-    """Return the version built before `version`, which need not be there yet; the same by the other engine is none."""
-    known = names()
-    earlier = known[: known.index(version)] if version in known else known
-    return next((name for name in reversed(earlier) if name.removesuffix(QUARTO) != version.removesuffix(QUARTO)), None)
 
 
 def today() -> str:

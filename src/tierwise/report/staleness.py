@@ -16,7 +16,7 @@ from tierwise.core.files import write_whole
 from tierwise.report import site
 from tierwise.timings.references import MANIFEST, taken
 
-CODE: Final = (".py", ".sql", ".toml")
+CODE: Final = (".py", ".sql", ".toml", ".md", ".html", ".bib", ".txt")
 OUTPUTS: Final = ("work", "raw", "external", "reference", "_site", "_build", "__pycache__")
 CHECKS: Final = "validation"
 KEYS: Final = ".keys"
@@ -41,18 +41,16 @@ def built(run: Path, engine: str) -> Path | None:
     version = latest.readlink().name if latest.is_symlink() else ""
     made = paths.site() / version
     current = made.is_dir() and version.removesuffix(site.QUARTO) == site.version_of(run.name)
-    return made if current and _kept(paths.site(), version) == _version_digest(run, engine, version) else None
+    return made if current and _kept(paths.site(), version) == _version_digest(run, engine) else None
 
 
 def keep_built(made: Path, run: Path, engine: str) -> None:
-    _keep(paths.site(), made.name, _version_digest(run, engine, made.name))
+    _keep(paths.site(), made.name, _version_digest(run, engine))
 
 
-def _version_digest(run: Path, engine: str, version: str) -> str:
-    earlier = site.before(version)
-    facts = (paths.site() / earlier / site.FACTS).read_bytes() if earlier else b""
+def _version_digest(run: Path, engine: str) -> str:
     sources = [_content(path) for folder in ("report", "notebooks") for path in _files(paths.home() / folder)]
-    return _digest([inputs(run).encode(), engine.encode(), str(site.quarto_program()).encode(), facts, *sources])
+    return _digest([inputs(run).encode(), engine.encode(), str(site.quarto_program()).encode(), *sources])
 
 
 def inputs(run: Path) -> str:

@@ -28,6 +28,8 @@ FILTERS: Final[dict[str, Callable[..., str]]] = {
     "number": formats.number,
     "to": formats.between,
     "count": formats.count,
+    "listed": formats.listed,
+    "escaped": formats.escaped,
     "percent": formats.percent,
     "percents": formats.percents,
     "seconds": formats.seconds,
@@ -102,6 +104,12 @@ def read_text(path: Path) -> Text:
 def shared_text(name: str) -> Text:
     """Return the parts of ``report/text/NAME.md``."""
     return read_text(Path(str(files("tierwise.report") / "text" / f"{name}.md")))
+
+
+def fill(name: str, **values: object) -> str:
+    """Return the file ``report/templates/NAME`` with its `values`."""
+    source = (files("tierwise.report") / "templates" / name).read_text(encoding="utf-8")
+    return _environment().from_string(source).render(values) + "\n"
 
 
 @cache

@@ -1,55 +1,22 @@
 """The versions of the report that were built here: their order, and the page that lists them."""
 
-import html
 import json
-from typing import Final
 
 from tierwise.analysis.runs import REFERENCE, find_run
 from tierwise.core import paths
 from tierwise.core.errors import InputError, suggesting
 from tierwise.core.files import replacing, write_whole
-from tierwise.report import site
 from tierwise.report.changes import Changes, compare
 from tierwise.report.facts import Facts, load_facts
-from tierwise.report.site import LATEST, ORDER, names
-
-PAGE: Final = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>Versions of this report</title>
-<link rel="icon" href="data:,">
-<style>
-:root {{ --ground: #ffffff; --ink: #1f2328; --accent: #005a9c; }}
-@media (prefers-color-scheme: dark) {{ :root {{ --ground: #14181d; --ink: #e3e7ec; --accent: #6cb6f5; }} }}
-body {{
-  font: 1rem/1.6 system-ui, sans-serif; max-width: 50rem; margin: 2rem auto; padding: 0 1rem; overflow-wrap: anywhere;
-  background: var(--ground); color: var(--ink);
-}}
-a {{ color: var(--accent); }}
-li {{ margin: 0.8rem 0; }}
-small {{ display: block; opacity: 0.75; }}
-</style>
-</head>
-<body>
-<main>
-<h1>Versions of this report</h1>
-<p>Newest first. <code>tierwise diff A B</code> compares any two.</p>
-<ol reversed>
-{items}
-</ol>
-</main>
-</body>
-</html>
-"""
+from tierwise.report.site import LATEST, ORDER, QUARTO, names
+from tierwise.report.text_template import fill
 
 
 def before(version: str) -> Facts | None:
-    """Return the facts of the version built before `version`, which need not be there yet; `None` where there is none."""
-    earlier = site.before(version)
-    return load_facts(paths.site() / earlier) if earlier else None
+    """Return the facts of the version built before `version`; `None` where there is none. The same by the other engine is none."""
+    known = names()
+    earlier = [name for name in known[: known.index(version)] if name.removesuffix(QUARTO) != version.removesuffix(QUARTO)]
+    return load_facts(paths.site() / earlier[-1]) if earlier else None
 
 
 def put_last(version: str) -> None:
@@ -59,7 +26,7 @@ def put_last(version: str) -> None:
     with replacing(paths.site() / LATEST) as part:
         part.unlink()  # a link takes the empty file's place
         part.symlink_to(version)
-    write_whole(paths.site() / "index.html", PAGE.format(items="\n".join(_item(name) for name in reversed(names()))))
+    write_whole(paths.site() / "index.html", fill("versions.html", versions=[_item(name) for name in reversed(names())]))
 
 
 def find(name: str) -> Facts:
@@ -84,12 +51,11 @@ def differing(one: str, other: str) -> Changes:
     return compare(find(one), find(other))
 
 
-def _item(version: str) -> str:
+def _item(version: str) -> dict[str, str]:
     facts = load_facts(paths.site() / version)
     earlier = before(version)
     changed = {} if earlier is None else {kind: len(found) for kind, found in compare(earlier, facts).effects.items() if found}
     told = ", ".join(f"{number} {kind.removesuffix('s') if number == 1 else kind}" for kind, number in changed.items()) or "nothing"
     since = "the first" if earlier is None else f"since the one before it differ: {told}"
-    link = html.escape(version)
     whose = "reference run" if (paths.reference() / facts.run_id).is_dir() else "run"
-    return f'<li><a href="{link}/index.html">{link}</a><small>{whose} {html.escape(facts.run_id)}; {since}</small></li>'
+    return {"version": version, "whose": whose, "run": facts.run_id, "since": since}

@@ -16,7 +16,6 @@ from tierwise.core import studies
 from tierwise.core.vocabulary import IoMode
 from tierwise.report.formats import DASH, NBSP, count, escaped, interval, number, percent, tied
 
-CACHES: Final = {"cold": "Cold cache", "cross": "Cross (another state queried before)", "hot": "Hot cache"}
 IO_MODES: Final = {"direct": "direct I/O", "buffered": "buffered I/O", "asynchronous": "asynchronous I/O"}
 
 WORDS: Final = "reading/words.toml"
@@ -35,8 +34,6 @@ CODE: Final = re.compile(rf"\b(?:{'|'.join(code for code in CASES if code.isuppe
 """A case, or two of them, as the rows call it."""
 LEAST_P: Final = 0.0001
 """The smallest p-value that is told as it is."""
-NOTHING: Final = "not measured"
-"""What is said of a topic that this run has no rows of."""
 
 
 def variant_label(variant: str, io_mode: IoMode | None = None) -> str:
@@ -54,12 +51,6 @@ def cell_words(cell: str) -> str:
     return ", ".join(
         f"{name.replace('_', ' ')} {value}" for name, value in sorted(json.loads(cell).items()) if name not in {"io_mode", "clock"}
     )
-
-
-def query_words(cell: str) -> str:
-    """Return `cell_words` of a query with its way of I/O, where it has one: two queries may differ in nothing else."""
-    io_mode = json.loads(cell).get("io_mode")
-    return ", ".join([cell_words(cell), *([IO_MODES.get(io_mode, io_mode)] if io_mode else [])])
 
 
 def case_name(case: str) -> str:
@@ -145,14 +136,3 @@ def flipped(claim: ClaimVerdict) -> str:
 
 def unit_of(leaf: Mapping[str, Any]) -> str:
     return "µs" if leaf.get("unit") == "us" else str(leaf.get("unit", ""))
-
-
-def claim_sentence(claim: ClaimVerdict) -> str:
-    head = f"**{claim.id}.** {tied(claim.statement)}"
-    fitted = f" Fitted: {claim.fitted.parameter}, on {claim.fitted.on}. Left to be wrong: {claim.fitted.left}." if claim.fitted else ""
-    if not claim.cases:
-        return f"{head} Verdict: {marked(claim)}.{fitted}"
-    cases = "; ".join(f"{case_name(case.case)} {estimated(case)}" for case in claim.cases)
-    published = f" (published: {bounds(claim)})" if claim.bounds_text not in {"", UNBOUNDED} else ""
-    flagged = f" {count(claim.flagged)} rejected repeats were left out." if claim.flagged else ""
-    return f"{head} Here: {cases}{published}. Verdict: {marked(claim)}.{flagged}{fitted}"
