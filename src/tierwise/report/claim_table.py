@@ -16,13 +16,13 @@ HEADER: Final = ["Claim", "The source says", "Found", "Verdict"]
 
 
 def claims_of(run: Run, source: str, only: Collection[str] = ()) -> pl.DataFrame:
-    """Return claim, statement (with its published bounds), found (with its evidence) and verdict, of `source`; `only` these claims."""
+    """Return claim, statement (with its published bounds), found, verdict and evidence, of `source`; `only` these claims."""
     rows = [
-        {"claim": one.id, "statement": tied(one.statement) + bounded(one), "found": _found(one), "verdict": _verdict(one)}
+        (one.id, tied(one.statement) + bounded(one), _found(one), _verdict(one), str(one.evidence) if one.evidence else None)
         for one in run.verdicts
         if one.source == source and (not only or one.id in only)
     ]
-    return pl.DataFrame(rows)
+    return pl.DataFrame(rows, schema=["claim", "statement", "found", "verdict", "evidence"], orient="row")
 
 
 def tabulate(rows: pl.DataFrame) -> Cells:

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Final
 
-from tierwise.advisor.savings import TIB
 from tierwise.advisor.workload import FAST, SLOW
 from tierwise.analysis.claim_rows import Rows
 from tierwise.analysis.claims import Claim
 from tierwise.analysis.statistics import Estimate
 from tierwise.analysis.today import Shown
 from tierwise.core.errors import MissingError
+from tierwise.core.units import GIB
 from tierwise.core.vocabulary import Evidence
 from tierwise.costs.book import load_book
 from tierwise.costs.hardware import share_bill
@@ -27,7 +27,7 @@ def cases(claim: Claim, rows: Rows, pair: str) -> Sequence[Shown]:  # noqa: ARG0
     if len(devices) < 2:
         return []
     try:
-        on_fast, on_slow = (share_bill(device, TIB, book) for device in devices)
+        on_fast, on_slow = (share_bill(device, 1024 * GIB, book) for device in devices)
         ratio = on_fast.cost(book) / on_slow.cost(book)
     except MissingError:
         return []

@@ -9,7 +9,7 @@ import polars as pl
 from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import count, number
 from tierwise.report.run import Run
-from tierwise.report.values.todays import now
+from tierwise.report.values.todays import devices
 from tierwise.studies.survey_arrays.reading.catalog import SEEDS, hunted, scaled, seconds
 from tierwise.studies.survey_arrays.reading.names import DISKS, QUERIES, SIX, STUDY
 
@@ -26,10 +26,10 @@ ENDS: Final = (True, False)
 
 def then_and_now(run: Run, pair: str) -> pl.DataFrame:
     """Return the seconds on disks and flash, then and today, and the gain today over the bands of the devices; empty without a pair."""
-    found, record = now(run), run.record(STUDY, pair)
+    tiers, record = devices(run), run.record(STUDY, pair)
     rows = []
-    if found and len(found.devices) > 1 and record and record.facts.get("published_bytes"):
-        slow, fast = found.devices.values()
+    if len(tiers) > 1 and record and record.facts.get("published_bytes"):
+        slow, fast = tiers.values()
         for query in QUERIES:
             ways, one = hunted(run, pair, query), scaled(record.facts, query)
             slow_s, fast_s = seconds(slow, one), seconds(fast, one)
