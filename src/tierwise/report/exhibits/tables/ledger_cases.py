@@ -9,6 +9,7 @@ from tierwise.analysis.claims import Claim, load_claims
 from tierwise.analysis.earlier_rules import verdict_before
 from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.moved_bounds import BY_INTERVAL
+from tierwise.core.vocabulary import Evidence
 from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import DASH, count, tied
 from tierwise.report.run import Run
@@ -28,9 +29,9 @@ HEADER: Final = {
 
 def rows(run: Run, pair: str = "") -> pl.DataFrame:  # noqa: ARG001  of all pairs
     """Return a row for each statement, and behind it one for each of its cases where it has several."""
-    found: list[dict[str, str | None]] = []
+    found: list[dict[str, str]] = []
     for claim, now in zip(load_claims().claims, run.verdicts, strict=True):
-        of = {"claim": now.id, "evidence": str(now.evidence) if now.evidence else None}
+        of = {"claim": now.id, "evidence": str(now.evidence or Evidence.PUBLISHED)}
         one, several = (now.cases[0] if len(now.cases) == 1 else None), now.cases if len(now.cases) > 1 else ()
         found.append(
             {
