@@ -79,8 +79,7 @@ def placed(root: Path, site: Path) -> Iterator[None]:
 
 
 NO_RESULTS = {
-    **dict.fromkeys(("tbl-run", "tbl-host", "tbl-tiers", "tbl-settings", "tbl-origin"), "what was requested, and where"),
-    **dict.fromkeys(("tbl-beside-claims",), "text, in which each number is followed by its evidence"),
+    **dict.fromkeys(("tbl-run", "tbl-tiers", "tbl-origin"), "what was requested, and where"),
 }
 """Tables without a stamp of their own, and why."""
 

@@ -154,7 +154,6 @@ CHANGES: Final[tuple[tuple[str, dict[str, Any], set[str]], ...]] = (
     ("wal_placement", {"PLACES": ["cached", "ssd"]}, {"fig-wal-rates"}),
     ("answer", {"DEVICES": {"ssd": "kingston-dc600m"}}, {"fig-answer"}),
     ("answer", {"PAIR": "source-h", "DEVICES": {"hdd": "exos-x24-24tb"}}, {"fig-answer"}),
-    ("provenance", {"PAIR": "source-m"}, {"fig-clocks"}),
 )
 """A chapter, parameters with other values, and the figures that then draw something else."""
 FIRST_AND_OTHERS: Final = [

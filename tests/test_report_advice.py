@@ -8,12 +8,12 @@ import pytest
 
 from advice_run import counts_run, record_counts
 from tierwise.core.vocabulary import Evidence
-from tierwise.report.display import Missing, Table
+from tierwise.report.display import Missing
 from tierwise.report.page import Page, open_shared
 from tierwise.report.run import open_run
 from tierwise.report.values.advice import errors, example
 
-LABELS = ("tbl-strategies", "tbl-today", "tbl-advice-regret", "tbl-advice-check", "tbl-advice-moves")
+LABELS = ("tbl-strategies", "tbl-advice-regret")
 
 
 @pytest.fixture
@@ -29,14 +29,7 @@ def page(raw: Path) -> Iterator[Page]:
     shown.run.store.close()
 
 
-def cells(page: Page, label: str) -> list[list[str]]:
-    made = page.exhibit(label)
-    assert isinstance(made, Table), made
-    return [list(row) for row in made.rows]
-
-
-def test_each_measured_placement_stands_beside_its_prediction(page: Page) -> None:
-    assert [row[0] for row in cells(page, "tbl-advice-check")] == ["all on HDD", "indexes on SSD", "tables on SSD", "all on SSD"]
+def test_each_other_placement_is_predicted(page: Page) -> None:
     found = example(page.run)
     off = errors(found)
     assert off.keys() == {"all hdd", "indexes ssd", "tables ssd"}
@@ -56,7 +49,6 @@ def test_the_advice_is_the_measured_placement_where_it_fits_and_the_best_of_all_
     assert searched["regret"].to_list() == pytest.approx([0.0] * searched.height, abs=1e-9)
     assert rows["chosen_by"][-1] == Evidence.EMULATED
     assert "census" in rows["on_ssd"][-1]
-    assert len(cells(page, "tbl-advice-moves")) == 6, "three placements, two ways of copying"
 
 
 def test_placements_are_ranked_by_time_and_by_cost(page: Page) -> None:

@@ -3,19 +3,16 @@
 import shutil
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from kept_smoke import FOLDER
-from rows import make_manifest, make_rows
 from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.rules import Verdict
 from tierwise.bench.inputs import Clocks
 from tierwise.report import formats
 from tierwise.report.display import LINE, PADDING, Table, shares
 from tierwise.report.exhibits.tables.run import rows as run_items
-from tierwise.report.exhibits.tables.settings import rows as settings
-from tierwise.report.run import Run, open_run
+from tierwise.report.run import open_run
 from tierwise.report.words import marked
 from tierwise.timings.manifest import load_manifest
 
@@ -73,15 +70,6 @@ def test_one_very_long_cell_does_not_starve_the_columns_of_every_other_row() -> 
     by_row = [("a " * 100, "b " * 20)] * 9 + [("a " * 20, "b " * 200)]
     often, once = shares(list(zip(*by_row, strict=True)))
     assert often > once
-
-
-def test_a_study_without_a_server_has_no_settings() -> None:
-    manifest = make_manifest(make_rows())
-    simulated = manifest.studies[0].model_copy(update={"name": "simulated", "settings": {}, "server_version": ""})
-    run = Run(manifest.model_copy(update={"studies": (*manifest.studies, simulated)}), duckdb.connect(), ())
-    rows = settings(run, "").rows()
-    assert {where for _, _, where in rows} == {"all"}
-    assert ("`server version`", "`18.6`", "all") in rows
 
 
 def test_the_clock_of_several_sessions_is_named_where_it_is_real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

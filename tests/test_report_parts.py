@@ -23,8 +23,3 @@ def test_every_ratio_and_its_interval_lie_within_the_axis(ratios: tuple[float, .
     assert high >= 1.2 * max(*ratios, *interval)
     assert low <= 0.8
     assert high >= 1.6
-
-
-def test_a_caption_names_rings_where_one_is_drawn() -> None:
-    assert parts.ringed(pl.Series(["none", "cpu"]), "a rejected window") == ", a ring marks a rejected window"
-    assert parts.ringed(pl.Series(["none", "none"]), "a rejected window") == ""

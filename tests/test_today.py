@@ -26,7 +26,7 @@ from tierwise.devices.volume import CloudSpec
 from tierwise.report.display import Table
 from tierwise.report.page import open_shared
 from tierwise.report.run import open_run
-from tierwise.report.values import todays as today
+from tierwise.report.values import todays
 from tierwise.report.values.workloads import places
 from tierwise.timings.manifest import load_manifest
 
@@ -140,16 +140,7 @@ def test_the_column_says_whether_the_rule_still_matters_and_what_it_saves(raw: P
     assert [case.still for case in claim.today.cases] == [Still.MATTERS] * 3
     assert claim.today.nearest.estimate == pytest.approx(0.5, rel=0.05)
     assert str(claim.verdict) == "confirmed", "what is found today judges nothing"
-    found = today.now(run)
-    assert found is not None
-    saved = {
-        name: found.saved(claim.today.placement, claim.today.study)
-        for name in ("M1", "H13")
-        for claim in run.verdicts
-        if claim.id == name and claim.today
-    }
-    assert all(money and money.low <= money.value <= money.high for money in saved.values())
-    assert found.banded["exos-x24-raid10-x4"]["member.full_seek"].startswith("14 to 20")
+    assert todays.devices(run) == SERVER
     table = open_shared(run, "summary").exhibit("tbl-claims")
     assert isinstance(table, Table)
     assert table.header[-1] == "Today"
@@ -157,13 +148,11 @@ def test_the_column_says_whether_the_rule_still_matters_and_what_it_saves(raw: P
     assert row[-1].startswith("still matters: 0.5")
 
 
-def test_placements_stand_then_and_now_beside_each_other(raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_speed_up_of_today_stands_beside_the_times_on_the_source_s_drives(raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIERWISE_RAW", str(raw))
-    (row,) = open_shared(open_run(RUN), "advice").rows("tbl-today").rows(named=True)
-    assert row["placement"] == "indexes on SSD"
-    assert row["then"] == pytest.approx(20, rel=0.05)
-    assert row["today"] == pytest.approx(2, rel=0.05)
-    assert row["band_low"] <= row["today"] <= row["band_high"]
+    rows = open_shared(open_run(RUN), "advice").rows("tbl-strategies")
+    today = dict(rows.filter(pl.col("today").is_not_null()).select("placement", "today").rows())
+    assert today == {"indexes on SSD": pytest.approx(2, rel=0.05)}
 
 
 def test_without_a_pair_of_today_there_is_no_column(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,4 +161,4 @@ def test_without_a_pair_of_today_there_is_no_column(tmp_path: Path, monkeypatch:
     table = open_shared(run, "summary").exhibit("tbl-claims")
     assert isinstance(table, Table)
     assert "Today" not in table.header
-    assert open_shared(run, "advice").rows("tbl-today").is_empty()
+    assert not any(todays.speedups(run))

@@ -7,7 +7,7 @@ from math import ceil
 from statistics import geometric_mean
 from typing import Protocol
 
-from tierwise.advisor.advice import WORDS, ServiceTimes, names, times_by_seed
+from tierwise.advisor.advice import WORDS, names, times_by_seed
 from tierwise.advisor.copying import copy_s
 from tierwise.advisor.placing import Placement
 from tierwise.advisor.service import Build
@@ -175,7 +175,6 @@ def move_of(
     devices: Mapping[str, str] | None = None,
     predict: bool = False,
     job_s: tuple[float, float] | None = None,
-    service_s: Mapping[int, ServiceTimes] | None = None,
 ) -> MovePlan:
     """Return the plan for relations of a run (none named: all but the log), from hdd to ssd and back.
 
@@ -185,7 +184,6 @@ def move_of(
         devices: tier -> device of ``data/devices`` in place of the run's.
         predict: a job's times are predicted in any case, so that everything is simulated and there is a verdict.
         job_s: seconds of a job before and after the move, in place of the run's.
-        service_s: `times_by_seed` of the workload and devices, where it was called already.
     """
     known = {one.name: one.size_bytes for one in workload.relations if one.relation_class is not RelationClass.WAL}
     unknown = sorted(set(moved) - known.keys())
@@ -199,7 +197,7 @@ def move_of(
     if job_s is not None:
         slow_job, fast_job = map(Times.given, job_s)
     else:
-        slow_job, fast_job, predicted = _job_times(workload, sizes, devices or {}, predict=predict, service_s=service_s)
+        slow_job, fast_job, predicted = _job_times(workload, sizes, devices or {}, predict=predict)
     named = names(workload, devices)
     return plan_move(
         sizes,
@@ -271,7 +269,6 @@ def _job_times(
     devices: Mapping[str, str],
     *,
     predict: bool,
-    service_s: Mapping[int, ServiceTimes] | None,
 ) -> tuple[Times, Times, str]:
     """Return a job's times before and after the move, and why they are predicted, if they are."""
     before = {relation.name: SLOW for relation in workload.relations}
@@ -281,7 +278,7 @@ def _job_times(
     if not devices and not predict and workload.slowdown == 1 and len(repeated) == len(found):
         slow, fast = (Times(one.job_s, one.evidence) for one in repeated)
         return slow, fast, ""
-    by_seed = service_s or times_by_seed(workload, devices)
+    by_seed = times_by_seed(workload, devices)
 
     def predicted(placement: Placement) -> Times:
         return Times.simulated(lambda seed: workload.host_s + sum(by_seed[seed][name][tier] for name, tier in placement.items()))

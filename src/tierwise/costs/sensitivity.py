@@ -55,12 +55,6 @@ def ratio_over_band(numerator: Bill, denominator: Bill, book: Book) -> tuple[flo
     return min(ratios), max(ratios)
 
 
-def cost_over_band(bill: Bill, book: Book) -> tuple[float, float]:
-    """Return least and greatest money a year while each price lies anywhere in its band; amounts below zero are money that is saved."""
-    ends = [sorted(amount * end for end in book.band(item)) for item, amount in bill.a_year.items() if amount]
-    return sum(low for low, _ in ends), sum(high for _, high in ends)
-
-
 def read_once(bills: Iterable[Bill], book: Book) -> str:
     """Return which prices behind `bills` were read only once, as a condition of what is found over their bands; empty where none was."""
     lone = sorted({item for bill in bills for item, amount in bill.a_year.items() if amount and book.lone(item)})

@@ -6,6 +6,7 @@ from typing import Final
 import polars as pl
 
 from tierwise.analysis.judging import ClaimVerdict
+from tierwise.core.vocabulary import Evidence
 from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import between, count, tied
 from tierwise.report.run import Run
@@ -16,13 +17,16 @@ HEADER: Final = ["Claim", "The source says", "Found", "Verdict"]
 
 
 def claims_of(run: Run, source: str, only: Collection[str] = ()) -> pl.DataFrame:
-    """Return claim, statement (with its published bounds), found (with its evidence) and verdict, of `source`; `only` these claims."""
+    """Return claim, statement (with its published bounds), found, verdict and evidence, of `source`; `only` these claims.
+
+    Where nothing was found, the row has what was published.
+    """
     rows = [
-        {"claim": one.id, "statement": tied(one.statement) + bounded(one), "found": _found(one), "verdict": _verdict(one)}
+        (one.id, tied(one.statement) + bounded(one), _found(one), _verdict(one), str(one.evidence or Evidence.PUBLISHED))
         for one in run.verdicts
         if one.source == source and (not only or one.id in only)
     ]
-    return pl.DataFrame(rows)
+    return pl.DataFrame(rows, schema=["claim", "statement", "found", "verdict", "evidence"], orient="row")
 
 
 def tabulate(rows: pl.DataFrame) -> Cells:

@@ -1,7 +1,7 @@
 -- The cells that were counted and, in the first replicate, also waited for: one row for each observation of a real-time cell that has a counted
 -- twin with enough clean replicates, the twin's figures as medians over these. `requests_s` is the service times of the models in the real-time one and `device_s` what its
 -- requests took; the virtual-time one's devices took `virtual_device_s`. A window of several sessions has transactions in place of devices' times.
--- Reads the views `raw_timings` and `real_time_checks`; its parameter `tiers` is how the name of a pair begins.
+-- Reads the views `raw_timings` and `real_time_checks`.
 with twins as (
     select
         run_id, study, pair, trial, step,
@@ -26,5 +26,5 @@ select
     real_time.flags
 from real_time_checks as real_time
 join twins using (run_id, study, pair, step)
-where twins.trial = replace(real_time.trial, 'clock=real/', '') and real_time.cache <> 'hot' and starts_with(real_time.pair, $tiers)
+where twins.trial = replace(real_time.trial, 'clock=real/', '') and real_time.cache <> 'hot'
 order by real_time.study, real_time.pair, twins.trial, real_time.step

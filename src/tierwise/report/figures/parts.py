@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 
 from tierwise.analysis.claims import Bounds
-from tierwise.analysis.statistics import MINIMUM_REPEATS, estimable, geometric_estimate
+from tierwise.analysis.statistics import estimable, geometric_estimate
 from tierwise.report import theme
 from tierwise.report.formats import number
 
@@ -39,12 +39,10 @@ def log_ticks(low: float, high: float) -> list[float]:
     return ticks if len(ticks) <= 9 else powers
 
 
-def stacked(panels: Sequence[alt.LayerChart], description: str = "", chrome_px: int = 0) -> alt.VConcatChart:
+def stacked(panels: Sequence[alt.LayerChart], chrome_px: int = 0) -> alt.VConcatChart:
     """Return the panels below each other; `chrome_px`: the width of what stands beside their plots."""
     apart = alt.Resolve(scale=alt.ScaleResolveMap(x="independent", y="independent"))
-    return alt.VConcatChart(
-        vconcat=panels, spacing=18, description=description or alt.Undefined, resolve=apart, usermeta={"chrome_px": chrome_px}
-    )
+    return alt.VConcatChart(vconcat=panels, spacing=18, resolve=apart, usermeta={"chrome_px": chrome_px})
 
 
 def ratio_panel(
@@ -95,11 +93,6 @@ def medians(rows: pl.DataFrame, keys: Sequence[str], value: str, clean: pl.Expr)
     return kept.group_by(list(keys), maintain_order=True).agg(pl.col(value).median())
 
 
-def where_medians(rows: pl.DataFrame, keys: Sequence[str], clean: pl.Expr, told: str) -> str:
-    """Return `told`, the words of a caption for medians, where a group of `keys` has enough `clean` rows for one; else nothing."""
-    return f"{told} of {MINIMUM_REPEATS} clean ones or more" if estimable(rows.filter(clean), keys).height else ""
-
-
 def top_of(values: Iterable[float], *, least: float, headroom: float) -> float:
     """Return the upper end of a ratio axis: beyond the largest of `values` by `headroom`, which the number beside it needs."""
     return max(least, *values) * headroom
@@ -115,11 +108,6 @@ def ratio_range(rows: pl.DataFrame, keys: Sequence[str], *, low: float, high: fl
     )
     ends = [*rows["ratio"], *(end for mean in means if mean.interval for end in mean.interval if math.isfinite(end) and end > 0)]
     return min([low, *(end / 1.05 for end in ends)]), top_of(ends, least=high, headroom=headroom)
-
-
-def ringed(flags: pl.Series, what: str) -> str:
-    """Return the words of a caption for the rings around `what`, where any of `flags` is not ``none``; else nothing."""
-    return f", a ring marks {what}" if (flags != "none").any() else ""
 
 
 def _mean(row: str, values: Mapping[int, float]) -> dict[str, Any]:

@@ -5,16 +5,16 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, Final
 
-from tierwise.advisor.advice import Advice, Question, ServiceTimes, advise, times_by_seed
-from tierwise.advisor.service import SEED, Recorded
+from tierwise.advisor.advice import Advice, Question, ServiceTimes, advise, times
+from tierwise.advisor.service import Recorded
 from tierwise.advisor.workload import Workload
 from tierwise.core.units import GIB
 from tierwise.core.vocabulary import RelationClass
+from tierwise.costs.book import Book
 from tierwise.report.prices import book_of
 from tierwise.report.run import Run
 from tierwise.report.text_template import Value
 from tierwise.report.values.front import speedups
-from tierwise.report.values.todays import now
 from tierwise.report.values.workloads import gather, name_of
 
 AGREEMENT: Final = 0.10
@@ -27,13 +27,8 @@ class Advised:
     """A workload of the run, if it has one, with what its relations take on each tier, and the advice for each space on the SSD."""
 
     workload: Workload | None = None
-    by_seed: Mapping[int, ServiceTimes] = field(default_factory=dict)
+    service_s: ServiceTimes = field(default_factory=dict)
     advice: Sequence[Advice] = ()
-
-    @property
-    def service_s(self) -> ServiceTimes:
-        """Return the service times of the seed that the advice is for."""
-        return self.by_seed[SEED]
 
     def predicted_s(self, placement: Mapping[str, str]) -> float | None:
         """Return seconds of a job (simulated) on tiers as slow as the measured ones; `None` where one of them has no model."""
@@ -54,24 +49,15 @@ def example(run: Run) -> Advised:
         workloads = gather(run).workloads
         recorded = (one for one in workloads if all(isinstance(of, Recorded) for relation in one.relations for of in relation.requests))
         workload = next(recorded, workloads[0] if workloads else None)
-        _KNOWN[key] = _advised(run, workload) if workload else Advised()
+        _KNOWN[key] = _advised(workload, book_of(run)) if workload else Advised()
     return _KNOWN[key]
 
 
-def _advised(run: Run, workload: Workload) -> Advised:
-    by_seed, book = times_by_seed(workload), book_of(run)
-    return Advised(workload, by_seed, [advise(workload, Question(size_gib), book, by_seed[SEED]) for size_gib in sizes_gib(workload)])
-
-
-def sizes_gib(workload: Workload) -> list[float]:
-    """Return the sizes of an SSD that is asked about, in GiB, rising: space for nothing, for all indexes, for all tables, for
-    everything.
-    """
-    of_class = {
-        word: sum(relation.size_bytes for relation in workload.relations if relation.relation_class is word) for word in RelationClass
-    }
-    whole = sum(of_class.values())
-    return sorted({size_bytes / GIB for size_bytes in (0, of_class[RelationClass.INDEX], of_class[RelationClass.TABLE], whole)})
+def _advised(workload: Workload, book: Book) -> Advised:
+    service_s = times(workload)
+    parts = ((), (RelationClass.INDEX,), (RelationClass.TABLE,), tuple(RelationClass))
+    sizes = {sum(one.size_bytes for one in workload.relations if one.relation_class in part) / GIB for part in parts}
+    return Advised(workload, service_s, [advise(workload, Question(size_gib), book, service_s) for size_gib in sorted(sizes)])
 
 
 def errors(found: Advised) -> dict[str, float]:
@@ -87,7 +73,6 @@ def errors(found: Advised) -> dict[str, float]:
 def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of all pairs
     found = example(run)
     off = [abs(error) for error in errors(found).values()]
-    todays = now(run)
     return {
         "answered": not speedups(run).is_empty(),
         "workload": name_of(found.workload) if found.workload else None,
@@ -97,5 +82,4 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of al
         "agreement": AGREEMENT,
         "error": median(off) if off else None,
         "todays_pair": run.manifest.todays_pair,
-        "bands": sum(len(of) for of in todays.banded.values()) if todays else 0,
     }

@@ -91,9 +91,8 @@ def _names(study: str) -> Mapping[str, str]:
 
 def newest(run: Run) -> tuple[str, ...]:
     """Return the five lines that ``tierwise`` alone prints on `run`."""
-    whose = f"{run.stamp}, as no complete run of yours is here" if run.is_reference else run.stamp
     lists = {"workloads": _list(speedups(run)), "todays": _list(todays(run)), "todays_pair": run.manifest.todays_pair}
-    text = shared_text("newest").render("sec-newest", {**values(run), **lists, "stamp": whose})
+    text = shared_text("newest").render("sec-newest", {**values(run), **lists, "stamp": run.stamp, "stands_in": run.is_reference})
     return tuple(line.replace("`", "") for line in text.splitlines()[1:] if line)
 
 

@@ -1,20 +1,12 @@
 """The numbers of the page on provenance."""
 
-from collections.abc import Mapping
 from statistics import median
-
-import polars as pl
 
 from tierwise.analysis.rejections import rejections
 from tierwise.core.vocabulary import Evidence
 from tierwise.report.reference import beside_reference, recoded
 from tierwise.report.run import Run
 from tierwise.report.text_template import Value
-
-
-def items(rows: Mapping[str, str]) -> pl.DataFrame:
-    """Return a row for each item that has a value."""
-    return pl.DataFrame([(name, value) for name, value in rows.items() if value], schema=["item", "value"], orient="row")
 
 
 def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of the whole run

@@ -44,7 +44,7 @@ def _today(shown: Today) -> str:
 
 
 def judged(run: Run, pair: str = "", source: str = "") -> pl.DataFrame:  # noqa: ARG001  of all pairs
-    """Return a row for each statement: source, position (from 1, within it), claim, statement, bounds, found, cases, evidence, verdict.
+    """Return a row for each statement: source, position (from 1, within it), claim, statement, bounds, found, evidence, verdict.
 
     `source`: the letter of a source, whose statements alone are returned.
     """
@@ -63,7 +63,6 @@ def judged(run: Run, pair: str = "", source: str = "") -> pl.DataFrame:  # noqa:
                 "case": case_name(decider.case) if decider and len(claim.cases) > 1 else "",
                 "deciding": estimated(decider or claim),
                 "found": found(claim),
-                "cases": len(claim.cases),
                 "evidence": str(claim.evidence or ""),
                 "verdict": claim.verdict.mark,
                 "reason": str(claim.cause or ""),

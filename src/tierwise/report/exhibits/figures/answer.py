@@ -50,9 +50,7 @@ def draw(rows: pl.DataFrame) -> alt.LayerChart:
     weight = {"condition": {"test": "indexof(datum.label, ': ') > 0", "value": "normal"}, "value": 600}
     label = "indexof(datum.label, ': ') > 0 ? split(datum.label, ': ')[1] : datum.label"
     y = alt.Y("row:N", title=None, scale=alt.Scale(domain=heads), axis=parts.labels(width_px, labelExpr=label, labelFontWeight=weight))
-    axis = alt.Axis(
-        format="~g", values=parts.log_ticks(low, high), title="times faster than with everything on disks", labelOverlap="greedy"
-    )
+    axis = alt.Axis(format="~g", values=parts.log_ticks(low, high), title="times faster than everything on disks", labelOverlap="greedy")
     base = alt.Chart(marks).encode(y=y)
     tips = [alt.Tooltip("row:N", title="placement"), *(alt.Tooltip(f"{name}:Q", format=".3r") for name in ("speedup", "low", "high"))]
     layers = [

@@ -12,29 +12,21 @@ from tierwise.report.run import Run
 from tierwise.report.values.advice import example
 
 UNIT: Final = "placements"
-SCHEMA: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
-    "ssd_bytes": pl.Float64,
-    "on_ssd": pl.List(pl.String),
-    "chosen_by": pl.String,
-    "job_s": pl.Float64,
-    "regret": pl.Float64,
-}
+EVIDENCE: Final = "simulated"
 
 
 def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  of the example's pair
     return pl.DataFrame(
         [
-            (
-                one.ssd_gib * GIB,
-                [name for name, tier in one.placement.items() if tier == FAST],
-                str(one.chosen_by),
-                one.job_s,
-                one.exhaustive.regret if one.exhaustive else None,
-            )
+            {
+                "ssd_bytes": one.ssd_gib * GIB,
+                "on_ssd": [name for name, tier in one.placement.items() if tier == FAST],
+                "chosen_by": str(one.chosen_by),
+                "job_s": one.job_s,
+                "regret": one.exhaustive.regret if one.exhaustive else None,
+            }
             for one in example(run).advice
-        ],
-        schema=SCHEMA,
-        orient="row",
+        ]
     )
 
 
@@ -42,17 +34,15 @@ SOURCE = rows
 
 
 def tabulate(rows: pl.DataFrame) -> Cells:
-    return Cells(
-        ["Space on SSD", "Belongs there", "Chosen by times", "A job (simulated)", "Beside the best of all (simulated)"],
+    cells = [
         [
-            [
-                size(row["ssd_bytes"]),
-                listed(f"`{name}`" for name in row["on_ssd"]) or DASH,
-                row["chosen_by"],
-                seconds(row["job_s"]),
-                DASH if row["regret"] is None else difference(1 + row["regret"]),
-            ]
-            for row in rows.rows(named=True)
-        ],
-        "lllrr",
-    )
+            size(ssd_bytes),
+            listed(f"`{name}`" for name in on_ssd) or DASH,
+            chosen_by,
+            seconds(job_s),
+            DASH if regret is None else difference(1 + regret),
+        ]
+        for ssd_bytes, on_ssd, chosen_by, job_s, regret in rows.rows()
+    ]
+    header = ["Space on SSD", "Belongs there", "Chosen by times", "A job (simulated)", "Beside the best of all (simulated)"]
+    return Cells(header, cells, "lllrr")

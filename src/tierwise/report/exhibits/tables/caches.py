@@ -13,24 +13,15 @@ UNIT: Final = "cache sizes"
 
 
 def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  nothing of it hangs on a run
-    return pl.DataFrame(load(*MODELS)["caches"])
+    return pl.DataFrame(load(*MODELS)["caches"]).select("pages", "published_hit_percent", "hit_ratio", "misses", "requests")
 
 
 SOURCE = rows
 
 
 def tabulate(rows: pl.DataFrame) -> Cells:
-    return Cells(
-        ["Pages", "Published hits", "Simulated hits", "Misses", "Requests"],
-        [
-            [
-                count(row["pages"]),
-                f"{row['published_hit_percent']:.2f}{NBSP}%",
-                f"{100 * row['hit_ratio']:.2f}{NBSP}%",
-                count(row["misses"]),
-                count(row["requests"]),
-            ]
-            for row in rows.rows(named=True)
-        ],
-        "rrrrr",
-    )
+    cells = [
+        [count(pages), f"{published:.2f}{NBSP}%", f"{100 * simulated:.2f}{NBSP}%", count(misses), count(requests)]
+        for pages, published, simulated, misses, requests in rows.rows()
+    ]
+    return Cells(["Pages", "Published hits", "Simulated hits", "Misses", "Requests"], cells, "rrrrr")

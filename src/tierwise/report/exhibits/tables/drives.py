@@ -18,34 +18,23 @@ PARTS: Final = {
 
 
 def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  nothing of it hangs on a run
-    return pl.DataFrame(
-        [
-            (drive["drive"], words, *(drive[part][name] for name in ("n", "mean_measured_s", "mean_predicted_s", "mean_error", "demerit")))
-            for drive in load(*MODELS)["drives"]
-            for part, words in PARTS.items()
-        ],
-        schema=["drive", "part", "requests", "measured_s", "simulated_s", "error", "demerit"],
-        orient="row",
-    )
+    return pl.DataFrame([{**drive[part], "drive": drive["drive"], "part": part} for drive in load(*MODELS)["drives"] for part in PARTS])
 
 
 SOURCE = rows
 
 
 def tabulate(rows: pl.DataFrame) -> Cells:
-    return Cells(
-        ["Drive", "Part of the trace", "Requests", "Measured", "Simulated", "Error of the mean", "Demerit"],
+    times = ("mean_measured_s", "mean_predicted_s")
+    cells = [
         [
-            [
-                f"`{row['drive']}`",
-                row["part"],
-                count(row["requests"]),
-                f"{row['measured_s'] * 1e3:.3f}{NBSP}ms",
-                f"{row['simulated_s'] * 1e3:.3f}{NBSP}ms",
-                difference(1 + row["error"]),
-                f"{100 * row['demerit']:.1f}{NBSP}%",
-            ]
-            for row in rows.rows(named=True)
-        ],
-        "llrrrrr",
-    )
+            f"`{row['drive']}`",
+            PARTS[row["part"]],
+            count(row["n"]),
+            *(f"{row[name] * 1e3:.3f}{NBSP}ms" for name in times),
+            difference(1 + row["mean_error"]),
+            f"{100 * row['demerit']:.1f}{NBSP}%",
+        ]
+        for row in rows.rows(named=True)
+    ]
+    return Cells(["Drive", "Part of the trace", "Requests", "Measured", "Simulated", "Error of the mean", "Demerit"], cells, "llrrrrr")

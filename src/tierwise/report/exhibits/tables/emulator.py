@@ -1,7 +1,6 @@
 """fio on an emulated mount, beside the device model that replays the emulator's own arrivals."""
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 
@@ -12,13 +11,13 @@ from tierwise.report.run import Run
 from tierwise.report.values.validation import EMULATOR, load
 
 UNIT: Final = "loads"
-HELD: Final = ("accuracy", "data sheet", "scale")
 OPERATIONS: Final = {"randread": "random read", "randwrite": "random write", "read": "sequential read", "write": "sequential write"}
-COLUMNS: Final = ("part", "subject", "operation", "bytes", "depth", "jobs", "unit", "measured", "expected", "limit", "met")
+COLUMNS: Final = ("subject", "operation", "bytes", "depth", "jobs", "unit", "measured", "expected", "limit", "met")
 
 
 def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  nothing of it hangs on a run
-    held = [line for line in load(*EMULATOR)["rows"] if line["part"] in HELD and line["expected"] is not None]
+    """Return the loads with an expected time (s) or bandwidth (B/s)."""
+    held = [line for line in load(*EMULATOR)["rows"] if line["expected"] is not None]
     return pl.DataFrame([[line[name] for name in COLUMNS] for line in held], schema=COLUMNS, orient="row", infer_schema_length=None)
 
 
@@ -26,30 +25,18 @@ SOURCE = rows
 
 
 def tabulate(rows: pl.DataFrame) -> Cells:
-    header = ["Device", "Requests", "Outstanding", "Emulated", "Model alone", "Difference", "Bound"]
-    return Cells(header, [_row(row) for row in rows.rows(named=True)], "llrrrrr")
-
-
-def _row(row: Mapping[str, Any]) -> list[str]:
-    size = f"{row['bytes'] // MIB} MiB" if row["bytes"] >= MIB else f"{row['bytes'] // KIB} KiB"
-    off = "" if row["unit"] == "IOPS" else difference(row["measured"] / row["expected"])
-    bound = "" if row["limit"] is None else f"at least {count(int(row['limit']))}" if row["unit"] == "IOPS" else f"{row['limit']:.0%}"
-    return [
-        row["subject"],
-        f"{size} {OPERATIONS[row['operation']]}",
-        count(row["depth"] * row["jobs"]),
-        _value(row, "measured"),
-        _value(row, "expected"),
-        f"**{off}**" if row["met"] is False else off,
-        bound.replace("%", f"{NBSP}%"),
-    ]
-
-
-def _value(row: Mapping[str, Any], which: str) -> str:
-    match row["unit"]:
-        case "s":
-            return f"{row[which] * 1e3:.3f}{NBSP}ms"
-        case "B/s":
-            return f"{row[which] / 1e6:.0f}{NBSP}MB/s"
-        case _:
-            return f"{count(round(row[which]))}{NBSP}IOPS"
+    cells = []
+    for subject, operation, size_bytes, depth, jobs, unit, measured, expected, limit, met in rows.rows():
+        size = f"{size_bytes // MIB} MiB" if size_bytes >= MIB else f"{size_bytes // KIB} KiB"
+        off = difference(measured / expected)
+        cells.append(
+            [
+                subject,
+                f"{size} {OPERATIONS[operation]}",
+                count(depth * jobs),
+                *(f"{value * 1e3:.3f}{NBSP}ms" if unit == "s" else f"{value / 1e6:.0f}{NBSP}MB/s" for value in (measured, expected)),
+                f"**{off}**" if met is False else off,
+                "" if limit is None else f"{100 * limit:.0f}{NBSP}%",
+            ]
+        )
+    return Cells(["Device", "Requests", "Outstanding", "Emulated", "Model alone", "Difference", "Bound"], cells, "llrrrrr")

@@ -1,25 +1,79 @@
-"""Every case of the statements about several cases, with its p-values."""
+"""Every statement with its quotation and its cases, and what could change its verdict."""
 
+from collections.abc import Iterator
 from typing import Final
 
 import polars as pl
 
+from tierwise.analysis.claims import Claim, load_claims
+from tierwise.analysis.earlier_rules import verdict_before
+from tierwise.analysis.judging import ClaimVerdict
+from tierwise.analysis.moved_bounds import BY_INTERVAL
+from tierwise.core.vocabulary import Evidence
 from tierwise.report.exhibit_registry import Cells
-from tierwise.report.formats import count
+from tierwise.report.formats import DASH, count, tied
 from tierwise.report.run import Run
-from tierwise.report.words import case_name, estimated, marked, tested
+from tierwise.report.words import case_name, estimated, flipped, marked, quoted, tested
 
-UNIT: Final = "cases"
+UNIT: Final = "statements and cases"
+HEADER: Final = {
+    "claim": "Claim",
+    "said": "Quotation, and its cases",
+    "found": "Found (95 % interval)",
+    "replicates": "Replicates",
+    "p": "p; after Holm",
+    "verdict": "Verdict",
+    "otherwise": "What could change it",
+}
 
 
 def rows(run: Run, pair: str = "") -> pl.DataFrame:  # noqa: ARG001  of all pairs
-    cases = [(claim.id, case) for claim in run.verdicts if len(claim.cases) > 1 for case in claim.cases]
-    cells = [(name, case_name(one.case), estimated(one), count(one.pairs), tested(one), marked(one.verdict)) for name, one in cases]
-    return pl.DataFrame(cells, orient="row")
+    """Return a row for each statement, and behind it one for each of its cases where it has several."""
+    found: list[dict[str, str]] = []
+    for claim, now in zip(load_claims().claims, run.verdicts, strict=True):
+        of = {"claim": now.id, "evidence": str(now.evidence or Evidence.PUBLISHED)}
+        one, several = (now.cases[0] if len(now.cases) == 1 else None), now.cases if len(now.cases) > 1 else ()
+        found.append(
+            {
+                **of,
+                "said": quoted(now),
+                "found": "" if several else estimated(one or now),
+                "replicates": count(one.pairs) if one else "",
+                "p": tested(one) if one else "",
+                "verdict": f"**{now.verdict.mark}**" + (f": {tied(now.unjudged)}" if now.unjudged else ""),
+                "otherwise": "; ".join(_otherwise(run, claim, now)),
+            }
+        )
+        found += [
+            {
+                **of,
+                "said": case_name(case.case),
+                "found": estimated(case),
+                "replicates": count(case.pairs),
+                "p": tested(case),
+                "verdict": marked(case.verdict),
+                "otherwise": "",
+            }
+            for case in several
+        ]
+    return pl.DataFrame(found)
 
 
 SOURCE = rows
 
 
 def tabulate(rows: pl.DataFrame) -> Cells:
-    return Cells(["Claim", "Case", "Found (95 % interval)", "Replicates", "p; after Holm", "Verdict"], rows.rows(), "lllrrl")
+    return Cells([*HEADER.values()], rows.select(*HEADER).rows(), "lllrrll")
+
+
+def _otherwise(run: Run, claim: Claim, now: ClaimVerdict) -> Iterator[str]:
+    """Yield what assumed bounds moved by half, the rule that held before, and a fitted parameter have to do with the verdict."""
+    if now.unjudged:
+        return
+    if (moved := flipped(now)) != DASH:
+        yield f"bounds moved by half: {moved}"
+    then = verdict_before(run.store, claim, now)
+    if then is not None and (claim.before or (then is not now.verdict and now.verdict in BY_INTERVAL)):
+        yield f"by the earlier rule: {then.mark}"
+    if now.fitted:
+        yield tied(f"fitted: {now.fitted.parameter}, on {now.fitted.on}; left to be wrong: {now.fitted.left}")

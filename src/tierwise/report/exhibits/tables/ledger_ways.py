@@ -14,6 +14,7 @@ from tierwise.report.variants import PUBLISHED, variants
 from tierwise.report.words import case_name, estimated, marked, way_of
 
 UNIT: Final = "verdicts"
+HEADER: Final = ["Claim", "I/O mode", "Found (95 % interval)", "Requests at once", "Verdict"]
 
 
 def rows(run: Run, pair: str = "") -> pl.DataFrame:  # noqa: ARG001  of all pairs
@@ -22,19 +23,20 @@ def rows(run: Run, pair: str = "") -> pl.DataFrame:  # noqa: ARG001  of all pair
         decider = known.deciding[published.cases[0].study] if published.cases else None
         shown = [one for one in variants(claim) if one.variant == PUBLISHED or (decider and decides(one, decider))]
         found += [_row(claim, one) for one in shown if len(shown) > 1]
-    return pl.DataFrame(found, orient="row")
+    return pl.DataFrame(found, schema=[*HEADER, "evidence"], orient="row")
 
 
 SOURCE = rows
 
 
 def tabulate(rows: pl.DataFrame) -> Cells:
-    return Cells(["Claim", "I/O mode", "Found (95 % interval)", "Requests at once", "Verdict"], rows.rows(), "lllrl")
+    return Cells(HEADER, rows.select(HEADER).rows(), "lllrl")
 
 
-def _row(claim: ClaimVerdict, one: ClaimVerdict) -> tuple[str, ...]:
+def _row(claim: ClaimVerdict, one: ClaimVerdict) -> tuple[str | None, ...]:
     at_once = [case.outstanding for case in one.cases if case.outstanding is not None]
     least, most = (number(of(at_once)) if at_once else DASH for of in (min, max))
     requests = ", ".join([least if least == most else f"{least} to {most}", *({NOT_ASYNCHRONOUS} & set(one.conditions))])
     found = "; ".join(f"{case_name(case.case)} {estimated(case)}" for case in one.cases)
-    return claim.id, way_of(one) + (" (decides)" if one is claim else ""), found, requests, marked(one.verdict)
+    way = way_of(one) + (" (decides)" if one is claim else "")
+    return claim.id, way, found, requests, marked(one.verdict), str(one.evidence) if one.evidence else None

@@ -29,11 +29,7 @@ SOURCE = rows
 
 
 def tabulate(rows: pl.DataFrame) -> Cells:
-    first = rows["device"].is_first_distinct()
-    cells = [
-        [f"`{device}`" if begins else "", "; ".join(parameters), source]
-        for begins, (device, source, parameters) in zip(first, rows.rows(), strict=True)
-    ]
+    cells = [[f"`{device}`", "; ".join(parameters), source] for device, source, parameters in rows.rows()]
     return Cells(["Device", "Parameters", "Source"], cells, "lll")
 
 
@@ -45,7 +41,7 @@ def facts(rows: pl.DataFrame) -> dict[str, object]:
 
 def source_of(leaf: Mapping[str, Any], on: date) -> str:
     """Return where a parameter was read, and of which day; what was assumed, fitted on data, or is old on the day `on`, says so."""
-    source = f"**{ASSUMED}**" if leaf["source"] == ASSUMED else str(leaf["source"])
+    source = str(leaf["source"]).replace(ASSUMED, f"**{ASSUMED}**")
     parts = [source, *([f"fitted on {leaf['fitted_on']}"] if leaf.get("fitted_on") else [])]
     if day := leaf.get("date"):
         parts.append(f"{day}{', older than a year' if is_stale(day, on) else ''}")

@@ -1,4 +1,4 @@
-"""The run: when, by which profile, on which pairs and with what code."""
+"""The run: when, on which machine, by which profile, on which pairs and with what code; nothing that names the machine or its user."""
 
 from typing import Final
 
@@ -6,16 +6,15 @@ import polars as pl
 
 from tierwise.core.units import human_seconds
 from tierwise.report.exhibit_registry import Cells
-from tierwise.report.formats import DASH, count, number, percent
+from tierwise.report.formats import DASH, NBSP, count, number, percent
 from tierwise.report.run import Run
-from tierwise.report.values.provenance import items
 
 UNIT: Final = "items"
 PROFILE: Final = ("fraction", "replicates", "io_modes", "memory_fraction")
 
 
 def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  of the whole run
-    manifest = run.manifest
+    manifest, host = run.manifest, run.manifest.host
     profile, found, retry = manifest.profile, manifest.conditions, manifest.retry
     took = human_seconds((manifest.finished_at - manifest.started_at).total_seconds()) if manifest.finished_at else DASH
     taken = [f"{study}: run `{from_run.run_id}`" for study, from_run in manifest.taken.items()]
@@ -24,6 +23,10 @@ def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  of the whole run
         "Run": f"`{manifest.run_id}`",
         "Started": f"{manifest.started_at:%Y-%m-%d %H:%M} UTC",
         "Took": took,
+        "Processor": f"{host.cpu}, {count(host.cores)} cores, {host.architecture}",
+        "Memory": f"{number(host.memory_bytes / 2**30)}{NBSP}GiB",
+        "System": f"{host.distribution}, {host.system} {host.kernel}{', virtual machine' if host.virtualized else ''}",
+        "Software": ", ".join(f"{name} {version}" for name, version in {"Python": host.python, **manifest.packages}.items()),
         "Speed of the machine": f"{number(found.pace)} times the reference time" if found else "",
         "Steal while measuring": percent(found.steal) if found else "",
         "Replicates added": ", ".join(f"{name}: {count(added)}" for name, added in retry.replicates.items()) if retry else "",
@@ -33,12 +36,12 @@ def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  of the whole run
         "Several sessions": "; ".join(sorted({text for text in manifest.clocks.values() if text != "virtual"})),
         "Seed": str(manifest.seed),
         "Code": f"`{manifest.code_version}`",
-        "SHA-256 of each study's inputs and code": ", ".join(f"{name} `{one.sha256[:12]}`" for name, one in manifest.fingerprints.items()),
+        "SHA-256 of inputs and code": ", ".join(f"{name} `{one.sha256[:12]}`" for name, one in manifest.fingerprints.items()),
         "Rows of other runs": "; ".join([*taken, *copied]),
         "Measured anew": "; ".join(f"{study}: {why}" for study, why in manifest.why.items()),
         **{f"Sample of `{name}`": f"{count(kept.rows)} of {count(kept.of)} rows" for name, kept in manifest.samples.items()},
     }
-    return items(rows)
+    return pl.DataFrame([(name, value) for name, value in rows.items() if value], schema=["item", "value"], orient="row")
 
 
 SOURCE = rows
