@@ -21,7 +21,7 @@ from tierwise.timings.reads import FOLDER, TABLE, sources
 TOKENS: Final = re.compile(r"'(?:[^']|'')*'|--[^\n]*|\?|\$\w+")
 """What is passed over when parameters are put into a query (texts, comments), and the parameters."""
 CREATED: Final = re.compile(r"create temp (?:view|table|macro) (\w+)")
-HEAD: Final = "-- In DuckDB ({version} made it), from the folder in which run {run} was published: the rows that the report is given."
+HEAD_SQL: Final = "-- In DuckDB ({version} made it), from the folder in which run {run} was published: the rows that the report is given."
 PARQUET: Final = "select * replace ({run} as run_id) from read_parquet({files}, hive_partitioning = false)"
 TYPES: Final = {pl.String: "varchar", pl.Int32: "integer", pl.Int64: "bigint", pl.Float64: "double"}
 NO_READS: Final = f"select {', '.join(f'null::{TYPES[kind]} as {name}' for name, kind in TABLE.items())} where false"
@@ -111,7 +111,7 @@ def script(asked: Sequence[Query]) -> str:
     needed = [f"create temp view {name} as\n{sql};" for name, sql in base.items() if name == "raw_timings" or _asks(whole, name)]
     timings = (files("tierwise.timings") / "timings.sql").read_text(encoding="utf-8")
     parts = [
-        HEAD.format(run=run_id, version=duckdb.__version__),
+        HEAD_SQL.format(run=run_id, version=duckdb.__version__),
         *needed,
         f"{MACRO};",
         timings,

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from tierwise.advisor.moving import MovePlan
-from tierwise.analysis.causes import Cause
+from tierwise.analysis.causes import Cause, Reason
 from tierwise.analysis.claims import Bounds, Claim
 from tierwise.analysis.judging import ClaimVerdict, Grounds, Judge, ruled
 from tierwise.analysis.left_open import OpenMap, points_of
@@ -28,7 +28,7 @@ def moves(claim: Claim, on: Grounds) -> ClaimVerdict:
     connection, manifest, (io_mode, flagged) = on.rows.connection, on.rows.manifest, timed
     plans = plans_of(connection, on.pair, moves_of(connection, on.pair))
     if not plans:
-        reason = f"fewer than {MINIMUM_REPEATS} clean replicates; {flagged} moves are rejected"
+        reason = Reason("few_moves", {"needed": MINIMUM_REPEATS, "flagged": flagged})
         few = Verdict.UNDECIDED, Cause.REJECTED if flagged else Cause.FEW_REPLICATES, reason
         return ClaimVerdict(**ruled(few, manifest, STUDY), pair=on.pair, flagged=flagged)
     at_one, cases = outcome_of(plans, io_mode, claim.bounds)
