@@ -142,6 +142,13 @@ def test_the_search_finds_sections_of_all_pages_by_whole_words_first_and_leads_t
         assert page.locator("#found").inner_text() == "Nothing found."
 
 
+@pytest.mark.parametrize("label", ["sec-emulation", "tbl-emulation-that-has-gone"])
+def test_an_address_of_the_one_page_that_the_report_was_still_leads_to_its_place(chromium: "Browser", built: Built, label: str) -> None:
+    with browsing(chromium, "file:", 1280, "light") as page:
+        page.goto(f"{(built.site / 'index.html').as_uri()}#{label}")
+        page.wait_for_url(f"**/{METHOD}#sec-emulation")
+
+
 def test_a_reader_chooses_light_or_dark_and_what_is_picked_stays(opened: "Page") -> None:
     ground = "getComputedStyle(document.body).backgroundColor"
     pick(opened, "#fig-times .role-legend-symbol path", "#fig-times .picked button")

@@ -88,9 +88,23 @@
   }
 
   // The report was one page once: an address of that time, like index.html#sec-cost, leads to the page that has the place now.
+  // One that has gone leads to the place whose name begins with most of its words: sec-wal-cost to sec-wal-placement.
   function follow() {
     const label = decodeURIComponent(location.hash.slice(1));
-    if (label && !document.getElementById(label) && BOOK.places[label]) location.replace(BOOK.places[label] + location.hash);
+    if (!label || document.getElementById(label)) return;
+    const place = BOOK.places[label] ? label : nearest(label.split("-"));
+    if (place) location.replace(`${BOOK.places[place]}#${place}`);
+  }
+
+  function nearest(words) {
+    let best = "", most = 1;
+    for (const place of Object.keys(BOOK.places)) {
+      const own = place.split("-");
+      let same = 1; // the kind, sec or tbl, may differ
+      while (same < words.length && own[same] === words[same]) same += 1;
+      if (same > most) [best, most] = [place, same];
+    }
+    return best;
   }
 
   follow();
