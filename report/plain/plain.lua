@@ -72,6 +72,10 @@ local function build_float(div, where)
     local tbl = div.content[1]
     tbl.caption.long, tbl.identifier = { pandoc.Plain(line) }, div.identifier
     return { tbl }
+  elseif typst and kind == "tbl" then -- a sentence in a table's place
+    local open = pandoc.Inlines({ pandoc.RawInline("typst", "#figure(kind: table, caption: [") }) .. line
+    open:insert(pandoc.RawInline("typst", "], ["))
+    return pandoc.Blocks({ pandoc.Plain(open) }) .. div.content .. { pandoc.RawBlock("typst", "]) <" .. div.identifier .. ">") }
   end
   local body = div.content[1].t == "Table" and { scrolling(div.content[1]) } or div.content
   return { pandoc.Figure(body, { pandoc.Plain(line) }, pandoc.Attr(div.identifier, { kind })) }
