@@ -52,13 +52,14 @@ def test_figures_tables_and_sections_are_numbered_by_chapter(source: Path) -> No
         ("See @fig-nowhere.", "reference", "@fig-nowhere", "has this label"),
         ("- A list, *see @tbl-nowhere*.", "reference", "@tbl-nowhere", "has this label"),
         (FIGURE % "a" + "\n" + FIGURE % "a", "label", "fig-a", "more than one place"),
+        ("See @sec-first.", "reference", "@sec-first", "without a number"),
         ("::: {#fig-a}\n\nA caption without a figure.\n\n:::", "label", "fig-a", "needs a body"),
         (FIGURE % "a" + "\n[@fig-a; @martin2008]", "reference", None, "mixes labels and citations"),
     ],
 )
 def test_an_error_names_chapter_label_and_rule(source: Path, text: str, field: str, value: str | None, rule: str) -> None:
     with pytest.raises(InputError) as caught:
-        page(source, first="# First\n\nFine.", second=f"# Second\n\n{text}")
+        page(source, first="# First {.unnumbered #sec-first}\n\nFine.", second=f"# Second\n\n{text}")
     assert (caught.value.where, caught.value.field) == ("second.qmd", field)
     assert value is None or caught.value.value == value
     assert rule in caught.value.rule
@@ -88,7 +89,7 @@ def test_an_error_names_chapter_label_and_rule(source: Path, text: str, field: s
 )
 def test_what_is_not_of_the_subset_is_refused_with_its_chapter(source: Path, text: str, field: str, value: str) -> None:
     with pytest.raises(InputError, match=r"report/README\.md|levels 1 to 3|must begin|must be a file") as caught:
-        page(source, first="# First\n\nFine.", second=f"# Second\n\n{text}")
+        page(source, first="# First {.unnumbered #sec-first}\n\nFine.", second=f"# Second\n\n{text}")
     assert (caught.value.where, caught.value.field, caught.value.value) == ("second.qmd", field, value)
 
 

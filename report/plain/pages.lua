@@ -66,6 +66,18 @@ local function link_across(chapter, page, places)
   })
 end
 
+-- The caption of a table stands before it for every reader: Pandoc would write it behind.
+local function caption_first(figure)
+  if not figure.classes:includes("tbl") then
+    return nil
+  end
+  local function raw(tags)
+    return pandoc.Blocks({ pandoc.RawBlock("html", tags) })
+  end
+  return raw('<figure id="' .. figure.identifier .. '" class="tbl"><figcaption>') .. figure.caption.long .. raw("</figcaption>")
+    .. figure.content .. raw("</figure>")
+end
+
 -- One page as HTML, by what the command line says of it: the blocks, and the contents as seen from chapter `at`.
 local function html(blocks, meta, chapters, pages, at)
   local meta = pandoc.Meta(meta)
@@ -76,7 +88,7 @@ local function html(blocks, meta, chapters, pages, at)
   if at then
     meta.here, meta.before, meta.after = meta.chapters[at], meta.chapters[at - 1], meta.chapters[at + 1]
   end
-  local text = pandoc.write(pandoc.Pandoc(blocks, meta), "html5", PANDOC_WRITER_OPTIONS)
+  local text = pandoc.write(pandoc.Pandoc(pandoc.Blocks(blocks):walk({ Figure = caption_first }), meta), "html5", PANDOC_WRITER_OPTIONS)
   -- A cell as short as the style sheet lets it be: ten thousand cells are a tenth of the site.
   return (text:gsub('<td style="text%-align: left;">', "<td>"):gsub('<td style="text%-align: right;">', '<td class="r">'))
 end

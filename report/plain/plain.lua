@@ -5,7 +5,7 @@
 local typst = FORMAT == "typst"
 local NAMES = { fig = "Figure", tbl = "Table" }
 local CALLOUTS = { note = "Note", tip = "Tip", warning = "Warning", important = "Important", caution = "Caution" }
-local texts = {} -- label -> text of a reference to it
+local texts = {} -- label -> text of a reference to it; false where it has no number, by which Quarto could name it
 local counts = {} -- numbers of the headings above the current block, by level
 local tally = {} -- kind -> figures or tables so far in this chapter
 local numbered = false -- is the current chapter?
@@ -18,7 +18,7 @@ local function fail(where, field, value, rule)
 end
 
 local function register(label, text, where)
-  if texts[label] then
+  if texts[label] ~= nil then
     fail(where, "label", label, "stands in more than one place")
   end
   texts[label] = text
@@ -44,8 +44,7 @@ local function number_heading(heading, where)
     heading.attributes.number = number -- Pandoc would count each page from 1
   end
   if heading.identifier:match("^sec%-") then
-    number = number or pandoc.utils.stringify(heading)
-    register(heading.identifier, (heading.level == 1 and not paper and "Chapter\u{a0}" or "Section\u{a0}") .. number, where)
+    register(heading.identifier, number and (heading.level == 1 and not paper and "Chapter\u{a0}" or "Section\u{a0}") .. number, where)
   end
   return heading
 end
@@ -73,6 +72,10 @@ local function build_float(div, where)
     local tbl = div.content[1]
     tbl.caption.long, tbl.identifier = { pandoc.Plain(line) }, div.identifier
     return { tbl }
+  elseif typst and kind == "tbl" then -- a sentence in a table's place
+    local open = pandoc.Inlines({ pandoc.RawInline("typst", "#figure(kind: table, caption: [") }) .. line
+    open:insert(pandoc.RawInline("typst", "], ["))
+    return pandoc.Blocks({ pandoc.Plain(open) }) .. div.content .. { pandoc.RawBlock("typst", "]) <" .. div.identifier .. ">") }
   end
   local body = div.content[1].t == "Table" and { scrolling(div.content[1]) } or div.content
   return { pandoc.Figure(body, { pandoc.Plain(line) }, pandoc.Attr(div.identifier, { kind })) }
@@ -120,7 +123,8 @@ local function reference(cite, where)
     local kind = citation.id:match("^(%a+)%-")
     if NAMES[kind] or kind == "sec" then
       if not texts[citation.id] then
-        fail(where, "reference", "@" .. citation.id, "no figure, table or section has this label")
+        local rule = texts[citation.id] == nil and "no figure, table or section has this label" or "a section without a number cannot be referred to"
+        fail(where, "reference", "@" .. citation.id, rule)
       end
       ours = ours + 1
       if ours > 1 then
