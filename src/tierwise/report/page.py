@@ -144,5 +144,5 @@ def _note(run: Run, pair: str, exhibit: Exhibit, rows: pl.DataFrame, facts: Mapp
     own = getattr(exhibit.module, "EVIDENCE", None)
     found = rows["evidence"].unique(maintain_order=True).to_list() if "evidence" in rows.columns else map(run.evidence, pairs)
     kinds = list(dict.fromkeys(str(one) for one in ([own] if own else found) if one)) or ["nothing measured"] * bool(pairs)
-    origin = "Query" if hasattr(exhibit.module, "QUERY") else "Rows"
+    origin = "Query" if hasattr(exhibit.module, "QUERY") else "Made by"
     return fill("note.txt", **known, evidence=None, pairs=pairs, kinds=kinds, origin=origin).strip()

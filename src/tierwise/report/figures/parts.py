@@ -15,7 +15,7 @@ from tierwise.report.formats import number
 PLOT_PX: Final = 470
 BESIDE_PX: Final = 24
 """The space between a label and the plot, and right of the plot, in pixels."""
-ROW_PX: Final = 28
+ROW_PX: Final = 24
 BAND_PX: Final = 20
 BELOW_PX: Final = 7
 """Single repeats stand below the interval, which would hide them."""

@@ -21,7 +21,7 @@ LAYOUTS: Final = {"strewn": "spread out", "recent": "adjacent", "random-keys": "
 """Where popular rows lie in the table."""
 SHOWN: Final = ("index_ssd", "table_ssd")
 AXIS_PX: Final = 54
-PANEL_PX: Final = 130
+PANEL_PX: Final = 105
 COLUMNS: Final = ("panel", "index_to_memory", "updates", "writes", "gain", "placement", "how")
 
 

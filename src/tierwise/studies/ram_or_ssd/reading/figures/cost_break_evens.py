@@ -71,4 +71,4 @@ def draw(rows: pl.DataFrame) -> alt.LayerChart:
     tips = [*(alt.Tooltip(f"{name}:N") for name in ("pair", "year", "how", "page", "what")), alt.Tooltip("interval_s:Q", format=",.3r")]
     shapes = alt.Shape("how:N", scale=alt.Scale(domain=list(HOW), range=list(HOW.values())), legend=alt.Legend(title=None))
     dots = base.mark_point(filled=True, size=80, opacity=0.95).encode(shape=shapes, tooltip=tips)
-    return alt.LayerChart(layer=[base.mark_line(opacity=0.4), dots], width=parts.PLOT_PX, height=210, usermeta={"chrome_px": 96})
+    return alt.LayerChart(layer=[base.mark_line(opacity=0.4), dots], width=parts.PLOT_PX, height=160, usermeta={"chrome_px": 96})

@@ -21,7 +21,7 @@ order by all
 UNIT: Final = "windows"
 PARAMETERS: Final = {"places": list(PLACES)}
 PANELS: Final = {"off": "commit_delay 0", "on": "commit_delay of half a flush"}
-PANEL_PX: Final = 200
+PANEL_PX: Final = 140
 AXIS_PX: Final = 60
 CLEAN: Final = pl.col("flag") == "none"
 
