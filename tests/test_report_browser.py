@@ -142,6 +142,15 @@ def test_the_search_finds_sections_of_all_pages_by_whole_words_first_and_leads_t
         assert page.locator("#found").inner_text() == "Nothing found."
 
 
+def test_the_cases_of_a_statement_fold_out(chromium: "Browser", built: Built) -> None:
+    with browsing(chromium, "file:", 1280, "light") as page:
+        look(page, (built.site / "show-ledger.html").as_uri(), 1280)
+        cases = page.locator("#tbl-ledger-cases tbody tr").filter(has=page.locator("td:first-child", has_text="M1")).nth(1)
+        assert not cases.is_visible()
+        page.locator("#tbl-ledger-cases button").first.click()
+        assert cases.is_visible()
+
+
 @pytest.mark.parametrize("label", ["sec-emulation", "tbl-emulation-that-has-gone"])
 def test_an_address_of_the_one_page_that_the_report_was_still_leads_to_its_place(chromium: "Browser", built: Built, label: str) -> None:
     with browsing(chromium, "file:", 1280, "light") as page:

@@ -182,7 +182,26 @@
     all.onclick = () => [...picked.keys()].forEach((each) => pick(each, []));
   }
 
+  // The cases of a statement are folded behind its row, and a button there shows them.
+  function fold() {
+    const rows = [...document.querySelectorAll("#tbl-ledger-cases tbody tr")];
+    const groups = Map.groupBy ? Map.groupBy(rows, (row) => row.cells[0].textContent.trim()) : new Map();
+    for (const [claim, [first, ...cases]] of groups) {
+      if (!cases.length) continue;
+      const button = Object.assign(document.createElement("button"), { type: "button", className: "fold", textContent: `${cases.length} cases` });
+      const turn = (open) => {
+        cases.forEach((row) => (row.hidden = !open));
+        button.setAttribute("aria-expanded", open);
+      };
+      button.setAttribute("aria-label", `${cases.length} cases of ${claim}`);
+      button.onclick = () => turn(cases[0].hidden);
+      first.cells[2].append(button);
+      turn(false);
+    }
+  }
+
   async function start() {
+    fold();
     cards();
     reachable();
     await document.fonts.ready;

@@ -22,8 +22,7 @@ HEADER: Final = {
     "found": "Found (95 % interval)",
     "replicates": "Replicates",
     "p": "p; after Holm",
-    "verdict": "Verdict",
-    "otherwise": "What could change it",
+    "verdict": "Verdict, and what could change it",
 }
 
 
@@ -40,8 +39,7 @@ def rows(run: Run, pair: str = "") -> pl.DataFrame:  # noqa: ARG001  of all pair
                 "found": "" if several else estimated(one or now),
                 "replicates": count(one.pairs) if one else "",
                 "p": tested(one) if one else "",
-                "verdict": f"**{now.verdict.mark}**" + (f": {tied(now.unjudged)}" if now.unjudged else ""),
-                "otherwise": "; ".join(_otherwise(run, claim, now)),
+                "verdict": "; ".join([f"**{now.verdict.mark}**", *_otherwise(run, claim, now)]),
             }
         )
         found += [
@@ -52,7 +50,6 @@ def rows(run: Run, pair: str = "") -> pl.DataFrame:  # noqa: ARG001  of all pair
                 "replicates": count(case.pairs),
                 "p": tested(case),
                 "verdict": marked(case.verdict),
-                "otherwise": "",
             }
             for case in several
         ]
@@ -63,12 +60,13 @@ SOURCE = rows
 
 
 def tabulate(rows: pl.DataFrame) -> Cells:
-    return Cells([*HEADER.values()], rows.select(*HEADER).rows(), "lllrrll")
+    return Cells([*HEADER.values()], rows.select(*HEADER).rows(), "lllrrl")
 
 
 def _otherwise(run: Run, claim: Claim, now: ClaimVerdict) -> Iterator[str]:
-    """Yield what assumed bounds moved by half, the rule that held before, and a fitted parameter have to do with the verdict."""
+    """Yield why there is no verdict, or what assumed bounds moved by half, the earlier rule and a fitted parameter do to it."""
     if now.unjudged:
+        yield tied(now.unjudged)
         return
     if (moved := flipped(now)) != DASH:
         yield f"bounds moved by half: {moved}"
