@@ -174,7 +174,7 @@ def test_a_reader_chooses_light_or_dark_and_what_is_picked_stays(opened: "Page")
 def test_on_a_phone_nothing_but_a_matrix_is_scrolled_sideways_and_keys_reach_it(chromium: "Browser", built: Built) -> None:
     with browsing(chromium, "file:", 390, "light") as page:
         scrolled = []
-        for name in (CENSUS, "show-summary.html"):
+        for name in (CENSUS, "show-validation.html", "show-summary.html"):
             look(page, (built.site / name).as_uri(), 390)
             scrolled += page.evaluate(SCROLLED)
         assert scrolled

@@ -150,7 +150,7 @@ def test_what_each_table_requested_runs_from_the_published_files_alone(
         (tmp_path / folder.name).mkdir()
         (tmp_path / folder.name / "run").symlink_to(folder)
     scripts = sorted((built.site / "queries").glob("tbl-*.sql"))
-    assert len(scripts) >= 10
+    assert len(scripts) >= 2
     for path in scripts:
         script = path.read_text(encoding="utf-8")
         (run_id,) = re.findall(r"in which run (\S+) was published", script.splitlines()[0])
