@@ -8,7 +8,7 @@ leave behind (paths, times, printed text) goes.
 import html
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -64,13 +64,21 @@ def read(executed: Path) -> list[Shown]:
     return kept
 
 
-def chapter(executed: Path, folder: Path, stamp: Stamp) -> str:
+def chapter(executed: Path, folder: Path, stamp: Stamp, paper: Sequence[str] = ()) -> str:
     """Return the Markdown of the executed notebook `executed`; what its figures' menus give away, with `stamp`, and its tables' queries
     are written into `folder`.
 
+    `paper`: labels of the paper's figures in their order; the caption of each says its number there.
+
     Raises: what `read` raises.
     """
-    return "\n\n".join(_markdown(part, folder, stamp) for part in read(executed)) + "\n"
+    numbers = {label: number for number, label in enumerate(paper, 1)}
+    return "\n\n".join(_markdown(part, folder, stamp, numbers.get(part.label)) for part in read(executed)) + "\n"
+
+
+def figures(executed: Path) -> list[str]:
+    """Return the labels of the figures that the executed notebook `executed` shows, in their order; none where it was not executed."""
+    return [part.label for part in read(executed) if part.label.startswith("fig-")] if executed.is_file() else []
 
 
 def give_away(executed: Path, target: Path) -> None:
@@ -115,7 +123,7 @@ def _check(part: Shown, where: str) -> None:
             raise InputError(where, field="text", value=text[max(0, found.start() - 30) : found.end() + 30], rule=rule)
 
 
-def _markdown(part: Shown, folder: Path, stamp: Stamp) -> str:
+def _markdown(part: Shown, folder: Path, stamp: Stamp, in_paper: int | None) -> str:
     if not part.label:
         return part.text
     body, behind = str(part.body.get("text/markdown", "")), ""
@@ -123,7 +131,7 @@ def _markdown(part: Shown, folder: Path, stamp: Stamp) -> str:
         file = f"{ROWS}/{part.label}.csv"
         write_whole(folder / file, part.body[ROWS_MIME])
         body = _chart(part, folder, stamp)
-        behind = f" Rows: `{file}`."
+        behind = f" Rows: `{file}`." + (f" Figure {in_paper} of the paper." if in_paper else "")
     elif scripts := write_scripts(part.label, part.made, folder):
         behind = f" Asked: {listed(f'`{script}`' for script in scripts)}."
     if VEGA_MIME not in part.body and ROWS_MIME in part.body:

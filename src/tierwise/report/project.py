@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -79,7 +79,8 @@ def assemble(folder: Path, executed: Path, stamp: Stamp, variables: Mapping[str,
     told = _copy(folder)["book"]
     (folder / BIBTEX).write_text(stamp.bibtex(), encoding="utf-8")
     told_of = {**variables, "citation": stamp.citation("Report"), "bibtex": stamp.bibtex().strip()}
-    texts = {name: _chapter(folder, executed, name, stamp) for name in told["chapters"]}
+    paper = notebooks.figures(executed / f"{PAPER_NOTEBOOK}.ipynb")
+    texts = {name: _chapter(folder, executed, name, stamp, paper) for name in told["chapters"]}
     chapters = {name: expand(text, told_of, name) for name, text in texts.items()}
     for name, text in chapters.items():
         (folder / name).write_text(text, encoding="utf-8")
@@ -137,12 +138,12 @@ def _copy(folder: Path) -> dict[str, Any]:
     return told
 
 
-def _chapter(folder: Path, executed: Path, name: str, stamp: Stamp) -> str:
+def _chapter(folder: Path, executed: Path, name: str, stamp: Stamp, paper: Sequence[str]) -> str:
     """Prose as it stands in ``report/``, or the executed notebook of the same stem; of the first page `FRONT`."""
     if name == FRONT_PAGE:
-        return f"{notebooks.chapter(executed / f'{FRONT}.ipynb', folder, stamp)}\n{CONTENTS}"
+        return f"{notebooks.chapter(executed / f'{FRONT}.ipynb', folder, stamp, paper)}\n{CONTENTS}"
     if name.startswith("show-"):
-        return notebooks.chapter(executed / f"{Path(name).stem}.ipynb", folder, stamp)
+        return notebooks.chapter(executed / f"{Path(name).stem}.ipynb", folder, stamp, paper)
     if not (folder / name).is_file():
         raise InputError("report/_quarto.yml", field="chapters", value=name, rule="no such file in report/")
     return (folder / name).read_text(encoding="utf-8")

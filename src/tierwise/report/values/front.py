@@ -17,6 +17,7 @@ from tierwise.core import studies
 from tierwise.core.vocabulary import Evidence
 from tierwise.report import study_registry
 from tierwise.report.estimates import estimates
+from tierwise.report.prices import answer_of
 from tierwise.report.run import Run
 from tierwise.report.text_template import Value, shared_text
 from tierwise.report.values.workloads import gather
@@ -120,6 +121,17 @@ def _list(rows: pl.DataFrame) -> list[dict[str, Value]]:
     return found
 
 
+def _prices(run: Run) -> dict[str, Value]:
+    """Return the cost in USD a month of a thousand random reads per second on a volume and on an SSD, and the size of each in GB."""
+    known = {device.device: device for device in answer_of(run).devices}
+    found: dict[str, Value] = {}
+    for name, device in {"gp3": "aws-gp3", "nvme": "local-nvme"}.items():
+        priced = known.get(device)
+        found[f"{name}_usd"] = 1_000 * priced.per_iops_month if priced and priced.per_iops_month else None
+        found[f"{name}_gb"] = priced.capacity_gb if priced else None
+    return found
+
+
 def values(run: Run, pair: str = "") -> dict[str, Any]:  # noqa: ARG001  the first page is of all pairs
     """Return the numbers of the first page, and under each study's name its own values."""
     own, verdicts = speedups(run), Counter(claim.verdict for claim in run.verdicts)
@@ -135,5 +147,6 @@ def values(run: Run, pair: str = "") -> dict[str, Any]:  # noqa: ARG001  the fir
         "confirmed": verdicts[Verdict.CONFIRMED],
         "contradicted": verdicts[Verdict.CONTRADICTED],
         "models": sum(claim.evidence is Evidence.SIMULATED for claim in decided),
+        **_prices(run),
     }
     return {**found, **{name: module.values(run) for name, module in study_registry.named("values")}}
