@@ -32,7 +32,7 @@ STUDY, SERVER, COSTS, MODELS, HOUSEKEEPING = PANELS
 NEED_CHECKOUT: Final = ("report", "run", "plan", "reference", "publish", "merge", "diff", "clean")
 """Commands that need notebooks, runs or built reports. A wheel has the other commands, and one run: the reference run."""
 
-VERSION_HELP: Final = "Version of the report: latest, reference, or a part of its name that no other version has."
+VERSION_HELP: Final = "Version of the report: latest, reference, or a part of the version's name that no other name contains."
 
 
 def command(panel: str, example: str, name: str | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -76,12 +76,12 @@ def report(
     sky: SkyOption = SYNTHETIC,
     fresh: FreshOption = False,
     retry: Annotated[
-        bool, typer.Option("--retry", help="Repeat rejected trials once, in whole replicates; earlier rows stay.", envvar="RETRY")
+        bool, typer.Option("--retry", help="Add new replicates, once, where rows were rejected. Earlier rows are kept.", envvar="RETRY")
     ] = False,
     engine: Annotated[
         str,
         typer.Option(
-            help="Report engine: quarto, plain (Pandoc and Typst), or auto, which is quarto if it is installed.",
+            help="Program that builds the report: quarto, plain (Pandoc and Typst), or auto (Quarto if Quarto is installed).",
             envvar="ENGINE",
             autocompletion=completion.engines,
         ),
@@ -89,14 +89,14 @@ def report(
     run: Annotated[
         str,
         typer.Option(
-            help="Complete run to build the report from, without measuring: latest, reference or a run id.",
+            help="Build the report from this complete run instead of measuring: latest, reference or a run id.",
             envvar="RUN",
             autocompletion=completion.runs,
         ),
     ] = "",
     yes: YesOption = False,
 ) -> None:
-    """Measure what is missing, then build the report.
+    """Measure every study that has no current rows, then build the report.
 
     On a terminal, the command asks before it measures.
     """
@@ -121,13 +121,15 @@ def run_study(
     *,
     census: CensusOption = SYNTHETIC,
     sky: SkyOption = SYNTHETIC,
-    trials: Annotated[str, typer.Option(help="Trials to measure: parts of their keys, as 'wal=ssd clients=8'. All by default.")] = "",
+    trials: Annotated[
+        str, typer.Option(help="Trials to measure, selected by parts of the trials' keys: 'wal=ssd clients=8'. Default: all trials.")
+    ] = "",
     yes: YesOption = False,
 ) -> None:
     """Measure one study.
 
-    A later report of the same inputs continues with this run. A run of selected trials stays partial. On a terminal, the command asks
-    before it measures.
+    A later `tierwise report` with the same options continues this run. A run with --trials is never complete. On a terminal, the command
+    asks before it measures.
     """
     from tierwise.pipeline import ReportRequest, run_one_study  # noqa: PLC0415
 
@@ -147,7 +149,7 @@ def plan(
     sky: SkyOption = SYNTHETIC,
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Estimate the trials, minutes and disk space that a report needs, and the width of its intervals."""
+    """Estimate the trials, minutes and disk space that a report needs, and how wide the intervals will be."""
     from tierwise.plan.estimate import as_json, as_text, make_plan  # noqa: PLC0415
 
     planned = make_plan(profile=profile, tiers=tiers, seed=seed, census=census, sky=sky)
@@ -156,7 +158,7 @@ def plan(
 
 @command(STUDY, "claims --run reference")
 def claims(run: RunOption = "", form: FormatOption = Format.TABLE) -> None:
-    """List the verdict on every published claim."""
+    """List every published claim with its verdict."""
     from tierwise.analysis.runs import run_to_read  # noqa: PLC0415
     from tierwise.analysis.verdicts import as_json, as_text  # noqa: PLC0415
     from tierwise.report.study_registry import judge_all  # noqa: PLC0415
@@ -169,12 +171,15 @@ def claims(run: RunOption = "", form: FormatOption = Format.TABLE) -> None:
 @command(STUDY, "diff reference latest")
 def diff(
     before: Annotated[str, typer.Argument(metavar="BEFORE", help=VERSION_HELP, autocompletion=completion.versions)],
-    after: Annotated[str, typer.Argument(metavar="AFTER", help="Version to compare with.", autocompletion=completion.versions)] = "latest",
+    after: Annotated[
+        str, typer.Argument(metavar="AFTER", help="Version to compare with BEFORE.", autocompletion=completion.versions)
+    ] = "latest",
     form: FormatOption = Format.TABLE,
 ) -> None:
     """Compare two versions of the report, and explain what differs.
 
-    If one of them is reference, the other names a run, and every measured value and claim is compared with the run that ships.
+    If BEFORE or AFTER is `reference`, the other argument names a run. The command then compares every measured value and claim of this
+    run with the reference run.
     """
     from tierwise.analysis.runs import REFERENCE  # noqa: PLC0415
     from tierwise.report.changes import Changes  # noqa: PLC0415
@@ -192,9 +197,9 @@ def diff(
 def publish(
     to: Annotated[Path | None, typer.Argument(metavar="FOLDER", help="New or empty folder to write into.", envvar="TO")] = None,
     version: Annotated[str, typer.Option(help=VERSION_HELP, autocompletion=completion.versions)] = "latest",
-    one: Annotated[Path | None, typer.Option(help="HTML file to write in place of the folder.", envvar="ONE")] = None,
+    one: Annotated[Path | None, typer.Option(help="HTML file to write instead of a folder.", envvar="ONE")] = None,
 ) -> None:
-    """Copy a built report to a folder with its rows and checksums, or to one HTML file."""
+    """Copy a built report, with rows and checksums, to a folder, or write the report as one HTML file."""
     from tierwise.report.publish import publish as write  # noqa: PLC0415
     from tierwise.report.single_file import write_one  # noqa: PLC0415
 
@@ -211,12 +216,14 @@ def publish(
 
 @command(STUDY, "export latest runs-for-git")
 def export(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="Complete run: latest, reference or a run id.", autocompletion=completion.runs)],
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder that the copy is written into.")],
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="Complete run to copy: latest, reference or a run id.", autocompletion=completion.runs)
+    ],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder to write the copy into.")],
 ) -> None:
-    """Copy a complete run to a folder, small enough for git.
+    """Copy a complete run to a folder, in a size that git can hold.
 
-    The copy has all rows, and a sample of single reads, transactions and page sequences.
+    The copy has all measured rows, and a sample of single reads, transactions and page sequences.
     """
     from tierwise.advisor.advice_traces import behind_advice  # noqa: PLC0415
     from tierwise.analysis.runs import find_run  # noqa: PLC0415
@@ -229,12 +236,13 @@ def export(
 @command(STUDY, "merge latest /mnt/other/data/raw/20261126-174349-full-5b31ca")
 def merge(
     runs: Annotated[
-        list[str], typer.Argument(metavar="RUN", help="Runs to merge: ids, latest, reference or folders, also from other machines.")
+        list[str],
+        typer.Argument(metavar="RUN", help="Runs to merge: run ids, latest, reference, or folders of runs, also from other machines."),
     ],
 ) -> None:
     """Merge runs of the same measurements with different seeds into one run.
 
-    From three runs on, verdicts hold for runs in general.
+    With three or more runs, intervals also cover the variation between runs.
     """
     from tierwise.analysis.runs import find_run  # noqa: PLC0415
     from tierwise.bench.study_registry import summary_of  # noqa: PLC0415
@@ -254,13 +262,14 @@ command(SERVER, f"predict-scan --device nvme {scan} --method bitmap --cache cold
 
 @command(SERVER, "trace --cluster /var/lib/postgresql/18/main --seconds 10")
 def trace(
-    seconds: Annotated[float, typer.Option(help="Length of the recording, in seconds.")],
-    cluster: Annotated[Path | None, typer.Option(help="Data folder of a running server.")] = None,
-    pid: Annotated[int | None, typer.Option(help="Process id of one session, in place of the whole server.")] = None,
+    seconds: Annotated[float, typer.Option(help="Duration of the recording, in seconds.")],
+    cluster: Annotated[Path | None, typer.Option(help="Data folder of the running server. Give --cluster or --pid.")] = None,
+    pid: Annotated[int | None, typer.Option(help="Process id of a single session, to record only this session.")] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Parquet file for the first 300,000 single reads. Without it, reads are counted.")
+        Path | None,
+        typer.Option(help="Parquet file to write the first 300,000 single reads to. Default: count the reads, and write no file."),
     ] = None,
-    recorder: Annotated[str, typer.Option(help="Recorder: bpftrace (needs root), strace, or auto.")] = "auto",
+    recorder: Annotated[str, typer.Option(help="Program that records the reads: bpftrace (needs root), strace, or auto.")] = "auto",
 ) -> None:
     """Record every read of a running PostgreSQL, and show the read times by tablespace.
 
@@ -278,14 +287,14 @@ command(COSTS, "volumes --gib 500 --iops 6000 --mibs 200 --latency-ms 2")(volume
 @command(MODELS, "emulate sata-7k2 /tmp/files /mnt/slow")
 def emulate(
     device: Annotated[str, typer.Argument(metavar="DEVICE", help=completion.DEVICE, autocompletion=completion.devices)],
-    backing: Annotated[Path, typer.Argument(metavar="BACKING", help="Folder that holds the files.")],
-    mountpoint: Annotated[Path, typer.Argument(metavar="MOUNTPOINT", help="Folder where the files appear at the speed of the device.")],
+    backing: Annotated[Path, typer.Argument(metavar="BACKING", help="Folder that stores the files.")],
+    mountpoint: Annotated[Path, typer.Argument(metavar="MOUNTPOINT", help="Folder where the files appear, as slow as on the device.")],
     yes: YesOption = False,
 ) -> None:
-    """Mount a folder so that it is as slow as a device, until it is unmounted or the command ends.
+    """Mount a folder that is as slow as a device, until you unmount the folder or end the command.
 
-    On a terminal, the command asks first if MOUNTPOINT holds files, which the mount hides, or if a running PostgreSQL uses the disk
-    of BACKING.
+    On a terminal, the command asks first if MOUNTPOINT already holds files, because the mount hides these files. The command also asks
+    first if a running PostgreSQL uses the disk of BACKING.
     """
     from tierwise.postgres.processes import servers_on  # noqa: PLC0415
     from tierwise.tiers.emulated import emulate as mount  # noqa: PLC0415
@@ -307,7 +316,7 @@ app.add_typer(validating, name="validate", rich_help_panel=MODELS)
 
 @command(HOUSEKEEPING, "doctor")
 def doctor() -> None:
-    """Check what is installed, what is missing, what that costs, and how to fix it."""
+    """List installed and missing programs, what fails without a missing program, and how to install it."""
     from tierwise import doctor as examination  # noqa: PLC0415
 
     raise typer.Exit(examination.main())
@@ -315,9 +324,9 @@ def doctor() -> None:
 
 @command(HOUSEKEEPING, "clean")
 def clean() -> None:
-    """End and unmount what an interrupted run left, and remove the work folder.
+    """Stop servers and unmount tiers of an interrupted run, and remove the work folder.
 
-    Measured rows and reports stay.
+    Measured rows and reports are kept.
     """
     from tierwise.bench.workspace import remove_workspace  # noqa: PLC0415
 
@@ -330,13 +339,17 @@ def reference(
     fresh: FreshOption = False,
     run: Annotated[
         str,
-        typer.Option(help="Complete run to take, without measuring: latest or a run id.", envvar="RUN", autocompletion=completion.runs),
+        typer.Option(
+            help="Make this complete run the reference run, instead of measuring: latest or a run id.",
+            envvar="RUN",
+            autocompletion=completion.runs,
+        ),
     ] = "",
     yes: YesOption = False,
 ) -> None:
-    """Replace the reference run, which ships with the checkout in data/reference.
+    """Replace the reference run in data/reference, which every checkout contains.
 
-    Without --run, the command measures what is missing of such a run.
+    Without --run, the command first measures a run with this profile, or completes an interrupted run.
     """
     from tierwise.pipeline import ReportRequest, make_reference  # noqa: PLC0415
 

@@ -13,44 +13,49 @@ from tierwise.core.vocabulary import Goal, Way
 RunOption = Annotated[
     str,
     typer.Option(
-        help="Run to read: latest, reference or a run id. By default the newest complete run, or the reference run if there is none.",
+        help="Run to read: latest, reference or a run id. Default: the newest complete run, or the reference run if you have no run.",
         autocompletion=completion.runs,
     ),
 ]
 StudyOption = Annotated[
-    str, typer.Option(help="Study whose requests are placed. By default the first study of the run.", autocompletion=studies.names)
+    str, typer.Option(help="Study whose tables and indexes are placed. Default: the first study of the run.", autocompletion=studies.names)
 ]
 PairOption = Annotated[
-    str, typer.Option(help="Tier pair of the run. By default the first pair of the study.", autocompletion=completion.pairs)
+    str,
+    typer.Option(
+        help="Pair of tiers on which the run measured the study. Default: the study's first pair.", autocompletion=completion.pairs
+    ),
 ]
-WorkloadOption = Annotated[str, typer.Option(help="Workload of the study. By default the first one.")]
+WorkloadOption = Annotated[str, typer.Option(help="Workload of the study. Default: the study's first workload.")]
 HddOption = Annotated[
-    str, typer.Option(help=f"{completion.DEVICE} It replaces the run's disk or disk array.", autocompletion=completion.devices)
+    str, typer.Option(help=f"{completion.DEVICE} This device replaces the run's disk or disk array.", autocompletion=completion.devices)
 ]
-SsdOption = Annotated[str, typer.Option(help=f"{completion.DEVICE} It replaces the run's SSD.", autocompletion=completion.devices)]
+SsdOption = Annotated[str, typer.Option(help=f"{completion.DEVICE} This device replaces the run's SSD.", autocompletion=completion.devices)]
 
 
 def advise(  # noqa: PLR0917  each is an option with a name
     ssd_gib: Annotated[float, typer.Option(help="Space on the SSD, in GiB.")],
     budget: Annotated[
-        float | None, typer.Option(help="Largest cost of both devices' shares, in CURRENCY per year. No limit by default.")
+        float | None, typer.Option(help="Largest yearly cost of the used shares of both devices, in CURRENCY. Default: no limit.")
     ] = None,
     goal: Annotated[
         str, typer.Option(help="What to minimise: run time (time) or yearly cost (cost).", autocompletion=completion.goals)
     ] = "time",
-    jobs_per_hour: Annotated[float, typer.Option(help="Jobs per hour, used to charge each job its share of the devices.")] = 0.0,
+    jobs_per_hour: Annotated[
+        float, typer.Option(help="Number of jobs per hour, which sets their share of the devices' time. With 0, only space is charged.")
+    ] = 0.0,
     run: RunOption = "",
     study: StudyOption = "",
     pair: PairOption = "",
     workload: WorkloadOption = "",
     hdd: HddOption = "",
     ssd: SsdOption = "",
-    on: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Day of the prices. Today by default.")] = None,
-    currency: Annotated[str, typer.Option(help="Currency of the answer.")] = "USD",
+    on: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Day of the prices. Default: today.")] = None,
+    currency: Annotated[str, typer.Option(help="Currency of all costs.")] = "USD",
     region: Annotated[str, typer.Option(help="Region whose prices are preferred, such as US or EU.")] = "US",
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Choose the tables and indexes to put on the SSD, from the requests of a run."""
+    """Choose the tables and indexes to put on the SSD, from the requests that a run recorded."""
     from tierwise.advisor import advice  # noqa: PLC0415  the heavy libraries load only where they are needed
     from tierwise.advisor.advice_text import as_text  # noqa: PLC0415
     from tierwise.advisor.workload import read_workload  # noqa: PLC0415
@@ -65,19 +70,22 @@ def advise(  # noqa: PLR0917  each is an option with a name
 
 
 def move_plan(  # noqa: PLR0917  each is an option with a name
-    relation: Annotated[list[str] | None, typer.Option(help="Table or index to move; may be repeated. All by default.")] = None,
-    size_gib: Annotated[
-        float | None, typer.Option(help="Size of other data, in GiB, in place of a run's. It needs --hdd, --ssd, --before-s and --after-s.")
+    relation: Annotated[
+        list[str] | None, typer.Option(help="Table or index to move; may be repeated. Default: all tables and indexes.")
     ] = None,
-    jobs: Annotated[int, typer.Option(help="Number of jobs for which the data would stay on the SSD.")] = 1,
+    size_gib: Annotated[
+        float | None,
+        typer.Option(help="Size of your own data, in GiB, instead of a run's tables. Needs --hdd, --ssd, --before-s and --after-s."),
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="Number of jobs that run while the data are on the SSD.")] = 1,
     way: Annotated[
-        Way, typer.Option(help="Speed of copying: page by page (server), or as fast as the devices allow (bandwidth).")
+        Way, typer.Option(help="Speed of copying: page by page (server), or at the full throughput of the devices (bandwidth).")
     ] = Way.SERVER,
     predict: Annotated[
-        bool, typer.Option("--predict", help="Simulate the times of a job as well, so that move and job compare and there is a verdict.")
+        bool, typer.Option("--predict", help="Simulate the job too, so that the times of move and job can be compared.")
     ] = False,
-    before_s: Annotated[float | None, typer.Option(help="Seconds per job before the move, in place of the run's.")] = None,
-    after_s: Annotated[float | None, typer.Option(help="Seconds per job after the move, in place of the run's.")] = None,
+    before_s: Annotated[float | None, typer.Option(help="Seconds per job before the move, instead of the run's time.")] = None,
+    after_s: Annotated[float | None, typer.Option(help="Seconds per job after the move, instead of the run's time.")] = None,
     run: RunOption = "",
     study: StudyOption = "",
     pair: PairOption = "",
@@ -86,7 +94,7 @@ def move_plan(  # noqa: PLR0917  each is an option with a name
     ssd: SsdOption = "",
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Count the jobs after which it pays to copy tables and indexes to the SSD and back."""
+    """Count the jobs after which copying tables and indexes to the SSD and back saves time."""
     from tierwise.advisor.moving import check_jobs, move_of, move_of_size  # noqa: PLC0415
     from tierwise.advisor.moving_text import as_text  # noqa: PLC0415
     from tierwise.advisor.workload import read_workload  # noqa: PLC0415

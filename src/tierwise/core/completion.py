@@ -5,7 +5,7 @@ from typing import Final
 
 from tierwise.core import paths
 
-DEVICE: Final = "Device: a file name of data/devices (aws-gp3), or what follows the maker (gp3, nvme)."
+DEVICE: Final = "Device: the name of a file in data/devices (aws-gp3), or the part after its first hyphen (gp3, nvme)."
 """The help of what names a device."""
 
 

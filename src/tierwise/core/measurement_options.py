@@ -7,22 +7,30 @@ import typer
 from tierwise.core import completion
 
 ProfileOption = Annotated[
-    str, typer.Option(help="Measurement profile: smoke, quick or full.", envvar="PROFILE", autocompletion=completion.profiles)
+    str,
+    typer.Option(
+        help="Measurement profile, from the fewest rows to all rows: smoke, quick or full.",
+        envvar="PROFILE",
+        autocompletion=completion.profiles,
+    ),
 ]
 TiersOption = Annotated[
     str,
     typer.Option(
-        help="Your own tier pair: NAME of data/tiers/NAME.toml, measured beside the studies' pairs. None by default.",
+        help="Your own pair of tiers, described in data/tiers/TIERS.toml, to measure as well. Default: only the studies' pairs.",
         envvar="TIERS",
         autocompletion=completion.pairs,
     ),
 ]
 SeedOption = Annotated[int, typer.Option(help="Seed of the generated data, the trial order and the device models.", envvar="SEED")]
 CensusOption = Annotated[
-    str, typer.Option(help="Source of the 1990 census: synthetic, download, or file:PATH for the raw file.", envvar="CENSUS")
+    str,
+    typer.Option(help="Source of the 1990 census: synthetic, download, or file:PATH for your own copy of the raw file.", envvar="CENSUS"),
 ]
 SkyOption = Annotated[
     str,
-    typer.Option(help="Source of the 2MASS point sources: synthetic, download, download:REGION in degrees, or file:PATH.", envvar="SKY"),
+    typer.Option(help="Source of the 2MASS sky catalog: synthetic, download, download:REGION in degrees, or file:PATH.", envvar="SKY"),
 ]
-FreshOption = Annotated[bool, typer.Option("--fresh", help="Measure again, even if a complete run is here.", envvar="FRESH")]
+FreshOption = Annotated[
+    bool, typer.Option("--fresh", help="Measure again, even if a complete run with the same inputs exists.", envvar="FRESH")
+]

@@ -14,7 +14,7 @@ class Format(StrEnum):
     JSON = "json"
 
 
-FormatOption = Annotated[Format, typer.Option("--format", help="Output: a table for people, or JSON for programs.")]
+FormatOption = Annotated[Format, typer.Option("--format", help="Output format: table (for people) or json (for programs).")]
 
 
 class _Model(Protocol):

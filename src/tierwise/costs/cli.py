@@ -29,42 +29,49 @@ class Rating(StrEnum):
 def cost(  # noqa: PLR0917  each is an option with a name
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="DEVICE", help=f"{completion.DEVICE} All by default.", autocompletion=completion.devices),
+        typer.Argument(metavar="DEVICE", help=f"{completion.DEVICE} Default: all devices.", autocompletion=completion.devices),
     ] = None,
-    on: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Day of the prices. Today by default.")] = None,
+    on: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Day of the prices. Default: today.")] = None,
     price: Annotated[
         list[str] | None,
-        typer.Option(metavar="ITEM=VALUE", help="Your own price of an item, in the unit that the table of prices shows; may be repeated."),
+        typer.Option(
+            metavar="ITEM=VALUE",
+            help="Your own price of an item, in the unit of the price table that `tierwise cost` prints; may be repeated.",
+        ),
     ] = None,
     device: Annotated[
         list[str] | None,
         typer.Option(help="The same as the argument DEVICE; may be repeated.", autocompletion=completion.devices),
     ] = None,
     data_gib: Annotated[
-        float | None, typer.Option(help="Size of the data, in GiB. By default the published load of data/costs/load.toml.")
+        float | None, typer.Option(help="Size of the data, in GiB. Default: the value of the published load in data/costs/load.toml.")
     ] = None,
-    ram_gib: Annotated[float | None, typer.Option(help="RAM that caches the data, in GiB. By default that of the published load.")] = None,
+    ram_gib: Annotated[
+        float | None, typer.Option(help="RAM that caches the data, in GiB. Default: the value of the published load.")
+    ] = None,
     reads_per_s: Annotated[
-        float | None, typer.Option(help="Reads per second of the application. By default those of the published load.")
+        float | None, typer.Option(help="Reads per second of the application. Default: the value of the published load.")
     ] = None,
     misses_per_read: Annotated[
-        float | None, typer.Option(help="Device reads for each read of the application. By default those of the published load.")
+        float | None, typer.Option(help="Device reads for each read of the application. Default: the value of the published load.")
     ] = None,
     life_years: Annotated[
-        float | None, typer.Option(help="Life of what is bought, in years. By default that of data/costs/hardware.toml.")
+        float | None, typer.Option(help="Life of bought devices and machines, in years. Default: the value in data/costs/hardware.toml.")
     ] = None,
     iops: Annotated[
         Rating, typer.Option(help="Source of the IOPS: device models (simulated) or data sheets (published).")
     ] = Rating.SIMULATED,
     latency_ms: Annotated[
         float | None,
-        typer.Option(help="Longest average latency of a read at the simulated IOPS, in ms. By default 2 on flash and 30 on disks."),
+        typer.Option(
+            help="Longest average latency that a device may reach at its simulated IOPS, in ms. Default: 2 on flash and 30 on disks."
+        ),
     ] = None,
-    currency: Annotated[str, typer.Option(help="Currency of the answer.")] = "USD",
+    currency: Annotated[str, typer.Option(help="Currency of all costs.")] = "USD",
     region: Annotated[str, typer.Option(help="Region whose prices are preferred, such as US or EU.")] = "US",
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Compare what devices cost per month, per GB and per IOPS, and what a load costs on each."""
+    """Compare the costs of devices per month, per GB and per IOPS, and the cost of a load on each device."""
     from tierwise.costs.answer import answer  # noqa: PLC0415  the heavy libraries load only where they are needed
     from tierwise.costs.answer_text import as_text  # noqa: PLC0415
     from tierwise.costs.book import load_book  # noqa: PLC0415
@@ -85,20 +92,21 @@ def cost(  # noqa: PLR0917  each is an option with a name
 
 
 def volumes(  # noqa: PLR0917  each is an option with a name
-    gib: Annotated[float, typer.Option(help="Size, in GiB.")],
-    iops: Annotated[float, typer.Option(help="Reads per second.")],
-    mibs: Annotated[float, typer.Option(help="Throughput, in MiB/s.")],
-    latency_ms: Annotated[float | None, typer.Option(help="Longest median latency of a single read, in ms. No limit by default.")] = None,
+    gib: Annotated[float, typer.Option(help="Size that you need, in GiB.")],
+    iops: Annotated[float, typer.Option(help="Reads per second that you need.")],
+    mibs: Annotated[float, typer.Option(help="Throughput that you need, in MiB/s.")],
+    latency_ms: Annotated[float | None, typer.Option(help="Longest median latency of a single read, in ms. Default: no limit.")] = None,
     read_kib: Annotated[float, typer.Option(help="Size of a read, in KiB.")] = 16,
     reads_per_gib: Annotated[
-        float | None, typer.Option(help="Reads per second that 1 GiB more RAM would save. The answer then says whether RAM is cheaper.")
+        float | None,
+        typer.Option(help="Reads per second that 1 GiB more RAM would save. If given, the output says whether RAM is cheaper."),
     ] = None,
-    on: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Day of the prices. Today by default.")] = None,
-    currency: Annotated[str, typer.Option(help="Currency of the answer.")] = "USD",
+    on: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Day of the prices. Default: today.")] = None,
+    currency: Annotated[str, typer.Option(help="Currency of all costs.")] = "USD",
     region: Annotated[str, typer.Option(help="Region whose prices are preferred, such as US or EU.")] = "US",
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """List cloud volumes that meet the requirements, cheapest first, with the limit that binds each one."""
+    """List cloud volumes that meet your requirements, cheapest first, with the limit that binds each volume."""
     from tierwise.core.toml import validate  # noqa: PLC0415
     from tierwise.costs import volumes as rented  # noqa: PLC0415
     from tierwise.costs.book import load_book  # noqa: PLC0415

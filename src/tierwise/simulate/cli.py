@@ -10,32 +10,36 @@ from tierwise.core import completion
 from tierwise.core.output_format import Format, FormatOption, answered
 
 validating = typer.Typer(no_args_is_help=True, help="Compare a device model with measurements of a real drive.")
-simulating = typer.Typer(no_args_is_help=True, help="Simulate a cache: replay a page trace, or generate Zipfian reads.")
+simulating = typer.Typer(no_args_is_help=True, help="Simulate a page cache, with the reads of a page trace or with Zipfian reads.")
 
 
 @validating.command("device", epilog="Example: tierwise validate device --trace drive.trace --model drive.model --seek drive.seek")
 def validate_device(  # noqa: PLR0917  each is an option with a name
-    trace: Annotated[Path, typer.Option(help="File of requests with measured service times.")],
-    model: Annotated[Path, typer.Option(help="File of the drive's extracted parameters: zones, rotation, head switch and write settling.")],
+    trace: Annotated[Path, typer.Option(help="File with the drive's requests and their measured service times.")],
+    model: Annotated[
+        Path, typer.Option(help="File with the drive's extracted parameters: zones, rotation, head switch and write settling.")
+    ],
     seek: Annotated[
         Path | None,
-        typer.Option(help="File of the drive's seek curve, in cylinders and ms. By default the table or formula that --model names."),
+        typer.Option(
+            help="File with the drive's seek curve, in cylinders and ms. Default: the table or formula that the file of --model names."
+        ),
     ] = None,
     specs: Annotated[
         Path | None,
         typer.Option(
-            help="File of the drive's electronics (diskspecs): overheads, bus and buffer. By default constants fitted on other drives."
+            help="File in diskspecs format with the drive's overheads, bus and buffer. Default: constants fitted on other drives."
         ),
     ] = None,
     bus_ms_per_sector: Annotated[
-        float, typer.Option(help="Time that an old bus adds to the transfer of a sector of 512 bytes, in ms.")
+        float, typer.Option(help="Time that an old bus adds to the transfer of each 512-byte sector, in ms.")
     ] = 0.0,
     form: FormatOption = Format.TABLE,
 ) -> None:
     """Predict the service times of a real drive's trace, and compare them with the measured times.
 
-    With --specs nothing is fitted. Each command then takes the overhead that the drive's file states for its kind, for the content of the
-    buffer and for the command before it. The seek overlaps with the bus transfer.
+    With --specs, no constant is fitted. The file of --specs then states the overhead of each drive command, by the kind of command, the
+    content of the buffer and the previous command. The seek overlaps with the bus transfer.
     """
     from tierwise.simulate.device_validation import as_text, validate  # noqa: PLC0415
 
@@ -46,7 +50,10 @@ def validate_device(  # noqa: PLR0917  each is an option with a name
 @simulating.command("trace", epilog="Example: tierwise simulate trace pages.lis --pages 4096 --policy clock")
 def simulate_trace(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Page trace: lines of start, number of blocks, an unused field and request number.")
+        Path,
+        typer.Argument(
+            metavar="FILE", help="Page trace. Each line has the first block, the number of blocks, an unused field and the request number."
+        ),
     ],
     pages: Annotated[int, typer.Option(help="Size of the cache, in pages.")],
     policy: Annotated[
@@ -54,7 +61,7 @@ def simulate_trace(
     ] = "lru",
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Replay a page trace through a cache, and count the misses."""
+    """Replay a page trace through a simulated cache, and count the misses."""
     from tierwise.simulate import page_trace  # noqa: PLC0415
 
     found = page_trace.simulate_trace(file, pages, policy)
@@ -68,12 +75,13 @@ def simulate_zipf(  # noqa: PLR0917  each is an option with a name
     dataset_gib: Annotated[float, typer.Option(help="Size of the file that is read, in GiB.")],
     cache_gib: Annotated[float, typer.Option(help="Usable size of the page cache, in GiB.")],
     threads: Annotated[int, typer.Option(help="Number of reading threads.")] = 8,
-    scale: Annotated[int, typer.Option(help="Divisor of sizes and durations: 64 simulates a 64th, which takes seconds.")] = 1,
+    scale: Annotated[int, typer.Option(help="Divisor of sizes and durations. With 64, the simulation takes seconds.")] = 1,
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Simulate scrambled Zipfian reads of a memory-mapped file, and count reads per second.
+    """Simulate Zipfian reads of a memory-mapped file, and count reads per second.
 
-    Each of five seeds warms up for 600 s from dropped caches and is measured for 600 s. The answer is their mean.
+    The command simulates five seeds, each with 600 s of warm-up from empty caches and 600 s of measurement. It prints the mean over the
+    seeds.
     """
     from tierwise.simulate import zipf  # noqa: PLC0415
 

@@ -79,7 +79,7 @@ def _means(rows: pl.DataFrame) -> Means:
 
 
 def _falls(means: Means) -> dict[str, Value]:
-    """Return the most reads of each drive, those of its largest data, and the ratio of the two."""
+    """Return the most reads a second of each drive, its reads with the largest data, and the ratio of both."""
     found: dict[str, Value] = {}
     for tier in TIERS:
         own = {size: reads for (how, name, size), reads in means.items() if (how, name) == ("simulated", tier)}
@@ -90,7 +90,7 @@ def _falls(means: Means) -> dict[str, Value]:
 
 
 def _predicted(means: Means) -> dict[str, Value]:
-    """Return how far predictions and logs are apart on average, and how many there are."""
+    """Return how far predictions and logs differ on average, and the number of predictions with a log."""
     apart = [
         abs(reads / means["published", tier, size] - 1)
         for (how, tier, size), reads in means.items()
@@ -111,5 +111,5 @@ def _fitted(run: Run, pair: str) -> dict[str, Value]:
 
 
 def _live(run: Run) -> dict[str, Value]:
-    """Return what proves the live runs: pages in memory before and after, their limit, and how late emulated requests were."""
+    """Return what proves the live runs: pages in memory at first and later, the limit, and how much too long emulated requests took."""
     return run.query(LIVE_SQL, {"pair": LIVE_PAIR}).row(0, named=True)
