@@ -15,6 +15,7 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of th
     ratios = found.cells["ratio"].to_list() if found else []
     return {
         "is_reference": run.is_reference,
+        "run_note": run.manifest.note,
         "reference": found.reference.name if found else None,
         "same_size": found.same_size if found else True,
         "recoded": len(recoded(run.manifest, found.reference.manifest)) if found else 0,
