@@ -128,10 +128,11 @@ def _scale(run: Run, pair: str) -> dict[str, Value]:
 
 
 def _map(run: Run, pair: str) -> dict[str, Value]:
-    """Return where each move gains more, how far the simulation is off where pgbench ran too, and what other uses gain."""
+    """Return where each move gains more, whether the simulation and pgbench agree, and what other uses gain."""
     known, live = points(run, pair), run.query(LIVE_SQL, {"pair": pair})
     long = known.unpivot(GAINS, index=COORDINATES, variable_name="placement", value_name="simulated")
-    both = long.join(live, on=[*COORDINATES, "placement"]).drop_nulls("simulated")
+    moves = live.filter(pl.col("placement").is_in([*MOVES.values()]))
+    both = long.join(moves, on=[*COORDINATES, "placement"]).drop_nulls("simulated")
     index, table, size = pl.col("index_ssd"), pl.col("table_ssd"), pl.col("index_to_memory")
     near = size.filter((1 - 1 / index).is_between(*NEAR), skew=0.0, writes=1.0)
     counted = known.select(
@@ -146,4 +147,8 @@ def _map(run: Run, pair: str) -> dict[str, Value]:
         **{f"{name}_better": (pl.col(name) > index).sum() for name in ("dm_cache", "l2arc", "heat")},
     )
     errors = both.select(map_spots=pl.len(), map_error=(pl.col("simulated") / pl.col("gain") - 1).abs().max())
-    return {**counted.row(0, named=True), **errors.row(0, named=True)}
+    ranked = both.group_by(COORDINATES).agg(
+        moves=pl.len(), right=pl.col("placement").get(pl.col("simulated").arg_max()) == pl.col("placement").get(pl.col("gain").arg_max())
+    )
+    right = ranked.filter(moves=len(MOVES))["right"]
+    return {**counted.row(0, named=True), **errors.row(0, named=True), "map_ordered": right.len() > 0 and bool(right.all())}
