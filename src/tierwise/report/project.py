@@ -78,8 +78,9 @@ def assemble(folder: Path, executed: Path, stamp: Stamp, variables: Mapping[str,
     """
     told = _copy(folder)["book"]
     (folder / BIBTEX).write_text(stamp.bibtex(), encoding="utf-8")
-    told_of = {**variables, "citation": stamp.citation("Report"), "bibtex": stamp.bibtex().strip()}
     paper = notebooks.figures(executed / f"{PAPER_NOTEBOOK}.ipynb")
+    places = ", ".join(f"{number} is @{label}" for number, label in enumerate(paper, 1))
+    told_of = {**variables, "citation": stamp.citation("Report"), "bibtex": stamp.bibtex().strip(), "paper_figures": places}
     texts = {name: _chapter(folder, executed, name, stamp, paper) for name in told["chapters"]}
     chapters = {name: expand(text, told_of, name) for name, text in texts.items()}
     for name, text in chapters.items():

@@ -26,6 +26,8 @@ INDEXES, TABLES, EVERYTHING = "indexes ssd", "tables ssd", "all ssd"
 SHORT: Final = {INDEXES: "indexes", TABLES: "tables", EVERYTHING: "everything"}
 """Placement -> what it has on the SSD."""
 NOTHING: Final = "nothing"
+NO_INTERVAL, NO_TABLE = UNDECIDED = "no interval", "table not measured"
+"""Why a workload has no advice: all replicates took the same time, or no table was moved."""
 WORDS: Final = "reading/words.toml"
 DIGITS: Final = 12
 """Digits of a ratio that are kept: threads add in any order, and the last ones differ from run to run."""
@@ -97,9 +99,10 @@ def newest(run: Run) -> tuple[str, ...]:
     return tuple(line.replace("`", "") for line in text.splitlines()[1:] if line)
 
 
-def advice(rows: pl.DataFrame) -> tuple[str, Estimate] | str | None:
-    """Return the advised placement of a workload's `rows` with its speed-up; `NOTHING` where no placement has an effect; None where that
-    cannot be told: a table was never moved, or the replicates have no scatter.
+def advice(rows: pl.DataFrame) -> tuple[str, Estimate] | str:
+    """Return the advised placement of a workload's `rows` with its speed-up, or `NOTHING` where no placement has an effect.
+
+    Where neither can be decided, return why: one of `UNDECIDED`.
     """
     best = rows.filter("advised")
     gains = estimates((best if best.height else rows).with_columns(flag=pl.lit("none")), ["placement"], "speedup")
@@ -107,7 +110,9 @@ def advice(rows: pl.DataFrame) -> tuple[str, Estimate] | str | None:
         ((placement,), gain) = next(iter(gains.items()))
         return placement, gain
     moved = {placement for (placement,) in gains}
-    return NOTHING if moved - {SHORT[INDEXES]} and not any(one.flat for one in gains.values()) else None
+    if not moved - {SHORT[INDEXES]}:
+        return NO_TABLE
+    return NO_INTERVAL if any(one.flat for one in gains.values()) else NOTHING
 
 
 def _list(rows: pl.DataFrame) -> list[dict[str, Value]]:
@@ -115,7 +120,7 @@ def _list(rows: pl.DataFrame) -> list[dict[str, Value]]:
     found: list[dict[str, Value]] = []
     for (workload,), part in rows.group_by("workload", maintain_order=True):
         best = advice(part)
-        if best is not None:
+        if best not in UNDECIDED:
             placement, speedup = (best, None) if isinstance(best, str) else (best[0], best[1].value)
             found.append({"workload": str(workload), "placement": placement, "speedup": speedup})
     return found

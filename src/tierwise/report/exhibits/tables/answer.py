@@ -6,13 +6,14 @@ import polars as pl
 
 from tierwise.report.estimates import cell
 from tierwise.report.exhibit_registry import Cells
-from tierwise.report.formats import DASH
 from tierwise.report.reference import open_reference
 from tierwise.report.run import Run
 from tierwise.report.values.front import advice, speedups, todays
 
 UNIT: Final = "paired replicates"
 HEADER: Final = ["Workload", "Move first", "Speed-up"]
+NOT_COMPARABLE: Final = "not comparable"
+"""The workload was not measured on these drives, or they were slowed by another factor."""
 
 
 def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  of all pairs
@@ -42,7 +43,5 @@ def tabulate(rows: pl.DataFrame) -> Cells | None:
 
 def _advice(rows: pl.DataFrame, workload: str) -> tuple[str, str]:
     found = rows.filter(workload=workload)
-    best = advice(found) if found.height else None
-    if best is None or isinstance(best, str):
-        return best or DASH, ""
-    return best[0], cell(best[1])
+    best = advice(found) if found.height else NOT_COMPARABLE
+    return (best, "") if isinstance(best, str) else (best[0], cell(best[1]))
