@@ -86,7 +86,7 @@ def test_each_figure_has_its_chart_and_a_caption_with_run_evidence_n_and_query(b
         assert caption.select_one(".evidence") is not None
         assert re.search(r"n = [\d,]+ ", told)
         links = caption.select("a[href^='sql/']")
-        assert links or "Input: " in told or "Rows: tierwise." in told
+        assert links or "Input: " in told or "Source code: tierwise." in told
         assert all((built.site / str(link["href"])).is_file() for link in links)
 
 

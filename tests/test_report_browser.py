@@ -126,7 +126,7 @@ def test_the_search_finds_sections_of_all_pages_by_whole_words_first_and_leads_t
     with browsing(chromium, "file:", 1280, "light") as page:
         look(page, (built.site / "about.html").as_uri(), 1280)
         for words, place, marked in (
-            ("platter TURN", f"{METHOD}#sec-emulation", {"platter", "turn"}),
+            ("segment BUFFER", f"{METHOD}#sec-emulation", {"segment", "buffer"}),
             ("RAM", "show-ram_or_ssd.html#sec-ram-or-ssd", {"ram"}),  # no framework, no parameter
             ("more RAM", "show-cost.html#sec-cost-delivered", {"more", "ram"}),
             ("cite", "about.html#sec-cite", {"cite"}),
