@@ -144,6 +144,7 @@ def values(run: Run, pair: str = "") -> dict[str, Any]:  # noqa: ARG001  the fir
     found: dict[str, Value] = {
         "answered": not own.is_empty(),
         "profile": str(run.manifest.profile.get("name")),
+        "run_note": run.manifest.note,
         "share": float(run.manifest.profile.get("fraction") or 1.0),
         "runs": len(run.manifest.merged) or 1,
         "cores": run.manifest.host.cores,
