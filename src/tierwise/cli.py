@@ -14,12 +14,12 @@ from tierwise.core import completion, paths, studies
 from tierwise.core.command_errors import run_command
 from tierwise.core.confirmation import YesOption, confirming
 from tierwise.core.data_sets import SYNTHETIC
-from tierwise.core.errors import InputError
 from tierwise.core.measurement_options import CensusOption, FreshOption, ProfileOption, SeedOption, SkyOption, TiersOption
 from tierwise.core.output_format import Format, FormatOption
 from tierwise.core.progress import say
 from tierwise.core.text_table import wrapped
 from tierwise.costs.cli import cost, volumes
+from tierwise.publish_command import VERSION_HELP, publish
 from tierwise.report.site import PDFS
 from tierwise.scans.cli import predict_scan
 from tierwise.simulate.cli import simulating, validating
@@ -31,8 +31,6 @@ PANELS: Final = ("The study", "Your server", "Costs", "Models", "Housekeeping")
 STUDY, SERVER, COSTS, MODELS, HOUSEKEEPING = PANELS
 NEED_CHECKOUT: Final = ("report", "run", "plan", "reference", "publish", "merge", "diff", "clean")
 """Commands that need notebooks, runs or built reports. A wheel has the other commands, and one run: the reference run."""
-
-VERSION_HELP: Final = "Version of the report: latest, reference, or a part of the version's name that no other name contains."
 
 
 def command(panel: str, example: str, name: str | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -193,25 +191,7 @@ def diff(
     print(json.dumps(found.as_json(), indent=2) if form is Format.JSON else wrapped(found.as_text()))
 
 
-@command(STUDY, "publish --one report.html")
-def publish(
-    to: Annotated[Path | None, typer.Argument(metavar="FOLDER", help="New or empty folder to write into.", envvar="TO")] = None,
-    version: Annotated[str, typer.Option(help=VERSION_HELP, autocompletion=completion.versions)] = "latest",
-    one: Annotated[Path | None, typer.Option(help="HTML file to write instead of a folder.", envvar="ONE")] = None,
-) -> None:
-    """Copy a built report, with rows and checksums, to a folder, or write the report as one HTML file."""
-    from tierwise.report.publish import publish as write  # noqa: PLC0415
-    from tierwise.report.single_file import write_one  # noqa: PLC0415
-
-    if one:
-        say(f"published one file: {write_one(one, version)}")
-        return
-    if to is None:
-        raise InputError("TO", rule="names no folder to publish into", remedy="make publish TO=dir, or ONE=report.html for one file")
-    made = write(to, version)
-    say(f"published {made.facts.version}: {made.files} files in {to}")
-    if made.dirty:
-        say("the code had uncommitted changes when this was built: no commit has exactly it (the folder's README.md says so)")
+command(STUDY, "publish --one report.html")(publish)
 
 
 @command(STUDY, "export latest runs-for-git")

@@ -1,0 +1,32 @@
+"""The command that gives a built report away."""
+
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from tierwise.core import completion
+from tierwise.core.errors import InputError
+from tierwise.core.progress import say
+
+VERSION_HELP: Final = "Version of the report: latest, reference, or a part of the version's name that no other name contains."
+
+
+def publish(
+    to: Annotated[Path | None, typer.Argument(metavar="FOLDER", help="New or empty folder to write into.", envvar="TO")] = None,
+    version: Annotated[str, typer.Option(help=VERSION_HELP, autocompletion=completion.versions)] = "latest",
+    one: Annotated[Path | None, typer.Option(help="HTML file to write instead of a folder.", envvar="ONE")] = None,
+) -> None:
+    """Copy a built report, with rows and checksums, to a folder, or write the report as one HTML file."""
+    from tierwise.report.publish import publish as write  # noqa: PLC0415
+    from tierwise.report.single_file import write_one  # noqa: PLC0415
+
+    if one:
+        say(f"published one file: {write_one(one, version)}")
+        return
+    if to is None:
+        raise InputError("TO", rule="names no folder to publish into", remedy="make publish TO=dir, or ONE=report.html for one file")
+    made = write(to, version)
+    say(f"published {made.facts.version}: {made.files} files in {to}")
+    if made.dirty:
+        say("the code had uncommitted changes when this was built: no commit has exactly it (the folder's README.md says so)")
