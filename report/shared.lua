@@ -59,7 +59,7 @@ local function explain(inlines, glossary, known)
     if entry and not known[entry.word] and is_noun(found.text:lower(), inlines[i - 2]) then
       known[entry.word] = true
       out:extend({ pandoc.Str(found.before),
-        pandoc.Span(found.text, pandoc.Attr("", { "dfn" }, { { "tabindex", "0" }, { "aria-description", entry.told } })), pandoc.Str(found.after) })
+        pandoc.Span(found.text, pandoc.Attr("", { "dfn" }, { { "tabindex", "0" }, { "aria-description", entry.meaning } })), pandoc.Str(found.after) })
     else
       found = nil
       out:insert(inlines[i])

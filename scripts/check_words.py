@@ -1,4 +1,4 @@
-"""Refuse words that new readers did not understand, outside the reading side: ``python scripts/check_words.py`` prints a line for each."""
+"""Refuse words that new readers did not understand: ``python scripts/check_words.py`` prints a line for each."""
 
 import re
 import subprocess
@@ -16,8 +16,8 @@ WORDS: Final = {
     r"rooms?": "package, or space",
     r"arms?": "I/O mode, or variant",
 }
-OLD: Final = r"src/tierwise/core/renamed\.py|tests/test_old_names\.py"
-READING: Final = re.compile(rf"src/tierwise/(report/|studies/\w+/reading/)|tests/test_report|notebooks/show-|{OLD}")
+OLD: Final = re.compile(r"docs/upgrade|src/tierwise/core/renamed|tests/(test_old_names|smoke/)|scripts/check_words|data/reference/")
+TEXT: Final = re.compile(r"\.(py|sql|toml|ipynb|md|qmd|lua|js|css|typ|html|txt|yml)$")
 DISKS: Final = re.compile(r"src/tierwise/(devices|simulate)/|tests/(test_(devices|simulate|specified_drive|validate_device)|drives)")
 ALLOWED: Final = re.compile(r"“[^”]*”|make lab|jupyter[ -]?lab|https?://\S+", re.IGNORECASE)
 """Quotations, names of programs and addresses."""
@@ -35,6 +35,6 @@ def faults(path: str) -> list[str]:
     return found
 
 
-names = subprocess.run(["git", "ls-files", "src", "tests/*.py", "notebooks"], capture_output=True, text=True, check=True).stdout.split()
-checked = [name for name in names if re.search(r"\.(py|sql|toml|ipynb)$", name) and not READING.match(name)]
+names = subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=True).stdout.splitlines()
+checked = [name for name in names if TEXT.search(name) and not OLD.match(name)]
 sys.exit("\n".join(line for name in checked if Path(name).exists() for line in faults(name)) or None)

@@ -151,14 +151,14 @@ def universes(sample: Sample, names: Iterable[str], few: Iterable[str]) -> tuple
     applying: dict[str, Any] = {}
     for key, members in groups.items():
         applies = np.frombuffer(key, dtype=bool)
-        found[members[0]] = _told_by(sample, applies, few) or {"counts": by_key(applies, sample.stage, STAGES)["counts"]}
+        found[members[0]] = _determined_by(sample, applies, few) or {"counts": by_key(applies, sample.stage, STAGES)["counts"]}
         for name in members:
             strange = sample[name] != sample.fips[sample.block] if name.endswith("STATE") else True
             applying[name] = {"universe": members[0], **histogram(sample[name][applies & strange])}
     return found, applying
 
 
-def _told_by(sample: Sample, applies: Bools, few: Iterable[str]) -> dict[str, Any] | None:
+def _determined_by(sample: Sample, applies: Bools, few: Iterable[str]) -> dict[str, Any] | None:
     for name in few:
         inside = np.unique(sample[name][applies])
         if not np.isin(sample[name][~applies], inside).any():

@@ -23,7 +23,7 @@ from tierwise.report.site import PDFS, QUARTO
 CAPTION = "figure.{kind} figcaption strong:first-child"
 
 # What both engines' pages must say alike, in this order.
-TOLD = {
+TEXTS = {
     "charts": ".vl-chart script",
     "headings": "h1, h2, h3",
     "captions": "figcaption",
@@ -63,9 +63,9 @@ def test_the_site_stands_under_its_version_and_latest_names_it(built: Built) -> 
 def test_the_last_pages_name_engine_run_version_date_and_evidence(built: Built) -> None:
     about = built.page.find(id="sec-about")
     assert about is not None
-    told = " ".join(about.get_text(" ").split())
+    shown = " ".join(about.get_text(" ").split())
     for fact in ("Pandoc 3", "Typst 0", RUN_ID, built.site.name, built.site.name[:10], "emulated", "synthetic"):
-        assert fact in told
+        assert fact in shown
 
 
 def test_the_first_screen_is_the_answer(built: Built) -> None:
@@ -81,12 +81,12 @@ def test_each_figure_has_its_chart_and_a_caption_with_run_evidence_n_and_query(b
         assert len(figure.select(".vl-chart script")) == 1
         caption = figure.select_one("figcaption")
         assert caption is not None
-        told = " ".join(caption.get_text().split())
-        assert RUN_ID in told
+        shown = " ".join(caption.get_text().split())
+        assert RUN_ID in shown
         assert caption.select_one(".evidence") is not None
-        assert re.search(r"n = [\d,]+ ", told)
+        assert re.search(r"n = [\d,]+ ", shown)
         links = caption.select("a[href^='sql/']")
-        assert links or "Input: " in told or "Source code: tierwise." in told
+        assert links or "Input: " in shown or "Source code: tierwise." in shown
         assert all((built.site / str(link["href"])).is_file() for link in links)
 
 
@@ -100,11 +100,11 @@ def test_the_rows_that_n_counts_lie_beside_the_page(built: Built) -> None:
         link, caption = (figure.select_one(f"figcaption{inside}") for inside in (" a[href^='rows/']", ""))
         assert link is not None
         assert caption is not None
-        told = re.search(r"n\s=\s([\d,]+)\s", caption.get_text())
-        assert told is not None
+        shown = re.search(r"n\s=\s([\d,]+)\s", caption.get_text())
+        assert shown is not None
         with (built.site / str(link["href"])).open(encoding="utf-8", newline="") as stream:
             rows = list(csv.DictReader(stream))
-        assert len(rows) == int(told[1].replace(",", "")) > 0, link["href"]
+        assert len(rows) == int(shown[1].replace(",", "")) > 0, link["href"]
         assert all(None not in row and None not in row.values() for row in rows), "every row has a cell for every column"
 
 
@@ -238,18 +238,18 @@ def test_quarto_is_requested_where_it_is_absent(in_place: Built, monkeypatch: py
         render(run_id=RUN_ID, executed=in_place.executed, engine="quarto")
 
 
-def told(site: Path, kind: str) -> list[str]:
+def shown(site: Path, kind: str) -> list[str]:
     """Return the texts of one kind, in the book's order, without what names the engine."""
-    tags = [tag for page in pages(site) for tag in BeautifulSoup(page.read_bytes(), "html.parser").select(f"main :is({TOLD[kind]})")]
+    tags = [tag for page in pages(site) for tag in BeautifulSoup(page.read_bytes(), "html.parser").select(f"main :is({TEXTS[kind]})")]
     texts = (" ".join(unicodedata.normalize("NFKC", tag.get_text()).split()) for tag in tags if not tag.find_parent("footer"))
     return [re.sub(r"(?<=-\d\d, by ).*", "", text).removesuffix(QUARTO) for text in texts]
 
 
-@pytest.mark.parametrize("kind", TOLD)
+@pytest.mark.parametrize("kind", TEXTS)
 def test_quarto_s_pages_say_what_the_plain_pages_say(built: Built, by_quarto: Built, kind: str) -> None:
-    plain = told(built.site, kind)
+    plain = shown(built.site, kind)
     assert len(plain) >= 3
-    assert told(by_quarto.site, kind) == plain
+    assert shown(by_quarto.site, kind) == plain
 
 
 @pytest.mark.parametrize("name", PDFS.values())

@@ -189,14 +189,14 @@ def test_a_word_of_the_glossary_is_explained_to_the_pointer_and_to_the_keyboard(
     with browsing(chromium, "file:", 1280, "light") as page:
         look(page, (built.site / METHOD).as_uri(), 1280)
         word = page.locator("#sec-tiers dfn").first
-        told = "(at) => getComputedStyle(at, '::after').content"
-        assert word.evaluate(told) == "none"
+        explanation = "(at) => getComputedStyle(at, '::after').content"
+        assert word.evaluate(explanation) == "none"
         word.focus()
-        assert "directory" in word.evaluate(told)
+        assert "directory" in word.evaluate(explanation)
         page.locator("#search").focus()
-        assert word.evaluate(told) == "none"
+        assert word.evaluate(explanation) == "none"
         word.hover()
-        assert "directory" in word.evaluate(told)
+        assert "directory" in word.evaluate(explanation)
 
 
 def dead_links(site: Path) -> list[str]:

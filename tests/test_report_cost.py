@@ -132,6 +132,6 @@ def test_in_the_page_a_price_moves_the_answer_offline(delivered: dict[str, Any],
         assert before == ["one SSD; more RAM 1.11 times as much; more disks 256 times as much", before[1]]
         dearer = page.locator(".vega-bindings .vega-bind").filter(has_text="SSD, USD per TB").locator("input")
         dearer.evaluate("slider => { slider.value = slider.max; slider.dispatchEvent(new Event('input')); }")
-        page.wait_for_function("told => !document.body.innerHTML.includes(told)", arg="more RAM 1.11 times")
+        page.wait_for_function("text => !document.body.innerHTML.includes(text)", arg="more RAM 1.11 times")
         assert answers.count() == len(before)
         assert answers.all_text_contents() != before

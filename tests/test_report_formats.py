@@ -45,8 +45,8 @@ def test_a_difference_has_a_sign_unless_it_is_none(ratio: float, text: str) -> N
 
 
 def test_a_number_keeps_its_unit_on_its_line() -> None:
-    told = "at most 20 % of 5 ms, on 32 GiB or 250 IOPS, from 3 to 10 sizes"
-    assert formats.tied(told) == "at most 20~% of 5~ms, on 32~GiB or 250~IOPS, from 3 to 10 sizes".replace("~", "\N{NO-BREAK SPACE}")
+    text = "at most 20 % of 5 ms, on 32 GiB or 250 IOPS, from 3 to 10 sizes"
+    assert formats.tied(text) == "at most 20~% of 5~ms, on 32~GiB or 250~IOPS, from 3 to 10 sizes".replace("~", "\N{NO-BREAK SPACE}")
 
 
 def test_only_the_word_of_a_verdict_is_marked() -> None:

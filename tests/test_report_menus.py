@@ -58,10 +58,10 @@ def by_chapter(reference: Run) -> Callable[[str], dict[str, Figure]]:
 def test_each_query_makes_the_figure_s_rows_from_the_published_files_alone(
     chapter: str, by_chapter: Callable[[str], dict[str, Figure]], reference: Run, published: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[str] = []
+    queried: list[str] = []
 
     def from_files(run: Run, sql: str, parameters: Sequence[Any] = ()) -> pl.DataFrame:
-        asked.append(sql)
+        queried.append(sql)
         with duckdb.connect(":memory:") as connection:
             return pl.DataFrame(connection.sql(queries.script([query_of(run, sql, parameters)])).to_arrow_table())
 
@@ -70,7 +70,7 @@ def test_each_query_makes_the_figure_s_rows_from_the_published_files_alone(
     monkeypatch.setattr(Run, "query", from_files)
     there = shown(chapter, reference)
     assert here
-    assert asked or set(here) <= NO_ROWS_OF_A_RUN
+    assert queried or set(here) <= NO_ROWS_OF_A_RUN
     assert here.keys() == there.keys()
     for label, figure in here.items():
         assert not figure.rows.is_empty()
@@ -99,10 +99,10 @@ def test_every_figure_has_a_menu_with_its_image_rows_query_and_citation(built: B
         assert set(wanted) <= set(targets)
         assert all((built.site / target).is_file() for target in targets)
         assert (f"queries/{label}.sql" in targets) == bool(menu.select("pre")) == (label not in NO_ROWS_OF_A_RUN)
-        told = " ".join(menu.get_text(" ").split())
-        assert re.search(r"in Python: tierwise\.[\w., ]+\.", told, re.IGNORECASE)
-        assert f"Figure {label}, run {RUN_ID}" in told
-        assert re.search(r"commit ([0-9a-f]{40}(-dirty)?|unversioned)\.", told)
+        found_text = " ".join(menu.get_text(" ").split())
+        assert re.search(r"in Python: tierwise\.[\w., ]+\.", found_text, re.IGNORECASE)
+        assert f"Figure {label}, run {RUN_ID}" in found_text
+        assert re.search(r"commit ([0-9a-f]{40}(-dirty)?|unversioned)\.", found_text)
         assert menu.select_one("button.png[hidden]") is not None, "a page without scripts offers no PNG"
 
 
@@ -126,18 +126,18 @@ def test_the_menu_works_by_keyboard_gives_a_png_and_is_not_printed(built: Built,
 
 def test_beside_each_figure_stand_its_columns_with_units_its_run_and_its_host(built: Built) -> None:
     for path in (built.site / "rows").glob("*.json"):
-        told = json.loads(path.read_text(encoding="utf-8"))
+        found_text = json.loads(path.read_text(encoding="utf-8"))
         columns = pl.read_csv(path.with_suffix(".csv")).columns
-        assert [column["name"] for column in told["columns"]] == columns
-        assert all(column["meaning"] and column["type"] for column in told["columns"])
-        assert told["run"]["id"] == RUN_ID
-        assert told["host"]["cores"] >= 1
-        assert told["report"]["version"] == built.site.name
-    (elapsed,) = (column for column in told_of(built, "fig-times") if column["name"] == "time_ms")
+        assert [column["name"] for column in found_text["columns"]] == columns
+        assert all(column["meaning"] and column["type"] for column in found_text["columns"])
+        assert found_text["run"]["id"] == RUN_ID
+        assert found_text["host"]["cores"] >= 1
+        assert found_text["report"]["version"] == built.site.name
+    (elapsed,) = (column for column in described_in(built, "fig-times") if column["name"] == "time_ms")
     assert elapsed["unit"] == "ms"
 
 
-def told_of(built: Built, label: str) -> list[dict[str, str]]:
+def described_in(built: Built, label: str) -> list[dict[str, str]]:
     columns: list[dict[str, str]] = json.loads((built.site / "rows" / f"{label}.json").read_text(encoding="utf-8"))["columns"]
     return columns
 
@@ -180,15 +180,15 @@ def columns_of(schema: Any, above: str = "") -> Iterator[str]:
 
 
 def test_every_column_of_the_published_files_is_in_the_data_dictionary(with_rows: Path) -> None:
-    told = dictionary.dictionary(with_rows)
-    tables = {text.split("`")[0].split("/")[0].removesuffix(".parquet"): text for text in told.split("\n## `run/")[1:]}
+    found_text = dictionary.dictionary(with_rows)
+    tables = {text.split("`")[0].split("/")[0].removesuffix(".parquet"): text for text in found_text.split("\n## `run/")[1:]}
     files = sorted((with_rows / "run").rglob("*.parquet"))
     assert {path.relative_to(with_rows / "run").parts[0].removesuffix(".parquet") for path in files} == set(tables)
     for path in files:
         table = tables[path.relative_to(with_rows / "run").parts[0].removesuffix(".parquet")]
         for column in columns_of(pl.read_parquet_schema(path)):
             assert re.search(rf"^\| `{re.escape(column)}` \| [^|]+ \| [^|]*\| [^|]{{10,}} \|", table, re.MULTILINE), (path.name, column)
-    behind = told.split("\n## `rows/")[1]
+    behind = found_text.split("\n## `rows/")[1]
     for path in (with_rows / "rows").glob("*.csv"):
         for column in pl.read_csv(path).columns:
             assert re.search(rf"^\| `{column}` \| .*`{path.stem}`", behind, re.MULTILINE), (path.name, column)

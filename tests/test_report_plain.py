@@ -173,7 +173,7 @@ def test_the_query_of_a_table_is_a_script_beside_the_page(tmp_path: Path, monkey
     made = Made((of_run(run.folder, sql, {"study": "ram_or_ssd"}),), ("tierwise.x",))
     Table(["n"], [["1"]], "A table.", made=made.as_json())._ipython_display_()
     text = chapter(executed(tmp_path, "#| label: tbl-x\nshow()", *map(shown, bundles)), tmp_path, STAMP)
-    assert text.endswith("A table. Asked: `queries/tbl-x.sql`.\n\n:::\n")
+    assert text.endswith("A table. Query: `queries/tbl-x.sql`.\n\n:::\n")
     assert "-- The rows.\nselect count(*) as n from timings where study = 'ram_or_ssd';" in (tmp_path / "queries" / "tbl-x.sql").read_text()
 
 

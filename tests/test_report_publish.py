@@ -130,9 +130,9 @@ def test_the_page_says_how_to_cite_it_with_run_commit_and_bibtex(built: Built) -
     entry = (built.site / "citation.bib").read_text(encoding="utf-8")
     assert section.select_one("pre").get_text().strip() == entry.strip()  # type: ignore[union-attr]
     commit = commit_of(built.site.name, RUN_ID)
-    for told in (section.get_text(), entry):
-        assert RUN_ID in told
-        assert commit in told
+    for text in (section.get_text(), entry):
+        assert RUN_ID in text
+        assert commit in text
     assert entry.count("{") == entry.count("}")
     assert built.page.select_one("#contents a[href='about.html#sec-cite']") is not None
 

@@ -75,9 +75,9 @@ def check_stamps(page: BeautifulSoup) -> None:
     """Check that the chapter about the report and captions say whose rows they show, of which machine and date."""
     front = page.find(id="sec-about")
     assert front is not None
-    told = " ".join(front.get_text(" ").split())
-    assert f"{FOLDER.name} (reference run)" in told
-    assert f"Those of the reference run , which ships with tierwise: of {ORIGIN}. Nothing was measured for this report." in told
+    shown_text = " ".join(front.get_text(" ").split())
+    assert f"{FOLDER.name} (reference run)" in shown_text
+    assert f"Those of the reference run , which ships with tierwise: of {ORIGIN}. Nothing was measured for this report." in shown_text
 
 
 def test_the_reference_is_shown_without_measuring_and_every_stamp_says_so(shown: Path, chromium: "Browser") -> None:
@@ -131,7 +131,7 @@ def test_the_first_page_answers_each_question_within_two_clicks(shown: Path, chr
     handed: list[str] = []
     with hosting(shown) as url, browsing(chromium, url, width_px, "light") as page:
         page.on("download", lambda file: handed.append(file.suggested_filename))
-        for question, (clicks, place, told) in QUESTIONS.items():
+        for question, (clicks, place, shown_text) in QUESTIONS.items():
             look(page, f"{url}/index.html", width_px)
             folded = any(click.startswith("#contents") for click in clicks) and page.locator("#contents[open]").count() == 0
             path = [*([CONTENTS] if folded else []), *clicks]
@@ -144,7 +144,7 @@ def test_the_first_page_answers_each_question_within_two_clicks(shown: Path, chr
             )
             page.wait_for_timeout(500)
             said = " ".join([*page.locator(place).inner_text().split(), *handed])
-            assert re.search(told, said), question
+            assert re.search(shown_text, said), question
 
 
 def test_its_first_page_is_small(shown: Path) -> None:

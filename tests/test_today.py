@@ -27,7 +27,7 @@ from tierwise.report.display import Table
 from tierwise.report.page import open_shared
 from tierwise.report.run import open_run
 from tierwise.report.values import todays
-from tierwise.report.values.workloads import places
+from tierwise.report.values.workloads import NAMES
 from tierwise.timings.manifest import load_manifest
 
 PLACED = {"index_placement", "pgbench_placement", "survey_placement", "wal_placement"}
@@ -92,7 +92,7 @@ def test_a_rule_matters_where_its_whole_interval_is_beyond_a_tenth(
 
 def test_every_placement_that_a_statement_speaks_for_is_one_that_its_study_knows() -> None:
     spoken = {claim.placement for claim in CLAIMS.values() if claim.placement}
-    assert spoken <= {*places(), "all hdd", "all ssd"}
+    assert spoken <= {*NAMES, "all hdd", "all ssd"}
     assert {"M1", "V1", "V2", "V7", "H9", "H10", "H13"} <= {name for name, claim in CLAIMS.items() if claim.placement}
     assert not any(claim.placement for name, claim in CLAIMS.items() if name[0] in "LR"), "no placement is in question"
 

@@ -43,7 +43,7 @@
     place.classList.add("drawn");
   }
 
-  // PNG is drawn when it is asked for, on the page's ground; all else in a figure's menu is a file.
+  // PNG is drawn when it is requested, on the page's ground; all else in a figure's menu is a file.
   function offer(place, view) {
     const button = place.parentNode.querySelector(":scope > .figure-menu .png");
     if (!button) return;
@@ -58,21 +58,21 @@
 
   // What the pointer reads from the marks, for who has none: for each panel and kind of mark a table, made when it is opened.
   function spell(place, view) {
-    const told = place.parentNode.querySelector(":scope > .figure-marks");
-    if (!told) return;
+    const fold = place.parentNode.querySelector(":scope > .figure-marks");
+    if (!fold) return;
     const fill = () => {
-      if (!told.open) return;
+      if (!fold.open) return;
       const tables = new Map(); // panel and columns -> the rows, each once
       for (const [panel, tip] of tips(view.scenegraph().root, "")) {
         const key = JSON.stringify([panel, Object.keys(tip)]);
         if (!tables.has(key)) tables.set(key, new Set());
         tables.get(key).add(JSON.stringify(Object.values(tip)));
       }
-      told.replaceChildren(told.firstElementChild, ...[...tables].map(([key, rows]) => tableOf(...JSON.parse(key), [...rows].map(JSON.parse))));
+      fold.replaceChildren(fold.firstElementChild, ...[...tables].map(([key, rows]) => tableOf(...JSON.parse(key), [...rows].map(JSON.parse))));
       reachable();
     };
-    told.hidden = false;
-    told.ontoggle = place.oninput = fill;
+    fold.hidden = false;
+    fold.ontoggle = place.oninput = fill;
     fill();
   }
 

@@ -147,7 +147,7 @@ def plan(
     sky: SkyOption = SYNTHETIC,
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Estimate the trials, minutes and disk space that a report needs, and how wide the intervals will be."""
+    """Estimate the trials, minutes and disk space that a report needs."""
     from tierwise.plan.estimate import as_json, as_text, make_plan  # noqa: PLC0415
 
     planned = make_plan(profile=profile, tiers=tiers, seed=seed, census=census, sky=sky)

@@ -54,9 +54,9 @@ def stamp_of(run: Run, version: str) -> Stamp:
 
 def software() -> dict[str, str]:
     """Return author, title (a sentence) and version of the software, as ``CITATION.cff`` has them."""
-    told = yaml.safe_load((paths.home() / CITATION).read_text(encoding="utf-8"))
-    author = ", ".join(one["name"] for one in told["authors"])
-    return {"author": author, "title": told["title"], "version": str(told["version"])}
+    entry = yaml.safe_load((paths.home() / CITATION).read_text(encoding="utf-8"))
+    author = ", ".join(one["name"] for one in entry["authors"])
+    return {"author": author, "title": entry["title"], "version": str(entry["version"])}
 
 
 def commit_of(version: str, run_id: str) -> str:

@@ -51,8 +51,8 @@ class Table(Strict):
 
 def tables() -> dict[str, Table]:
     """Return every table by its name, the figures' with the columns that the studies add."""
-    told = tomllib.loads((files("tierwise.report") / COLUMNS).read_text(encoding="utf-8"))
-    known = {name: validate(table, Table, where=f"{COLUMNS}: {name}") for name, table in told["tables"].items()}
+    entries = tomllib.loads((files("tierwise.report") / COLUMNS).read_text(encoding="utf-8"))
+    known = {name: validate(table, Table, where=f"{COLUMNS}: {name}") for name, table in entries["tables"].items()}
     added = {
         name: validate(column, Column, where=f"{studies.path(study, OF_A_STUDY)}: {name}")
         for study in studies.having(OF_A_STUDY)
@@ -69,8 +69,8 @@ def described(rows: Path) -> list[dict[str, str]]:
     """
     known = tables()[FIGURES].columns
     types = pl.read_csv(rows, infer_schema_length=None).schema
-    told = ((name, kind, _of(known, name, rows.name)) for name, kind in types.items())
-    return [{"name": name, "type": _type(kind), "unit": one.unit_of(name), "meaning": one.meaning} for name, kind, one in told]
+    entries = ((name, kind, _of(known, name, rows.name)) for name, kind in types.items())
+    return [{"name": name, "type": _type(kind), "unit": one.unit_of(name), "meaning": one.meaning} for name, kind, one in entries]
 
 
 def dictionary(published: Path) -> str:

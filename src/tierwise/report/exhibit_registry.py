@@ -86,15 +86,15 @@ class Exhibit:
             if IO_MODE in named - values.keys():
                 values[IO_MODE] = str(mode_in(run.store, self.study, pair))
             used = {name: values[name] for name in values if name in named}
-            frame, asked = run.query(sql, used), [queries.of_run(run.folder, sql, used)]
+            frame, used_queries = run.query(sql, used), [queries.of_run(run.folder, sql, used)]
         else:
-            frame, asked = self.module.SOURCE(run, pair, **{**self.parameters, **given}), []
+            frame, used_queries = self.module.SOURCE(run, pair, **{**self.parameters, **given}), []
             steps.append(f"{self.module.SOURCE.__module__}.{self.module.SOURCE.__name__}")
         if derive := getattr(self.module, "derive", None):
             frame = derive(run, pair, frame)
             steps.append(f"{derive.__module__}.{derive.__name__}")
         last = "draw" if hasattr(self.module, "draw") else "tabulate"
-        return Rows(frame, Made(queries=tuple(asked), steps=(*steps, f"{self.module.__name__}.{last}")))
+        return Rows(frame, Made(queries=tuple(used_queries), steps=(*steps, f"{self.module.__name__}.{last}")))
 
     def facts(self, rows: pl.DataFrame) -> Mapping[str, object]:
         """Return what the caption may use: `n`, the number of clean rows, `flagged`, and what the module adds."""

@@ -70,7 +70,7 @@ def plain(markdown: str) -> str:
 
 
 def _claim(claim: ClaimVerdict) -> str:
-    return claim.verdict_text if (told := found(claim)) == DASH else f"{claim.verdict_text}: {told}"
+    return claim.verdict_text if (shown := found(claim)) == DASH else f"{claim.verdict_text}: {shown}"
 
 
 def _figure(body: Mapping[str, Any]) -> str:
@@ -100,7 +100,7 @@ def _inputs(manifest: Manifest, code: str) -> dict[str, dict[str, str]]:
         "data": {
             "profile": str(manifest.profile.get("name")),
             "seed": str(manifest.seed),
-            **{name: "; ".join(told) for name, told in _data(manifest).items()},
+            **{name: "; ".join(texts) for name, texts in _data(manifest).items()},
         },
         "prices": _files("prices"),
         "tiers": {pair: _digest([json.dumps(spec, sort_keys=True)]) for pair, spec in manifest.pairs.items()},
@@ -110,11 +110,11 @@ def _inputs(manifest: Manifest, code: str) -> dict[str, dict[str, str]]:
 
 
 def _data(manifest: Manifest) -> dict[str, list[str]]:
-    told: dict[str, list[str]] = {}
+    texts: dict[str, list[str]] = {}
     for record in manifest.datasets:
         digest = [] if record.sha256 is None else [record.sha256[:12]]
-        told.setdefault(record.name, []).append(", ".join([manifest.source_of(record), f"{record.rows:,} rows", *digest]))
-    return told
+        texts.setdefault(record.name, []).append(", ".join([manifest.source_of(record), f"{record.rows:,} rows", *digest]))
+    return texts
 
 
 def _files(folder: str) -> dict[str, str]:

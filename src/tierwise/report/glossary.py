@@ -12,11 +12,11 @@ MARKS: Final = re.compile(r"[`*]")
 
 
 def forms() -> dict[str, dict[str, str]]:
-    """Return each word in lower case, in the singular and the plural -> ``word``, the word itself, and ``told``, what it is, without
+    """Return each word in lower case, in the singular and the plural -> ``word``, the word itself, and ``meaning``, what it is, without
     marks.
     """
-    told = {word: {"word": word, "told": MARKS.sub("", text)} for word, text in _entries()}
-    return {form: entry for word, entry in told.items() for form in (word.lower(), _plural(word.lower()))}
+    meaning = {word: {"word": word, "meaning": MARKS.sub("", text)} for word, text in _entries()}
+    return {form: entry for word, entry in meaning.items() for form in (word.lower(), _plural(word.lower()))}
 
 
 def _entries() -> Iterator[tuple[str, str]]:

@@ -1,7 +1,7 @@
 """What ``tierwise`` alone says: the newest answer in five lines, by the rules of the first screen, and what to type next.
 
-The lines are kept beside the judged verdicts, and those of the reference run ship with it, so that they are told before anything heavy is
-imported.
+The lines are kept beside the judged verdicts, and those of the reference run ship with it, so that they are printed before anything heavy
+is imported.
 """
 
 from pathlib import Path

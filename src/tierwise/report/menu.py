@@ -23,8 +23,8 @@ def menu(label: str, caption: str, made: Made, stamp: Stamp, folder: Path) -> st
     """
     rows, facts = f"{ROWS}/{label}.csv", f"{ROWS}/{label}.json"
     scripts = write_scripts(label, made, folder)
-    told = {"figure": label, "caption": caption, "rows": rows, "queries": scripts, "python": made.steps, **stamp.as_json()}
-    write_whole(folder / facts, json.dumps({**told, "columns": described(folder / rows)}, indent=1, ensure_ascii=False) + "\n")
+    details = {"figure": label, "caption": caption, "rows": rows, "queries": scripts, "python": made.steps, **stamp.as_json()}
+    write_whole(folder / facts, json.dumps({**details, "columns": described(folder / rows)}, indent=1, ensure_ascii=False) + "\n")
     known = {"svg": f"{FIGURES}/{label}.svg", "rows": rows, "facts": facts, "bibtex": BIBTEX, "citation": stamp.citation(f"Figure {label}")}
     return fill("menu.html", **known, label=label, scripts=scripts, queries=made.queries, steps=made.steps, link=_link).strip()
 

@@ -133,7 +133,7 @@ def _markdown(part: Shown, folder: Path, stamp: Stamp, in_paper: int | None) -> 
         body = _chart(part, folder, stamp)
         behind = f" Rows: `{file}`." + (f" Figure {in_paper} of the paper." if in_paper else "")
     elif scripts := write_scripts(part.label, part.made, folder):
-        behind = f" Asked: {listed(f'`{script}`' for script in scripts)}."
+        behind = f" Query: {listed(f'`{script}`' for script in scripts)}."
     if VEGA_MIME not in part.body and ROWS_MIME in part.body:
         file = f"{TABLES}/{part.label}.csv"
         write_whole(folder / file, part.body[ROWS_MIME])

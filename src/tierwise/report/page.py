@@ -139,10 +139,9 @@ def _note(run: Run, pair: str, exhibit: Exhibit, rows: pl.DataFrame, facts: Mapp
     """Return run, pairs, evidence, n and query of an exhibit; one that is of no pair, as one of prices, gives its evidence as a fact."""
     known = {"run": run, "n": facts["n"], "unit": exhibit.module.UNIT, "query": exhibit.query}
     if "evidence" in facts:
-        return fill("note.txt", **known, evidence=facts["evidence"], kinds=[], origin="Query").strip()
+        return fill("note.txt", **known, evidence=facts["evidence"], kinds=[]).strip()
     pairs: list[str] = rows["pair"].unique(maintain_order=True).to_list() if "pair" in rows.columns else [pair] * bool(pair)
     own = getattr(exhibit.module, "EVIDENCE", None)
     found = rows["evidence"].unique(maintain_order=True).to_list() if "evidence" in rows.columns else map(run.evidence, pairs)
     kinds = list(dict.fromkeys(str(one) for one in ([own] if own else found) if one)) or ["nothing measured"] * bool(pairs)
-    origin = "Query" if hasattr(exhibit.module, "QUERY") else "Made by"
-    return fill("note.txt", **known, evidence=None, pairs=pairs, kinds=kinds, origin=origin).strip()
+    return fill("note.txt", **known, evidence=None, pairs=pairs, kinds=kinds).strip()

@@ -70,8 +70,8 @@ def pandoc(book: Book, template: str, *arguments: str) -> str:
         TierwiseError: Pandoc warns or fails, with what it says.
     """
     metadata = book.folder / "metadata.json"
-    told = {"title": book.title, "subtitle": book.subtitle, "lang": "en", "paper": book.paper, **book.variables}
-    metadata.write_text(json.dumps(told), encoding="utf-8")
+    fields = {"title": book.title, "subtitle": book.subtitle, "lang": "en", "paper": book.paper, **book.variables}
+    metadata.write_text(json.dumps(fields), encoding="utf-8")
     (book.folder / "glossary.json").write_text(json.dumps(glossary.forms()), encoding="utf-8")
     command = [
         pypandoc.get_pandoc_path(),
@@ -93,11 +93,11 @@ def pandoc(book: Book, template: str, *arguments: str) -> str:
     text = "\n\n".join(f'::::::: {{.chapter file="{name}"}}\n\n{text}\n\n:::::::' for name, text in book.chapters.items())
     done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=PANDOC_S, check=False, cwd=book.folder)
     if done.returncode:
-        raise _told(done.stderr)
+        raise _failed(done.stderr)
     return done.stdout
 
 
-def _told(stderr: str) -> TierwiseError:
+def _failed(stderr: str) -> TierwiseError:
     for line in stderr.splitlines():
         match line.split("\t"):
             case ["tierwise-error", where, field, value, rule]:

@@ -76,13 +76,13 @@ def assemble(folder: Path, executed: Path, stamp: Stamp, variables: Mapping[str,
         InputError: ``_quarto.yml`` names a chapter that is not there, or a chapter names an unknown variable.
         MissingError: a notebook was not executed.
     """
-    told = _copy(folder)["book"]
+    settings = _copy(folder)["book"]
     (folder / BIBTEX).write_text(stamp.bibtex(), encoding="utf-8")
     paper = notebooks.figures(executed / f"{PAPER_NOTEBOOK}.ipynb")
     places = ", ".join(f"{number} is @{label}" for number, label in enumerate(paper, 1))
-    told_of = {**variables, "citation": stamp.citation("Report"), "bibtex": stamp.bibtex().strip(), "paper_figures": places}
-    texts = {name: _chapter(folder, executed, name, stamp, paper) for name in told["chapters"]}
-    chapters = {name: expand(text, told_of, name) for name, text in texts.items()}
+    values = {**variables, "citation": stamp.citation("Report"), "bibtex": stamp.bibtex().strip(), "paper_figures": places}
+    texts = {name: _chapter(folder, executed, name, stamp, paper) for name in settings["chapters"]}
+    chapters = {name: expand(text, values, name) for name, text in texts.items()}
     for name, text in chapters.items():
         (folder / name).write_text(text, encoding="utf-8")
     for name in BESIDE:
@@ -90,24 +90,24 @@ def assemble(folder: Path, executed: Path, stamp: Stamp, variables: Mapping[str,
     _copy_queries(folder / SQL)
     bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VEGA_LITE)
     (folder / "theme" / "vega.js").write_text(bundle, encoding="utf-8")
-    return Book(folder, told["title"], told["subtitle"], chapters, variables)
+    return Book(folder, settings["title"], settings["subtitle"], chapters, variables)
 
 
 def assemble_paper(folder: Path, executed: Path, stamp: Stamp, book: Book) -> Book:
     """Return the paper of the report `book`, in `folder`: its executed notebook and the references, as a Quarto project of one document.
 
-    What it refers to and has not itself is told as the annex's chapter.
+    What it refers to and has not itself is named as the annex's chapter.
 
     Raises: what `assemble` raises.
     """
-    told = _copy(folder)
+    settings = _copy(folder)
     name = f"{PAPER}.qmd"
     text = f"{notebooks.chapter(executed / f'{PAPER_NOTEBOOK}.ipynb', folder, stamp)}\n{(folder / REFERENCES).read_text(encoding='utf-8')}"
     text = elsewhere(expand(text, book.variables, name), book.chapters)
     (folder / name).write_text(text, encoding="utf-8")
-    project = {"type": "default", "output-dir": told["project"]["output-dir"], "render": [name]}
-    shared = {key: value for key, value in told.items() if key not in {"project", "book", "format"}}
-    alone = {"title": book.title, "subtitle": book.subtitle, "paper": True, "format": {"typst": told["format"]["typst"]}}
+    project = {"type": "default", "output-dir": settings["project"]["output-dir"], "render": [name]}
+    shared = {key: value for key, value in settings.items() if key not in {"project", "book", "format"}}
+    alone = {"title": book.title, "subtitle": book.subtitle, "paper": True, "format": {"typst": settings["format"]["typst"]}}
     (folder / "_quarto.yml").write_text(yaml.safe_dump({"project": project, **shared, **alone}), encoding="utf-8")
     return Book(folder, book.title, book.subtitle, {name: text}, book.variables, paper=True)
 
@@ -118,11 +118,11 @@ def elsewhere(text: str, chapters: Mapping[str, str]) -> str:
     places = {label: place for place, chapter in enumerate(counted, 1) for label in DEFINED.findall(chapter)}
     own = set(DEFINED.findall(text))
 
-    def told(found: re.Match[str]) -> str:
+    def in_annex(found: re.Match[str]) -> str:
         the = "The" if BEGINS.search(text, 0, found.start()) else "the"
         return found[0] if found[1] in own else f"{the} annex's Chapter\u00a0{places[found[1]]}"
 
-    return REFERENCE.sub(told, text)
+    return REFERENCE.sub(in_annex, text)
 
 
 def expand(text: str, variables: Mapping[str, str], where: str) -> str:
@@ -135,8 +135,8 @@ def expand(text: str, variables: Mapping[str, str], where: str) -> str:
 
 def _copy(folder: Path) -> dict[str, Any]:
     shutil.copytree(paths.home() / "report", folder, ignore=shutil.ignore_patterns(*OUTPUTS))
-    told: dict[str, Any] = yaml.safe_load((folder / "_quarto.yml").read_text(encoding="utf-8"))
-    return told
+    settings: dict[str, Any] = yaml.safe_load((folder / "_quarto.yml").read_text(encoding="utf-8"))
+    return settings
 
 
 def _chapter(folder: Path, executed: Path, name: str, stamp: Stamp, paper: Sequence[str]) -> str:

@@ -73,8 +73,8 @@ def publish(target: Path, version: str = LATEST) -> Published:
 
 
 def _citation(facts: Facts) -> str:
-    told = f"date-released: {site.date_of(facts.version)}\ncommit: {commit_of(facts.version, facts.run_id)}"
-    return re.sub(r"^date-released: .*$", told, (paths.home() / CITATION).read_text(encoding="utf-8"), flags=re.MULTILINE)
+    lines = f"date-released: {site.date_of(facts.version)}\ncommit: {commit_of(facts.version, facts.run_id)}"
+    return re.sub(r"^date-released: .*$", lines, (paths.home() / CITATION).read_text(encoding="utf-8"), flags=re.MULTILINE)
 
 
 def _checked(run: Path) -> Manifest:

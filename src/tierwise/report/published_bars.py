@@ -8,6 +8,6 @@ BARS: Final = "data/published/survey.csv"
 
 
 def published_seconds(study: str) -> dict[tuple[str, str], float]:
-    """Return (query, place) -> seconds, of the bars that can be told apart."""
+    """Return (query, place) -> seconds, of the bars that can be distinguished."""
     rows = published_series(BARS).filter(study=study)
     return {(query, place): float(seconds) for query, place, seconds in rows.select("query", "place", "seconds").rows()}

@@ -50,8 +50,8 @@ class Made:
         return {"queries": [query.model_dump() for query in self.queries], "steps": list(self.steps)}
 
     @staticmethod
-    def from_json(told: Mapping[str, Any]) -> "Made":
-        return Made(tuple(Query(**query) for query in told["queries"]), tuple(told["steps"]))
+    def from_json(saved: Mapping[str, Any]) -> "Made":
+        return Made(tuple(Query(**query) for query in saved["queries"]), tuple(saved["steps"]))
 
     def scripts(self, label: str) -> dict[str, str]:
         """Return file names -> SQL that runs by itself: one for each run, which has all its queries."""
@@ -63,7 +63,7 @@ class Made:
 
 
 def of_run(run: Path, sql: str, parameters: Parameters) -> Query:
-    """Return `sql` with its `parameters` as it was asked of the run in the folder `run`."""
+    """Return `sql` with its `parameters` as it ran on the run in the folder `run`."""
     return Query(run_id=run.name, has_reads=bool(sources(run)), sql=bound(sql, parameters))
 
 
@@ -94,18 +94,18 @@ def literal(value: object) -> str:
     raise TypeError(f"{value!r}: a query's parameter is a text, a number, a truth value or a list of these")
 
 
-def script(asked: Sequence[Query]) -> str:
-    """Return the queries `asked` of one run, in their order, below all views that they need, over the files of a folder in which that run
+def script(chosen: Sequence[Query]) -> str:
+    """Return the queries `chosen` of one run, in their order, below all views that they need, over the files of a folder in which that run
     was published.
     """
-    (run_id,) = {query.run_id for query in asked}
-    queries = "\n".join(query.sql for query in asked)
+    (run_id,) = {query.run_id for query in chosen}
+    queries = "\n".join(query.sql for query in chosen)
     views = list(_packages(queries))
     whole = "\n".join([*views, queries])
     run = literal(run_id)
     base = {
         "raw_timings": PARQUET.format(run=run, files="'run/timings.parquet'"),
-        "reads": PARQUET.format(run=run, files=f"'run/{FOLDER}/**/*.parquet'") if asked[0].has_reads else NO_READS,
+        "reads": PARQUET.format(run=run, files=f"'run/{FOLDER}/**/*.parquet'") if chosen[0].has_reads else NO_READS,
         "runs": f"select {run} as run_id, content as manifest from read_text('run/manifest.json')",
     }
     needed = [f"create temp view {name} as\n{sql};" for name, sql in base.items() if name == "raw_timings" or _asks(whole, name)]
@@ -116,7 +116,7 @@ def script(asked: Sequence[Query]) -> str:
         f"{MACRO};",
         timings,
         *views,
-        *(f"-- The rows.\n{query.sql.rstrip(';')};" for query in asked),
+        *(f"-- The rows.\n{query.sql.rstrip(';')};" for query in chosen),
     ]
     return "\n\n".join(part.strip() for part in parts) + "\n"
 

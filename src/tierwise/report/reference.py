@@ -35,7 +35,7 @@ class Both(NamedTuple):
         return self.ours.verdict is not self.theirs.verdict
 
     def as_json(self) -> dict[str, Any]:
-        return {"id": self.ours.id, **_as_json(self.ours), **{f"reference_{name}": told for name, told in _as_json(self.theirs).items()}}
+        return {"id": self.ours.id, **_as_json(self.ours), **{f"reference_{name}": value for name, value in _as_json(self.theirs).items()}}
 
 
 @dataclass(frozen=True)

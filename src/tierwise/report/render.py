@@ -23,7 +23,7 @@ def render(*, run_id: str, executed: Path, engine: str = "auto") -> Path:
 
     Raises:
         InputError: unknown engine, label, variable or chapter; names chapter and label.
-        MissingError: Quarto is asked for and absent, or a chapter was not executed.
+        MissingError: Quarto is required and absent, or a chapter was not executed.
     """
     chosen = choose(engine)
     run = open_run(run_id)

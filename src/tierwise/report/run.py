@@ -116,7 +116,7 @@ class Run:
 def open_run(run_id: str = "", raw: Path | None = None, *, prices: Mapping[str, float] | None = None) -> Run:
     """Return the run `run_id` below `raw` (``data/raw``), named as `find_run` takes it; empty: the complete run that was finished last.
 
-    `prices` (item -> price, in the unit of the price book) take the place of those that were read, in whatever is asked of the run.
+    `prices` (item -> price, in the unit of the price book) take the place of those that were read, in every number of the run.
 
     Raises:
         NoRowsError: no complete run is there.

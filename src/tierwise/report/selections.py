@@ -60,8 +60,8 @@ def _units(view: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _fields(units: list[dict[str, Any]], channels: tuple[str, ...]) -> dict[str, None]:
     found = (unit.get("encoding", {}).get(channel, {}) for unit in units for channel in channels)
-    shown = (told for told in found if told.get("type") in DISCRETE and told.get("legend", "") is not None)
-    return dict.fromkeys(told["field"] for told in shown if "field" in told)
+    shown = (parameter for parameter in found if parameter.get("type") in DISCRETE and parameter.get("legend", "") is not None)
+    return dict.fromkeys(parameter["field"] for parameter in shown if "field" in parameter)
 
 
 def _named_views(spec: dict[str, Any], field: str) -> Iterator[str]:

@@ -22,7 +22,7 @@ class Kept(Strict):
 
 
 def judged(run: Path, views: duckdb.DuckDBPyConnection | None = None) -> tuple[ClaimVerdict, ...]:
-    """Return the verdicts of `rooms.judge_all` on the run in folder `run`, judged once; on its `views`, where they are open."""
+    """Return the verdicts of `study_registry.judge_all` on the run in folder `run`, judged once; on its `views`, where they are open."""
     return judged_once(run, lambda: judge_all(run.parent, run.name, views))
 
 

@@ -55,7 +55,7 @@ def _item(version: str) -> dict[str, str]:
     facts = load_facts(paths.site() / version)
     earlier = before(version)
     changed = {} if earlier is None else {kind: len(found) for kind, found in compare(earlier, facts).effects.items() if found}
-    told = ", ".join(f"{number} {kind.removesuffix('s') if number == 1 else kind}" for kind, number in changed.items()) or "nothing"
-    since = "the first" if earlier is None else f"since the one before it differ: {told}"
+    counts = ", ".join(f"{number} {kind.removesuffix('s') if number == 1 else kind}" for kind, number in changed.items()) or "nothing"
+    since = "the first" if earlier is None else f"since the one before it differ: {counts}"
     whose = "reference run" if (paths.reference() / facts.run_id).is_dir() else "run"
     return {"version": version, "whose": whose, "run": facts.run_id, "since": since}

@@ -33,7 +33,7 @@ VARIANTS: Final[dict[str, tuple[str, str]]] = {variant: (name, differs) for vari
 CODE: Final = re.compile(rf"\b(?:{'|'.join(code for code in CASES if code.isupper())})\b(?:(?:->|/)[A-Z]{{2}}\b)?")
 """A case, or two of them, as the rows call it."""
 LEAST_P: Final = 0.0001
-"""The smallest p-value that is told as it is."""
+"""The smallest p-value that is shown as it is."""
 
 
 def variant_label(variant: str, io_mode: IoMode | None = None) -> str:
@@ -97,8 +97,8 @@ def found(judgement: ClaimVerdict) -> str:
     if not judgement.cases:
         return estimated(judgement)
     alike = len({case.pairs for case in judgement.cases}) == 1
-    told = [f"{case_name(case.case)} {estimated(case)}" + ("" if alike else _repeated(case.pairs)) for case in judgement.cases]
-    return "; ".join(told) + (_repeated(judgement.cases[0].pairs) if alike else "")
+    parts = [f"{case_name(case.case)} {estimated(case)}" + ("" if alike else _repeated(case.pairs)) for case in judgement.cases]
+    return "; ".join(parts) + (_repeated(judgement.cases[0].pairs) if alike else "")
 
 
 def _repeated(pairs: int) -> str:
@@ -107,8 +107,8 @@ def _repeated(pairs: int) -> str:
 
 def stamped(claim: ClaimVerdict) -> str:
     """Return what was found, and its evidence; a dash where nothing was."""
-    told = found(claim)
-    return told if told == DASH or claim.evidence is None else f"{told}, **{claim.evidence}**"
+    text = found(claim)
+    return text if text == DASH or claim.evidence is None else f"{text}, **{claim.evidence}**"
 
 
 def bounds(claim: ClaimVerdict) -> str:

@@ -17,7 +17,7 @@ ROW_PX: Final = 20
 CLEAN: Final = pl.col("flags") == "none"
 SECONDS, MILLISECONDS = "format(datum.value, '~g') + ' s'", "format(1000*datum.value, '~g') + ' ms'"
 ONLY_FORM: Final = "printed"
-"""The form of a query that is asked in no other."""
+"""The form of a query that has no other form."""
 
 
 def by_place(panels: Sequence[tuple[str, pl.DataFrame]], places: Mapping[str, str], colours: Mapping[str, str]) -> alt.VConcatChart:

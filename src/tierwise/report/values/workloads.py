@@ -39,16 +39,12 @@ class Found:
         return {name_of(workload): strategies_of(workload, book) for workload in self.workloads}
 
 
-def places() -> dict[str, str]:
-    """Return name of a strategy -> what a reader calls it."""
-    return NAMES
+def gather(run: Run, heat_rows: pl.DataFrame | None = None, *, only: str | None = None) -> Found:
+    """Gather every workload of `run` whose relations can be placed, on its source's pair or the reader's, or on the pair `only`.
 
-
-def gather(run: Run, asked: pl.DataFrame | None = None, *, only: str | None = None) -> Found:
-    """Gather every workload of `run` whose relations can be placed, on its source's pair or the reader's, or on the pair `only`; `asked`:
-    the rows of `heat.every`.
+    `heat_rows`: the rows of `heat.every`.
     """
-    every = run.query(heat.every()) if asked is None else asked
+    every = run.query(heat.every()) if heat_rows is None else heat_rows
     todays = run.manifest.profile.get("today")
     every = every.filter(~pl.col("pair").eq_missing(pl.lit(todays)) if only is None else pl.col("pair") == only)
     found = []

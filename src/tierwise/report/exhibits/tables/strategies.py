@@ -9,7 +9,7 @@ from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import DASH, interval, number, seconds
 from tierwise.report.run import Run
 from tierwise.report.values import todays
-from tierwise.report.values.workloads import gather, name_of, places
+from tierwise.report.values.workloads import NAMES, gather, name_of
 
 UNIT: Final = "placements"
 SCHEMA: Final = {
@@ -27,13 +27,13 @@ SCHEMA: Final = {
 
 
 def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  of all pairs
-    gathered, named, gains, found = gather(run), places(), todays.speedups(run), []
+    gathered, gains, found = gather(run), todays.speedups(run), []
     of = {name_of(one): (one.study, one.name) for one in gathered.workloads}
     for workload, every in gathered.strategies.items():
         if len(every) > 1:
             times, costs = rank(every, lambda one: one.job_s.value), rank(every, lambda one: one.cost_per_million)
             for one in every:
-                shown = (workload, named[one.name], str(one.evidence), one.job_s.value, times.get(one.name))
+                shown = (workload, NAMES[one.name], str(one.evidence), one.job_s.value, times.get(one.name))
                 today = gains.get((*of[workload], one.name)) if workload in of else None
                 ends = (today.value, today.low, today.high) if today else (None, None, None)
                 found.append((*shown, one.cost_per_million, costs.get(one.name), *ends))

@@ -1,7 +1,7 @@
 -- The census study's question: what does the place of the index, and of the table, do to a count by pob?
 -- Reads the view `timings`. The first two are tables, because every claim and I/O mode asks them again.
 
--- One row an observation: its time beside the pages asked of the storage (reads) or found in shared
+-- One row an observation: its time beside the pages requested from the storage (reads) or found in shared
 -- buffers (hits), of the heap `census`, of the index `pob`, and (other) of the primary key, of which planning reads one page.
 -- `io_s` is the time of a relation's requests to the storage, null where it is not known; `io_basis` says from where, or why not.
 -- `variant` names what differs from the published protocol.

@@ -16,7 +16,7 @@ from tierwise.core.units import MIB
 from tierwise.core.vocabulary import IoMode
 from tierwise.report.estimates import ends, estimates
 from tierwise.report.run import Run
-from tierwise.report.scaling_table import entries_of, holds, ratios
+from tierwise.report.sizes_of_data import entries_of, holds, ratios
 from tierwise.report.text_template import Value
 from tierwise.report.variants import PUBLISHED, Truth, saves, variants
 from tierwise.studies.index_placement.reading.frames import clean

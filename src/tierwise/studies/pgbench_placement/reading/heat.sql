@@ -20,7 +20,7 @@ requests as (
     select
         * exclude (files, relation_io),
         files -> relation as file,
-        list_filter(relation_io, lambda io: io.relation = phases.relation)[1] as counted
+        list_filter(relation_io, lambda io: io.relation = phases.relation)[1] as counts
     from phases
     where relation <> 'other'
 )
@@ -47,8 +47,8 @@ select
     bool_or(len(flags) > 0) as flagged,
     cell ->> 'size' as data_set,
     relation,
-    any_value(if(relation = 'wal', 'wal', counted.relation_class)) as relation_class,
-    any_value(coalesce(file ->> 'tier', counted.tier)) as tier,
+    any_value(if(relation = 'wal', 'wal', counts.relation_class)) as relation_class,
+    any_value(coalesce(file ->> 'tier', counts.tier)) as tier,
     coalesce(sum((file ->> 'reads')::double), 0) as reads,
     coalesce(sum((file ->> 'sequential_reads')::double), 0) as sequential_reads,
     coalesce(sum((file ->> 'read_bytes')::double), 0) as read_bytes,

@@ -2,7 +2,7 @@
 -- Reads the view `timings`. A raw row is one phase of a window (before, checkpoint, after); the transactions themselves lie beside it.
 
 -- Pages that the misses of a relation (`io`, of `relation_io`) read: past the page cache those of its requests in the log of a tier that counts
--- them, since a busy session tells the server's statistics once a second of real time, often after the window; else those that were told.
+-- them, since a busy session sends the server's statistics once a second of real time, often after the window; else those that were recorded.
 create temp macro pages_read(io_mode, tier_io, files, io) as if(
     io_mode <> 'buffered' and files is not null and list_contains([one.tier for one in tier_io if one.reads is not null], io.tier),
     coalesce((files -> io.relation ->> 'read_bytes')::bigint, 0) // 8192,
@@ -133,11 +133,11 @@ left join pgbench_placement_windows as base
     and (base.run_id, base.pair, base.io_mode, base.size, base.clients, base.script, base.slowdown, base.memory, base.replicate)
       = (one.run_id, one.pair, one.io_mode, one.size, one.clients, one.script, one.slowdown, one.memory, one.replicate);
 
--- One row for each relation, `wal` and `other` in each phase: pages that the server asked for and found (shared buffers), and the requests
+-- One row for each relation, `wal` and `other` in each phase: pages that the server requested and found (shared buffers), and the requests
 -- that reached the emulated tiers, of which `sequential_reads` began where the one before ended.
 create temp view pgbench_placement_relations as
 with
-asked as (
+requested as (
     select * exclude (relation_io, files, server, flags), unnest(relation_io, recursive := true)
     from pgbench_placement_phases
 ),
@@ -149,26 +149,26 @@ reached as (
     from pgbench_placement_phases
 )
 select
-    coalesce(asked.run_id, reached.run_id) as run_id,
-    coalesce(asked.pair, reached.pair) as pair,
-    coalesce(asked.trial, reached.trial) as trial,
-    coalesce(asked.replicate, reached.replicate) as replicate,
-    coalesce(asked.step, reached.step) as step,
-    coalesce(asked.relation, reached.relation) as relation,
-    asked.relation_class,
-    asked.hits,
-    asked.reads,
-    asked.pages_read,
-    reached.files -> coalesce(asked.relation, reached.relation) ->> 'tier' as tier,
-    (reached.files -> coalesce(asked.relation, reached.relation) ->> 'reads')::bigint as requests_read,
-    (reached.files -> coalesce(asked.relation, reached.relation) ->> 'sequential_reads')::bigint as sequential_reads,
-    (reached.files -> coalesce(asked.relation, reached.relation) ->> 'writes')::bigint as requests_written,
-    (reached.files -> coalesce(asked.relation, reached.relation) ->> 'read_bytes')::bigint as read_bytes,
-    (reached.files -> coalesce(asked.relation, reached.relation) ->> 'write_bytes')::bigint as write_bytes,
-    (reached.files -> coalesce(asked.relation, reached.relation) ->> 'intended_s')::double as io_s
-from asked
+    coalesce(requested.run_id, reached.run_id) as run_id,
+    coalesce(requested.pair, reached.pair) as pair,
+    coalesce(requested.trial, reached.trial) as trial,
+    coalesce(requested.replicate, reached.replicate) as replicate,
+    coalesce(requested.step, reached.step) as step,
+    coalesce(requested.relation, reached.relation) as relation,
+    requested.relation_class,
+    requested.hits,
+    requested.reads,
+    requested.pages_read,
+    reached.files -> coalesce(requested.relation, reached.relation) ->> 'tier' as tier,
+    (reached.files -> coalesce(requested.relation, reached.relation) ->> 'reads')::bigint as requests_read,
+    (reached.files -> coalesce(requested.relation, reached.relation) ->> 'sequential_reads')::bigint as sequential_reads,
+    (reached.files -> coalesce(requested.relation, reached.relation) ->> 'writes')::bigint as requests_written,
+    (reached.files -> coalesce(requested.relation, reached.relation) ->> 'read_bytes')::bigint as read_bytes,
+    (reached.files -> coalesce(requested.relation, reached.relation) ->> 'write_bytes')::bigint as write_bytes,
+    (reached.files -> coalesce(requested.relation, reached.relation) ->> 'intended_s')::double as io_s
+from requested
 full join reached
-    on (asked.run_id, asked.pair, asked.trial, asked.replicate, asked.step, asked.relation)
+    on (requested.run_id, requested.pair, requested.trial, requested.replicate, requested.step, requested.relation)
      = (reached.run_id, reached.pair, reached.trial, reached.replicate, reached.step, reached.relation);
 
 -- What two runs are compared by: one row a window, its value by cell of the grid.

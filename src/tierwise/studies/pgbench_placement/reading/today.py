@@ -1,4 +1,4 @@
-"""The placements of pgbench's relations on the pair of today, as far as its windows were not run there: the flip map's models, as told."""
+"""The placements of pgbench's relations on the pair of today, as far as its windows were not run there: the flip map's models."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache

@@ -11,7 +11,7 @@ from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, geometric_es
 from tierwise.core import studies
 from tierwise.report.estimates import ends, estimates
 from tierwise.report.run import Run
-from tierwise.report.scaling_table import entries_of, holds, ratios
+from tierwise.report.sizes_of_data import entries_of, holds, ratios
 from tierwise.report.text_template import Value
 from tierwise.studies.pgbench_placement.reading.figures.pgbench_flip import QUERY as LIVE_SQL
 from tierwise.studies.pgbench_placement.reading.names import PAIR, STUDY
@@ -135,7 +135,7 @@ def _map(run: Run, pair: str) -> dict[str, Value]:
     both = long.join(moves, on=[*COORDINATES, "placement"]).drop_nulls("simulated")
     index, table, size = pl.col("index_ssd"), pl.col("table_ssd"), pl.col("index_to_memory")
     near = size.filter((1 - 1 / index).is_between(*NEAR), skew=0.0, writes=1.0)
-    counted = known.select(
+    compared = known.select(
         map_points=pl.len(),
         map_tables=(table > index).sum(),
         map_indexes=(table <= index).sum(),
@@ -151,4 +151,4 @@ def _map(run: Run, pair: str) -> dict[str, Value]:
         moves=pl.len(), right=pl.col("placement").get(pl.col("simulated").arg_max()) == pl.col("placement").get(pl.col("gain").arg_max())
     )
     right = ranked.filter(moves=len(MOVES))["right"]
-    return {**counted.row(0, named=True), **errors.row(0, named=True), "map_ordered": right.len() > 0 and bool(right.all())}
+    return {**compared.row(0, named=True), **errors.row(0, named=True), "map_ordered": right.len() > 0 and bool(right.all())}

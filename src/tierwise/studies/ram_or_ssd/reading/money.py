@@ -104,7 +104,7 @@ def cases_of(rows: pl.DataFrame) -> tuple[Case, ...]:
 def ways(case: Case, book: Book, *, flash: str = FLASH, disk: str = DISK) -> WithoutFlash:
     """Return flash, more disks and more memory, each for the reads that the flash machine delivers.
 
-    A disk machine's misses for each read are its own: reading ahead fills its cache with pages that nobody asked for. The devices sustain
+    A disk machine's misses for each read are its own: reading ahead fills its cache with pages that nobody requested. The devices sustain
     what they did in the machines of the Zipfian reads; other devices what their models do.
     """
     server = newest_server(book)

@@ -2,7 +2,7 @@
 -- Reads the view `timings`.
 
 -- One row for each interval of a series, in the order of time: reads delivered, those that missed the page cache, and what the drive
--- was asked for. `end_s` counts from dropped caches at the full size, also where a part of it was simulated or read (`scale`).
+-- was requested. `end_s` counts from dropped caches at the full size, also where a part of it was simulated or read (`scale`).
 -- `how` is null where the sizes of the source are simulated; live where a scaled file is really read, and model for its models.
 -- `window_pages` is what the model reads around a fault, `advice` how the live file was mapped.
 create temp view ram_or_ssd_series as

@@ -2,16 +2,16 @@
 -- Reads the view `raw_timings`. A raw row is one window, whose `proof` counts its reads by tablespace and power of two of nanoseconds; the
 -- single reads lie beside it (view `reads`).
 
--- One row for each window, tablespace and what was told of its reads there. Where windows were counted as well as waited for, what reaches
--- a device is told by the virtual-time one of the replicate (the service times of the mounts' log), what memory served by the real-time one, which
+-- One row for each window, tablespace and what was recorded of its reads there. Where windows were counted as well as waited for, what reaches
+-- a device comes from the virtual-time one of the replicate (the service times of the mounts' log), what memory served by the real-time one, which
 -- alone has every read; so the two are never in one histogram. `variant`: published, or an I/O mode, whose requests are those of the counted
--- window, replayed through models that are asked for more, or answer otherwise (`measuring/variants.py`).
-create temp table read_latency_told as
+-- window, replayed through models that serve more requests, or answer otherwise (`measuring/variants.py`).
+create temp table read_latency_recorded as
 with spaces as (
     select
         run_id, pair, io_mode, evidence, trial, replicate, clock, flags,
         unnest(json_keys(proof -> 'tablespaces')) as tablespace,
-        proof -> 'tablespaces' -> unnest(json_keys(proof -> 'tablespaces')) as told
+        proof -> 'tablespaces' -> unnest(json_keys(proof -> 'tablespaces')) as entry
     from raw_timings
     where study = 'read_latency'
 )
@@ -25,7 +25,7 @@ select
     * exclude (variants, evidence),
     'simulated' as evidence,
     unnest(json_keys(variants)) as tablespace,
-    variants -> unnest(json_keys(variants)) as told,
+    variants -> unnest(json_keys(variants)) as entry,
     false as whole
 from (
     select
@@ -39,7 +39,7 @@ from (
 -- The single reads of those windows.
 create temp view read_latency_reads as
 from reads
-semi join (from read_latency_told where variant = 'published') using (run_id, pair, trial, replicate, tablespace)
+semi join (from read_latency_recorded where variant = 'published') using (run_id, pair, trial, replicate, tablespace)
 where study = 'read_latency';
 
 -- The same for all tablespaces of a window at once: of real-time windows alone, whose recorder saw what memory served.
@@ -48,7 +48,7 @@ with spaces as (
     select
         run_id, pair, io_mode, evidence, trial, replicate, flags,
         unnest(json_keys(proof -> 'tablespaces')) as tablespace,
-        proof -> 'tablespaces' -> unnest(json_keys(proof -> 'tablespaces')) as told
+        proof -> 'tablespaces' -> unnest(json_keys(proof -> 'tablespaces')) as entry
     from raw_timings
     where study = 'read_latency' and clock = 'real'
 )
@@ -59,16 +59,16 @@ from spaces;
 create temp table read_latency_whole_buckets as
 select
     run_id, pair, io_mode, 'published' as variant, evidence, replicate, flags, tablespace,
-    unnest(json_keys(told -> 'buckets'))::int as bucket,
-    (told -> 'buckets' ->> unnest(json_keys(told -> 'buckets')))::bigint as reads
+    unnest(json_keys(entry -> 'buckets'))::int as bucket,
+    (entry -> 'buckets' ->> unnest(json_keys(entry -> 'buckets')))::bigint as reads
 from read_latency_whole;
 
 create temp table read_latency_buckets as
 select
     run_id, pair, io_mode, variant, evidence, replicate, flags, tablespace,
-    unnest(json_keys(told -> 'buckets'))::int as bucket,
-    (told -> 'buckets' ->> unnest(json_keys(told -> 'buckets')))::bigint as reads
-from read_latency_told
+    unnest(json_keys(entry -> 'buckets'))::int as bucket,
+    (entry -> 'buckets' ->> unnest(json_keys(entry -> 'buckets')))::bigint as reads
+from read_latency_recorded
 union all by name
 select run_id, pair, io_mode, variant, evidence, replicate, flags, 'all' as tablespace, bucket, sum(reads)::bigint as reads
 from read_latency_whole_buckets
@@ -116,15 +116,15 @@ create temp view read_latency as
 with each as (
     select
         run_id, pair, io_mode, variant, evidence, replicate, flags, tablespace,
-        (told ->> 'reads')::bigint as reads,
-        (told ->> 'latency_sum_s')::double as latency_sum_s
-    from read_latency_told
+        (entry ->> 'reads')::bigint as reads,
+        (entry ->> 'latency_sum_s')::double as latency_sum_s
+    from read_latency_recorded
     union all by name
     select
         run_id, pair, io_mode, 'published' as variant, evidence, replicate, flags,
         'all' as tablespace,
-        sum((told ->> 'reads')::bigint)::bigint as reads,
-        sum((told ->> 'latency_sum_s')::double) as latency_sum_s
+        sum((entry ->> 'reads')::bigint)::bigint as reads,
+        sum((entry ->> 'latency_sum_s')::double) as latency_sum_s
     from read_latency_whole
     group by all
 ),
@@ -189,7 +189,7 @@ from each
 join full_bucket using (run_id, pair, io_mode, variant, replicate, tablespace)
 left join zones using (run_id, pair, io_mode, variant, replicate);
 
--- By tablespace the windows whose reads are told, if there are enough; each is one repeat, however many reads it has.
+-- By tablespace the windows whose reads were recorded, if there are enough; each is one repeat, however many reads it has.
 create temp view read_latency_clean as
 select run_id, pair, tablespace, replicate
 from read_latency

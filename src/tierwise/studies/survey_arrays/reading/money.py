@@ -29,7 +29,7 @@ THEN: Final = dt.date(2012, 7, 1)
 SUBSYSTEMS: Final = {"hdd": "hdd-1tb-raid5-x7", "ssd_raid5": "crucial-h-raid5-x6"}
 """Tier -> its devices, of the subsystems that are judged: only these have a redundancy and space for more than 1 TB."""
 NOW: Final = {"hdd-1tb-source-h": "hdd-enterprise", "ssd-source-h": "ssd-enterprise"}
-"""The same terabytes at the price that drives for servers have today; it is not asked whether drives so small are still sold."""
+"""The same terabytes at the price that drives for servers have today; this leaves open whether drives so small are still sold."""
 MEMBERS: Final = {"hdd-1tb": 7, "crucial-h": 6}
 """Drive -> how many of it the survey has in a RAID5: no larger array is built of it."""
 FLASH_AND_DISK: Final = ("crucial-h", "hdd-1tb")

@@ -1,6 +1,6 @@
--- The heat of the survey's relations, in two workloads: light curves, and joins of Source and Detection. A job is one of each query that was
--- asked, the first of a replicate where there are more. One row for each query from empty caches and relation that the workload reads; what it
--- never reads is left where it lies. The rows count pages; which of them were asked for together, and follow each other, stands in the trace
+-- The heat of the survey's relations, in two workloads: light curves, and joins of Source and Detection. A job is one of each query that
+-- ran, the first of a replicate where there are more. One row for each query from empty caches and relation that the workload reads; what it
+-- never reads is left where it lies. The rows count pages; which of them were requested together, and follow each other, stands in the trace
 -- of the trial, if one was recorded. The source's hybrid has its SSDs as an array: the tier that the cell names stands for ssd.
 create temp view survey_placement_heat as
 with

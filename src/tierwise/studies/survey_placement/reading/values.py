@@ -12,7 +12,7 @@ from tierwise.report.estimates import ends, estimates
 from tierwise.report.exhibit_registry import find
 from tierwise.report.figures.places import simulated_ways
 from tierwise.report.run import Run
-from tierwise.report.scaling_table import entries_of, holds, ratios
+from tierwise.report.sizes_of_data import entries_of, holds, ratios
 from tierwise.report.text_template import Value
 from tierwise.report.values.workloads import gather
 from tierwise.studies.survey_placement.reading.names import BASE, DETECTION, INDEXES, PAIR, SCALED, SOURCE, STUDY

@@ -1,6 +1,6 @@
 -- Does it pay to put the WAL on the SSD? Reads the view `timings`. Every row is one window over a running load, in which no checkpoint runs.
 
--- One row a window. Rates and times are told at the tiers' own pace: where the tiers were slowed, a second of the window is a share of one.
+-- One row a window. Rates and times are given at the tiers' own pace: where the tiers were slowed, a second of the window is a share of one.
 create temp view wal_placement_windows as
 select
     run_id,
