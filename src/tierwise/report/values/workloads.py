@@ -2,8 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import Final
 
+import duckdb
 import polars as pl
 
 from tierwise.advisor.strategies import Strategy, strategies_of
@@ -39,22 +42,23 @@ class Found:
         return {name_of(workload): strategies_of(workload, book) for workload in self.workloads}
 
 
-def gather(run: Run, heat_rows: pl.DataFrame | None = None, *, only: str | None = None) -> Found:
-    """Gather every workload of `run` whose relations can be placed, on its source's pair or the reader's, or on the pair `only`.
+def gather(run: Run, *, only: str | None = None) -> Found:
+    """Gather every workload of `run` whose relations can be placed, on its source's pair or the reader's, or on the pair `only`."""
+    return Found(run, _workloads(run.store, run.folder, run.manifest.profile.get("today"), only))
 
-    `heat_rows`: the rows of `heat.every`.
-    """
-    every = run.query(heat.every()) if heat_rows is None else heat_rows
-    todays = run.manifest.profile.get("today")
+
+@lru_cache(maxsize=8)  # most pages show several exhibits of the same workloads
+def _workloads(store: duckdb.DuckDBPyConnection, folder: Path, todays: str | None, only: str | None) -> tuple[Workload, ...]:
+    every = store.sql(heat.every()).pl()
     every = every.filter(~pl.col("pair").eq_missing(pl.lit(todays)) if only is None else pl.col("pair") == only)
     found = []
     for (study, pair), rows in every.group_by("study", "pair", maintain_order=True):
         for name in sorted(rows["workload"].unique()):
             try:
-                found.append(workload_of(run.connection, run.folder, study=str(study), pair=str(pair), name=name, rows=rows))
+                found.append(workload_of(store, folder, study=str(study), pair=str(pair), name=name, rows=rows))
             except MissingError:  # an unfinished study has no sizes, a noisy one too few clean replicates: nothing to place
                 continue
-    return Found(run, found)
+    return tuple(found)
 
 
 def name_of(workload: Workload) -> str:
