@@ -45,7 +45,6 @@ LONGEST: Final = (
             "emulated_files",
             "live_reads",
             "run_study",
-            "rejected_report",
             "bench_runs",
             "index_placement",
             "without_fuse",

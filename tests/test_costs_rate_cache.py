@@ -14,8 +14,8 @@ from tierwise.costs.rate_cache import cached_rate
 @pytest.fixture
 def rates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the folder that rates are kept in, of the test's own."""
-    monkeypatch.setenv("TIERWISE_SITE", str(tmp_path / "_site"))
-    return tmp_path / "_build" / "rates"
+    monkeypatch.setenv("TIERWISE_HOME", str(tmp_path))
+    return tmp_path / "report" / "_build" / "rates"
 
 
 @pytest.fixture
@@ -36,13 +36,16 @@ def test_other_code_simulates_anew(rates: Path, simulate: Callable[[], float], m
     assert cached_rate("this", simulate) != before
 
 
-def test_another_file_of_the_device_is_another_rate(rates: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = (paths.data() / "devices" / "crucial-m4.toml").read_text(encoding="utf-8")
-    monkeypatch.setenv("TIERWISE_HOME", str(tmp_path))
+CRUCIAL_M4 = (paths.data() / "devices" / "crucial-m4.toml").read_text(encoding="utf-8")
+
+
+def test_another_file_of_the_device_is_another_rate(rates: Path, tmp_path: Path) -> None:
     (tmp_path / "data" / "devices").mkdir(parents=True)
     found = []
     for most in (34_000, 17_000, 34_000):
-        (tmp_path / "data" / "devices" / "crucial-m4.toml").write_text(text.replace("value = 34000", f"value = {most}"), encoding="utf-8")
+        (tmp_path / "data" / "devices" / "crucial-m4.toml").write_text(
+            CRUCIAL_M4.replace("value = 34000", f"value = {most}"), encoding="utf-8"
+        )
         simulated_iops.cache_clear()  # as another process has none
         found.append(simulated_iops("crucial-m4"))
     simulated_iops.cache_clear()

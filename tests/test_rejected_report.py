@@ -101,21 +101,6 @@ def _label(key: tuple[str, str]) -> str:
     return str(re.findall(r"label: (\S+)", key[1])[0])
 
 
-def test_first_screens_say_why_and_what_the_reference_found(report: Shown) -> None:
-    texts = {source.splitlines()[-1]: text_of(value) for (_, source), value in report.items()}
-    for screen in (source for source in texts if source.endswith(".answer(run, pair)") and not source.startswith("moves.")):
-        assert "No answer yet" in texts[screen], screen
-
-
-def test_nothing_is_ranked_or_advised_on(report: Shown) -> None:
-    own = {key: re.split("The reference run `|The numbers below", text_of(value))[0] for key, value in report.items()}
-    assert not [key for key, text in own.items() if re.search(r"The quickest placement is|Move the .* first|belongs there", text)]
-    ranked = ("tbl-strategies", "tbl-answer", "fig-answer", "tbl-advice-regret")
-    assert all(
-        isinstance(value, Missing) for (_, source), value in report.items() if source.startswith("#|") and _label(("", source)) in ranked
-    )
-
-
 def test_rejected_rows_are_counted_by_evidence(tmp_path: Path) -> None:
     rejected_run(tmp_path)
     with open_views(tmp_path, RUN_ID) as connection:

@@ -69,9 +69,9 @@ def test_what_is_no_number_or_no_section_is_refused_with_its_line(tmp_path: Path
 
 
 @pytest.fixture(scope="module", params=["reference", "rejected", "empty"])
-def shown(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
+def shown(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, reference: Run) -> Run:
     if request.param == "reference":
-        return open_run("reference")
+        return reference
     raw = tmp_path_factory.mktemp("raw")
     if request.param == "rejected":
         rejected_run(raw)
@@ -110,7 +110,11 @@ def rendered(page: Page) -> None:
 
 @pytest.mark.parametrize("study", CONVERTED)
 def test_every_section_and_caption_renders_whatever_a_run_has(shown: Run, study: str) -> None:
-    rendered(open_page(shown, study, pair_of(study)))
+    rendered(page := open_page(shown, study, pair_of(study)))
+    assert page.own["answered"] == (page.reference is None)
+    assert page.own["answered"] == shown.is_reference or study == "ram_or_ssd", (
+        "other runs lack clean replicates, but not of simulated rows"
+    )
 
 
 @pytest.mark.parametrize("study", CONVERTED)

@@ -21,7 +21,7 @@ def cached_rate(what: str, simulate: Callable[[], float]) -> float:
     if paths.installed():
         return simulate()  # a wheel is not written into
     named = hashlib.sha256(f"{_code()}\n{sys.version}\n{what}".encode()).hexdigest()
-    place = paths.site().with_name("_build") / "rates" / named
+    place = paths.home() / "report" / "_build" / "rates" / named
     with suppress(OSError, ValueError):  # none yet, or what is no number
         return float(place.read_text(encoding="utf-8"))
     found = simulate()

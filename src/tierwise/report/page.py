@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
@@ -39,7 +39,7 @@ class Page:
 
     @cached_property
     def own(self) -> Mapping[str, Value]:
-        return self.values_of(self.run, self.pair)
+        return _values(self.values_of, self.run, self.pair)
 
     @cached_property
     def reference(self) -> Run | None:
@@ -48,7 +48,7 @@ class Page:
 
     @cached_property
     def values(self) -> Mapping[str, Value]:
-        return self.values_of(self.reference, self.pair) if self.reference else self.own
+        return _values(self.values_of, self.reference, self.pair) if self.reference else self.own
 
     def section(self, label: str) -> Sentence:
         """Return a section of the text; the first one says where the run has no answer."""
@@ -127,6 +127,11 @@ def open_shared(run: Run, name: str) -> Page:
 @cache
 def _of_study(study: str) -> Text:
     return read_text(Path(str(files(f"tierwise.studies.{study}.reading") / TEXT)))
+
+
+@lru_cache(maxsize=64)  # several pages of a report show the same values
+def _values(values_of: Values, run: Run, pair: str) -> Mapping[str, Value]:
+    return values_of(run, pair)
 
 
 def _body(name: str, values: Mapping[str, Value]) -> str:

@@ -33,9 +33,9 @@ class NoRowsError(MissingError):
         return [str(self)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Run:
-    """One run; `store` has the views of `analysis.views.open_views` over this run alone."""
+    """One run, opened once; `store` has the views of `analysis.views.open_views` over this run alone."""
 
     manifest: Manifest
     store: duckdb.DuckDBPyConnection

@@ -28,7 +28,8 @@ def judged(run: Path, views: duckdb.DuckDBPyConnection | None = None) -> tuple[C
 
 def judged_once(run: Path, judge: Callable[[], Sequence[ClaimVerdict]]) -> tuple[ClaimVerdict, ...]:
     """Return what `judge` says of the run in folder `run`; what it said before where rows, manifest, code and inputs are what they were."""
-    place = paths.site().with_name("_build") / "verdicts" / f"{run.name}.json"
+    site = paths.home() / "report" / "_site" if run.parent == paths.reference() else paths.site()  # the shipped run is the checkout's
+    place = site.with_name("_build") / "verdicts" / f"{run.name}.json"
     inputs = staleness.inputs(run)
     before = _kept(place)
     if before is not None and before.inputs == inputs:

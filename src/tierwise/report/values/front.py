@@ -3,6 +3,7 @@
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 import polars as pl
@@ -155,4 +156,9 @@ def values(run: Run, pair: str = "") -> dict[str, Any]:  # noqa: ARG001  the fir
         "models": sum(claim.evidence is Evidence.SIMULATED for claim in decided),
         **_prices(run),
     }
-    return {**found, **{name: module.values(run) for name, module in study_registry.named("values")}}
+    return {**found, **_of_studies(run)}
+
+
+@lru_cache(maxsize=8)  # three pages and the paper show them
+def _of_studies(run: Run) -> Mapping[str, Value]:
+    return {name: module.values(run) for name, module in study_registry.named("values")}

@@ -44,7 +44,7 @@ def _step(price: float) -> float:
     units = int(exact / unit)
     tens = 10 ** max(0, 3 - len(str(units)))  # a price of one digit has steps of two digits more
     units, unit = units * tens, unit / tens
-    return float(unit * max(step for step in range(1, max(units // STEPS, 1) + 1) if units % step == 0))
+    return float(unit * (units // next(steps for steps in range(STEPS, units + 1) if units % steps == 0)))
 
 
 def cost_of(prefix: str = "") -> str:
