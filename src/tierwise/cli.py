@@ -52,9 +52,9 @@ def tierwise(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and the commit.")] = False,  # noqa: ARG001
 ) -> None:
-    """Find where PostgreSQL's tables, indexes and logs should be stored, and what each I/O costs there.
+    """Find the right storage for PostgreSQL's tables, indexes and logs, and the cost of each I/O on this storage.
 
-    Without a command, tierwise prints the newest answer and the commands to try next.
+    Without a command, tierwise prints the answer of the newest run and the commands to try next.
     """
     if context.invoked_subcommand is None:
         from tierwise.report.latest_answer import newest_answer  # noqa: PLC0415
@@ -74,12 +74,17 @@ def report(
     sky: SkyOption = SYNTHETIC,
     fresh: FreshOption = False,
     retry: Annotated[
-        bool, typer.Option("--retry", help="Add new replicates, once, where rows were rejected. Earlier rows are kept.", envvar="RETRY")
+        bool,
+        typer.Option(
+            "--retry",
+            help="Add replicates to studies with rejected rows, at most once per run. Earlier rows are kept.",
+            envvar="RETRY",
+        ),
     ] = False,
     engine: Annotated[
         str,
         typer.Option(
-            help="Program that builds the report: quarto, plain (Pandoc and Typst), or auto (Quarto if Quarto is installed).",
+            help="Program that builds the report: quarto, plain (Pandoc and Typst), or auto (Quarto if installed, else plain).",
             envvar="ENGINE",
             autocompletion=completion.engines,
         ),
@@ -94,9 +99,9 @@ def report(
     ] = "",
     yes: YesOption = False,
 ) -> None:
-    """Measure every study that has no current rows, then build the report.
+    """Measure every study that was not measured with the current code and inputs, then build the report.
 
-    On a terminal, the command asks before it measures.
+    On a terminal, the command asks for confirmation before it measures.
     """
     from tierwise.pipeline import ReportRequest, make_report  # noqa: PLC0415
 
@@ -120,14 +125,15 @@ def run_study(
     census: CensusOption = SYNTHETIC,
     sky: SkyOption = SYNTHETIC,
     trials: Annotated[
-        str, typer.Option(help="Trials to measure, selected by parts of the trials' keys: 'wal=ssd clients=8'. Default: all trials.")
+        str,
+        typer.Option(help="Trials to measure, chosen by parts of their keys, such as 'wal=ssd clients=8'. Default: all trials."),
     ] = "",
     yes: YesOption = False,
 ) -> None:
     """Measure one study.
 
-    A later `tierwise report` with the same options continues this run. A run with --trials is never complete. On a terminal, the command
-    asks before it measures.
+    A later `tierwise report` with the same options adds the other studies to this run. A run with --trials never becomes complete. On a
+    terminal, the command asks for confirmation before it measures.
     """
     from tierwise.pipeline import ReportRequest, run_one_study  # noqa: PLC0415
 
@@ -174,10 +180,10 @@ def diff(
     ] = "latest",
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Compare two versions of the report, and explain what differs.
+    """Compare two versions of the report, and list the differences with their causes.
 
-    If BEFORE or AFTER is `reference`, the other argument names a run. The command then compares every measured value and claim of this
-    run with the reference run.
+    If BEFORE or AFTER is `reference`, the other argument names a run. `tierwise diff reference latest` compares every measured value and
+    verdict of the newest run with the reference run.
     """
     from tierwise.analysis.runs import REFERENCE  # noqa: PLC0415
     from tierwise.report.changes import Changes  # noqa: PLC0415
@@ -217,12 +223,14 @@ def export(
 def merge(
     runs: Annotated[
         list[str],
-        typer.Argument(metavar="RUN", help="Runs to merge: run ids, latest, reference, or folders of runs, also from other machines."),
+        typer.Argument(
+            metavar="RUN", help="Runs to merge: run ids, latest, reference, or folders of runs, which may come from other machines."
+        ),
     ],
 ) -> None:
-    """Merge runs of the same measurements with different seeds into one run.
+    """Merge runs with the same measurements and different seeds into one run.
 
-    With three or more runs, intervals also cover the variation between runs.
+    With three or more merged runs, intervals also cover the variation between runs.
     """
     from tierwise.analysis.runs import find_run  # noqa: PLC0415
     from tierwise.bench.study_registry import summary_of  # noqa: PLC0415
@@ -244,10 +252,10 @@ command(SERVER, f"predict-scan --device nvme {scan} --method bitmap --cache cold
 def trace(
     seconds: Annotated[float, typer.Option(help="Duration of the recording, in seconds.")],
     cluster: Annotated[Path | None, typer.Option(help="Data folder of the running server. Give --cluster or --pid.")] = None,
-    pid: Annotated[int | None, typer.Option(help="Process id of a single session, to record only this session.")] = None,
+    pid: Annotated[int | None, typer.Option(help="Process id of one session, to record only this session.")] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Parquet file to write the first 300,000 single reads to. Default: count the reads, and write no file."),
+        typer.Option(help="Parquet file for the first 300,000 single reads. Default: no file."),
     ] = None,
     recorder: Annotated[str, typer.Option(help="Program that records the reads: bpftrace (needs root), strace, or auto.")] = "auto",
 ) -> None:
@@ -267,14 +275,16 @@ command(COSTS, "volumes --gib 500 --iops 6000 --mibs 200 --latency-ms 2")(volume
 @command(MODELS, "emulate sata-7k2 /tmp/files /mnt/slow")
 def emulate(
     device: Annotated[str, typer.Argument(metavar="DEVICE", help=completion.DEVICE, autocompletion=completion.devices)],
-    backing: Annotated[Path, typer.Argument(metavar="BACKING", help="Folder that stores the files.")],
-    mountpoint: Annotated[Path, typer.Argument(metavar="MOUNTPOINT", help="Folder where the files appear, as slow as on the device.")],
+    backing: Annotated[Path, typer.Argument(metavar="BACKING", help="Folder that stores the files of the emulated device.")],
+    mountpoint: Annotated[
+        Path, typer.Argument(metavar="MOUNTPOINT", help="Folder where the files of BACKING appear, as slow as on the device.")
+    ],
     yes: YesOption = False,
 ) -> None:
     """Mount a folder that is as slow as a device, until you unmount the folder or end the command.
 
-    On a terminal, the command asks first if MOUNTPOINT already holds files, because the mount hides these files. The command also asks
-    first if a running PostgreSQL uses the disk of BACKING.
+    On a terminal, the command asks for confirmation if MOUNTPOINT holds files that the mount would hide, or if a running PostgreSQL
+    uses the disk of BACKING.
     """
     from tierwise.postgres.processes import servers_on  # noqa: PLC0415
     from tierwise.tiers.emulated import emulate as mount  # noqa: PLC0415
@@ -320,7 +330,7 @@ def reference(
     run: Annotated[
         str,
         typer.Option(
-            help="Make this complete run the reference run, instead of measuring: latest or a run id.",
+            help="Complete run that becomes the reference run, without measuring: latest or a run id.",
             envvar="RUN",
             autocompletion=completion.runs,
         ),
@@ -329,7 +339,7 @@ def reference(
 ) -> None:
     """Replace the reference run in data/reference, which every checkout contains.
 
-    Without --run, the command first measures a run with this profile, or completes an interrupted run.
+    Without --run, the command first measures a run of --profile, unless a complete run exists.
     """
     from tierwise.pipeline import ReportRequest, make_reference  # noqa: PLC0415
 

@@ -18,7 +18,7 @@ RunOption = Annotated[
     ),
 ]
 StudyOption = Annotated[
-    str, typer.Option(help="Study whose tables and indexes are placed. Default: the first study of the run.", autocompletion=studies.names)
+    str, typer.Option(help="Study whose tables and indexes may move. Default: the first study of the run.", autocompletion=studies.names)
 ]
 PairOption = Annotated[
     str,
@@ -28,21 +28,27 @@ PairOption = Annotated[
 ]
 WorkloadOption = Annotated[str, typer.Option(help="Workload of the study. Default: the study's first workload.")]
 HddOption = Annotated[
-    str, typer.Option(help=f"{completion.DEVICE} This device replaces the run's disk or disk array.", autocompletion=completion.devices)
+    str, typer.Option(help=f"Device to use instead of the run's disk or disk array. {completion.DEVICE}", autocompletion=completion.devices)
 ]
-SsdOption = Annotated[str, typer.Option(help=f"{completion.DEVICE} This device replaces the run's SSD.", autocompletion=completion.devices)]
+SsdOption = Annotated[
+    str, typer.Option(help=f"Device to use instead of the run's SSD. {completion.DEVICE}", autocompletion=completion.devices)
+]
 
 
 def advise(  # noqa: PLR0917  each is an option with a name
-    ssd_gib: Annotated[float, typer.Option(help="Space on the SSD, in GiB.")],
+    ssd_gib: Annotated[float, typer.Option(help="Space on the SSD for tables and indexes, in GiB.")],
     budget: Annotated[
-        float | None, typer.Option(help="Largest yearly cost of the used shares of both devices, in CURRENCY. Default: no limit.")
+        float | None,
+        typer.Option(help="Limit on the yearly cost of the used shares of both devices, in --currency. Default: no limit."),
     ] = None,
     goal: Annotated[
-        str, typer.Option(help="What to minimise: run time (time) or yearly cost (cost).", autocompletion=completion.goals)
+        str, typer.Option(help="Quantity to minimise: run time (time) or yearly cost (cost).", autocompletion=completion.goals)
     ] = "time",
     jobs_per_hour: Annotated[
-        float, typer.Option(help="Number of jobs per hour, which sets their share of the devices' time. With 0, only space is charged.")
+        float,
+        typer.Option(
+            help="Number of jobs per hour. Each job is charged for its share of the devices' time. With 0, the cost covers only space."
+        ),
     ] = 0.0,
     run: RunOption = "",
     study: StudyOption = "",
@@ -70,22 +76,22 @@ def advise(  # noqa: PLR0917  each is an option with a name
 
 
 def move_plan(  # noqa: PLR0917  each is an option with a name
-    relation: Annotated[
-        list[str] | None, typer.Option(help="Table or index to move; may be repeated. Default: all tables and indexes.")
-    ] = None,
+    relation: Annotated[list[str] | None, typer.Option(help="Table or index to move. Repeatable. Default: all tables and indexes.")] = None,
     size_gib: Annotated[
         float | None,
-        typer.Option(help="Size of your own data, in GiB, instead of a run's tables. Needs --hdd, --ssd, --before-s and --after-s."),
+        typer.Option(
+            help="Size of your own data, in GiB, to use instead of a run. This option needs --hdd, --ssd, --before-s and --after-s."
+        ),
     ] = None,
     jobs: Annotated[int, typer.Option(help="Number of jobs that run while the data are on the SSD.")] = 1,
     way: Annotated[
-        Way, typer.Option(help="Speed of copying: page by page (server), or at the full throughput of the devices (bandwidth).")
+        Way, typer.Option(help="Method of copying: page by page (server), or at the full throughput of the devices (bandwidth).")
     ] = Way.SERVER,
     predict: Annotated[
-        bool, typer.Option("--predict", help="Simulate the job too, so that the times of move and job can be compared.")
+        bool, typer.Option("--predict", help="Use simulated job times, which can be compared with the simulated time of the move.")
     ] = False,
-    before_s: Annotated[float | None, typer.Option(help="Seconds per job before the move, instead of the run's time.")] = None,
-    after_s: Annotated[float | None, typer.Option(help="Seconds per job after the move, instead of the run's time.")] = None,
+    before_s: Annotated[float | None, typer.Option(help="Seconds per job before the move. Default: the run's time.")] = None,
+    after_s: Annotated[float | None, typer.Option(help="Seconds per job after the move. Default: the run's time.")] = None,
     run: RunOption = "",
     study: StudyOption = "",
     pair: PairOption = "",
@@ -94,7 +100,7 @@ def move_plan(  # noqa: PLR0917  each is an option with a name
     ssd: SsdOption = "",
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Count the jobs after which copying tables and indexes to the SSD and back saves time."""
+    """Calculate how many jobs must run before a move of tables and indexes to the SSD and back saves time."""
     from tierwise.advisor.moving import check_jobs, move_of, move_of_size  # noqa: PLC0415
     from tierwise.advisor.moving_text import as_text  # noqa: PLC0415
     from tierwise.advisor.workload import read_workload  # noqa: PLC0415

@@ -5,7 +5,7 @@ from typing import Final
 
 from tierwise.core import paths
 
-DEVICE: Final = "Device: the name of a file in data/devices (aws-gp3), or the part after its first hyphen (gp3, nvme)."
+DEVICE: Final = "Name of a device in data/devices (aws-gp3), or the part of the name after the first hyphen (gp3)."
 """The help of what names a device."""
 
 

@@ -9,7 +9,7 @@ from tierwise.core import completion
 ProfileOption = Annotated[
     str,
     typer.Option(
-        help="Measurement profile, from the fewest rows to all rows: smoke, quick or full.",
+        help="Amount to measure: smoke (a fiftieth of the rows), quick (a twentieth of the rows) or full (all rows).",
         envvar="PROFILE",
         autocompletion=completion.profiles,
     ),

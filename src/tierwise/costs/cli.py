@@ -36,24 +36,25 @@ def cost(  # noqa: PLR0917  each is an option with a name
         list[str] | None,
         typer.Option(
             metavar="ITEM=VALUE",
-            help="Your own price of an item, in the unit of the price table that `tierwise cost` prints; may be repeated.",
+            help="Your own price of an item, in the unit of the price table that `tierwise cost` prints. Repeatable.",
         ),
     ] = None,
     device: Annotated[
         list[str] | None,
-        typer.Option(help="The same as the argument DEVICE; may be repeated.", autocompletion=completion.devices),
+        typer.Option(help="Device to compare, like the argument DEVICE. Repeatable.", autocompletion=completion.devices),
     ] = None,
     data_gib: Annotated[
-        float | None, typer.Option(help="Size of the data, in GiB. Default: the value of the published load in data/costs/load.toml.")
+        float | None, typer.Option(help="Size of the application's data, in GiB. Default: the published value in data/costs/load.toml.")
     ] = None,
     ram_gib: Annotated[
-        float | None, typer.Option(help="RAM that caches the data, in GiB. Default: the value of the published load.")
+        float | None, typer.Option(help="RAM that caches the data, in GiB. Default: the published value in data/costs/load.toml.")
     ] = None,
     reads_per_s: Annotated[
-        float | None, typer.Option(help="Reads per second of the application. Default: the value of the published load.")
+        float | None, typer.Option(help="Reads per second of the application. Default: the published value in data/costs/load.toml.")
     ] = None,
     misses_per_read: Annotated[
-        float | None, typer.Option(help="Device reads for each read of the application. Default: the value of the published load.")
+        float | None,
+        typer.Option(help="Device reads for each read of the application. Default: the published value in data/costs/load.toml."),
     ] = None,
     life_years: Annotated[
         float | None, typer.Option(help="Life of bought devices and machines, in years. Default: the value in data/costs/hardware.toml.")
@@ -63,15 +64,13 @@ def cost(  # noqa: PLR0917  each is an option with a name
     ] = Rating.SIMULATED,
     latency_ms: Annotated[
         float | None,
-        typer.Option(
-            help="Longest average latency that a device may reach at its simulated IOPS, in ms. Default: 2 on flash and 30 on disks."
-        ),
+        typer.Option(help="Limit on the average latency of a device at its simulated IOPS, in ms. Default: 2 on flash and 30 on disks."),
     ] = None,
     currency: Annotated[str, typer.Option(help="Currency of all costs.")] = "USD",
     region: Annotated[str, typer.Option(help="Region whose prices are preferred, such as US or EU.")] = "US",
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Compare the costs of devices per month, per GB and per IOPS, and the cost of a load on each device."""
+    """Compare the costs of devices per month, per GB and per IOPS, and the cost of an application's reads on each device."""
     from tierwise.costs.answer import answer  # noqa: PLC0415  the heavy libraries load only where they are needed
     from tierwise.costs.answer_text import as_text  # noqa: PLC0415
     from tierwise.costs.book import load_book  # noqa: PLC0415
@@ -95,18 +94,22 @@ def volumes(  # noqa: PLR0917  each is an option with a name
     gib: Annotated[float, typer.Option(help="Size that you need, in GiB.")],
     iops: Annotated[float, typer.Option(help="Reads per second that you need.")],
     mibs: Annotated[float, typer.Option(help="Throughput that you need, in MiB/s.")],
-    latency_ms: Annotated[float | None, typer.Option(help="Longest median latency of a single read, in ms. Default: no limit.")] = None,
-    read_kib: Annotated[float, typer.Option(help="Size of a read, in KiB.")] = 16,
+    latency_ms: Annotated[
+        float | None, typer.Option(help="Highest accepted median latency of a single read, in ms. Default: no limit.")
+    ] = None,
+    read_kib: Annotated[float, typer.Option(help="Size of each read, in KiB.")] = 16,
     reads_per_gib: Annotated[
         float | None,
-        typer.Option(help="Reads per second that 1 GiB more RAM would save. If given, the output says whether RAM is cheaper."),
+        typer.Option(
+            help="Reads per second that 1 GiB of additional RAM would save. The output then says whether RAM is cheaper than these reads."
+        ),
     ] = None,
     on: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Day of the prices. Default: today.")] = None,
     currency: Annotated[str, typer.Option(help="Currency of all costs.")] = "USD",
     region: Annotated[str, typer.Option(help="Region whose prices are preferred, such as US or EU.")] = "US",
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """List cloud volumes that meet your requirements, cheapest first, with the limit that binds each volume."""
+    """List cloud volumes that meet your requirements, cheapest first, with the limit that each volume reaches first."""
     from tierwise.core.toml import validate  # noqa: PLC0415
     from tierwise.costs import volumes as rented  # noqa: PLC0415
     from tierwise.costs.book import load_book  # noqa: PLC0415

@@ -10,15 +10,13 @@ from tierwise.core import completion
 from tierwise.core.output_format import Format, FormatOption, answered
 
 validating = typer.Typer(no_args_is_help=True, help="Compare a device model with measurements of a real drive.")
-simulating = typer.Typer(no_args_is_help=True, help="Simulate a page cache, with the reads of a page trace or with Zipfian reads.")
+simulating = typer.Typer(no_args_is_help=True, help="Simulate a page cache that serves a page trace or Zipfian reads.")
 
 
 @validating.command("device", epilog="Example: tierwise validate device --trace drive.trace --model drive.model --seek drive.seek")
 def validate_device(  # noqa: PLR0917  each is an option with a name
     trace: Annotated[Path, typer.Option(help="File with the drive's requests and their measured service times.")],
-    model: Annotated[
-        Path, typer.Option(help="File with the drive's extracted parameters: zones, rotation, head switch and write settling.")
-    ],
+    model: Annotated[Path, typer.Option(help="File with the drive's zones, rotation, head switch and write settling.")],
     seek: Annotated[
         Path | None,
         typer.Option(
@@ -28,7 +26,7 @@ def validate_device(  # noqa: PLR0917  each is an option with a name
     specs: Annotated[
         Path | None,
         typer.Option(
-            help="File in diskspecs format with the drive's overheads, bus and buffer. Default: constants fitted on other drives."
+            help="File in DiskSim's diskspecs format for the drive's overheads, bus and buffer. Default: constants fitted on other drives."
         ),
     ] = None,
     bus_ms_per_sector: Annotated[
@@ -38,8 +36,8 @@ def validate_device(  # noqa: PLR0917  each is an option with a name
 ) -> None:
     """Predict the service times of a real drive's trace, and compare them with the measured times.
 
-    With --specs, no constant is fitted. The file of --specs then states the overhead of each drive command, by the kind of command, the
-    content of the buffer and the previous command. The seek overlaps with the bus transfer.
+    With --specs, the prediction uses no fitted constant, and seeks overlap with bus transfers. The file of --specs states the overhead of
+    a drive command for each kind of command, each previous command, and a buffer hit or miss.
     """
     from tierwise.simulate.device_validation import as_text, validate  # noqa: PLC0415
 
@@ -52,7 +50,7 @@ def simulate_trace(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="Page trace. Each line has the first block, the number of blocks, an unused field and the request number."
+            metavar="FILE", help="Page trace. Each line has the first page, the number of pages, an unused field and the request number."
         ),
     ],
     pages: Annotated[int, typer.Option(help="Size of the cache, in pages.")],
@@ -80,8 +78,8 @@ def simulate_zipf(  # noqa: PLR0917  each is an option with a name
 ) -> None:
     """Simulate Zipfian reads of a memory-mapped file, and count reads per second.
 
-    The command simulates five seeds, each with 600 s of warm-up from empty caches and 600 s of measurement. It prints the mean over the
-    seeds.
+    The command simulates five seeds and prints the mean over the seeds. Each simulation starts with empty caches, warms up for 600 s and
+    then measures for 600 s.
     """
     from tierwise.simulate import zipf  # noqa: PLC0415
 
