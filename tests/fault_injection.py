@@ -62,9 +62,9 @@ class FaultyVolume(Volume):
         self.flushed.close()
         super().close()
 
-    def _flush(self, unique: int, number: int, body: memoryview) -> None:
+    def _flush(self, unique: int, number: int, body: memoryview, pid: int) -> None:
         self.flushed.flush_file(abi.FSYNC_IN.unpack_from(body)[0])
-        self.transfers.flush(unique, number, body)
+        self.transfers.flush(unique, number, body, pid)
 
 
 class FaultyServer(Server):

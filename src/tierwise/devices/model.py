@@ -2,6 +2,7 @@
 
 from tierwise.core.units import PAGE_BYTES
 from tierwise.devices.array import Array
+from tierwise.devices.busy_time import BusyTime
 from tierwise.devices.cloud import Cloud
 from tierwise.devices.controller import Controller
 from tierwise.devices.erasing import ErasingSsd
@@ -13,23 +14,26 @@ from tierwise.devices.volume import CloudSpec
 from tierwise.devices.writeback import WriteBack
 
 
-def build(spec: DeviceSpec, *, seed: int = 0, stretch: float = 1.0, erasing: bool = False) -> DeviceModel:
+def build(
+    spec: DeviceSpec, *, seed: int = 0, stretch: float = 1.0, erasing: bool = False, drives: list[BusyTime] | None = None
+) -> DeviceModel:
     """Return the model of `spec`; equal seeds give equal times.
 
     `stretch` multiplies seek distances, so that a file of a scaled-down data set spans as much of the disk as the
     full one would; sequential access stays sequential. A controller's write cache shrinks by it, to eight rows at least, so that it holds
     the same share of the data. With `erasing` flash whose file describes erasing is held up by it; else erasing is part of its rates.
+    Each drive is added to `drives`, if given, with its busy time.
     """
     match spec:
         case HddSpec():
-            return Hdd.of(spec, seed=seed, stretch=stretch)
+            return _drive(Hdd.of(spec, seed=seed, stretch=stretch), drives)
         case SsdSpec():
-            ssd = ErasingSsd(spec, spec.erase) if erasing and spec.erase else Ssd(spec)
+            ssd = _drive(ErasingSsd(spec, spec.erase) if erasing and spec.erase else Ssd(spec), drives)
             return WriteBack(spec.write_cache, ssd, row_bytes=PAGE_BYTES, depth=_writes_at_once(spec)) if spec.write_cache else ssd
         case CloudSpec():
-            return Cloud(spec)
+            return _drive(Cloud(spec), drives)
         case ArraySpec():
-            return _array(spec, seed, stretch, erasing)
+            return _array(spec, seed, stretch, erasing, drives)
 
 
 def built_of(spec: DeviceSpec) -> frozenset[type]:
@@ -47,9 +51,17 @@ def built_of(spec: DeviceSpec) -> frozenset[type]:
             return frozenset({Array, *before, *limits, *built_of(spec.member)})
 
 
-def _array(spec: ArraySpec, seed: int, stretch: float, erasing: bool) -> DeviceModel:
+def _drive(model: DeviceModel, drives: list[BusyTime] | None) -> DeviceModel:
+    if drives is None:
+        return model
+    drives.append(BusyTime(model))
+    return drives[-1]
+
+
+def _array(spec: ArraySpec, seed: int, stretch: float, erasing: bool, drives: list[BusyTime] | None) -> DeviceModel:
     count = int(spec.members.base)
-    array = Array(spec, [build(spec.member, seed=seed * count + number, stretch=stretch, erasing=erasing) for number in range(count)])
+    seeds = range(seed * count, (seed + 1) * count)
+    array = Array(spec, [build(spec.member, seed=one, stretch=stretch, erasing=erasing, drives=drives) for one in seeds])
     model: DeviceModel = array
     if spec.write_cache:
         size = spec.write_cache.size

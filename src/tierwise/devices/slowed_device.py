@@ -1,7 +1,10 @@
 """Any device, slowed by a factor: its clock runs slower than the driver's."""
 
 import math
+from collections.abc import Sequence
+from statistics import fmean
 
+from tierwise.devices.busy_time import BusyTime
 from tierwise.devices.protocol import DeviceModel, Operation
 
 
@@ -9,12 +12,12 @@ class SlowedDevice:
     """`below` with all its times, those of the background work included, multiplied by a factor, which may be changed at any time.
 
     A host that is too slow for a device can so be given a device that it is quick enough for: two devices that are slowed by one factor
-    keep their ratio to each other.
+    keep their ratio to each other. `drives`: those of which it is made.
     """
 
-    def __init__(self, below: DeviceModel):
+    def __init__(self, below: DeviceModel, drives: Sequence[BusyTime] = ()):
         self.capacity_bytes = below.capacity_bytes
-        self._below = below
+        self._below, self._drives = below, drives
         self._factor = 1.0
         self._origin_s = 0.0  # when the device's clock was at zero; not slowed, both clocks are the same to the last bit
 
@@ -38,6 +41,10 @@ class SlowedDevice:
 
     def reset(self) -> None:
         self._below.reset()
+
+    def busy_s(self, now_s: float) -> float:
+        """Return how long its drives had something to do, the mean of them, by the driver's clock."""
+        return self._factor * fmean(drive.busy_s(self._below_s(now_s)) for drive in self._drives)
 
     def _below_s(self, now_s: float) -> float:
         return (now_s - self._origin_s) / self._factor

@@ -14,7 +14,7 @@ from queue import SimpleQueue
 from typing import Final
 
 from tierwise.core.units import KIB
-from tierwise.devices.protocol import DeviceModel, Operation
+from tierwise.devices.protocol import Operation
 from tierwise.devices.slowed_device import SlowedDevice
 from tierwise.tiers import fuse_abi as abi
 from tierwise.tiers.clock import AnyClock, Real
@@ -41,6 +41,7 @@ class Request:
     """A transfer between its arrival and its answer."""
 
     unique: int
+    pid: int  # of the process that waits for it; 0 where the kernel sent it by itself
     read_s: float  # when the loop read its message, by the daemon's clock
     node: Node
     operation: Operation
@@ -96,10 +97,10 @@ class Transfers:
     has done already. So the log's arrivals, replayed through a new model, give the same completions. In virtual time there is no path.
     """
 
-    def __init__(self, model: DeviceModel, nodes: Nodes, reply: Callable[[int, Answer], None], workers: Workers, clock: AnyClock):
+    def __init__(self, model: SlowedDevice, nodes: Nodes, reply: Callable[[int, Answer], None], workers: Workers, clock: AnyClock):
         self.due_s = math.inf  # of the device's next event
         self.delayed = False
-        self._model = SlowedDevice(model)
+        self._model = model
         self._nodes, self._reply, self._workers, self._clock = nodes, reply, workers, clock
         self._path_s = self._way_s = 0.0
         self._reached_s = -math.inf  # the device's last event or arrival
@@ -122,18 +123,22 @@ class Transfers:
     def outstanding(self) -> int:
         return len(self._out)
 
+    def waiting(self) -> list[int]:
+        """Return the processes that wait for the device."""
+        return [request.pid for request in self._out.values()]
+
     def go_by(self, clock: AnyClock) -> None:
         """Have `clock` from now on, with a device as new; not while it has requests. Only real time has a path."""
         self.forget()
         self._clock, self._reached_s = clock, -math.inf
         self._path_s = self._way_s = 0.0
 
-    # What the kernel asks; `body` follows the header of its message
+    # What the kernel asks for the process `pid`; `body` follows the header of its message
 
-    def read(self, unique: int, number: int, body: memoryview) -> None:
+    def read(self, unique: int, number: int, body: memoryview, pid: int) -> None:
         read_s = self._clock.now()
         handle, offset, size, _, _, _, _ = abi.READ_IN.unpack_from(body)
-        request = Request(unique, read_s, self._nodes.by_id[number], Operation.READ, offset, size)
+        request = Request(unique, pid, read_s, self._nodes.by_id[number], Operation.READ, offset, size)
         page = self._data[:size]
         try:
             got = os.preadv(handle, (page,), offset, os.RWF_NOWAIT)
@@ -148,10 +153,10 @@ class Transfers:
         request.answer = bytes(page) if self.delayed else page  # by its deadline the buffer is another's
         self._begin(request)
 
-    def write(self, unique: int, number: int, body: memoryview) -> None:
+    def write(self, unique: int, number: int, body: memoryview, pid: int) -> None:
         read_s = self._clock.now()
         handle, offset, size, _, _, _, _ = abi.WRITE_IN.unpack_from(body)
-        request = Request(unique, read_s, self._nodes.by_id[number], Operation.WRITE, offset, size)
+        request = Request(unique, pid, read_s, self._nodes.by_id[number], Operation.WRITE, offset, size)
         data: Data = body[abi.WRITE_IN.size : abi.WRITE_IN.size + size]
         if self.delayed and size > INLINE_BYTES:
             data = bytes(data)
@@ -160,10 +165,10 @@ class Transfers:
             request.answer = attempt(lambda: abi.WRITE_OUT.pack(os.pwrite(handle, data, offset), 0))
             self._begin(request)
 
-    def flush(self, unique: int, number: int, body: memoryview) -> None:
+    def flush(self, unique: int, number: int, body: memoryview, pid: int) -> None:
         read_s = self._clock.now()
         handle, flags, _ = abi.FSYNC_IN.unpack_from(body)
-        request = Request(unique, read_s, self._nodes.by_id[number], Operation.FLUSH, 0, 0)
+        request = Request(unique, pid, read_s, self._nodes.by_id[number], Operation.FLUSH, 0, 0)
         if self.delayed:
             request.answer = b""
             self._begin(request)
@@ -262,8 +267,12 @@ class Transfers:
         return {path: io.as_dict() for path, io in total.items()}
 
     def busy(self) -> float:
-        """Return the seconds in which the device had a request at least, up to the last time that it had none."""
-        return self._busy_s
+        """Return the seconds in which the device had a request at least."""
+        return self._busy_s + (max(0.0, self._clock.now() - self._busy_since_s) if self._out else 0.0)
+
+    def drives_busy_s(self) -> float:
+        """Return the seconds in which a drive of the device had something to do, the mean of its drives."""
+        return self._model.busy_s(self._clock.now())
 
     def log(self, *, path: str) -> dict[str, str]:
         """Write the log to `path`, and return which files its numbers mean."""

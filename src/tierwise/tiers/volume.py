@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tierwise.core.units import KIB
+from tierwise.devices.busy_time import BusyTime
 from tierwise.devices.model import build
+from tierwise.devices.slowed_device import SlowedDevice
 from tierwise.devices.spec import load_device
 from tierwise.tiers import fuse_abi as abi
 from tierwise.tiers.clock import AnyClock
@@ -43,7 +45,8 @@ class Volume:
     def __init__(
         self, device: str, backing: Path, mountpoint: Path, *, seed: int, stretch: float, cache: bool, workers: Workers, clock: AnyClock
     ):
-        model = build(load_device(device), seed=seed, stretch=stretch)
+        drives: list[BusyTime] = []
+        model = SlowedDevice(build(load_device(device), seed=seed, stretch=stretch, drives=drives), drives)
         self.mountpoint, self.cached = mountpoint, cache
         self._extents = Extents(backing.with_name(f"{backing.name}.extents"), model.capacity_bytes)
         self._nodes = Nodes(backing, self._extents)
@@ -82,7 +85,7 @@ class Volume:
         match opcode:
             case Opcode.READ | Opcode.WRITE | Opcode.FSYNC:
                 self._clock.meet(pid)
-                self._transfer[opcode](unique, number, body)
+                self._transfer[opcode](unique, number, body, pid)
                 if opcode == Opcode.READ and not self.transfers.waits:
                     self._hasten(number, body)
             case Opcode.FORGET:
