@@ -8,9 +8,10 @@ import time
 from array import array
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
 from tierwise.core.vocabulary import ClockKind
+from tierwise.tiers.session_time import SessionTime
 from tierwise.tiers.sessions import Grouped, processor_clock
 
 HISTORY_S: Final = 2e-4
@@ -120,6 +121,7 @@ class VirtualSeveral:
         self._computed_s = self._jumped_s = 0.0
         self._held: StoppedClock | None = None
         self._idle: StoppedClock | None = None
+        self._sessions_time: SessionTime | None = None
         self.history = array("d")  # CLOCK_MONOTONIC and this clock in turn, about five times a real millisecond
 
     def now(self) -> float:
@@ -127,17 +129,29 @@ class VirtualSeveral:
             used_s = self._sessions.used_s()
         except OSError:  # the group is gone, and with it whoever would compute
             used_s = self._used_s
-        gained_s = (used_s - self._used_s) / min(max(1, self._running), self._processors)
-        self._used_s = used_s
+        charged_s = used_s - self._used_s
+        gained_s = charged_s / min(max(1, self._running), self._processors)
         self._computed_s += gained_s
         self._now_s += gained_s
+        if self._sessions_time and used_s > self._used_s:
+            self._sessions_time.computed(gained_s, used_s=used_s - self._used_s, charged_s=charged_s)
+        self._used_s = used_s
         return self._now_s
 
     def meet(self, pid: int) -> None:
         """Do nothing: all sessions are counted."""
 
+    def record(self, sessions_time: SessionTime) -> None:
+        """Have `sessions_time` record from now on where the sessions' time goes."""
+        self.now()
+        if self._sessions_time:
+            self._sessions_time.close()
+        self._sessions_time = sessions_time
+
     def close(self) -> None:
         self._sessions.close()
+        if self._sessions_time:
+            self._sessions_time.close()
 
     def hold(self, held: bool) -> None:
         """Do not jump, while somebody reads figures that belong to one moment, unless he takes more than `HELD_MOST_S` of real time."""
@@ -187,11 +201,13 @@ class VirtualSeveral:
         if self._held:
             self._held.gained_s += gained_s
         self._now_s += gained_s
+        if self._sessions_time and gained_s:
+            self._sessions_time.jumped(gained_s)
 
-    def parts(self) -> dict[str, float]:
+    def parts(self) -> dict[str, Any]:
         shown = {"now_s": self.now(), "computed_s": self._computed_s, "jumped_s": self._jumped_s, "used_s": self._used_s}
         self.history.extend((time.monotonic(), self._now_s))
-        return shown
+        return {**shown, **(self._sessions_time.parts() if self._sessions_time else {})}
 
 
 AnyClock = Real | VirtualOne | VirtualSeveral

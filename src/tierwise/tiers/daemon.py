@@ -4,8 +4,9 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -28,11 +29,17 @@ SLEEP_MOST_S: Final = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class ClockParts:
+    """What a clock has gained, and where its sessions' time went until the same moment."""
+
     now_s: float
     computed_s: float = 0.0
     jumped_s: float = 0.0
     strangers: int = 0
     used_s: float = 0.0
+    sessions: int = 0  # whose time is recorded
+    processor_s: float = 0.0  # of them
+    blocked_s: Sequence[tuple[int, str, str, float]] = ()  # wait event, tier, function of the kernel, seconds of all sessions
+    busy_s: Mapping[str, float] = field(default_factory=dict)  # by tier: of its drives, the mean
 
 
 class Daemon:
@@ -142,6 +149,10 @@ class Daemon:
             return np.fromfile(path, dtype=np.float64).reshape(-1, 2)
         finally:
             path.unlink(missing_ok=True)
+
+    def record(self, memory: Path, places: Mapping[int, int]) -> None:
+        """Have a clock that counts several record where its sessions' time goes (see `tierwise.tiers.session_time`)."""
+        self.call("record", memory=str(memory), places=list(places.items()))
 
     def hold(self, held: bool) -> None:
         """Have a clock that counts several not jump, while figures are read that belong to one moment."""

@@ -24,6 +24,7 @@ from tierwise.tiers.control import Command, ControlServer, DeferredAnswer
 from tierwise.tiers.daemon_record import Record
 from tierwise.tiers.mounting import unmount
 from tierwise.tiers.scheduling import AwakeProcessors, SharedProcessor, real_time
+from tierwise.tiers.session_time import SessionTime
 from tierwise.tiers.sessions import grouped
 from tierwise.tiers.sleeps import Sleepers
 from tierwise.tiers.transfers import Workers
@@ -70,7 +71,8 @@ class Server:
             "mount": self._mount,
             "drop": self._drop,
             "clock": self._set_clock,
-            "time": lambda: self._clock.parts(),  # noqa: PLW0108  the clock changes
+            "time": self._time,
+            "record": self._record,
             "sleep": self._sleep,
             "sleeps": self._hear_sleeps,
             "hold": self._hold,
@@ -264,6 +266,19 @@ class Server:
             time.sleep(max(0.0, due_s - self._clock.now()) if isinstance(self._clock, Real) else 0.0)
             self._clock.jump(due_s)
             self._advance()
+
+    def _time(self) -> dict[str, Any]:
+        """Return what belongs to one moment: a clock that is held goes on after a while."""
+        parts = self._clock.parts()
+        return {**parts, "busy_s": {name: volume.transfers.drives_busy_s() for name, volume in self._volumes.items()}}
+
+    def _record(self, *, memory: str, places: list[tuple[int, int]]) -> None:
+        if isinstance(self._clock, VirtualSeveral):
+            self._clock.record(SessionTime(memory, dict(places), self._waiting))
+
+    def _waiting(self) -> dict[int, str]:
+        """Return which processes wait for which tier."""
+        return {pid: name for name, volume in self._volumes.items() for pid in volume.transfers.waiting()}
 
     def _history(self, *, path: str) -> None:
         if isinstance(self._clock, VirtualSeveral):
