@@ -8,13 +8,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
 import psutil
 
 from tierwise.bench.accounting import FileIos, outstanding, relation_io, tier_io
+from tierwise.bench.bounds import Spent, bound_flags, hangs_on_the_log, processor_share, shares, spent_between
 from tierwise.bench.recording import MainFiles, file_names, relation_file
 from tierwise.bench.stopwatch import OVERSHOOT_BOUND, Reading, Stopwatch
 from tierwise.bench.testbed import Testbed
@@ -27,9 +28,6 @@ from tierwise.postgres.processes import server_processes
 from tierwise.postgres.settings import Connection
 from tierwise.tiers.emulated import Emulated
 from tierwise.timings.schema import Timing
-
-CPU_BOUND: Final = 0.85
-"""Share of the machine's processors above which a window says more of them than of the storage, and so gives no verdict."""
 
 
 class Window:
@@ -45,6 +43,8 @@ class Window:
         self._main_files: MainFiles = main_files(connection, relations)
         self._stopwatch = Stopwatch(testbed.daemon, lambda: [process.pid for process in server_processes(testbed.cluster.data)])
         self._opened: tuple[datetime, Reading] | None = None  # when the first phase began, really and by the clock
+        self._unrecorded: str | None = None  # why nothing records where the sessions' time goes
+        self._spent: list[Spent] = []
         self.phases: list[Timing] = []
 
     def __enter__(self) -> Self:
@@ -57,6 +57,8 @@ class Window:
     def phase(self, name: str) -> Iterator[None]:
         """Time the next stretch of the window, while open. Busy sessions report their counts once a second, so these may be that late."""
         self._testbed.hold(True)
+        if self._opened is None:
+            self._unrecorded = self._testbed.record_sessions(self._connection)
         before = read_activity(self._connection)
         with PageCounter(self._connection, self._relations) as counter:
             for tier in self._testbed.tiers.values():
@@ -75,6 +77,8 @@ class Window:
         elapsed_s = ended.clock.now_s - begun.clock.now_s
         if self._stopwatch.kind is not ClockKind.REAL:  # then of the processors that are assumed
             share = (ended.clock.used_s - begun.clock.used_s) / (self._testbed.processors * elapsed_s)
+        spent = spent_between(begun.clock, ended.clock, self._unrecorded)
+        self._spent.append(spent)
         pages = [replace(count, tier=self._tiers[count.tier]) for count in counter.pages.values()]
         self.phases.append(
             Timing(
@@ -85,7 +89,13 @@ class Window:
                 elapsed_s=elapsed_s,
                 relation_io=relation_io(pages, self._testbed.tiers, files, self._main_files),
                 tier_io=requests,
-                proof={"cpu_share": share, "outstanding": together, "files": self._files(files, logs), "server": server},
+                proof={
+                    "cpu_share": share,
+                    "outstanding": together,
+                    "files": self._files(files, logs),
+                    "server": server,
+                    **spent.as_proof(),
+                },
                 parts=self._stopwatch.parts(begun, ended, devices_s=None, reference_s=None),
             )
         )
@@ -107,18 +117,20 @@ class Window:
     def timings(self, load: pl.DataFrame, *, script: str, clients: int, cell: Mapping[str, str | int | float]) -> Iterator[Timing]:
         """Yield one row a phase, with its transactions (`result_rows`).
 
-        A flag speaks of the whole window: `cpu` where the processors were busier than `CPU_BOUND`, by a real clock
+        A flag speaks of the whole window: those of `bound_flags`, and by a real clock
         `overshoot` where the emulator added more than `OVERSHOOT_BOUND` of the clients' time, and `stalled` where the server's processes
         were so long in the run queue.
         """
         elapsed_s = math.fsum(phase.elapsed_s for phase in self.phases)
-        cpu_share = math.fsum(phase.proof["cpu_share"] * phase.elapsed_s for phase in self.phases) / elapsed_s
+        cpu_share = math.fsum(processor_share(phase.parts, elapsed_s) for phase in self.phases)
+        spent = shares(self._spent)
+        window = {"window_cpu_share": cpu_share, "window_shares": spent, "hangs_on_the_log": hangs_on_the_log(spent)}
         overshoot_s = math.fsum((io.actual_s or 0.0) - (io.intended_s or 0.0) for phase in self.phases for io in phase.tier_io)
         late_s = OVERSHOOT_BOUND * elapsed_s * clients
         stalled_s = math.fsum(phase.parts.run_delay_s or 0.0 for phase in self.phases)
         real_time = self._stopwatch.kind is ClockKind.REAL
         flags = [
-            *(["cpu"] if cpu_share > CPU_BOUND else []),
+            *bound_flags(cpu_share, spent),
             *(["overshoot"] if real_time and overshoot_s > late_s else []),
             *(["stalled"] if real_time and stalled_s > late_s else []),
         ]
@@ -130,7 +142,7 @@ class Window:
                 cell={**cell, **phase.cell},
                 operation=script,
                 result_rows=load.filter(ended_in_it).height,
-                proof={"cpu_share": phase.proof["cpu_share"], "window_cpu_share": cpu_share, **phase.proof},
+                proof={**window, **phase.proof},
                 flags=tuple(flags),
             )
 

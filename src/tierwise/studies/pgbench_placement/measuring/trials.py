@@ -13,10 +13,11 @@ from typing import Annotated, Any, Final, Literal, Self
 import polars as pl
 from pydantic import Field, model_validator
 
+from tierwise.bench.bounds import CPU_BOUND
 from tierwise.bench.recording import Observed, Recorder
 from tierwise.bench.study import Study, Trial, no_study_state
 from tierwise.bench.testbed import PROCESSORS, Testbed
-from tierwise.bench.window import CPU_BOUND, Window, io_by_relation, need_transactions
+from tierwise.bench.window import Window, io_by_relation, need_transactions
 from tierwise.core import memory_group
 from tierwise.core.errors import EvidenceError
 from tierwise.core.pairs import Pair

@@ -11,6 +11,7 @@ from typing import Any, Final
 import polars as pl
 
 from tierwise.bench.accounting import tier_io
+from tierwise.bench.bounds import bound_flags, processor_share, shares, spent_between
 from tierwise.bench.recording import FILE, SEGMENT_PAGES
 from tierwise.bench.stopwatch import OVERSHOOT_BOUND, Stopwatch
 from tierwise.bench.testbed import Testbed
@@ -84,12 +85,14 @@ class ReadWindow:
             for tier in self.testbed.tiers.values():
                 tier.delays(True)
                 tier.reset_io()
+            unrecorded = self.testbed.record_sessions(self.connection)
             before = self._server()
             self._started_at, begun = datetime.now(UTC), watch.read()
             yield
             after, ended = self._server(), watch.read()
             self._elapsed_s = ended.clock.now_s - begun.clock.now_s
             self._parts = watch.parts(begun, ended, devices_s=None, reference_s=None)
+            self._spent = spent_between(begun.clock, ended.clock, unrecorded)
             self._files = {name: tier.io() for name, tier in self.testbed.tiers.items()}
             if self.recorder == EMULATOR:
                 epoch_s = self._started_at.timestamp() - begun.clock.now_s
@@ -104,15 +107,17 @@ class ReadWindow:
         """Return the window as a raw row: `result_rows` counts the recorded reads of relations, `proof` has them by tablespace and bucket.
 
         Flags: `overshoot` as of any emulated tier, over the requests' own time; `conservation` where recorder and server disagree;
-        `unseen` where reads that the kernel's page cache serves were not recorded.
+        `unseen` where reads that the kernel's page cache serves were not recorded; and those of `bound_flags`.
         """
         requests = tuple(tier_io(tier, self._files[name]) for name, tier in self.testbed.tiers.items())
         overshoot_s = math.fsum((io.actual_s or 0.0) - (io.intended_s or 0.0) for io in requests)
         intended_s = math.fsum(io.intended_s or 0.0 for io in requests)
+        found = shares([self._spent])
         ours = self.reads.filter(pl.col("tablespace").is_in(list(self.tablespaces)))
         recorded = self.reads.filter(~pl.col("tablespace").str.starts_with("pg_")).height
         differs = abs(recorded - self._counted["reads"]) > CONSERVED * max(1, self._counted["reads"])
         flags = [
+            *bound_flags(processor_share(self._parts, self._elapsed_s), found),
             *(["overshoot"] if overshoot_s > OVERSHOOT_BOUND * intended_s else []),
             *(["unseen"] if self.recorder == EMULATOR else ["conservation"] if differs else []),
         ]
@@ -125,7 +130,14 @@ class ReadWindow:
             result_rows=recorded,
             relation_io=tuple(self._relation_io(count) for count in self._pages.values()),
             tier_io=requests,
-            proof={"recorder": self.recorder, "recorded": recorded, "server": self._counted, "tablespaces": histograms(ours)},
+            proof={
+                "recorder": self.recorder,
+                "recorded": recorded,
+                "server": self._counted,
+                "tablespaces": histograms(ours),
+                "window_shares": found,
+                **self._spent.as_proof(),
+            },
             flags=tuple(flags),
             parts=self._parts,
         )
