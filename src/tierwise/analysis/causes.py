@@ -40,6 +40,7 @@ class Cause(Enum):
     SERVERS = "servers"
     INPUT = "input"
     MIXED = "mixed"
+    LOG = "log"
     LEFT_OPEN = "left_open"
 
     def __str__(self) -> str:

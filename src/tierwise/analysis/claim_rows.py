@@ -117,10 +117,12 @@ def _chosen(select: Mapping[str, str]) -> str:
 
 def _case_series(connection: duckdb.DuckDBPyConnection, case: Case, pair: str, variant: str | None) -> dict[IoMode, Series]:
     select = selected(case, variant)
-    outstanding = "outstanding" if "outstanding" in connection.table(case.study).columns else "null"
+    columns = connection.table(case.study).columns
+    outstanding, hangs_on = (name if name in columns else "null" for name in ("outstanding", "hangs_on"))
     rows = connection.execute(
         f"""
-        select io_mode, replicate, evidence, coalesce(flagged, false), {case.value}::double, {case.note or "''"}, {outstanding}::double
+        select io_mode, replicate, evidence, coalesce(flagged, false), {case.value}::double, {case.note or "''"}, {outstanding}::double,
+            {hangs_on}::text
         from {case.study}
         where pair = ? and {_chosen(select)} and ({case.value} is not null or flagged)
         order by io_mode, replicate
@@ -134,7 +136,7 @@ def _case_series(connection: duckdb.DuckDBPyConnection, case: Case, pair: str, v
 
 
 def _one_series(
-    case: Case, select: Mapping[str, str], io_mode: IoMode, rows: list[tuple[int, str, bool, float, str, float | None]]
+    case: Case, select: Mapping[str, str], io_mode: IoMode, rows: list[tuple[int, str, bool, float, str, float | None, str | None]]
 ) -> Series:
     replicates = [replicate for replicate, *_ in rows]
     if len(set(replicates)) != len(replicates):
@@ -145,7 +147,8 @@ def _one_series(
         evidence_kinds=frozenset(Evidence(evidence) for _, evidence, *_ in rows),
         values={replicate: value for replicate, _, flagged, value, *_ in rows if not flagged},
         flagged=frozenset(replicate for replicate, _, flagged, *_ in rows if flagged),
-        conditions=frozenset(note for _, _, flagged, _, note, _ in rows if note and not flagged),
-        obstacles=frozenset(note for _, _, flagged, _, note, _ in rows if note and flagged),
-        outstanding=fmean(known) if (known := [depth for *_, depth in rows if depth is not None]) else None,
+        conditions=frozenset(note for _, _, flagged, _, note, *_ in rows if note and not flagged),
+        obstacles=frozenset(note for _, _, flagged, _, note, *_ in rows if note and flagged),
+        outstanding=fmean(known) if (known := [depth for *_, depth, _ in rows if depth is not None]) else None,
+        hangs_on=frozenset(variant for _, _, flagged, *_, variant in rows if variant and not flagged),
     )

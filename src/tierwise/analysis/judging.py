@@ -183,10 +183,20 @@ def judge_cases(claim: Claim, on: Grounds) -> ClaimVerdict:
     if found is None:
         return on.absent(study=study, others=every)
     mapped = map_of(claim, manifest, on.pair, found.verdict) if claim.left_open else None
-    own = (found.verdict, found.cause, found.reason)
+    own = _agreed(found, every)
     ruling = ruled(mapped.outcome(own) if mapped else own, manifest, study, found.cases, _aside(claim, found, mapped))
     others = tuple(one for one in every if one is not found)
     return found.model_copy(update={**ruling, "others": others, "open_map": mapped})
+
+
+def _agreed(found: ClaimVerdict, every: Sequence[ClaimVerdict]) -> Outcome:
+    """Return the verdict of `found`; undecided where it hangs on a variant that does not give the same one."""
+    own = (found.verdict, found.cause, found.reason)
+    for variant in sorted({name for case in found.cases for name in case.hangs_on}):
+        twin = next((one for one in every if (one.variant, one.io_mode) == (variant, found.io_mode)), None)
+        if found.verdict in {Verdict.CONFIRMED, Verdict.CONTRADICTED} and (twin is None or twin.verdict is not found.verdict):
+            return Verdict.UNDECIDED, Cause.LOG, Reason("log", {"variant": variant, "verdict": twin and twin.verdict})
+    return own
 
 
 def _aside(claim: Claim, decider: ClaimVerdict, mapped: OpenMap | None) -> list[str]:

@@ -65,6 +65,7 @@ class Series:
     conditions: frozenset[str] = frozenset()  # what the values were found under
     obstacles: frozenset[str] = frozenset()  # why replicates are flagged
     outstanding: float | None = None  # mean number of requests that a device had at once; None: not known
+    hangs_on: frozenset[str] = frozenset()  # variants that must agree with a verdict by these values
 
 
 class CaseVerdict(Strict):
@@ -73,7 +74,7 @@ class CaseVerdict(Strict):
     `p_value` belongs to the hypothesis that the true value is the bound beyond which the estimate lies (1 inside the bounds). `p_holm` is
     the same after Holm's correction for all cases of the I/O mode; `verdict` contradicts by it. `freedom`: degrees of freedom of the
     interval. `runs`: how many are behind it, which says what it speaks of (`statistics.scope_of`). `outstanding`: requests that a device
-    had at once.
+    had at once. `hangs_on`: variants that must agree.
     """
 
     case: str
@@ -91,6 +92,7 @@ class CaseVerdict(Strict):
     conditions: tuple[str, ...] = ()
     obstacles: tuple[str, ...] = ()
     outstanding: float | None = None
+    hangs_on: tuple[str, ...] = ()
     verdict: Verdict
 
     @property
@@ -120,6 +122,7 @@ def order_series(greater: Series, than: Series) -> Series:
         greater.conditions | than.conditions,
         greater.obstacles | than.obstacles,
         min((known for known in (greater.outstanding, than.outstanding) if known is not None), default=None),
+        greater.hangs_on | than.hangs_on,
     )
 
 
@@ -181,6 +184,7 @@ def _judged(held: _Held, p_holm: float | None, verdict: Verdict) -> CaseVerdict:
         conditions=tuple(sorted(held.conditions)),
         obstacles=tuple(sorted(series.obstacles)),
         outstanding=series.outstanding,
+        hangs_on=tuple(sorted(series.hangs_on)),
         verdict=verdict,
     )
 

@@ -51,6 +51,7 @@ select
     list_sum([io.pages_read for io in relation_io if io.relation_class = 'index']) as index_reads,
     list_sum([io.pages_read for io in relation_io if io.relation_class = 'table']) as table_reads,
     (proof ->> 'window_cpu_share')::double as cpu_share,
+    (proof ->> 'hangs_on_the_log')::boolean as hangs_on_the_log,
     proof -> 'files' as files,
     proof -> 'server' as server,
     flags,
@@ -70,6 +71,7 @@ select
     coalesce(sum(table_reads), 0) as table_reads,
     sum(elapsed_s) filter (phase = 'checkpoint') as checkpoint_s,
     any_value(cpu_share) as cpu_share,
+    coalesce(bool_or(hangs_on_the_log), false) as hangs_on_the_log,
     list_sort(list_distinct(flatten(list(flags)))) as flags
 from pgbench_placement_phases
 group by all;
@@ -116,11 +118,15 @@ select
     one.table_reads,
     one.transactions,
     one.cpu_share,
+    -- a verdict needs the same one from this variant, where sessions wait for their log for more than a tenth of the time
+    if(one.hangs_on_the_log or coalesce(base.hangs_on_the_log, false), 'async-commit', null) as hangs_on,
     one.checkpoint_s,
     if(one.evidence = coalesce(base.evidence, one.evidence), one.evidence, 'mixed') as evidence,
     len(one.flags) > 0 or coalesce(len(base.flags) > 0, false) as flagged,
     case
         when list_contains(one.flags || coalesce(base.flags, []), 'cpu') then 'CPU'
+        when list_contains(one.flags || coalesce(base.flags, []), 'row-locks') then 'row locks'
+        when list_contains(one.flags || coalesce(base.flags, []), 'kernel-locks') then 'locks of the kernel'
         when list_contains(one.flags || coalesce(base.flags, []), 'jumped') then 'jumps of the clock'
         when len(one.flags || coalesce(base.flags, [])) > 0 then 'overshoot'
         when one.slowdown <> 1 then format('tiers slowed {:g}-fold', one.slowdown)
