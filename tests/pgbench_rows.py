@@ -8,6 +8,7 @@ from typing import Any, Final
 import polars as pl
 
 from rows import STARTED
+from tierwise.bench.bounds import WAL_BOUND
 from tierwise.core.vocabulary import Cache, Evidence, IoMode
 from tierwise.timings.schema import Origin, RelationIo, TierIo, Timing, frame
 
@@ -31,9 +32,10 @@ def pgbench_rows(
     pair: str = "source-v",
     run_id: str = "20260102-030405-abcd",
     reported: bool = True,
+    shares: Mapping[str, float] | None = None,
 ) -> pl.DataFrame:
     """Windows of each placement in each replicate; `flags`: placement -> the flag of all its windows; `mix`: in place of the script;
-    `reported`: whether the server's counts came before a window closed.
+    `reported`: whether the server's counts came before a window closed; `shares`: of the sessions' time, if it was recorded.
     """
     draw = random.Random(f"{size}/{slowdown}")
     turns = [(replicate, placement) for replicate in range(replicates) for placement in tps]
@@ -55,6 +57,7 @@ def pgbench_rows(
                     tps[placement] * draw.lognormvariate(0.0, sigma),
                     (flags or {}).get(placement),
                     reported,
+                    shares,
                 )
             ),
         )
@@ -68,7 +71,7 @@ def _cell(placement: str, size: str, slowdown: float, io_mode: IoMode) -> dict[s
     return {**trial, "io_mode": str(io_mode), "slowdown": slowdown, "memory": 1.0}
 
 
-def _phases(cell: Mapping[str, Any], tps: float, flag: str | None, reported: bool) -> Iterable[Timing]:
+def _phases(cell: Mapping[str, Any], tps: float, flag: str | None, reported: bool, shares: Mapping[str, float] | None) -> Iterable[Timing]:
     table, index = cell["table"], cell["index"]
     for phase, elapsed_s in PHASES.items():
         files = {
@@ -97,6 +100,13 @@ def _phases(cell: Mapping[str, Any], tps: float, flag: str | None, reported: boo
                 RelationIo("pgbench_accounts_pkey", "index", index, *((390, 10) if reported else (0, 0))),
             ),
             tier_io=tuple(TierIo(tier, Evidence.EMULATED, "device", 80, 80 * 8192, 16, 16 * 8192, 0.5, 0.6) for tier in ("hdd", "ssd")),
-            proof={"window_cpu_share": 0.9 if flag == "cpu" else 0.4, "files": files, "server": server},
+            proof={"window_cpu_share": 0.9 if flag == "cpu" else 0.2, "files": files, "server": server, **_recorded(shares, phase)},
             flags=(flag,) if flag else (),
         )
+
+
+def _recorded(shares: Mapping[str, float] | None, phase: str) -> dict[str, Any]:
+    if shares is None:
+        return {"unrecorded": "another version", "utilisation": None}
+    busy = {"hdd": 0.9 if phase == "checkpoint" else 0.5, "ssd": 0.25, "wal": 0.001}
+    return {"window_shares": dict(shares), "hangs_on_the_log": shares.get("WAL", 0.0) > WAL_BOUND, "utilisation": busy}

@@ -121,6 +121,23 @@ def test_the_tables_show_io_and_claims(page: Page) -> None:
     assert claims["V2"][3].startswith("**confirmed**")
 
 
+def test_the_table_of_time_shows_what_was_recorded_of_rejected_windows_too(opened: Opened) -> None:
+    shares = {
+        "processor": 0.1,
+        "processor queue": 0.02,
+        "row locks": 0.3,
+        "WAL": 0.004,
+        "reads hdd": 0.3,
+        "reads": 0.1,
+        "writes hdd": 0.176,
+    }
+    page = opened(pgbench_rows(LARGE, flags={"table_ssd": "row-locks"}, shares=shares), pgbench_rows(SMALL, size="small"))
+    found = {tuple(row[:3]): row[3:] for row in table(page, "tbl-pgbench-time")}
+    assert found["large", "tables on SSD", "wait"] == ["12", "30", "0", "0.4", "40", "18", "0", "0", "disks 66, SSD 25, log 0.1"]
+    assert len(found) == 4, "the small set's windows were not recorded"
+    assert page.rows("tbl-pgbench-time")["window_id"].n_unique() == 20
+
+
 def test_what_the_server_reported_late_is_a_dash_and_pages_read_are_those_of_the_log(opened: Opened) -> None:
     page = opened(pgbench_rows(LARGE, reported=False), pgbench_rows(SMALL, size="small"))
     accounts = {row[0]: row for row in table(page, "tbl-pgbench-io") if row[1:4] == ["all on HDD", "accounts", "before"]}

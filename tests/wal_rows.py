@@ -73,7 +73,13 @@ def _windows(
             elapsed_s=WINDOW_S,
             result_rows=commits,
             tier_io=(TierIo(wal, Evidence.EMULATED, "device", 0, 0, flushes, 8192 * flushes, 0.5, 0.5),),
-            proof={"window_cpu_share": 0.4, "files": files, "server": {}},
+            proof={
+                "window_cpu_share": 0.2,
+                "files": files,
+                "server": {},
+                "window_shares": {"processor": 0.1, "WAL": 0.9},
+                "utilisation": {wal: 0.8},
+            },
             flags=(flags[case],) if case in flags else (),
         )
         yield frame(origin, [timing])

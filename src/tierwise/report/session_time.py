@@ -1,0 +1,50 @@
+"""The table of where the time of several sessions went, and of how busy each device was."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import polars as pl
+
+from tierwise.report.exhibit_registry import Cells
+from tierwise.report.formats import DASH, number
+
+PARTS: Final[Mapping[str, str]] = {
+    "Processor": "^processor",
+    "Row locks": "^row locks$",
+    "Kernel locks": "^kernel locks$",
+    "Log": "^WAL$",
+    "Reads": "^reads",
+    "Writes": "^writes",
+    "Other": "^(other locks|client)$",
+    "Unnamed": "^unnamed",
+}
+"""Header -> the resources that a column adds up, as a regular expression."""
+DEVICE: Final = "device "
+"""What a row that is a device's utilisation is named by, before its tier."""
+
+
+Words = Mapping[Any, str]
+
+
+def tabulated(rows: pl.DataFrame, keys: Mapping[str, str], words: Mapping[str, Words], tiers: Words) -> Cells | None:
+    """Return a row for each group of `keys` (header -> column), in the order of `rows`: means over its windows, in percent.
+
+    `words`: column -> what its values are called; `tiers`: what each tier is called.
+    """
+    cells = []
+    for found, part in rows.group_by(list(keys.values()), maintain_order=True):
+        windows = part["window_id"].n_unique()
+        shares = dict(part.group_by("resource").agg(pl.col("share").sum() / windows).rows())
+        names = pl.Series(list(shares), dtype=pl.String)
+        recorded = names.filter(~names.str.starts_with(DEVICE))
+        sums = [sum(shares[name] for name in recorded.filter(recorded.str.contains(expression))) for expression in PARTS.values()]
+        busy = [f"{word} {_percent(shares[DEVICE + tier])}" for tier, word in tiers.items() if DEVICE + tier in shares]
+        named = [words.get(column, {}).get(value, str(value)) for column, value in zip(keys.values(), found, strict=True)]
+        cells.append([*named, *(_percent(share) if recorded.len() else DASH for share in sums), ", ".join(busy) or DASH])
+    align = "l" * len(keys) + "r" * len(PARTS) + "l"
+    return Cells([*keys, *PARTS, "Devices busy"], cells, align) if cells else None
+
+
+def _percent(share: float) -> str:
+    """Return ``0.123`` -> ``'12'``, ``0.004`` -> ``'0.4'``."""
+    return number(100 * share, 2) if share >= 0.01 else f"{100 * share:.1f}" if share >= 0.0005 else "0"
