@@ -18,11 +18,12 @@ from tierwise.bench.testbed import Testbed
 from tierwise.core.errors import MissingError
 from tierwise.core.pairs import load_pair
 from tierwise.core.profiles import load_profile
-from tierwise.core.vocabulary import IoMode
+from tierwise.core.vocabulary import ClockKind, IoMode
 from tierwise.postgres.cluster_files import WAL
+from tierwise.postgres.wait_events import UNNAMED
 from tierwise.recorders import bpftrace, strace_reads
 from tierwise.studies.read_latency.measuring.read_window import EMULATOR, choose_recorder, histograms
-from tierwise.studies.read_latency.measuring.trials import CACHED, NAME, STUDY, Cell, StudyState, tablespaces, trials
+from tierwise.studies.read_latency.measuring.trials import CACHED, NAME, SESSIONS, STUDY, Cell, StudyState, tablespaces, trials
 from tierwise.tiers.mounting import require_fuse
 from tierwise.timings.reads import READS, TABLE, sources
 from tierwise.timings.schema import Timing
@@ -73,6 +74,12 @@ def test_past_the_page_cache_the_emulators_log_holds_every_read_that_the_server_
     timing, reads = window(opened, IoMode.DIRECT, ())
     assert timing.parts.clock == testbed.clock(alone=False)
     assert timing.proof["recorder"] == EMULATOR
+    if timing.parts.clock is ClockKind.VIRTUAL_SEVERAL:
+        shares = timing.proof["window_shares"]
+        assert timing.proof["sessions"] == sum(sessions for sessions, _, _ in SESSIONS.values())
+        assert sum(shares.values()) == pytest.approx(1.0, abs=0.02)
+        assert sum(share for name, share in shares.items() if name.startswith(UNNAMED)) < 0.05
+        assert shares["reads hdd"] > 0.2, "four of eight sessions read there"
     assert dict(reads.schema) == READS
     counted = {io.relation: io.reads for io in timing.relation_io}
     logged = dict(reads.group_by("relation").len().iter_rows())

@@ -13,6 +13,7 @@ from tierwise.core.errors import EvidenceError
 from tierwise.core.pairs import load_pair
 from tierwise.core.profiles import Profile, load_profile
 from tierwise.devices.protocol import DeviceModel, Operation
+from tierwise.postgres.wait_events import PROCESSOR, UNNAMED, WAL
 from tierwise.studies.wal_placement.measuring import trials as study
 from tierwise.tiers import sleeps
 from tierwise.tiers.open import device_model
@@ -53,12 +54,20 @@ def test_a_window_tells_its_commits_and_the_flushes_that_they_shared(
     assert rows.height == 7
 
     seen = {}
-    for cell, commits, elapsed_s, proof, trial in rows.select("cell", "result_rows", "elapsed_s", "proof", "trial").iter_rows():
+    seen_in = ("cell", "result_rows", "elapsed_s", "proof", "trial", "flags")
+    for cell, commits, elapsed_s, proof, trial, flags in rows.select(seen_in).iter_rows():
         where = json.loads(cell)
         wal = json.loads(proof)["files"]["wal"]
         assert wal["tier"] == where["wal"], "the log lies where the trial has it"
         assert not json.loads(proof)["server"].get("checkpointer", {}).get("num_done"), "no checkpoint runs in a window"
         seen[where["wal"], where["clients"], where["commit_delay_us"] > 0] = (study_rate(commits, elapsed_s), wal["flushes"] / commits)
+        shares, busy = json.loads(proof)["window_shares"], json.loads(proof)["utilisation"]
+        assert json.loads(proof)["sessions"] == where["clients"]
+        assert sum(shares.values()) == pytest.approx(1.0, abs=0.02), "all of the sessions' time"
+        assert sum(share for name, share in shares.items() if name.startswith(UNNAMED)) < 0.05
+        assert max(shares, key=shares.__getitem__) == (WAL if where["wal"] == "hdd" else PROCESSOR), "what binds"
+        assert max(busy, key=busy.__getitem__) == where["wal"]
+        assert ("cpu" in flags) == (where["wal"] != "hdd"), "a fast device's window measures the processor"
         assert read_transactions(paths.raw() / run.run_id, TrialKey(study.NAME, PAIR, trial), 0).height >= commits
 
     rate, flushes = {case: one[0] for case, one in seen.items()}, {case: one[1] for case, one in seen.items()}
