@@ -28,7 +28,7 @@ from tierwise.tiers.session_time import SessionTime
 from tierwise.tiers.sessions import grouped
 from tierwise.tiers.sleeps import Sleepers
 from tierwise.tiers.transfers import Workers
-from tierwise.tiers.volume import Unmounted, Volume
+from tierwise.tiers.volume import Unmounted, Volume, busy_s, waiting
 
 SPIN_S: Final = 50e-6
 SPIN_SHARE: Final = 0.03
@@ -71,7 +71,7 @@ class Server:
             "mount": self._mount,
             "drop": self._drop,
             "clock": self._set_clock,
-            "time": self._time,
+            "time": lambda: {**self._clock.parts(), "busy_s": busy_s(self._volumes)},  # of one moment: a held clock goes on later
             "record": self._record,
             "sleep": self._sleep,
             "sleeps": self._hear_sleeps,
@@ -267,18 +267,9 @@ class Server:
             self._clock.jump(due_s)
             self._advance()
 
-    def _time(self) -> dict[str, Any]:
-        """Return what belongs to one moment: a clock that is held goes on after a while."""
-        parts = self._clock.parts()
-        return {**parts, "busy_s": {name: volume.transfers.drives_busy_s() for name, volume in self._volumes.items()}}
-
     def _record(self, *, memory: str, places: list[tuple[int, int]]) -> None:
         if isinstance(self._clock, VirtualSeveral):
-            self._clock.record(SessionTime(memory, dict(places), self._waiting))
-
-    def _waiting(self) -> dict[int, str]:
-        """Return which processes wait for which tier."""
-        return {pid: name for name, volume in self._volumes.items() for pid in volume.transfers.waiting()}
+            self._clock.record(SessionTime(memory, dict(places), lambda: waiting(self._volumes)))
 
     def _history(self, *, path: str) -> None:
         if isinstance(self._clock, VirtualSeveral):

@@ -4,6 +4,7 @@ import errno
 import mmap
 import os
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -147,6 +148,16 @@ class Volume:
             parts = [abi.OUT_HEADER.pack(abi.OUT_HEADER.size + len(answer), 0, unique), answer]
         with suppress(FileNotFoundError):  # the caller was killed meanwhile
             os.writev(self.descriptor, parts)
+
+
+def busy_s(volumes: Mapping[str, Volume]) -> dict[str, float]:
+    """Return how long the drives of each had something to do, the mean of them."""
+    return {name: volume.transfers.drives_busy_s() for name, volume in volumes.items()}
+
+
+def waiting(volumes: Mapping[str, Volume]) -> dict[int, str]:
+    """Return which process waits for which of them."""
+    return {pid: name for name, volume in volumes.items() for pid in volume.transfers.waiting()}
 
 
 def _agree(body: memoryview, wanted: int) -> bytes:
