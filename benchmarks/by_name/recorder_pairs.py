@@ -26,12 +26,13 @@ BOUNDED: Final = ("pgbench_placement", "all_hdd")
 PAIRS: Final = 20
 PROFILE: Final = "quick"
 SEED: Final = 43
+PAIR_OF: Final = {"wal_placement": "wal-placement"}
 
 
 def main(arguments: list[str]) -> int:
     name, pairs, *places = [*arguments, *("pgbench_placement", str(PAIRS))[len(arguments) :]]
     profile, holds = load_profile(PROFILE), True
-    with opened(name, profile, SEED) as there:
+    with opened(name, profile, SEED, pair=PAIR_OF.get(name, "")) as there:
         for trial in chosen(there, profile, places):
             holds &= compare(there, trial, int(pairs), bounded=(name, trial.placed) == BOUNDED)
     return 0 if holds else 1
