@@ -205,7 +205,7 @@ def test_the_recorded_time_of_sessions_is_all_of_their_time_and_the_drive_is_bus
 def test_who_waits_in_the_kernel_for_a_file_that_another_writes_is_seen_there(tmp_path: Path) -> None:
     with filled(tmp_path, "sata-7k2") as (tier, path), session_group.session_group() as group, ExitStack() as ends:
         processes = []
-        for role in ("write", "seek"):
+        for role in ("seek", "write"):  # who seeks computes until the other writes
             with group.entered():
                 command = [sys.executable, "-c", LOCKED, str(path), role]
                 processes.append(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
