@@ -15,9 +15,9 @@ from machine_state import Watch
 from virtual_cells import Opened, opened
 
 from tierwise.analysis.statistics import geometric_estimate
+from tierwise.bench import window as window_module
 from tierwise.bench.recording import Recorder
 from tierwise.bench.study import Trial
-from tierwise.bench.testbed import Testbed
 from tierwise.core.profiles import Profile, load_profile
 from tierwise.timings.schema import Timing
 
@@ -73,18 +73,20 @@ def compare(there: Opened, trial: Trial[Any], pairs: int, *, bounded: bool) -> b
 def window(there: Opened, trial: Trial[Any], *, recorded: bool) -> list[Timing]:
     study, testbed, study_state = there
     study.prepare(trial, testbed, study_state)
-    with recording(testbed, recorded):
+    with recording(recorded):
         return list(study.measure(trial, testbed, study_state, Recorder()).timings)
 
 
 @contextmanager
-def recording(testbed: Testbed, recorded: bool) -> Iterator[None]:
+def recording(recorded: bool) -> Iterator[None]:
+    names = vars(window_module)
+    usual = names["record_sessions"]
     if not recorded:
-        testbed.record_sessions = lambda _: "switched off"  # type: ignore[method-assign]
+        names["record_sessions"] = lambda *_: "switched off"
     try:
         yield
     finally:
-        vars(testbed).pop("record_sessions", None)
+        names["record_sessions"] = usual
 
 
 def rate(rows: list[Timing]) -> float:

@@ -5,13 +5,18 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from tierwise.core.errors import TierwiseError
 from tierwise.core.vocabulary import ClockKind
 from tierwise.postgres import wait_events
 from tierwise.postgres.wait_events import KERNEL_LOCKS, PROCESSOR, ROW_LOCKS, WAL
 from tierwise.tiers.daemon import ClockParts
 from tierwise.timings.schema import Parts
+
+if TYPE_CHECKING:
+    from tierwise.bench.testbed import Testbed
+    from tierwise.postgres.settings import Connection
 
 CPU_BOUND: Final = 0.25
 """Share of a window that is processor time above which it gives no verdict."""
@@ -37,6 +42,18 @@ class Spent:
     def as_proof(self) -> dict[str, Any]:
         recorded = {"sessions": self.sessions, "spent_s": self.seconds} if self.seconds is not None else {"unrecorded": self.why_not}
         return {**recorded, "utilisation": self.utilisation}
+
+
+def record_sessions(testbed: "Testbed", connection: "Connection") -> str | None:
+    """Have a virtual clock of several record where the sessions' time goes, but for `connection`'s; return why it cannot."""
+    if testbed.daemon is None or testbed.daemon.clock is not ClockKind.VIRTUAL_SEVERAL:
+        return "nothing records it in real time"
+    try:
+        found = wait_events.find_wait_events(connection, testbed.cluster.data)
+        testbed.daemon.record(found.memory, found.places)
+    except (TierwiseError, OSError) as error:
+        return str(error)
+    return None
 
 
 def spent_between(begun: ClockParts, ended: ClockParts, why_not: str | None) -> Spent:

@@ -16,7 +16,7 @@ from tierwise.bench.accounting import outstanding, relation_io, tier_io
 from tierwise.bench.recording import Recorder, Span
 from tierwise.bench.stopwatch import Stopwatch, disturbed, reference_s, wait_asleep
 from tierwise.core.data_sets import SYNTHETIC
-from tierwise.core.errors import EvidenceError, TierwiseError
+from tierwise.core.errors import EvidenceError
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.session_group import SessionGroup
@@ -29,7 +29,6 @@ from tierwise.postgres.loading import loading
 from tierwise.postgres.memory_limit import memory_limited
 from tierwise.postgres.page_counts import PageCounter
 from tierwise.postgres.settings import Connection, measuring_settings
-from tierwise.postgres.wait_events import find_wait_events
 from tierwise.postgres.warming import warm_heap
 from tierwise.tiers import sleeps
 from tierwise.tiers.daemon import Daemon
@@ -127,17 +126,6 @@ class Testbed:
         """Have a virtual clock stand, while figures are read that belong to one moment, or go on."""
         if self.daemon and self.daemon.clock is ClockKind.VIRTUAL_SEVERAL:
             self.daemon.hold(held)
-
-    def record_sessions(self, connection: Connection) -> str | None:
-        """Have a virtual clock of several record where their time goes, but for `connection`'s; return why it cannot."""
-        if self.daemon is None or self.daemon.clock is not ClockKind.VIRTUAL_SEVERAL:
-            return "nothing records it in real time"
-        try:
-            found = find_wait_events(connection, self.cluster.data)
-            self.daemon.record(found.memory, found.places)
-        except (TierwiseError, OSError) as error:
-            return str(error)
-        return None
 
     def empty_caches(self, *, cached: bool) -> None:
         for tier in self.tiers.values():

@@ -15,7 +15,7 @@ import polars as pl
 import psutil
 
 from tierwise.bench.accounting import FileIos, outstanding, relation_io, tier_io
-from tierwise.bench.bounds import Spent, bound_flags, hangs_on_the_log, processor_share, shares, spent_between
+from tierwise.bench.bounds import Spent, bound_flags, hangs_on_the_log, processor_share, record_sessions, shares, spent_between
 from tierwise.bench.recording import MainFiles, file_names, relation_file
 from tierwise.bench.stopwatch import OVERSHOOT_BOUND, Reading, Stopwatch
 from tierwise.bench.testbed import Testbed
@@ -58,7 +58,7 @@ class Window:
         """Time the next stretch of the window, while open. Busy sessions report their counts once a second, so these may be that late."""
         self._testbed.hold(True)
         if self._opened is None:
-            self._unrecorded = self._testbed.record_sessions(self._connection)
+            self._unrecorded = record_sessions(self._testbed, self._connection)
         before = read_activity(self._connection)
         with PageCounter(self._connection, self._relations) as counter:
             for tier in self._testbed.tiers.values():

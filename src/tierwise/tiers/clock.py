@@ -6,7 +6,7 @@ is left who could run. So time that the host takes from the daemon or the server
 
 import time
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -211,3 +211,9 @@ class VirtualSeveral:
 
 
 AnyClock = Real | VirtualOne | VirtualSeveral
+
+
+def record(clock: AnyClock, outstanding: Callable[[], Mapping[int, str]], *, memory: str, places: Sequence[tuple[int, int]]) -> None:
+    """Have a clock of several record from now on where its sessions' time goes (see `SessionTime`)."""
+    if isinstance(clock, VirtualSeveral):
+        clock.record(SessionTime(memory, dict(places), outstanding))

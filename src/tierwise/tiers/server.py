@@ -19,12 +19,11 @@ from select import EPOLLHUP, EPOLLIN, epoll, select
 from typing import Any, Final
 
 from tierwise.core.errors import InputError, TierwiseError
-from tierwise.tiers.clock import AnyClock, Real, VirtualOne, VirtualSeveral
+from tierwise.tiers.clock import AnyClock, Real, VirtualOne, VirtualSeveral, record
 from tierwise.tiers.control import Command, ControlServer, DeferredAnswer
 from tierwise.tiers.daemon_record import Record
 from tierwise.tiers.mounting import unmount
 from tierwise.tiers.scheduling import AwakeProcessors, SharedProcessor, real_time
-from tierwise.tiers.session_time import SessionTime
 from tierwise.tiers.sessions import grouped
 from tierwise.tiers.sleeps import Sleepers
 from tierwise.tiers.transfers import Workers
@@ -72,7 +71,7 @@ class Server:
             "drop": self._drop,
             "clock": self._set_clock,
             "time": lambda: {**self._clock.parts(), "busy_s": busy_s(self._volumes)},  # of one moment: a held clock goes on later
-            "record": self._record,
+            "record": lambda **where: record(self._clock, lambda: waiting(self._volumes), **where),
             "sleep": self._sleep,
             "sleeps": self._hear_sleeps,
             "hold": self._hold,
@@ -266,10 +265,6 @@ class Server:
             time.sleep(max(0.0, due_s - self._clock.now()) if isinstance(self._clock, Real) else 0.0)
             self._clock.jump(due_s)
             self._advance()
-
-    def _record(self, *, memory: str, places: list[tuple[int, int]]) -> None:
-        if isinstance(self._clock, VirtualSeveral):
-            self._clock.record(SessionTime(memory, dict(places), lambda: waiting(self._volumes)))
 
     def _history(self, *, path: str) -> None:
         if isinstance(self._clock, VirtualSeveral):

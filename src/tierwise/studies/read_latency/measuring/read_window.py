@@ -11,7 +11,7 @@ from typing import Any, Final
 import polars as pl
 
 from tierwise.bench.accounting import tier_io
-from tierwise.bench.bounds import bound_flags, processor_share, shares, spent_between
+from tierwise.bench.bounds import bound_flags, processor_share, record_sessions, shares, spent_between
 from tierwise.bench.recording import FILE, SEGMENT_PAGES
 from tierwise.bench.stopwatch import OVERSHOOT_BOUND, Stopwatch
 from tierwise.bench.testbed import Testbed
@@ -85,7 +85,7 @@ class ReadWindow:
             for tier in self.testbed.tiers.values():
                 tier.delays(True)
                 tier.reset_io()
-            unrecorded = self.testbed.record_sessions(self.connection)
+            unrecorded = record_sessions(self.testbed, self.connection)
             before = self._server()
             self._started_at, begun = datetime.now(UTC), watch.read()
             yield
