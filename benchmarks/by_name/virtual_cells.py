@@ -58,18 +58,18 @@ class Opened(NamedTuple):
 
 
 @contextmanager
-def opened(name: str, profile: Profile, seed: int) -> Iterator[Opened]:
-    """Study `name` in a testbed on its source's pair; its data go at the end."""
+def opened(name: str, profile: Profile, seed: int, *, pair: str = "") -> Iterator[Opened]:
+    """Study `name` in a testbed on `pair`, by default its source's; its data go at the end."""
     study = load_study(name)
     assert isinstance(study, Study)
-    pair = load_pair(f"source-{study.source.lower()}")
+    tiers = load_pair(pair or f"source-{study.source.lower()}")
     version = ".".join(map(str, find_binaries().version))
     counting = Clocks(session_group.obstacle())
-    inputs = Inputs(profile, (pair,), None, seed, version, counting=counting)
+    inputs = Inputs(profile, (tiers,), None, seed, version, counting=counting)
     with exclusive_workspace() as workspace:
         work: Path = workspace / f"virtual-time-{name}"
         try:
-            with open_testbed(study, pair, inputs, work, seed=seed) as (testbed, study_state):
+            with open_testbed(study, tiers, inputs, work, seed=seed) as (testbed, study_state):
                 yield Opened(study, testbed, study_state)
         finally:
             reclaim.discard(work)

@@ -15,6 +15,7 @@ import polars as pl
 import psutil
 
 from tierwise.bench.accounting import FileIos, outstanding, relation_io, tier_io
+from tierwise.bench.processor_time import processor_shares
 from tierwise.bench.recording import MainFiles, file_names, relation_file
 from tierwise.bench.stopwatch import OVERSHOOT_BOUND, Reading, Stopwatch
 from tierwise.bench.testbed import Testbed
@@ -74,7 +75,7 @@ class Window:
         server = activity_between(before, read_activity(self._connection))
         elapsed_s = ended.clock.now_s - begun.clock.now_s
         if self._stopwatch.kind is not ClockKind.REAL:  # then of the processors that are assumed
-            share = (ended.clock.used_s - begun.clock.used_s) / (self._testbed.processors * elapsed_s)
+            share = (ended.clock.charged_s - begun.clock.charged_s) / (self._testbed.processors * elapsed_s)
         pages = [replace(count, tier=self._tiers[count.tier]) for count in counter.pages.values()]
         self.phases.append(
             Timing(
@@ -85,7 +86,13 @@ class Window:
                 elapsed_s=elapsed_s,
                 relation_io=relation_io(pages, self._testbed.tiers, files, self._main_files),
                 tier_io=requests,
-                proof={"cpu_share": share, "outstanding": together, "files": self._files(files, logs), "server": server},
+                proof={
+                    "cpu_share": share,
+                    "processor": processor_shares(begun, ended, self._testbed.charge),
+                    "outstanding": together,
+                    "files": self._files(files, logs),
+                    "server": server,
+                },
                 parts=self._stopwatch.parts(begun, ended, devices_s=None, reference_s=None),
             )
         )

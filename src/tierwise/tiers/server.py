@@ -19,6 +19,7 @@ from select import EPOLLHUP, EPOLLIN, epoll, select
 from typing import Any, Final
 
 from tierwise.core.errors import InputError, TierwiseError
+from tierwise.tiers.charge import Charge
 from tierwise.tiers.clock import AnyClock, Real, VirtualOne, VirtualSeveral
 from tierwise.tiers.control import Command, ControlServer, DeferredAnswer
 from tierwise.tiers.daemon_record import Record
@@ -64,6 +65,7 @@ class Server:
         self._slept = 0
         self._were_awaited = False  # whoever was answered last may still be being woken, and is not seen to run yet
         self._reported_sleeps: Sleepers | None = None  # of a server's processes
+        self._slowdown = 1.0  # of the devices, and so of these sleeps
         self._ending = self._leaving = self._mounted = False
         self.commands: dict[str, Command] = {
             "ping": os.getpid,
@@ -161,13 +163,16 @@ class Server:
         return not (any(taken) or self._lie_down())
 
     def _lie_down(self) -> bool:
-        """Let reported sleeps end by a virtual clock of several sessions, others in real time; True where there was one."""
+        """Let reported sleeps, slowed as the devices are, end by a virtual clock of several sessions, others in real time.
+
+        True where there was one.
+        """
         sleepers, seen = self._reported_sleeps, False
         while sleepers and (sleep := sleepers.take()):
             seen = True
             number, seconds = sleep
             if isinstance(self._clock, VirtualSeveral):
-                self._sleep(seconds=seconds).answer = sleepers.waking(number)
+                self._sleep(seconds=seconds * self._slowdown).answer = sleepers.waking(number)
             else:
                 sleepers.let(number)
         return seen
@@ -237,7 +242,15 @@ class Server:
 
         return command
 
-    def _set_clock(self, *, session: int | None = None, group: list[str] | None = None, processors: int = 1, origin_s: float = 0.0) -> None:
+    def _set_clock(
+        self,
+        *,
+        session: int | None = None,
+        group: list[str] | None = None,
+        processors: int = 1,
+        origin_s: float = 0.0,
+        charge: dict[str, float] | None = None,
+    ) -> None:
         self._complete()
         if isinstance(self._clock, VirtualSeveral):
             self._clock.close()
@@ -248,7 +261,7 @@ class Server:
             self._clock = VirtualOne(session, origin_s)
             self._turns.begin(session)
         elif group is not None:
-            self._clock = VirtualSeveral(grouped(group), processors, origin_s)
+            self._clock = VirtualSeveral(grouped(group), processors, origin_s, Charge(**(charge or {})))
         else:
             self._clock = Real()
         for volume in self._volumes.values():
@@ -293,6 +306,7 @@ class Server:
 
     def _delays(self, *, tier: str, on: bool, slowdown: float = 1.0) -> None:
         self._volumes[tier].transfers.delays(on=on, slowdown=slowdown)
+        self._slowdown = slowdown
         self._be_prompt()
 
     def _be_prompt(self) -> None:

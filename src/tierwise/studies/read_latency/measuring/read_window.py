@@ -11,6 +11,7 @@ from typing import Any, Final
 import polars as pl
 
 from tierwise.bench.accounting import tier_io
+from tierwise.bench.processor_time import processor_shares
 from tierwise.bench.recording import FILE, SEGMENT_PAGES
 from tierwise.bench.stopwatch import OVERSHOOT_BOUND, Stopwatch
 from tierwise.bench.testbed import Testbed
@@ -90,6 +91,7 @@ class ReadWindow:
             after, ended = self._server(), watch.read()
             self._elapsed_s = ended.clock.now_s - begun.clock.now_s
             self._parts = watch.parts(begun, ended, devices_s=None, reference_s=None)
+            self._processor = processor_shares(begun, ended, self.testbed.charge)
             self._files = {name: tier.io() for name, tier in self.testbed.tiers.items()}
             if self.recorder == EMULATOR:
                 epoch_s = self._started_at.timestamp() - begun.clock.now_s
@@ -125,7 +127,13 @@ class ReadWindow:
             result_rows=recorded,
             relation_io=tuple(self._relation_io(count) for count in self._pages.values()),
             tier_io=requests,
-            proof={"recorder": self.recorder, "recorded": recorded, "server": self._counted, "tablespaces": histograms(ours)},
+            proof={
+                "recorder": self.recorder,
+                "recorded": recorded,
+                "server": self._counted,
+                "tablespaces": histograms(ours),
+                "processor": self._processor,
+            },
             flags=tuple(flags),
             parts=self._parts,
         )
