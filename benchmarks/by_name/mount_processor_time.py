@@ -36,7 +36,7 @@ TPCB: Final = "pgbench"
 
 
 def main() -> int:
-    rounds, slowdown = (int(sys.argv[1]) if len(sys.argv) > 1 else 3), (float(sys.argv[2]) if len(sys.argv) > 2 else 8.0)  # noqa: PLR2004
+    rounds, slowdown = (int(sys.argv[1]) if len(sys.argv) > 1 else 3), (float(sys.argv[2]) if len(sys.argv) > 2 else 8.0)
     found: dict[tuple[str, str], list[list[float]]] = {}
     with opened(wal.NAME, load_profile("quick"), 1, pair="wal-placement") as there, in_memory(there) as plain:
         prepare(there, plain)
@@ -116,7 +116,7 @@ def run(there: Opened, plain: Path, load: str, place: str, slowdown: float) -> l
             begun_s, begun, steal = time.time(), used(testbed.group), psutil.cpu_times().steal
             time.sleep(SECONDS)
             ended_s, ended, stolen = time.time(), used(testbed.group), psutil.cpu_times().steal - steal
-            requests = sum(io.reads + io.writes for tier in testbed.tiers.values() for io in tier.io().values())
+            requests = sum(io.reads + io.writes for tier in testbed.tiers.values() for io in (tier.io() or {}).values())
         done = running.transactions.filter(running.transactions["ended_s"].is_between(begun_s, ended_s)).height
         charge = testbed.charge if place == WINDOW else measured_charge(testbed.tiers["ssd"].directory, testbed.cluster)
     user, system = ((after - before) / done for before, after in zip(begun, ended, strict=True))
