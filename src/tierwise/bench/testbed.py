@@ -190,11 +190,11 @@ class Testbed:
 
         Whoever wants it cold has emptied the caches. What is still to be written when the server stops (`stop`) is in no result.
         `memory_bytes` limits all that it has, the page cache of its files included. Where it is to sleep before commits (`commit_delay`),
-        that is by the clock of the tiers.
+        that is by the clock of the tiers, and as slow as they are.
         """
         self.settings = dict(settings)
         with self.started_by(clock):
-            if self.daemon is not None and clock is ClockKind.VIRTUAL_SEVERAL and int(settings.get("commit_delay", "0")):
+            if self.daemon is not None and clock is not ClockKind.VIRTUAL_ONE and int(settings.get("commit_delay", "0")):
                 sleeps.reporting_sleeps(lambda: self.cluster.start(settings), self.daemon.serve_sleeps)
             else:
                 self.cluster.start(settings)

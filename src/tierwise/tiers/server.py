@@ -163,15 +163,15 @@ class Server:
         return not (any(taken) or self._lie_down())
 
     def _lie_down(self) -> bool:
-        """Let reported sleeps, slowed as the devices are, end by a virtual clock of several sessions, others in real time.
+        """Let reported sleeps end by a virtual clock of several sessions, slowed as the devices are; True where there was one.
 
-        True where there was one.
+        By real time whoever sleeps is left alone, unless the devices are slowed.
         """
         sleepers, seen = self._reported_sleeps, False
         while sleepers and (sleep := sleepers.take()):
             seen = True
             number, seconds = sleep
-            if isinstance(self._clock, VirtualSeveral):
+            if isinstance(self._clock, VirtualSeveral) or (isinstance(self._clock, Real) and self._slowdown != 1.0):
                 self._sleep(seconds=seconds * self._slowdown).answer = sleepers.waking(number)
             else:
                 sleepers.let(number)
