@@ -24,26 +24,25 @@ from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.reclaim import reclaim
 
 CASES: Final = (
-    ("local-nvme", 1.0, 50),
-    ("local-nvme", 1.0, 200),
-    ("intel-x25-e", 1.0, 100),
-    ("intel-x25-e", 1.0, 800),
-    ("intel-x25-e", 8.0, 100),
-    ("sata-7k2", 1.0, 100),
+    ("local-nvme", 1.0, 50, 1500),
+    ("local-nvme", 1.0, 200, 1500),
+    ("intel-x25-e", 1.0, 100, 1500),
+    ("intel-x25-e", 1.0, 800, 1500),
+    ("intel-x25-e", 8.0, 100, 1500),
+    ("intel-x25-e", 24.0, 100, 500),
+    ("sata-7k2", 1.0, 100, 100),
 )
-"""A drive, how many times as slow, and microseconds that are computed after each read."""
-READS: Final = 1_500
-PAGES: Final = 8_192
+"""A drive, how many times as slow, microseconds that are computed after each read, and reads."""
 SESSIONS: Final = (1, 2, 4, 8)
-READER: Final = f"""
+READER: Final = """
 import mmap, os, random, sys, time
-path, seed, compute_s = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]) / 1e6
+path, seed, compute_s, reads = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]) / 1e6, int(sys.argv[4])
 descriptor, chance, buffer = os.open(path, os.O_RDONLY | os.O_DIRECT), random.Random(seed), mmap.mmap(-1, 8192)
 print("ready", flush=True)
 sys.stdin.readline()
 begun_s = time.process_time()
-for _ in range({READS}):
-    os.preadv(descriptor, [buffer], chance.randrange({PAGES}) * 8192)
+for _ in range(reads):
+    os.preadv(descriptor, [buffer], chance.randrange(8192) * 8192)
     until_s = time.process_time() + compute_s
     while time.process_time() < until_s:
         pass
@@ -54,7 +53,7 @@ sys.stdin.readline()
 
 def main() -> int:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 1
-    for device, slowdown, compute_us in CASES:
+    for device, slowdown, compute_us, reads in CASES:
         with tempfile.TemporaryDirectory(prefix="tierwise-bench-", dir="/var/tmp") as folder:
             Path(folder).chmod(0o755)
             account = server_account()
@@ -65,7 +64,7 @@ def main() -> int:
                 path = tier.directory / "data"
                 path.write_bytes(bytes(64 * MIB))
                 with session_group() as group:
-                    load = Load(tier, path, group, slowdown, compute_us)
+                    load = Load(tier, path, group, slowdown, compute_us, reads)
                     found = {count: [load.ratios(count) for _ in range(rounds)] for count in SESSIONS}
             finally:
                 tier.stop()
@@ -93,6 +92,7 @@ class Load:
     group: SessionGroup
     slowdown: float
     compute_us: float
+    reads: int
 
     def ratios(self, count: int) -> tuple[float, float]:
         """Return the virtual time of `count` readers over the longest time of one alone, and over the real time that they take."""
@@ -104,7 +104,9 @@ class Load:
         daemon, command = self.tier.daemon, [sys.executable, "-c", READER, str(self.path)]
         with self.group.entered():
             readers = [
-                subprocess.Popen([*command, str(seed), str(self.compute_us)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+                subprocess.Popen(
+                    [*command, str(seed), str(self.compute_us), str(self.reads)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+                )
                 for seed in range(count)
             ]
             for reader in readers:
