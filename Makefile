@@ -36,7 +36,7 @@ reference: $(ENV)/.ready
 
 # Run the tests, those that measure by themselves (README.md says how long)
 test: $(ENV)/.ready
-	failed=0; $(BIN)/python -m pytest -m "not alone and not soak" --numprocesses=4 --dist=loadfile --durations=40 --durations-min=5 || failed=1; \
+	failed=0; $(BIN)/python -m pytest -m "not alone and not soak" --numprocesses=3 --dist=loadfile --durations=40 --durations-min=5 || failed=1; \
 	$(BIN)/python -m pytest -m "alone and not soak" $(shell grep -l mark.alone tests/*.py) && exit $$failed
 
 # Check format, lint, words, sentence lengths, types, imports between packages, stripped notebooks, and that no code outside the studies names one
