@@ -15,10 +15,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-import psutil
 from virtual_cells import Opened, opened
 
-from tierwise.bench.processor_time import measured_charge
+from tierwise.bench.testbed import Testbed
 from tierwise.core.profiles import load_profile
 from tierwise.core.session_group import SessionGroup
 from tierwise.core.units import MIB
@@ -27,12 +26,15 @@ from tierwise.postgres import pgbench
 from tierwise.postgres.cluster_files import place_wal
 from tierwise.postgres.settings import measuring_settings
 from tierwise.studies.wal_placement.measuring import trials as wal
+from tierwise.tiers.emulated import Emulated
 
+SETTLE_S: Final = 1.0
 SECONDS: Final = 4.0
 CLIENTS: Final = 8
 PLAIN, MOUNT, WINDOW = "plain folder", "mount, no delays", "mount, as a window"
 SCALE: Final = 5
 TPCB: Final = "pgbench"
+FLASH, MEMORY = "ssd", "memory"
 
 
 def main() -> int:
@@ -63,37 +65,36 @@ def in_memory(there: Opened) -> Iterator[Path]:
 
 
 def prepare(there: Opened, plain: Path) -> None:
-    """Load a database for each of the loads: the WAL study's as it does, and pgbench's on a tablespace of either kind."""
     trial = there.study.trials(there.testbed.profile, there.testbed.pair)[0]
     there.study.prepare(trial, there.testbed, there.study_state)
-    with there.testbed.loading({"memory": plain / "tables"}) as connection:
-        connection.execute("CREATE TABLE kept AS SELECT 1")
+    with there.testbed.loading({MEMORY: plain / "tables"}):
+        pass  # it makes the tablespaces
+
+
+def fill(testbed: Testbed, load: str, place: str) -> None:
+    """Load the database anew, since every run of pgbench makes it larger; the WAL study's lies in shared buffers, so on any tier."""
+    with testbed.loading() as connection:
+        connection.execute(f"DROP TABLE IF EXISTS {', '.join(pgbench.TABLES)}")
+        if load == TPCB:
+            tablespace = MEMORY if place == PLAIN else FLASH
+            pgbench.initialise(testbed.cluster, SCALE, tables=tablespace, indexes=tablespace)
+        else:
+            pgbench.initialise(testbed.cluster, wal.SCALE, tables=FLASH, indexes=FLASH)
+            pgbench.keep_accounts(connection, wal.ACCOUNTS)
+            pgbench.age(connection)
 
 
 def run(there: Opened, plain: Path, load: str, place: str, slowdown: float) -> list[float]:
-    testbed = there.testbed
+    """Return transactions, and for one of them processor time as user and system, requests, and the mount's part as calibrated."""
+    testbed, tpcb = there.testbed, load == TPCB
     assert testbed.group is not None
     testbed.down()
-    place_wal(testbed.cluster, plain / "plain" if place == PLAIN else testbed.tiers["ssd"].directory)
-    tpcb = load == TPCB
-    if tpcb:
-        tablespace = "memory" if place == PLAIN else "ssd"
-        with testbed.loading() as connection:
-            connection.execute("DROP TABLE IF EXISTS pgbench_accounts, pgbench_branches, pgbench_tellers, pgbench_history")
-        with testbed.loading() as connection:
-            pgbench.initialise(testbed.cluster, SCALE, tables=tablespace, indexes=tablespace)
-            connection.execute("CHECKPOINT")
-    elif place != "":
-        with testbed.loading() as connection:
-            connection.execute("DROP TABLE IF EXISTS pgbench_accounts, pgbench_branches, pgbench_tellers, pgbench_history")
-            pgbench.initialise(testbed.cluster, wal.SCALE, tables="ssd", indexes="ssd")
-            pgbench.keep_accounts(connection, wal.ACCOUNTS)
-            pgbench.age(connection)
+    place_wal(testbed.cluster, plain / "plain" if place == PLAIN else testbed.tiers[FLASH].directory)
+    fill(testbed, load, place)
     testbed.down()
     buffers = 25 * MIB if tpcb else wal.SHARED_BUFFERS_BYTES
     settings = measuring_settings(testbed.cluster.binaries, io_mode=IoMode.DIRECT, shared_buffers_bytes=buffers)
     testbed.processors = wal.PROCESSORS
-    script: str | pgbench.Mix = "tpcb-like" if tpcb else wal.LOAD
     with testbed.serving(settings, ClockKind.VIRTUAL_SEVERAL) as connection:
         if not tpcb:
             connection.execute(wal.TOUCH)
@@ -102,7 +103,7 @@ def run(there: Opened, plain: Path, load: str, place: str, slowdown: float) -> l
             testbed.delays(True, slowdown=slowdown)
         running = pgbench.Load(
             testbed.cluster,
-            script,
+            "tpcb-like" if tpcb else wal.LOAD,
             clients=CLIENTS,
             seed=1,
             scale=SCALE if tpcb else wal.SCALE,
@@ -110,18 +111,16 @@ def run(there: Opened, plain: Path, load: str, place: str, slowdown: float) -> l
             within=testbed.started_by(ClockKind.VIRTUAL_SEVERAL),
         )
         with running:
-            time.sleep(1.0)
+            time.sleep(SETTLE_S)
             for tier in testbed.tiers.values():
                 tier.reset_io()
-            begun_s, begun, steal = time.time(), used(testbed.group), psutil.cpu_times().steal
+            begun_s, begun = time.time(), used(testbed.group)
             time.sleep(SECONDS)
-            ended_s, ended, stolen = time.time(), used(testbed.group), psutil.cpu_times().steal - steal
-            requests = sum(io.reads + io.writes for tier in testbed.tiers.values() for io in (tier.io() or {}).values())
+            ended_s, ended = time.time(), used(testbed.group)
+            requests = sum(len(tier.requests()) for tier in testbed.tiers.values() if isinstance(tier, Emulated))
         done = running.transactions.filter(running.transactions["ended_s"].is_between(begun_s, ended_s)).height
-        charge = testbed.charge if place == WINDOW else measured_charge(testbed.tiers["ssd"].directory, testbed.cluster)
-    user, system = ((after - before) / done for before, after in zip(begun, ended, strict=True))
-    spared = requests / done * (charge.write_s + (charge.other_s if not tpcb else 0.0))
-    return [done, user, system, requests / done, charge.read_s, charge.write_s, charge.other_s, charge.pace, spared, stolen]
+        user, system = ((after - before) / done for before, after in zip(begun, ended, strict=True))
+        return [done, user, system, requests / done, requests / done * testbed.charge.write_s, testbed.charge.pace]
 
 
 def used(group: SessionGroup) -> tuple[float, float]:
@@ -136,11 +135,10 @@ def used(group: SessionGroup) -> tuple[float, float]:
 
 
 def line(load: str, place: str, figures: Sequence[float]) -> str:
-    done, user, system, requests, read_s, write_s, other_s, pace, spared, stolen = figures
+    done, user, system, requests, mount, pace = figures
     return (
         f"{load:14} {place:20} {done:7.0f} transactions, us each: user {1e6 * user:5.0f}, system {1e6 * system:5.0f}, both "
-        f"{1e6 * (user + system):5.0f}; {requests:.2f} requests; calibrated us: read {1e6 * read_s:.1f}, write {1e6 * write_s:.1f}, "
-        f"flush {1e6 * other_s:.1f}, so about {1e6 * spared:.0f} a transaction; pace {pace:.2f}; stolen {stolen:.1f} s"
+        f"{1e6 * (user + system):5.0f}; {requests:.2f} requests, calibrated at about {1e6 * mount:.1f} us together; pace {pace:.2f}"
     )
 
 
