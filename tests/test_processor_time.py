@@ -62,12 +62,12 @@ def test_a_request_through_a_mount_costs_more_than_one_in_memory(tmp_path: Path,
         with emulated(tmp_path, "mtron-3025") as tier:
             before = tier.daemon.time()
             charges = [measured_charge(tier.directory, cluster18) for _ in range(2)]
-            counted = (tier.io() or {})[PROBE]
+            requests = (tier.io() or {})[PROBE]
             assert [path.name for path in tier.directory.iterdir()] == [PROBE], "one file, however many windows"
     finally:
         cluster18.stop()
     assert before.used_s == 0.0
-    assert counted.reads == 2 * BATCH * BATCHES
+    assert requests.reads == 2 * BATCH * BATCHES
     for charge in charges:
         assert 1e-6 < charge.read_s < 1e-3
         assert 1e-6 < charge.write_s < 1e-3
