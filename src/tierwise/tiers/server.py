@@ -39,7 +39,9 @@ AT_ONCE: Final = 32
 """Messages taken before the loop looks for anything else."""
 
 LOOK_S: Final = 30e-6
-"""While requests are outstanding, a virtual clock checks this often whether anybody could still run."""
+LOOK_MOST_S: Final = 240e-6
+"""While requests are outstanding, a virtual clock checks whether anybody could still run, and less often the longer somebody does: each
+look takes a processor from a session, whose next work then costs several times as much."""
 GLANCE_S: Final = 1e-3
 """While none are, it checks this often how many run."""
 
@@ -63,6 +65,7 @@ class Server:
         # A heap of (when, number, whether the clock is then held, answer)
         self._sleepers: list[tuple[float, int, bool, DeferredAnswer]] = []
         self._slept = 0
+        self._look_s = LOOK_S
         self._were_awaited = False  # whoever was answered last may still be being woken, and is not seen to run yet
         self._reported_sleeps: Sleepers | None = None  # of a server's processes
         self._slowdown = 1.0  # of the devices, and so of these sleeps
@@ -98,6 +101,7 @@ class Server:
         select((self._epoll.fileno(),), (), (), self._patience_s())
         self._advance()
         for source, seen in self._epoll.poll(0):
+            self._look_s = LOOK_S / 2
             if volume := self._ready.get(source):
                 for _ in range(AT_ONCE):  # most often there are more, and to take them is faster than to poll
                     if not self._take(volume):
@@ -143,6 +147,7 @@ class Server:
                 self._advance()
                 break
             self._clock.jump(self._due_s())
+            self._look_s = LOOK_S / 2
             self._advance()
         if isinstance(self._clock, VirtualSeveral) and not self._awaited():
             self._clock.glance()
@@ -180,7 +185,8 @@ class Server:
     def _patience_s(self) -> float | None:
         if isinstance(self._clock, VirtualSeveral):
             awaited, self._were_awaited = self._were_awaited, self._awaited()
-            return LOOK_S if awaited or self._were_awaited else GLANCE_S
+            self._look_s = min(2 * self._look_s, LOOK_MOST_S)
+            return self._look_s if awaited or self._were_awaited else GLANCE_S
         due_s = self._due_s()
         if due_s == inf or isinstance(self._clock, VirtualOne):
             return None
