@@ -146,7 +146,6 @@ def test_where_no_run_is_there_the_answer_is_the_reference_run_s_and_says_so(tmp
     answer, commands = said().split("\n\nnext:\n")
     last = answer.splitlines()[-1]
     assert last.startswith(f"Reference run {REFERENCE} (")
-    assert "no complete run of yours is here" in last
     assert "make report PROFILE=smoke " in commands
     assert "tierwise claims --run reference " in commands
 

@@ -46,12 +46,12 @@ def test_the_report_and_the_command_tell_it(built: Built) -> None:
     section = built.page.select_one("#sec-reference")
     assert section is not None
     shown = " ".join(section.get_text(" ").split())
-    assert f"the reference run {FOLDER.name} ({ORIGIN})" in shown
+    assert f"{FOLDER.name} ({ORIGIN})" in shown
     with placed(built.root, built.root / "_site"):
         said = json.loads(CliRunner().invoke(app, ["diff", "reference", "latest", "--format", "json"]).stdout)
         text = CliRunner().invoke(app, ["diff", "reference", RUN_ID]).stdout
     assert (said["run"], said["reference"], said["reference_of"]) == (RUN_ID, FOLDER.name, ORIGIN)
-    assert f"Of {len(said['cells'])} cells that both runs have" in shown
+    assert f" {len(said['cells'])} cells" in shown
     assert len(said["cells"]) == text.count("(emulated)") >= 20
     other = [claim["id"] for claim in said["claims"] if claim["verdict"] != claim["reference_verdict"]]
     with placed(built.root, built.root / "_site"):

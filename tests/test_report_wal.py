@@ -15,7 +15,7 @@ from tierwise.report.run import open_run
 from tierwise.studies.wal_placement.reading.figures.wal_rates import PANELS
 from tierwise.studies.wal_placement.reading.names import COLOURS, PAIR, PLACES
 from tierwise.timings.manifest import load_manifest
-from wal_rows import RATES, Case, wal_rows
+from wal_rows import RATES, SLOWDOWN, Case, wal_rows
 
 
 def opened(raw: Path, monkeypatch: pytest.MonkeyPatch, *, replicates: int = 5, flags: dict[Case, str] | None = None) -> Page:
@@ -57,6 +57,7 @@ def test_a_ratio_is_that_of_the_windows_of_one_replicate_at_the_same_load(page: 
         low, high = one.interval or (0.0, 0.0)
         assert low < (one.value or 0.0) < high
     assert page.values["delay_most"] == pytest.approx(2.0, rel=0.01)
+    assert page.values["slowdown"] == SLOWDOWN
 
 
 def test_a_run_of_one_replicate_draws_no_median_and_has_no_answer(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

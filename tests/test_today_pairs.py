@@ -52,7 +52,6 @@ def test_there_is_a_server_and_each_of_three_clouds() -> None:
         assert {tier.evidence for tier in tiers.values()} == {Evidence.EMULATED}
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("device", DEVICES)
 def test_no_more_reads_come_through_than_were_paid_for(tmp_path: Path, device: str) -> None:
     spec = load_device(device)
@@ -65,7 +64,6 @@ def test_no_more_reads_come_through_than_were_paid_for(tmp_path: Path, device: s
         assert a_second > 500  # disks side by side and flash have no limit that was paid for
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("device", [device for device in DEVICES if isinstance(load_device(device), CloudSpec)])
 def test_a_read_alone_takes_the_latency_of_the_volume(tmp_path: Path, device: str) -> None:
     spec = load_device(device)

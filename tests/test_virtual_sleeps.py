@@ -85,6 +85,19 @@ def test_a_virtual_sleep_takes_its_seconds_of_the_clock_and_next_to_no_real_ones
     assert took_s < 10
 
 
+def test_a_sleep_is_slowed_as_the_devices_are(tmp_path: Path) -> None:
+    """PostgreSQL delays a commit by 100 ms at the most, which is less than half a flush of slowed disks."""
+    with emulated(tmp_path, "sata-7k2") as tier, session_group.session_group() as group, sleeping(tier.daemon, group) as process:
+        tier.daemon.count_several(group.folders, processors=2, origin_s=0.0)
+        tier.delays(True, slowdown=50.0)
+        begun = tier.daemon.time()
+        process.sleep(2, 0.1)
+        ended = tier.daemon.time()
+        tier.delays(False)
+        tier.daemon.wait_in_real_time()
+    assert ended.jumped_s - begun.jumped_s == pytest.approx(10.0, abs=0.1)
+
+
 def test_by_real_time_it_sleeps_as_it_requested_to(tmp_path: Path) -> None:
     with emulated(tmp_path, "sata-7k2") as tier, session_group.session_group() as group, sleeping(tier.daemon, group) as process:
         assert process.sleep(2, 0.2) >= 0.4
@@ -92,6 +105,8 @@ def test_by_real_time_it_sleeps_as_it_requested_to(tmp_path: Path) -> None:
         process.sleep(1, 0.2)
         tier.daemon.wait_in_real_time()
         assert process.sleep(2, 0.2) >= 0.4
+        tier.delays(True, slowdown=4.0)
+        assert process.sleep(2, 0.1) >= 0.75
 
 
 def test_devices_go_on_meanwhile_and_do_not_wake_it_early(tmp_path: Path) -> None:

@@ -59,6 +59,8 @@ def test_a_window_tells_its_commits_and_the_flushes_that_they_shared(
         where = json.loads(cell)
         wal = json.loads(proof)["files"]["wal"]
         assert wal["tier"] == where["wal"], "the log lies where the trial has it"
+        assert 0 < json.loads(proof)["processor"]["share"] < 1
+        assert 0 < json.loads(proof)["processor"]["mount_share"] < 1
         assert not json.loads(proof)["server"].get("checkpointer", {}).get("num_done"), "no checkpoint runs in a window"
         seen[where["wal"], where["clients"], where["commit_delay_us"] > 0] = (study_rate(commits, elapsed_s), wal["flushes"] / commits)
         shares, busy = json.loads(proof)["window_shares"], json.loads(proof)["utilisation"]

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from psycopg import sql
 
 from tierwise.bench.accounting import outstanding, relation_io, tier_io
+from tierwise.bench.processor_time import measured_charge
 from tierwise.bench.recording import Recorder, Span
 from tierwise.bench.stopwatch import Stopwatch, disturbed, reference_s, wait_asleep
 from tierwise.core.data_sets import SYNTHETIC
@@ -31,6 +32,7 @@ from tierwise.postgres.page_counts import PageCounter
 from tierwise.postgres.settings import Connection, measuring_settings
 from tierwise.postgres.warming import warm_heap
 from tierwise.tiers import sleeps
+from tierwise.tiers.charge import AS_USED, Charge
 from tierwise.tiers.daemon import Daemon
 from tierwise.tiers.tier import Tier
 from tierwise.timings.schema import Timing
@@ -87,6 +89,7 @@ class Testbed:
     waiting: bool = False  # the trial that is measured now goes by real time
     origin_s: float = 0.0  # of a virtual clock in this trial: where platters stand when it begins
     processors: int = PROCESSORS
+    charge: Charge = AS_USED  # of the clock that the tiers go by
     _past_the_cache: dict[str, bool] = field(default_factory=dict)  # by tier: direct I/O leaves nothing in the page cache
 
     def clock(self, *, alone: bool) -> ClockKind:
@@ -102,15 +105,36 @@ class Testbed:
         return self.group.entered() if self.group and clock is ClockKind.VIRTUAL_SEVERAL else nullcontext()
 
     def go_by(self, clock: ClockKind, *, session: int = 0) -> None:
-        """Have the tiers go by `clock` from now on, as devices that are new; `session`: the process that is counted alone."""
+        """Have the tiers go by `clock` from now on, as devices that are new; `session`: the process of a single query.
+
+        Without one a load is meant: a clock of several sessions then charges its processor time without the mount's part, at the pace of
+        the reference processor. A query's is charged as it was used, and normalised by whoever reads its row (timings.sql).
+        """
+        self.charge = AS_USED
         if self.daemon is None:
             return
         if clock is ClockKind.VIRTUAL_ONE:
             self.daemon.count_one(session, origin_s=self.origin_s)
         elif clock is ClockKind.VIRTUAL_SEVERAL and self.group:
-            self.daemon.count_several(self.group.folders, processors=self.processors, origin_s=self.origin_s)
+            if not session:
+                self.charge = self._measured_charge(self.group)
+            self._count_several(self.group)
         else:
             self.daemon.wait_in_real_time()
+
+    def _measured_charge(self, group: SessionGroup) -> Charge:
+        """Measure it as a window goes: by the same clock, with delays, in the group of the sessions."""
+        self._count_several(group)
+        self.delays(True)
+        try:
+            with group.entered():
+                return measured_charge(next(iter(self.tiers.values())).directory, self.cluster)
+        finally:
+            self.delays(False)
+
+    def _count_several(self, group: SessionGroup) -> None:
+        assert self.daemon is not None
+        self.daemon.count_several(group.folders, processors=self.processors, origin_s=self.origin_s, charge=self.charge)
 
     def sleep(self, seconds: float, *, hold: bool = False) -> None:
         """Sleep for `seconds` by the clock of the tiers; with `hold` a virtual clock then stands until `hold(False)` or the next sleep.
@@ -166,11 +190,11 @@ class Testbed:
 
         Whoever wants it cold has emptied the caches. What is still to be written when the server stops (`stop`) is in no result.
         `memory_bytes` limits all that it has, the page cache of its files included. Where it is to sleep before commits (`commit_delay`),
-        that is by the clock of the tiers.
+        that is by the clock of the tiers, and as slow as they are.
         """
         self.settings = dict(settings)
         with self.started_by(clock):
-            if self.daemon is not None and clock is ClockKind.VIRTUAL_SEVERAL and int(settings.get("commit_delay", "0")):
+            if self.daemon is not None and clock is not ClockKind.VIRTUAL_ONE and int(settings.get("commit_delay", "0")):
                 sleeps.reporting_sleeps(lambda: self.cluster.start(settings), self.daemon.serve_sleeps)
             else:
                 self.cluster.start(settings)

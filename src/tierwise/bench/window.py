@@ -16,6 +16,7 @@ import psutil
 
 from tierwise.bench.accounting import FileIos, outstanding, relation_io, tier_io
 from tierwise.bench.bounds import Spent, bound_flags, hangs_on_the_log, processor_share, record_sessions, shares, spent_between
+from tierwise.bench.processor_time import processor_shares
 from tierwise.bench.recording import MainFiles, file_names, relation_file
 from tierwise.bench.stopwatch import OVERSHOOT_BOUND, Reading, Stopwatch
 from tierwise.bench.testbed import Testbed
@@ -76,7 +77,7 @@ class Window:
         server = activity_between(before, read_activity(self._connection))
         elapsed_s = ended.clock.now_s - begun.clock.now_s
         if self._stopwatch.kind is not ClockKind.REAL:  # then of the processors that are assumed
-            share = (ended.clock.used_s - begun.clock.used_s) / (self._testbed.processors * elapsed_s)
+            share = (ended.clock.charged_s - begun.clock.charged_s) / (self._testbed.processors * elapsed_s)
         spent = spent_between(begun.clock, ended.clock, self._unrecorded)
         self._spent.append(spent)
         pages = [replace(count, tier=self._tiers[count.tier]) for count in counter.pages.values()]
@@ -91,6 +92,7 @@ class Window:
                 tier_io=requests,
                 proof={
                     "cpu_share": share,
+                    "processor": processor_shares(begun, ended, self._testbed.charge),
                     "outstanding": together,
                     "files": self._files(files, logs),
                     "server": server,

@@ -11,6 +11,8 @@ from contextlib import suppress
 from typing import Any, Final
 
 from tierwise.core.vocabulary import ClockKind
+from tierwise.tiers.charge import Charge
+from tierwise.tiers.fuse_abi import Opcode
 from tierwise.tiers.session_time import SessionTime
 from tierwise.tiers.sessions import Grouped, processor_clock
 
@@ -27,7 +29,7 @@ class Real:
 
     `meet`: a request of the process `pid` has come. `blocked`: nobody is left who could run, so that the clock may jump. `parts`: `now_s`,
     and of it, since the clock was set, `computed_s` (processors) and `jumped_s` (devices); `strangers`, requests that it cannot count
-    truly; `used_s`, processor time of all that is counted.
+    truly; `used_s`, processor time of all that is counted, of which `mount_s` was the mount's and `charged_s` is charged.
     """
 
     kind = ClockKind.REAL
@@ -37,6 +39,9 @@ class Real:
 
     def meet(self, pid: int) -> None:
         """Do nothing: whoever asks waits."""
+
+    def spare(self, pid: int, opcode: int) -> None:
+        """Charge nothing for what the request costs its caller; only several sessions are spared anything."""
 
     def blocked(self, drain: Drain) -> bool:  # noqa: ARG002 - real time does not jump
         return False
@@ -74,6 +79,9 @@ class VirtualOne:
     def meet(self, pid: int) -> None:
         self._strangers += pid != self._pid
 
+    def spare(self, pid: int, opcode: int) -> None:
+        """Do nothing: a single query is charged all that it uses."""
+
     def crowded(self) -> None:
         self._strangers += 1
 
@@ -108,15 +116,18 @@ class StoppedClock:
 class VirtualSeveral:
     """The processor time of a group of processes, as if it had `processors`, and jumps while all of them are blocked.
 
-    While k of them could run, the clock gains their processor time over min(k, `processors`). Before it jumps, two looks must find all of
-    them blocked, with no processor time between and no request unseen. One look is a race: the first may be woken by the last.
+    While k of them could run, the clock gains what `charge` charges of their processor time over min(k, `processors`). Before it jumps, two
+    looks must find all of them blocked, with no processor time between and no request unseen. One look is a race: the first may be woken
+    by the last.
     """
 
     kind = ClockKind.VIRTUAL_SEVERAL
 
-    def __init__(self, sessions: Grouped, processors: int, origin_s: float):
+    def __init__(self, sessions: Grouped, processors: int, origin_s: float, charge: Charge):
         self._sessions, self._processors, self._now_s = sessions, processors, origin_s
+        self._pace, self._request_s = charge.pace, {int(opcode): charge.request_s(opcode) for opcode in Opcode}
         self._used_s = sessions.used_s()
+        self._unspared_s = self._mount_s = self._charged_s = 0.0
         self._running = 1
         self._computed_s = self._jumped_s = 0.0
         self._held: StoppedClock | None = None
@@ -129,8 +140,12 @@ class VirtualSeveral:
             used_s = self._sessions.used_s()
         except OSError:  # the group is gone, and with it whoever would compute
             used_s = self._used_s
-        charged_s = used_s - self._used_s
+        spared_s = min(self._unspared_s, used_s - self._used_s)
+        charged_s = self._pace * (used_s - self._used_s - spared_s)
         gained_s = charged_s / min(max(1, self._running), self._processors)
+        self._unspared_s -= spared_s
+        self._mount_s += spared_s
+        self._charged_s += charged_s
         self._computed_s += gained_s
         self._now_s += gained_s
         if self._sessions_time and used_s > self._used_s:
@@ -140,6 +155,11 @@ class VirtualSeveral:
 
     def meet(self, pid: int) -> None:
         """Do nothing: all sessions are counted."""
+
+    def spare(self, pid: int, opcode: int) -> None:
+        """Do not charge the caller's next processor time, as much as such a request costs; the kernel's own requests have no caller."""
+        if pid:
+            self._unspared_s += self._request_s.get(opcode, 0.0)
 
     def record(self, sessions_time: SessionTime) -> None:
         """Have `sessions_time` record from now on where the sessions' time goes."""
@@ -205,7 +225,8 @@ class VirtualSeveral:
             self._sessions_time.jumped(gained_s)
 
     def parts(self) -> dict[str, Any]:
-        shown = {"now_s": self.now(), "computed_s": self._computed_s, "jumped_s": self._jumped_s, "used_s": self._used_s}
+        shown = {"now_s": self.now(), "computed_s": self._computed_s, "jumped_s": self._jumped_s}
+        shown |= {"used_s": self._used_s, "mount_s": self._mount_s, "charged_s": self._charged_s}
         self.history.extend((time.monotonic(), self._now_s))
         return {**shown, **(self._sessions_time.parts() if self._sessions_time else {})}
 

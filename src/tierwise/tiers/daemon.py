@@ -17,6 +17,7 @@ import tierwise
 from tierwise.core.errors import TierwiseError
 from tierwise.core.private_folders import closed_folder
 from tierwise.core.vocabulary import ClockKind
+from tierwise.tiers.charge import AS_USED, Charge
 from tierwise.tiers.control import Control
 from tierwise.tiers.daemon_record import Record
 
@@ -36,6 +37,8 @@ class ClockParts:
     jumped_s: float = 0.0
     strangers: int = 0
     used_s: float = 0.0
+    mount_s: float = 0.0
+    charged_s: float = 0.0
     sessions: int = 0  # whose time is recorded
     processor_s: float = 0.0  # of them
     blocked_s: Sequence[tuple[int, str, str, float]] = ()  # wait event, tier, function of the kernel, seconds of all sessions
@@ -121,9 +124,10 @@ class Daemon:
         self.call("clock", session=session, origin_s=origin_s)
         self.clock = ClockKind.VIRTUAL_ONE
 
-    def count_several(self, group: tuple[Path, ...], *, processors: int, origin_s: float) -> None:
+    def count_several(self, group: tuple[Path, ...], *, processors: int, origin_s: float, charge: Charge = AS_USED) -> None:
         """Count the processes of a group (the folders of a `SessionGroup`) as if they had so many processors."""
-        self.call("clock", group=[str(folder) for folder in group], processors=processors, origin_s=origin_s)
+        folders = [str(folder) for folder in group]
+        self.call("clock", group=folders, processors=processors, origin_s=origin_s, charge=charge.as_dict())
         self.clock = ClockKind.VIRTUAL_SEVERAL
 
     def time(self) -> ClockParts:

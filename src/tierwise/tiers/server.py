@@ -19,6 +19,7 @@ from select import EPOLLHUP, EPOLLIN, epoll, select
 from typing import Any, Final
 
 from tierwise.core.errors import InputError, TierwiseError
+from tierwise.tiers.charge import Charge
 from tierwise.tiers.clock import AnyClock, Real, VirtualOne, VirtualSeveral, record
 from tierwise.tiers.control import Command, ControlServer, DeferredAnswer
 from tierwise.tiers.daemon_record import Record
@@ -38,7 +39,9 @@ AT_ONCE: Final = 32
 """Messages taken before the loop looks for anything else."""
 
 LOOK_S: Final = 30e-6
-"""While requests are outstanding, a virtual clock checks this often whether anybody could still run."""
+LOOK_MOST_S: Final = 240e-6
+"""While requests are outstanding, a virtual clock checks whether anybody could still run, and less often the longer somebody does: each
+look takes a processor from a session, whose next work then costs several times as much."""
 GLANCE_S: Final = 1e-3
 """While none are, it checks this often how many run."""
 
@@ -62,8 +65,10 @@ class Server:
         # A heap of (when, number, whether the clock is then held, answer)
         self._sleepers: list[tuple[float, int, bool, DeferredAnswer]] = []
         self._slept = 0
+        self._look_s = LOOK_S
         self._were_awaited = False  # whoever was answered last may still be being woken, and is not seen to run yet
         self._reported_sleeps: Sleepers | None = None  # of a server's processes
+        self._slowdown = 1.0  # of the devices, and so of these sleeps
         self._ending = self._leaving = self._mounted = False
         self.commands: dict[str, Command] = {
             "ping": os.getpid,
@@ -97,6 +102,7 @@ class Server:
         select((self._epoll.fileno(),), (), (), self._patience_s())
         self._advance()
         for source, seen in self._epoll.poll(0):
+            self._look_s = LOOK_S / 2
             if volume := self._ready.get(source):
                 for _ in range(AT_ONCE):  # most often there are more, and to take them is faster than to poll
                     if not self._take(volume):
@@ -142,6 +148,7 @@ class Server:
                 self._advance()
                 break
             self._clock.jump(self._due_s())
+            self._look_s = LOOK_S / 2
             self._advance()
         if isinstance(self._clock, VirtualSeveral) and not self._awaited():
             self._clock.glance()
@@ -162,13 +169,16 @@ class Server:
         return not (any(taken) or self._lie_down())
 
     def _lie_down(self) -> bool:
-        """Let reported sleeps end by a virtual clock of several sessions, others in real time; True where there was one."""
+        """Let reported sleeps end by a virtual clock of several sessions, slowed as the devices are; True where there was one.
+
+        By real time whoever sleeps is left alone, unless the devices are slowed.
+        """
         sleepers, seen = self._reported_sleeps, False
         while sleepers and (sleep := sleepers.take()):
             seen = True
             number, seconds = sleep
-            if isinstance(self._clock, VirtualSeveral):
-                self._sleep(seconds=seconds).answer = sleepers.waking(number)
+            if isinstance(self._clock, VirtualSeveral) or (isinstance(self._clock, Real) and self._slowdown != 1.0):
+                self._sleep(seconds=seconds * self._slowdown).answer = sleepers.waking(number)
             else:
                 sleepers.let(number)
         return seen
@@ -176,7 +186,8 @@ class Server:
     def _patience_s(self) -> float | None:
         if isinstance(self._clock, VirtualSeveral):
             awaited, self._were_awaited = self._were_awaited, self._awaited()
-            return LOOK_S if awaited or self._were_awaited else GLANCE_S
+            self._look_s = min(2 * self._look_s, LOOK_MOST_S)
+            return self._look_s if awaited or self._were_awaited else GLANCE_S
         due_s = self._due_s()
         if due_s == inf or isinstance(self._clock, VirtualOne):
             return None
@@ -238,7 +249,15 @@ class Server:
 
         return command
 
-    def _set_clock(self, *, session: int | None = None, group: list[str] | None = None, processors: int = 1, origin_s: float = 0.0) -> None:
+    def _set_clock(
+        self,
+        *,
+        session: int | None = None,
+        group: list[str] | None = None,
+        processors: int = 1,
+        origin_s: float = 0.0,
+        charge: dict[str, float] | None = None,
+    ) -> None:
         self._complete()
         if isinstance(self._clock, VirtualSeveral):
             self._clock.close()
@@ -249,7 +268,7 @@ class Server:
             self._clock = VirtualOne(session, origin_s)
             self._turns.begin(session)
         elif group is not None:
-            self._clock = VirtualSeveral(grouped(group), processors, origin_s)
+            self._clock = VirtualSeveral(grouped(group), processors, origin_s, Charge(**(charge or {})))
         else:
             self._clock = Real()
         for volume in self._volumes.values():
@@ -294,6 +313,7 @@ class Server:
 
     def _delays(self, *, tier: str, on: bool, slowdown: float = 1.0) -> None:
         self._volumes[tier].transfers.delays(on=on, slowdown=slowdown)
+        self._slowdown = slowdown
         self._be_prompt()
 
     def _be_prompt(self) -> None:

@@ -83,6 +83,7 @@ class Volume:
             return length is not None
         _, opcode, unique, number, uid, gid, pid, _, _ = abi.IN_HEADER.unpack_from(self._buffer, _START)
         body = self._buffer[_START + abi.IN_HEADER.size : _START + length]
+        self._clock.spare(pid, opcode)
         match opcode:
             case Opcode.READ | Opcode.WRITE | Opcode.FSYNC:
                 self._clock.meet(pid)

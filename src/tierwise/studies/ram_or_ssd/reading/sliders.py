@@ -1,6 +1,7 @@
 """Sliders for prices, and costs and answers as Vega expressions of them."""
 
 from decimal import Decimal
+from math import isqrt
 from typing import Any, Final
 
 import altair as alt
@@ -44,7 +45,8 @@ def _step(price: float) -> float:
     units = int(exact / unit)
     tens = 10 ** max(0, 3 - len(str(units)))  # a price of one digit has steps of two digits more
     units, unit = units * tens, unit / tens
-    return float(unit * (units // next(steps for steps in range(STEPS, units + 1) if units % steps == 0)))
+    halves = (step for step in range(1, isqrt(units) + 1) if units % step == 0)
+    return float(unit * (units // min(steps for half in halves for steps in (half, units // half) if steps >= STEPS)))
 
 
 def cost_of(prefix: str = "") -> str:

@@ -12,6 +12,7 @@ import polars as pl
 
 from tierwise.bench.accounting import tier_io
 from tierwise.bench.bounds import bound_flags, processor_share, record_sessions, shares, spent_between
+from tierwise.bench.processor_time import processor_shares
 from tierwise.bench.recording import FILE, SEGMENT_PAGES
 from tierwise.bench.stopwatch import OVERSHOOT_BOUND, Stopwatch
 from tierwise.bench.testbed import Testbed
@@ -93,6 +94,7 @@ class ReadWindow:
             self._elapsed_s = ended.clock.now_s - begun.clock.now_s
             self._parts = watch.parts(begun, ended, devices_s=None, reference_s=None)
             self._spent = spent_between(begun.clock, ended.clock, unrecorded)
+            self._processor = processor_shares(begun, ended, self.testbed.charge)
             self._files = {name: tier.io() for name, tier in self.testbed.tiers.items()}
             if self.recorder == EMULATOR:
                 epoch_s = self._started_at.timestamp() - begun.clock.now_s
@@ -137,6 +139,7 @@ class ReadWindow:
                 "tablespaces": histograms(ours),
                 "window_shares": found,
                 **self._spent.as_proof(),
+                "processor": self._processor,
             },
             flags=tuple(flags),
             parts=self._parts,

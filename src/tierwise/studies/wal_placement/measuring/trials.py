@@ -65,7 +65,7 @@ class Grid(Strict):
     window_s: dict[Place, float] = Field(description="by where the log lies")
     warm_s: float = Field(gt=0, description="of writing with the delays off, before")
     settle_s: float = Field(gt=0, description="of running with the delays on, before")
-    slowdown: float = Field(gt=0, description="factor on the times of every tier and on commit_delay; a real disk is not slowed")
+    slowdown: float = Field(gt=0, description="factor on the times of every tier and on sleeps before commits; a real disk is not slowed")
     cells: tuple[Cells, ...]
     today: tuple[Cells, ...] = Field(default=(), description="of the pair of today")
 
@@ -128,7 +128,7 @@ def prepare(trial: Trial[Cell], testbed: Testbed, study_state: StudyState) -> No
 def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recorder: Recorder) -> Observed:  # noqa: ARG001 - no query
     cell, config = trial.cell, grid(testbed.profile)
     settings = measuring_settings(testbed.cluster.binaries, io_mode=trial.io_mode, shared_buffers_bytes=SHARED_BUFFERS_BYTES)
-    settings |= {"commit_delay": str(round(cell.commit_delay_us * cell.slowdown)), "commit_siblings": str(SIBLINGS)}
+    settings |= {"commit_delay": str(cell.commit_delay_us), "commit_siblings": str(SIBLINGS)}  # slowed with the tiers
     settings |= {"min_wal_size": "32MB"}  # the least: the log is moved from tier to tier
     testbed.processors = PROCESSORS
     testbed.down()

@@ -16,6 +16,9 @@ DELAYED: Final = """
 select clients, wal, replicate, ratio, if(flagged, 'rejected', 'none') as flag
 from wal_placement where pair = $pair and wal = over and group_commit = 'on' and over_group_commit = 'off' order by all
 """
+SLOWED: Final = """
+select any_value(slowdown)::int from wal_placement_windows where pair = $pair
+"""
 Ratios = Mapping[tuple[object, ...], Estimate]
 
 
@@ -27,6 +30,7 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
     return {
         "answered": bool(disks or cache),
         "worth": WORTH,
+        "slowdown": run.query(SLOWED, {"pair": pair}).item(),
         "evidence": str(run.evidence(pair)) if disks else None,
         "todays_pair": todays,
         "readers_pair": readers,

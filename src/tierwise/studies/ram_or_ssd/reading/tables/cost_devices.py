@@ -50,7 +50,6 @@ def facts(rows: pl.DataFrame) -> Mapping[str, object]:
     first, limits = rows.row(0, named=True), {f"{kind}_ms": limit for kind, limit in LATENCY_MS.items()}
     return {
         "evidence": Evidence.SIMULATED,
-        "today": int(rows["today"].sum()),
         "left_out": first["left_out"],
         "years": first["years"],
         **limits,
