@@ -40,4 +40,5 @@ class BusyTime:
 
     def _begin(self) -> None:
         self._requests, self._busy_s = 0, 0.0
-        self._since_s = self._until_s = -math.inf
+        self._since_s: float = -math.inf
+        self._until_s: float = -math.inf
