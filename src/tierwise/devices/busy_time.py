@@ -11,7 +11,8 @@ class BusyTime:
     def __init__(self, below: DeviceModel):
         self.capacity_bytes = below.capacity_bytes
         self._below = below
-        self._begin()
+        self._requests, self._busy_s = 0, 0.0
+        self._since_s = self._until_s = -math.inf
 
     def submit(self, now_s: float, tag: int, operation: Operation, address_bytes: int, size_bytes: int) -> None:
         if not self._requests:
@@ -32,12 +33,9 @@ class BusyTime:
 
     def reset(self) -> None:
         self._below.reset()
-        self._begin()
+        self._requests, self._busy_s = 0, 0.0
+        self._since_s = self._until_s = -math.inf
 
     def busy_s(self, now_s: float) -> float:
         """Return the seconds since the last reset in which the drive had a request."""
         return self._busy_s + (max(0.0, now_s - self._since_s) if self._requests else 0.0)
-
-    def _begin(self) -> None:
-        self._requests, self._busy_s = 0, 0.0
-        self._since_s = self._until_s = -math.inf
