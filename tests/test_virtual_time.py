@@ -99,9 +99,11 @@ def test_while_somebody_computes_the_clock_gains_his_processor_time_and_does_not
             time.sleep(0.5)
             tier.daemon.count_several(group.folders, processors=2, origin_s=0.0)
             tier.delays(True)
-            begun, used_s = tier.daemon.time(), time.clock_gettime(processor_clock(busy.pid))
+            looking = processor_clock(tier.daemon.pid or 0)
+            begun, used_s, looked_s = tier.daemon.time(), time.clock_gettime(processor_clock(busy.pid)), time.clock_gettime(looking)
             run(processes)
             ended, busy_s = tier.daemon.time(), time.clock_gettime(processor_clock(busy.pid)) - used_s
+            looked_s = time.clock_gettime(looking) - looked_s
             intended_s = tier.io()["data"].intended_s
         finally:
             busy.kill()
@@ -110,6 +112,7 @@ def test_while_somebody_computes_the_clock_gains_his_processor_time_and_does_not
     assert ended.jumped_s - begun.jumped_s < 0.05 * gained_s
     assert gained_s > 0.95 * intended_s
     assert busy_s > 0.8 * gained_s, "one computes while the other waits for the disk: the clock goes by the one"
+    assert looked_s < 0.5 * busy_s, "each look takes a processor from whoever computes"
 
 
 @need_groups
