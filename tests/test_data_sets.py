@@ -19,7 +19,7 @@ from tierwise.datasets.pgbench import Bank
 from tierwise.report.exhibits.tables import data as provenance
 from tierwise.report.formats import DASH
 from tierwise.report.run import Run, open_run
-from tierwise.studies.pgbench_placement.measuring.trials import banks
+from tierwise.studies.pgbench_placement.measuring.grid import banks, grid
 from tierwise.timings.manifest import DatasetRecord, Manifest
 
 PACKAGES = ["census", "pgbench", "sky", "survey"]
@@ -69,14 +69,19 @@ def test_the_published_number_of_rows_is_known_without_loading_what_makes_them()
     assert printed.splitlines() == ["2458285 470992970 None None", "[]"]
 
 
-def test_pgbenchs_banks_are_a_data_set_of_the_run_by_scale_and_rows() -> None:
+@pytest.mark.parametrize(("profile", "rows"), [("smoke", 400_000), ("quick", 500_000), ("full", 1_200_000)])
+def test_pgbenchs_banks_keep_the_published_branches_and_the_small_one_a_tenth_of_the_accounts(profile: str, rows: int) -> None:
+    config = grid(load_profile(profile))
+    assert config.bank("large") == Bank("large", 3000, rows)
+    assert config.bank("small") == Bank("small", 300, rows // 10)
+
+
+def test_pgbenchs_banks_are_a_data_set_of_the_run_by_branches_and_rows() -> None:
     small, large = banks(load_profile("full"))
     assert (small.name, large.name) == ("pgbench small", "pgbench large")
-    assert (small.scale, small.rows) == (1, 100_000)
-    assert (large.scale, large.rows) == (12, 1_200_000)
     kept = DatasetRecord(name=large.name, rows=large.rows, sha256=large.sha256, provenance=large.provenance)
     assert kept.provenance["source"] == "pgbench"
-    assert kept.provenance["scale"] == large.scale
+    assert kept.provenance["branches"] == large.branches
 
 
 def test_parts_that_two_studies_use_stand_side_by_side_and_one_that_both_use_stands_once(run: Run) -> None:
@@ -93,7 +98,7 @@ def test_parts_that_two_studies_use_stand_side_by_side_and_one_that_both_use_sta
 
 
 def test_the_provenance_names_every_data_set_with_source_rows_and_digest(run: Run) -> None:
-    bank = Bank("large", 30, 3_000_000)
+    bank = Bank("large", 3000, 3_000_000)
     recorded = with_records(
         run,
         record(rows=245_828, studies=("index_placement",)),

@@ -56,7 +56,7 @@ def recorded(spec: ArraySpec, operation: Operation, address: int, size: int) -> 
 
 
 @pytest.mark.parametrize(
-    ("level", "members", "data"), [("raid0", 6, 6), ("raid1", 2, 1), ("raid5", 6, 5), ("raid6", 6, 4), ("raid10", 6, 3)]
+    ("level", "members", "data"), [("raid0", 1, 1), ("raid0", 6, 6), ("raid1", 2, 1), ("raid5", 6, 5), ("raid6", 6, 4), ("raid10", 6, 3)]
 )
 def test_every_byte_has_a_place_of_its_own(level: str, members: int, data: int) -> None:
     drives = [Recorder() for _ in range(members)]

@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
+from drives import drive
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.pairs import EmulatedTier, load_pair
 from tierwise.core.vocabulary import Evidence
 from tierwise.devices.model import build
 from tierwise.devices.parameter import ASSUMED, Parameter, sourced
+from tierwise.devices.protocol import Operation
 from tierwise.devices.spec import ArraySpec, HddSpec, load_device
 
 DEVICES = sorted(path.stem for path in (paths.data() / "devices").glob("*.toml"))
@@ -37,6 +39,19 @@ def test_every_pair_names_devices_that_exist(name: str) -> None:
 FITTED = {"crucial-m4": ["max_read_iops"], "st3000dm001": ["settle"], "local-nvme": ["ordered_read_latency", "read_latency"]}
 """The first two on the logs of the Zipfian reads at 32 GiB, which its claims R1 and R3 sum up: no verdict is given on these. The last on
 two figures that were given, on which no claim rests."""
+
+
+def test_the_pgbench_studys_log_lies_behind_the_cache_of_the_disks_controller() -> None:
+    """A commit there takes as long as on the disks while their cache has space, and longer than on the bare drive."""
+    names = {name: tier.device for name, tier in load_pair("source-v").tiers.items() if isinstance(tier, EmulatedTier)}
+    log, disks = load_device(names["wal"]), load_device(names["hdd"])
+    assert isinstance(log, ArraySpec)
+    assert isinstance(disks, ArraySpec)
+    assert log.write_cache == disks.write_cache
+    commit = [(Operation.WRITE, 0, 8192), (Operation.FLUSH, 0, 0)]
+    took_s = {name: sum(drive(build(load_device(device)), iter(commit))) for name, device in names.items()}
+    assert took_s["wal"] == took_s["hdd"] == pytest.approx(2e-4)
+    assert took_s["wal"] > took_s["ssd"]
 
 
 @pytest.mark.parametrize("name", DEVICES)

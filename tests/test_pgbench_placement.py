@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -16,6 +17,7 @@ from tierwise.core.pairs import load_pair
 from tierwise.core.profiles import Profile, load_profile
 from tierwise.core.vocabulary import IoMode
 from tierwise.studies.pgbench_placement.measuring import trials as pgbench_placement
+from tierwise.studies.pgbench_placement.measuring.grid import JUDGED, grid
 from tierwise.timings.parts import read_rows, without_real_time_rows
 from tierwise.timings.traces import TrialKey
 from tierwise.timings.transactions import read_transactions
@@ -27,8 +29,8 @@ TINY = {
     "scale": 2,
     "window_s": {"hdd": 1.0, "ssd": 1.0},
     "warm_s": 0.3,
-    "settle_s": 0.2,
-    "cells": [{"placements": ["index_ssd"], "slowdowns": [2.0]}],
+    "settle_s": {"hdd": 0.2, "ssd": 0.2},
+    "cells": [{"sizes": ["large", "small"], "placements": ["index_ssd"], "slowdowns": [2.0]}],
     "flip_map": {
         "memories": [0.4],
         "skews": [0.0, 1.1],
@@ -59,6 +61,8 @@ def test_a_window_tells_its_transactions_and_whose_io_they_were(workspace: Path,
     manifest = complete(run.run_id)
     rows = without_real_time_rows(read_rows(paths.raw() / run.run_id))
 
+    rows, small = (rows.filter(pl.col("cell").str.json_path_match("$.size") == size) for size in ("large", "small"))
+    assert small["result_rows"].sum() > 0
     assert [json.loads(cell)["phase"] for cell in rows["cell"]] == ["before", "checkpoint", "after"]
     gaps = rows.select(pl.col("started_at").diff().dt.total_microseconds() / 1e6 - pl.col("elapsed_s").shift(1)).to_series().drop_nulls()
     assert gaps.is_between(-0.001, 0.05).all(), "a virtual clock stands between the phases"
@@ -76,10 +80,14 @@ def test_a_window_tells_its_transactions_and_whose_io_they_were(workspace: Path,
     assert (lies_on["pgbench_accounts"], lies_on["pgbench_accounts_pkey"]) == ("hdd", "ssd")
 
     (facts,) = (record.facts for record in manifest.studies)
-    assert facts["scales"] == {"large": 2}
-    sizes = facts["size_bytes"]["large"]
-    assert 0.1 < sizes["pgbench_accounts_pkey"] / sum(sizes.values()) < 0.2
-    assert set(facts["io_by_relation"]) == set(rows["trial"])
+    assert (facts["scales"], facts["branches"]) == ({"large": 2, "small": 0.2}, {"large": 3000, "small": 300})
+    sizes, small_sizes = (facts["size_bytes"][size] for size in ("large", "small"))
+    accounts_bytes = sizes["pgbench_accounts"] + sizes["pgbench_accounts_pkey"]
+    others_bytes = sum(sizes.values()) - accounts_bytes
+    assert 0.1 < sizes["pgbench_accounts_pkey"] / accounts_bytes < 0.2
+    assert small_sizes["pgbench_accounts"] == pytest.approx(sizes["pgbench_accounts"] / 10, rel=0.02)
+    assert 2e6 < others_bytes < 3.5e6, "as many branches and tellers as published"
+    assert set(facts["io_by_relation"]) == {rows["trial"][0], small["trial"][0]}
     plain, skewed = facts["flip_map"]
     assert plain["evidence"] == "simulated"
     assert 0.9 < plain["index_to_memory"] < 1.1
@@ -93,13 +101,43 @@ def test_a_window_tells_its_transactions_and_whose_io_they_were(workspace: Path,
     assert [(one["scale"], one["published_scale"]) for one in facts["by_scale"]] == [(2, 3000), (4, 3000), (6, 3000)]
     assert all(ssd > hdd > 0 for one in facts["by_scale"] for ssd, hdd in zip(one["tps"]["table_ssd"], one["tps"]["all_hdd"], strict=True))
     shared_buffers = manifest.studies[0].settings["shared_buffers"]
-    assert int(shared_buffers.removesuffix("kB")) * 1024 == pytest.approx(sum(sizes.values()) * 16 / 45, rel=0.01)
+    small_bytes = 10 * (small_sizes["pgbench_accounts"] + small_sizes["pgbench_accounts_pkey"])
+    small_others = sum(small_sizes.values()) - small_bytes / 10
+    expected = [accounts_bytes * 16 / 45 + others_bytes, small_bytes * 16 / 45 + small_others]
+    assert int(shared_buffers.removesuffix("kB")) * 1024 in [pytest.approx(memory, rel=0.001) for memory in expected]
 
 
 def test_every_profile_has_a_grid_that_can_be_read() -> None:
     for name in ("smoke", "quick", "full"):
         found = pgbench_placement.trials(load_profile(name), load_pair("source-v"))
         assert len({trial.key for trial in found}) == len(found) > 0
+
+
+def test_real_time_is_measured_beside_emulated_tiers_alone_and_not_on_those_of_today() -> None:
+    cells = [{"placements": ["all_hdd", "table_ssd"]}, {"placements": ["table_ssd"], "real_time": True}]
+    profile = with_grid(load_profile("quick"), cells=cells, today=cells)
+    assert profile.today
+    found = {name: pgbench_placement.trials(profile, load_pair(name)) for name in ("source-v", profile.today)}
+    assert [trial.placed for trial in found["source-v"] if trial.real_time] == ["table_ssd"]
+    assert not any(trial.real_time for trial in found[profile.today])
+
+
+def test_a_database_of_other_rows_has_another_name() -> None:
+    profile = load_profile("full")
+    names = {
+        grid(with_grid(profile, scale=scale)).database(trial.cell)
+        for scale in (12, 13)
+        for trial in pgbench_placement.trials(profile, load_pair("source-v"))
+    }
+    assert {"large-3000-branches-1200000-accounts", "small-300-branches-120000-accounts"} <= names
+    assert len({name for name in names if "scattered" not in name and "parts" not in name}) == 4
+
+
+def test_full_has_the_large_sets_judged_cells_without_waiting_for_the_log_too() -> None:
+    cells = [trial.cell for trial in pgbench_placement.trials(load_profile("full"), load_pair("source-v"))]
+    judged = [cell for cell in cells if JUDGED.items() <= cell.coordinates.items() and cell.io_mode is IoMode.DIRECT and cell.slowdown > 1]
+    assert sorted(cell.size for cell in judged) == ["large"] * 4 + ["small"] * 4
+    assert {replace(cell, synchronous_commit="off") for cell in judged if cell.size == "large"} <= set(cells)
 
 
 def test_a_real_disk_is_not_slowed() -> None:

@@ -18,7 +18,7 @@ from tierwise.postgres.cluster_files import TABLESPACES, restore
 from tierwise.postgres.memory_limit import memory_limited
 from tierwise.postgres.processes import ServerError, server_processes
 from tierwise.postgres.relations import create_tablespace
-from tierwise.postgres.settings import loading_settings
+from tierwise.postgres.settings import loading_settings, one_value
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def filled(cluster: Cluster) -> Iterator[Cluster]:
 
 
 def test_every_transaction_is_logged_and_the_load_ends_in_good_order(filled: Cluster) -> None:
-    with filled.connect() as conn, pgbench.Load(filled, "tpcb-like", clients=4, seed=1, scale=1) as load:
+    with filled.connect() as conn, pgbench.Load(filled, pgbench.TpcB(1), clients=4, seed=1) as load:
         time.sleep(1.0)
         assert load.running
         before = read_activity(conn)
@@ -47,10 +47,38 @@ def test_every_transaction_is_logged_and_the_load_ends_in_good_order(filled: Clu
     assert checkpoints == 1
 
 
+def test_a_bank_has_its_branches_and_tellers_whatever_its_accounts_and_a_load_uses_them_all(cluster: Cluster) -> None:
+    cluster.start(loading_settings())
+    with cluster.connect() as conn:
+        pgbench.fill(cluster, conn, accounts=40_000, branches=300, tables="pg_default", indexes="pg_default")
+        pgbench.age(conn)
+        counts = conn.execute("SELECT (SELECT count(*) FROM pgbench_accounts), count(*), max(bid) FROM pgbench_branches").fetchall()
+        (tellers,) = conn.execute("SELECT count(*), count(DISTINCT bid), max(tid), bool_and(bid = (tid - 1) / 10 + 1) FROM pgbench_tellers")
+        sizes = "SELECT (pg_relation_size('pgbench_branches') + pg_relation_size('pgbench_tellers')) / 8192"
+        pages = one_value(conn, sizes)
+        conn.execute("UPDATE pgbench_tellers SET tbalance = tbalance WHERE tid % 20 = 7")  # several rows in each page
+        conn.execute("UPDATE pgbench_branches SET bbalance = bbalance WHERE bid % 20 = 7")
+        pages_updated = one_value(conn, sizes)
+        with pgbench.Load(cluster, pgbench.TpcB(300), clients=4, seed=1, accounts=40_000, protocol="prepared", transactions=4000) as load:
+            pass
+        used = "SELECT count(*), count(DISTINCT bid), count(DISTINCT tid) > 2000, max(aid) > 39000, max(aid) <= 40000 FROM pgbench_history"
+        (history,) = conn.execute(used).fetchall()
+        totals = "SELECT (SELECT sum(bbalance) FROM pgbench_branches), (SELECT sum(tbalance) FROM pgbench_tellers), "
+        ((branches, by_teller, by_account, added),) = conn.execute(
+            f"{totals}(SELECT sum(abalance) FROM pgbench_accounts), (SELECT sum(delta) FROM pgbench_history)"
+        ).fetchall()
+    empty(cluster)
+    assert counts == [(40_000, 300, 300)]
+    assert tellers == (3000, 300, 3000, True)
+    assert pages == pages_updated, "every page has space for several rows"
+    assert history == (load.transactions.height, 300, True, True, True)
+    assert branches == by_teller == by_account == added, "no transaction missed a row"
+
+
 def test_a_load_that_is_ended_at_once_ends_as_its_own_clock_would_end_it(filled: Cluster) -> None:
     """The signal of its clock would kill a pgbench that has only begun to start, as it does on a machine that is late."""
     for seed in range(5):
-        with pgbench.Load(filled, "select-only", clients=2, seed=seed, scale=1) as load:
+        with pgbench.Load(filled, pgbench.Mix(0.0, 0.0), clients=2, seed=seed) as load:
             pass
         assert set(load.transactions.columns) == set(pgbench.TRANSACTIONS)
 

@@ -141,3 +141,15 @@ def test_pages_read_are_the_log_s_past_the_page_cache(made: Callable[[], pl.Data
         ).fetchall()
     assert windows == [(3 * table, 3 * index)]  # in three phases
     assert relations == [("index", index), ("table", table)]
+
+
+def test_where_the_log_binds_a_verdict_needs_the_same_one_of_commits_that_do_not_wait(tmp_path: Path) -> None:
+    load, log = {"protocol": "prepared", "synchronous_commit": "on"}, {"WAL": 0.3}
+    twins = {**load, "synchronous_commit": "off"}
+    alone = judged(tmp_path / "alone", pgbench_rows(LARGE, mix=load, shares=log))
+    assert (alone["V2"].verdict, alone["V2"].cause) == (Verdict.UNDECIDED, Cause.LOG)
+    agreed = judged(tmp_path / "agreed", pgbench_rows(LARGE, mix=load, shares=log), pgbench_rows(LARGE, mix=twins, shares={"WAL": 0.02}))
+    assert agreed["V2"].verdict is Verdict.CONFIRMED
+    slower = {**LARGE, "table_ssd": 2 * LARGE["all_hdd"]}
+    differ = judged(tmp_path / "differ", pgbench_rows(LARGE, mix=load, shares=log), pgbench_rows(slower, mix=twins))
+    assert (differ["V2"].verdict, differ["V2"].cause) == (Verdict.UNDECIDED, Cause.LOG)

@@ -19,7 +19,7 @@ from tierwise.studies.pgbench_placement.reading.simulated import points
 from tierwise.timings.manifest import StudyRecord, load_manifest
 
 Opened = Callable[..., Page]
-EXHIBITS = ("fig-pgbench-gains", "tbl-pgbench-io")
+EXHIBITS = ("fig-pgbench-gains", "tbl-pgbench-io", "tbl-pgbench-rates")
 POINT = {
     "memory": 1.0,
     "index_to_memory": 0.4,
@@ -138,6 +138,35 @@ def test_the_table_of_time_shows_what_was_recorded_of_rejected_windows_too(opene
     assert page.rows("tbl-pgbench-time")["window_id"].n_unique() == 20
 
 
+def test_rates_stand_with_and_without_the_checkpoint_and_with_commits_that_do_not_wait(opened: Opened) -> None:
+    load = {"protocol": "prepared", "synchronous_commit": "on"}
+    faster = {name: 1.5 * tps for name, tps in LARGE.items()}
+    page = opened(
+        slow_in_checkpoints(pgbench_rows(LARGE, mix=load), "all_hdd"),
+        pgbench_rows(faster, mix={**load, "synchronous_commit": "off"}),
+        pgbench_rows(SMALL, mix={**load, "protocol": "simple"}),
+    )
+    shown = {tuple(row[:3]): row[3:] for row in table(page, "tbl-pgbench-rates")}
+    assert [*shown][:3] == [
+        ("large", "all on HDD", "wait"),
+        ("large", "all on HDD", "do not wait"),
+        ("large", "indexes on SSD", "wait"),
+    ]
+    assert len(shown) == 8, "statements that are not prepared are elsewhere"
+    figures = {name: [float(one.split(" ")[0].replace(",", "")) for one in cells] for name, cells in shown.items()}
+    whole, calm, gain, calm_gain = figures["large", "tables on SSD", "wait"]
+    assert (whole, calm) == pytest.approx((LARGE["table_ssd"], LARGE["table_ssd"]), rel=0.02)
+    assert calm_gain == pytest.approx(LARGE["table_ssd"] / LARGE["all_hdd"], rel=0.02)
+    assert gain == pytest.approx(calm_gain * 20 / 16, rel=0.02), "in 8 of 20 seconds everything on HDD is half as fast"
+    assert figures["large", "all on HDD", "do not wait"][0] == pytest.approx(600, rel=0.02)
+    assert page.own["tables_gain"] == pytest.approx(gain, rel=0.02), "of commits that wait"
+
+
+def slow_in_checkpoints(rows: pl.DataFrame, placement: str) -> pl.DataFrame:
+    slow = (pl.col("cell").str.json_path_match("$.phase") == "checkpoint") & pl.col("trial").str.contains(placement)
+    return rows.with_columns(result_rows=pl.when(slow).then(pl.col("result_rows") // 2).otherwise(pl.col("result_rows")))
+
+
 def test_what_the_server_reported_late_is_a_dash_and_pages_read_are_those_of_the_log(opened: Opened) -> None:
     page = opened(pgbench_rows(LARGE, reported=False), pgbench_rows(SMALL, size="small"))
     accounts = {row[0]: row for row in table(page, "tbl-pgbench-io") if row[1:4] == ["all on HDD", "accounts", "before"]}
@@ -173,9 +202,10 @@ def test_every_chart_draws_what_its_caption_names(page: Page) -> None:
 
 
 def test_charts_show_the_io_mode_that_decides_alone_and_any_other_where_that_was_not_measured(opened: Opened) -> None:
-    page = opened(pgbench_rows(LARGE), pgbench_rows(LARGE, io_mode=IoMode.BUFFERED), pgbench_rows(LARGE, mix={"clients": 1}))
-    assert set(page.rows("fig-pgbench-gains")["io_mode"]) == {"buffered"}
-    assert set(page.rows("fig-pgbench-gains", clients=1)["io_mode"]) == {"direct"}
+    alone = pgbench_rows(LARGE, mix={"clients": 1}, io_mode=IoMode.BUFFERED)
+    page = opened(pgbench_rows(LARGE), pgbench_rows(LARGE, io_mode=IoMode.BUFFERED), alone)
+    assert set(page.rows("fig-pgbench-gains")["io_mode"]) == {"direct"}
+    assert set(page.rows("fig-pgbench-gains", clients=1)["io_mode"]) == {"buffered"}
 
 
 def test_rejected_windows_have_no_gain(opened: Opened) -> None:

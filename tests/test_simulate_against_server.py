@@ -52,7 +52,7 @@ def updates(conn: Connection) -> tuple[int, int]:
 
 
 def test_reads_of_table_and_index_are_the_servers_and_so_are_the_updates_that_stay(aged: Cluster) -> None:
-    pgbench.fill_caches(aged, LOOKUPS, scale=SCALE)
+    pgbench.fill_caches(aged, LOOKUPS, accounts=SCALE * pgbench.ROWS_PER_SCALE)
     with aged.connect() as conn:
         conn.execute("CREATE EXTENSION IF NOT EXISTS pg_buffercache")
         (index_pages,) = conn.execute("SELECT pg_relation_size('pgbench_accounts_pkey') / 8192").fetchall()[0]

@@ -17,7 +17,7 @@ from tierwise.core.vocabulary import Evidence
 from tierwise.postgres.pgbench import ROWS_PER_SCALE
 from tierwise.report.page import open_shared
 from tierwise.report.run import Run, open_run
-from tierwise.studies.pgbench_placement.measuring import simulated_maps, trials
+from tierwise.studies.pgbench_placement.measuring import grid, simulated_maps, trials
 from tierwise.studies.pgbench_placement.reading import today as pgbench_today
 from tierwise.timings.manifest import StudyRecord, load_manifest
 
@@ -161,6 +161,6 @@ def test_the_models_of_today_are_those_of_the_map() -> None:
     assert pgbench_today.HOST_S == simulated_maps.HOST_S
     assert pgbench_today.WARMING.lookups_per_page == trials.FILL
     assert pgbench_today.WARMING.transactions == trials.WARM_TPS * 0.5
-    assert trials.JUDGED["clients"] == pgbench_today.CLIENTS
+    assert grid.JUDGED["clients"] == pgbench_today.CLIENTS
     assert pgbench_today.ROWS_PER_SCALE == ROWS_PER_SCALE
-    assert {size: trials.PUBLISHED_SCALES["large"] // scale for size, scale in trials.PUBLISHED_SCALES.items()} == pgbench_today.SMALLER
+    assert {size: grid.PUBLISHED_SCALES["large"] // scale for size, scale in grid.PUBLISHED_SCALES.items()} == pgbench_today.SMALLER

@@ -48,7 +48,7 @@ def windows(placements: Sequence[str], *, sides: Sequence[str], repetitions: int
     profile = profile.model_copy(update={"studies": {**profile.studies, NAME: grid}})
     found = []
     with opened(NAME, profile, seed) as there:
-        trials = {trial.placed: trial for trial in there.study.trials(profile, there.testbed.pair)}
+        trials = {trial.placed: trial for trial in there.study.trials(profile, there.testbed.pair) if not trial.real_time}
         for repetition in range(repetitions):
             for placement in placements:
                 for side in sides if repetition % 2 == 0 else sides[::-1]:

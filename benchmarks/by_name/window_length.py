@@ -51,7 +51,7 @@ def main() -> None:
     study = load_study(NAME)
     assert isinstance(study, Study)
     pair = next(pair for pair in inputs.pairs if pair.source == study.source)
-    trials = {trial.placed: trial for trial in study.trials(inputs.profile, pair)}
+    trials = {trial.placed: trial for trial in study.trials(inputs.profile, pair) if not trial.real_time}
     profiles = {factor: lengthened(inputs.profile, factor) for factor in (1, LONGER)}
     found: dict[tuple[str, int], list[float]] = {(name, factor): [] for name in trials for factor in profiles}
     before = psutil.cpu_times()

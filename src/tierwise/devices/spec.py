@@ -142,7 +142,8 @@ class ArraySpec(Strict):
         return stripe
 
 
-_LEAST_MEMBERS = {"raid0": 2, "raid1": 2, "raid5": 3, "raid6": 4, "raid10": 4}
+# A controller that knows no single drives has each as an array of its own.
+_LEAST_MEMBERS = {"raid0": 1, "raid1": 2, "raid5": 3, "raid6": 4, "raid10": 4}
 
 DeviceSpec = HddSpec | SsdSpec | CloudSpec | ArraySpec
 

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Literal, Self
 
 import polars as pl
 
@@ -26,12 +26,17 @@ INDEXES: Final = ("pgbench_accounts_pkey", "pgbench_branches_pkey", "pgbench_tel
 ROWS_PER_SCALE: Final = 100_000
 ROWS_PER_PAGE: Final = 61
 """Accounts in one page, as pgbench fills it."""
+TELLERS: Final = 10
+"""Tellers of each branch, as pgbench makes them."""
+AGED_ROWS: Final = 8
+"""One of so many branches and tellers is moved out of its page: several clients update rows of such a page at the same time."""
 TRANSACTIONS: Final = {"client": pl.Int32, "ended_s": pl.Float64, "latency_s": pl.Float64}
 """Columns of a load's transactions: ends in seconds of the Unix epoch, to the microsecond."""
 SESSIONS: Final = 4
 """Sessions that fill the caches together."""
 LONGEST_S: Final = 24 * 3600
 POLL_S: Final = 0.001
+Protocol = Literal["simple", "prepared"]
 END_S: Final = 600
 """How long the last transactions may take: they wait for the tiers' delays."""
 
@@ -49,6 +54,20 @@ def initialise(cluster: Cluster, scale: int, *, tables: str, indexes: str, parti
     done = subprocess.run(command(cluster, options), capture_output=True, text=True, check=False)
     if done.returncode:
         raise CommandError(f"pgbench --initialize ended with status {done.returncode}: {done.stderr.strip()}")
+
+
+def fill(cluster: Cluster, conn: Connection, *, accounts: int, branches: int, tables: str, indexes: str, partitions: int = 0) -> None:
+    """Make the tables with `accounts`, and with more `branches` than pgbench makes for these, each with its tellers.
+
+    Clients that update the same branch or teller wait for each other, so a small bank measures locks.
+    """
+    scale = math.ceil(accounts / ROWS_PER_SCALE)
+    initialise(cluster, scale, tables=tables, indexes=indexes, partitions=partitions)
+    if accounts < scale * ROWS_PER_SCALE:
+        keep_accounts(conn, accounts)
+    conn.execute(f"INSERT INTO pgbench_branches (bid, bbalance) SELECT bid, 0 FROM generate_series({scale + 1}, {branches}) AS bid")
+    tellers = f"generate_series({TELLERS * scale + 1}, {TELLERS * branches}) AS tid"
+    conn.execute(f"INSERT INTO pgbench_tellers (tid, bid, tbalance) SELECT tid, (tid - 1) / {TELLERS} + 1, 0 FROM {tellers}")
 
 
 def move_first_partition(conn: Connection, *, tables: str, indexes: str) -> None:
@@ -76,14 +95,16 @@ def _rank(accounts: int) -> str:
 
 
 def age(conn: Connection, *, scattered: int = 0) -> None:
-    """Give every page of the accounts space for one more row, as in a database that has been in use for long.
+    """Give every page of the accounts space for one more row, of branches and tellers for several, as after long use.
 
     The first update of a freshly filled page goes to the end of the table and writes to the index, so a benchmark would slow down
     for minutes. `scattered`: how many accounts were `scatter`ed.
     """
     place = _rank(scattered) if scattered else "aid - 1"
     conn.execute(f"UPDATE pgbench_accounts SET abalance = abalance WHERE ({place}) % {ROWS_PER_PAGE} = 0")
-    conn.execute("VACUUM (ANALYZE) pgbench_accounts")
+    conn.execute(f"UPDATE pgbench_branches SET bbalance = bbalance WHERE bid % {AGED_ROWS} = 0")
+    conn.execute(f"UPDATE pgbench_tellers SET tbalance = tbalance WHERE tid % {AGED_ROWS} = 0")
+    conn.execute("VACUUM (ANALYZE) pgbench_accounts, pgbench_branches, pgbench_tellers")
 
 
 def keep_accounts(conn: Connection, accounts: int) -> None:
@@ -91,12 +112,12 @@ def keep_accounts(conn: Connection, accounts: int) -> None:
     conn.execute("VACUUM (FULL, ANALYZE) pgbench_accounts")
 
 
-def fill_caches(cluster: Cluster, lookups: int, *, scale: int) -> None:
+def fill_caches(cluster: Cluster, lookups: int, *, accounts: int) -> None:
     """Look up random accounts inside the server, as the TPC-B script does, until the caches hold what such a load leaves in them."""
     loop = f"""
         DO $$ DECLARE account int; BEGIN
             FOR lookup IN 1..{lookups // SESSIONS} LOOP
-                account := 1 + floor(random() * {scale * ROWS_PER_SCALE});
+                account := 1 + floor(random() * {accounts});
                 PERFORM abalance FROM pgbench_accounts WHERE aid = account;
                 PERFORM abalance FROM pgbench_accounts WHERE aid = account;
             END LOOP;
@@ -137,22 +158,46 @@ class Mix:
         return {name: (script, weight) for name, (script, weight) in weights.items() if weight}
 
 
+@dataclass(frozen=True)
+class TpcB:
+    """The statements of pgbench's TPC-B-like script over `branches` and their tellers, however many accounts there are."""
+
+    branches: int
+
+    def scripts(self, accounts: int) -> dict[str, tuple[str, int]]:
+        text = f"""\\set aid random(1, {accounts})
+\\set bid random(1, {self.branches})
+\\set tid random(1, {TELLERS * self.branches})
+\\set delta random(-5000, 5000)
+BEGIN;
+UPDATE pgbench_accounts SET abalance = abalance + :delta WHERE aid = :aid;
+SELECT abalance FROM pgbench_accounts WHERE aid = :aid;
+UPDATE pgbench_tellers SET tbalance = tbalance + :delta WHERE tid = :tid;
+UPDATE pgbench_branches SET bbalance = bbalance + :delta WHERE bid = :bid;
+INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES (:tid, :bid, :aid, :delta, CURRENT_TIMESTAMP);
+END;
+"""
+        return {"tpcb": (text, 1)}
+
+
 class Load:
     """A running pgbench; `transactions` (`TRANSACTIONS`) holds its log afterwards, if `logged`.
 
-    `script`: a built-in one by name, or a `Mix` over `accounts` (default: all of `scale`). `within`: a context to start it in. It is
+    `script` is run over `accounts` (default: all of `scale`). By the protocol ``simple`` each statement is planned anew, for which the
+    server looks up the length of the table's file, behind every write to it. `within`: a context to start it in. It is
     ended by the signal of its own clock, so that each client finishes its transaction, or by itself after `transactions`.
     """
 
     def __init__(
         self,
         cluster: Cluster,
-        script: str | Mix,
+        script: Mix | TpcB,
         *,
         clients: int,
         seed: int,
-        scale: int,
+        scale: int = 1,
         accounts: int | None = None,
+        protocol: Protocol = "simple",
         logged: bool = True,
         within: AbstractContextManager[None] | None = None,
         transactions: int | None = None,
@@ -160,17 +205,16 @@ class Load:
         self._cluster, self._script, self._accounts = cluster, script, accounts or scale * ROWS_PER_SCALE
         self._logged, self._within, self._by_clock = logged, within or nullcontext(), transactions is None
         end = f"--transactions={math.ceil(transactions / clients)}" if transactions else f"--time={LONGEST_S}"
-        self._options = ["--no-vacuum", f"--client={clients}", end, f"--random-seed={seed}"]
+        self._options = ["--no-vacuum", f"--client={clients}", f"--protocol={protocol}", end, f"--random-seed={seed}"]
         self.transactions = pl.DataFrame(schema=TRANSACTIONS)
 
     def __enter__(self) -> Self:
         self._held = ExitStack()
         self._folder = self._held.enter_context(scratch_folder("pgbench-", within=self._cluster.folder))
-        scripts = self._write_scripts() if isinstance(self._script, Mix) else [f"--builtin={self._script}"]
         log = ["--log", f"--log-prefix={self._folder}/log"] if self._logged else []
         with self._within:
             self._process = subprocess.Popen(
-                command(self._cluster, [*self._options, *scripts, *log]),
+                command(self._cluster, [*self._options, *self._write_scripts(), *log]),
                 cwd=self._folder,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -197,7 +241,6 @@ class Load:
         return self._process.poll() is None
 
     def _write_scripts(self) -> list[str]:
-        assert isinstance(self._script, Mix)
         options = []
         for name, (text, weight) in self._script.scripts(self._accounts).items():
             (self._folder / f"{name}.sql").write_text(text, encoding="utf-8")

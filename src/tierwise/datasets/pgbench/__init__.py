@@ -1,4 +1,4 @@
-"""pgbench's bank: pgbench fills it itself, on the server of a study, so that nothing is fetched; a run keeps its scale and its rows."""
+"""pgbench's bank: pgbench fills it itself, on the server of a study, so that nothing is fetched; a run keeps its branches and its rows."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -8,10 +8,10 @@ NAME: Final = "pgbench"
 
 @dataclass(frozen=True)
 class Bank:
-    """A database that ``pgbench --initialize --scale`` fills: `rows` accounts; `size` is its name among those of the same run."""
+    """A database of pgbench's tables: `rows` accounts, whatever the number of `branches`; `size` is its name among those of a run."""
 
     size: str
-    scale: int
+    branches: int
     rows: int
     sha256: None = None  # there is no file: the rows are in the server alone
 
@@ -21,4 +21,4 @@ class Bank:
 
     @property
     def provenance(self) -> dict[str, Any]:
-        return {"source": "pgbench", "what": "accounts, as pgbench --initialize makes them", "scale": self.scale, "rows": self.rows}
+        return {"source": "pgbench", "what": "accounts, as pgbench --initialize makes them", "branches": self.branches, "rows": self.rows}

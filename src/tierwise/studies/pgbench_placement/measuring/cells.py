@@ -10,7 +10,10 @@ from tierwise.postgres import pgbench
 Size = Literal["small", "large"]
 Script = Literal["tpcb-like", "simple-update", "select-only"]
 Tier = Literal["hdd", "ssd"]
+Commit = Literal["on", "off"]
 MIX: Final = "mix"
+ACCOUNTS_ALONE: Final = {"simple-update": pgbench.Mix(writes=1.0, skew=0.0), "select-only": pgbench.Mix(writes=0.0, skew=0.0)}
+"""pgbench's other scripts, which leave branches and tellers alone: by its own, accounts would be as many as the branches make them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +32,8 @@ class Cell(AnyCell):
     writes: float | None = None
     skew: float | None = None
     layout: Layout | None = None
+    protocol: pgbench.Protocol
+    synchronous_commit: Commit
     io_mode: IoMode
     slowdown: float
     memory: float
@@ -47,15 +52,10 @@ class Cell(AnyCell):
     def scattered(self) -> bool:
         return self.layout is Layout.RANDOM_KEYS
 
-    @property
-    def database(self) -> str:
-        parted = [] if self.partitions is None else [f"{self.partitions}-parts"]
-        return "-".join([self.size, *(["scattered"] if self.scattered else []), *parted])
-
-    def load(self, seed: int) -> str | pgbench.Mix:
+    def load(self, seed: int, *, branches: int) -> pgbench.TpcB | pgbench.Mix:
         """Return what the sessions do; `seed` decides which accounts are popular where they are strewn."""
         if self.script != MIX:
-            return self.script
+            return ACCOUNTS_ALONE.get(self.script) or pgbench.TpcB(branches)
         assert self.writes is not None
         assert self.skew is not None
         assert self.layout is not None

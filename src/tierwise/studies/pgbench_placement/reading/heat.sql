@@ -14,6 +14,8 @@ phases as (
         and cell ->> 'script' = 'tpcb-like'
         and (cell ->> 'clients')::int = 8
         and (cell ->> 'memory')::double = 1
+        and coalesce(cell ->> 'protocol', 'prepared') = 'prepared'
+        and coalesce(cell ->> 'synchronous_commit', 'on') = 'on'
         and not json_exists(cell, '$.processors')  -- counted with other processors than the rest
 ),
 requests as (

@@ -3,7 +3,7 @@
 -- Reads the view `pgbench_placement`; its parameter is the pair of tiers, by name.
 select writes, skew, layout, memory::double as memory, slowdown, placement, exp(avg(ln(ratio))) as gain, count(*) as n
 from pgbench_placement
-where pair = $pair and size = 'large' and io_mode = 'direct' and clients = '8' and not flagged and ratio is not null
+where pair = $pair and size = 'large' and variant = 'published' and io_mode = 'direct' and clients = '8' and not flagged and ratio is not null
     and placement <> 'all_hdd' and script <> 'simple-update' and (partitions > 0) = (placement = 'hot_ssd')
 group by all
 having enough(ratio)

@@ -3,7 +3,7 @@
 with clean as (
     from pgbench_placement
     where
-        pair = $pair and io_mode = $io_mode and clients = '8' and script = 'tpcb-like' and memory = '1' and size = 'large'
+        pair = $pair and io_mode = $io_mode and variant = 'published' and clients = '8' and script = 'tpcb-like' and memory = '1' and size = 'large'
         and judged = 'yes' and not flagged and placement in ('all_hdd', 'table_ssd')
     qualify count(*) over (partition by placement) >= $minimum
 ),

@@ -9,6 +9,14 @@ create temp macro pages_read(io_mode, tier_io, files, io) as if(
     io.reads
 );
 
+-- What differs from the published protocol, in which a transaction waits for its log; with statements that are prepared, or in a run before these
+-- were, with none that is.
+create temp macro load_variant(cell) as case
+    when cell ->> 'synchronous_commit' = 'off' then 'async-commit'
+    when cell ->> 'protocol' = 'simple' then 'simple-protocol'
+    else 'published'
+end;
+
 -- One row a phase.
 create temp view pgbench_placement_phases as
 with
@@ -22,6 +30,7 @@ select
     pair,
     io_mode,
     cell ->> 'size' as size,
+    load_variant(cell) as variant,
     case
         when cell ->> 'hot' <> cell ->> 'table' then 'hot_ssd'
         when cell ->> 'table' = 'hdd' then if(cell ->> 'index' = 'hdd', 'all_hdd', 'index_ssd')
@@ -62,11 +71,12 @@ from read;
 -- One row a window.
 create temp view pgbench_placement_windows as
 select
-    run_id, pair, io_mode, size, placement, clients, script, partitions, writes, skew, layout, slowdown, memory, replicate, trial,
+    run_id, pair, io_mode, size, variant, placement, clients, script, partitions, writes, skew, layout, slowdown, memory, replicate, trial,
     any_value(evidence) as evidence,
     sum(transactions)::bigint as transactions,
     sum(elapsed_s) as elapsed_s,
     sum(transactions) / sum(elapsed_s) as tps,
+    sum(transactions) filter (phase <> 'checkpoint') / sum(elapsed_s) filter (phase <> 'checkpoint') as no_checkpoint_tps,
     coalesce(sum(index_reads), 0) as index_reads,
     coalesce(sum(table_reads), 0) as table_reads,
     sum(elapsed_s) filter (phase = 'checkpoint') as checkpoint_s,
@@ -79,17 +89,17 @@ group by all;
 -- Transactions a second of each window, over those of everything on hdd in the same replicate. The words of a claim's selection are text.
 -- `judged` is yes for the one slowdown of a size that claims on ratios are judged at: the least at which no window was flagged, or
 -- where there is none, the largest. `evidence` and `flagged` speak of both windows behind the ratio, `note` of why a window is
--- flagged, or of what its value was found under.
+-- flagged, or of what its value was found under. `no_checkpoint_tps` and `no_checkpoint_ratio` leave the checkpoint's phase out.
 create temp view pgbench_placement as
 with
 calm as (
-    select run_id, pair, io_mode, size, clients, script, memory, slowdown, bool_and(len(flags) = 0) as calm
+    select run_id, pair, io_mode, size, variant, clients, script, memory, slowdown, bool_and(len(flags) = 0) as calm
     from pgbench_placement_windows
     group by all
 ),
 chosen as (
     select
-        run_id, pair, io_mode, size, clients, script, memory,
+        run_id, pair, io_mode, size, variant, clients, script, memory,
         coalesce(min(slowdown) filter (calm), max(slowdown)) as slowdown
     from calm
     group by all
@@ -100,6 +110,7 @@ select
     one.io_mode,
     one.trial,
     one.size,
+    one.variant,
     one.placement,
     one.clients,
     one.script,
@@ -114,6 +125,8 @@ select
     one.replicate,
     one.tps,
     one.tps / base.tps as ratio,
+    one.no_checkpoint_tps,
+    one.no_checkpoint_tps / base.no_checkpoint_tps as no_checkpoint_ratio,
     one.index_reads,
     one.table_reads,
     one.transactions,
@@ -133,11 +146,11 @@ select
         else ''
     end as note
 from pgbench_placement_windows as one
-join chosen using (run_id, pair, io_mode, size, clients, script, memory)
+join chosen using (run_id, pair, io_mode, size, variant, clients, script, memory)
 left join pgbench_placement_windows as base
     on base.placement = 'all_hdd'
-    and (base.run_id, base.pair, base.io_mode, base.size, base.clients, base.script, base.slowdown, base.memory, base.replicate)
-      = (one.run_id, one.pair, one.io_mode, one.size, one.clients, one.script, one.slowdown, one.memory, one.replicate);
+    and (base.run_id, base.pair, base.io_mode, base.size, base.variant, base.clients, base.script, base.slowdown, base.memory, base.replicate)
+      = (one.run_id, one.pair, one.io_mode, one.size, one.variant, one.clients, one.script, one.slowdown, one.memory, one.replicate);
 
 -- One row for each relation, `wal` and `other` in each phase: pages that the server requested and found (shared buffers), and the requests
 -- that reached the emulated tiers, of which `sequential_reads` began where the one before ended.
@@ -181,7 +194,8 @@ full join reached
 create temp view pgbench_placement_cells as
 select
     run_id, pair, io_mode,
-    format('{}, {} clients, {}, memory {:g}, slowed {:g}-fold: {}', size, clients, script, memory, slowdown, placement) as cell,
+    format('{}, {} clients, {}, memory {:g}, slowed {:g}-fold: {}', size, clients, script, memory, slowdown, placement)
+        || if(variant = 'published', '', ', ' || variant) as cell,
     'transactions/s' as unit,
     replicate, evidence, tps as value, len(flags) > 0 as flagged
 from pgbench_placement_windows;

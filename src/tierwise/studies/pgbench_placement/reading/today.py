@@ -65,8 +65,8 @@ def _devices(record: Record) -> dict[str, str]:
 
 
 def _memory_bytes(record: Record) -> float:
-    whole_bytes: int = sum(record.facts["size_bytes"]["large"].values())
-    return float(record.facts["memory_share"]) * whole_bytes
+    accounts_bytes = sum(size for name, size in record.facts["size_bytes"]["large"].items() if name.startswith("pgbench_accounts"))
+    return float(record.facts["memory_share"] * accounts_bytes)
 
 
 def _accounts(record: Record, times: int) -> Accounts:

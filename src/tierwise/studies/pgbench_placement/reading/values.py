@@ -22,17 +22,20 @@ CLAIM: Final = "V1"
 MOVES: Final = {"tables": "table_ssd", "indexes": "index_ssd"}
 NEAR: Final = (0.8 * (1 - 1 / 1.4), 1.2 * (1 - 1 / 1.5))
 """Shares of the misses that are taken for the one by which indexes would gain 1.4 to 1.5 times, as published (a fifth is assumed)."""
+ASYNC_SQL: Final = "select count(*) > 0 from pgbench_placement where pair = $pair and io_mode = $io_mode and variant = 'async-commit'"
 GAINS_SQL: Final = """
 select size, placement, judged, slowdown, replicate, ratio, cpu_share, if(flagged, 'rejected', 'none') as flag
 from pgbench_placement
-where pair = $pair and io_mode = $io_mode and clients = '8' and script = 'tpcb-like' and memory = '1' and ratio is not null
+where
+    pair = $pair and io_mode = $io_mode and variant = 'published' and clients = '8' and script = 'tpcb-like' and memory = '1'
+    and ratio is not null
 order by size, slowdown, placement, replicate
 """
 CONDITIONS_SQL: Final = """
 with conditions as (
     select placement, exp(avg(ln(ratio))) as gain
     from pgbench_placement
-    where pair = $pair and size = 'large' and io_mode = 'direct' and judged = 'yes' and not flagged
+    where pair = $pair and size = 'large' and io_mode = 'direct' and variant = 'published' and judged = 'yes' and not flagged
     group by placement, script, clients, memory
     having enough(ratio)
 )
@@ -55,6 +58,7 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
     small = {key: one for key, one in here.items() if (key[0], key[2]) == ("small", "yes")}
     slowed = here.get(("small", "table_ssd", "no"))
     judged, record = rows.filter(size="large", judged="yes"), run.record(STUDY, pair)
+    facts = record.facts if record else {}
     return {
         "answered": bool(tables and indexes),
         "evidence": str(run.evidence(pair)) if tables else None,
@@ -66,7 +70,9 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
         "indexes_pay": _pays(indexes),
         "small_pays": any(map(_pays, small.values())),
         "small_slowed": slowed.value if slowed else None,
-        "small_scale": record.facts.get("scales", {}).get("small") if record else None,
+        "prepared": "branches" in facts,
+        "async_known": run.query(ASYNC_SQL, _at(run, pair)).item(),
+        "small_branches": facts.get("branches", facts.get("scales", {})).get("small"),
         "todays_pair": todays,
         "readers_pair": readers,
         **ends("small", small),

@@ -3,7 +3,7 @@ with judged as (
     select pair, trial, replicate, size, placement, io_mode
     from pgbench_placement
     where
-        pair = $pair and clients = '8' and script = 'tpcb-like' and memory = '1' and judged = 'yes' and not flagged
+        pair = $pair and variant = 'published' and clients = '8' and script = 'tpcb-like' and memory = '1' and judged = 'yes' and not flagged
         and placement in ('all_hdd', 'table_ssd')
     qualify count(*) over (partition by trial) >= $minimum
 )
