@@ -100,7 +100,7 @@ def test_a_word_of_the_glossary_is_explained_once_a_chapter_and_a_verb_is_not(so
     made = BeautifulSoup(page(source, first=f"# A study\n\n{text}", second=f"# Two\n\n{text}"), "html.parser")
     words = ["tiers", "claims", "virtual time", "I/O mode"]
     assert [word.get_text() for word in made.select("dfn")] == [*words, *words]
-    assert "all claims, (this virtual time), a tier." in made.get_text()
+    assert "all claims, (this virtual time), one more tier." in made.get_text()
     explained = str(made.select("dfn")[1]["aria-description"])
     assert explained.endswith("bounds")
     assert "`" not in explained

@@ -255,7 +255,7 @@ def trace(
     pid: Annotated[int | None, typer.Option(help="Process id of one session, to record only this session.")] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Parquet file for the first 300,000 single reads. Default: no file."),
+        typer.Option(help="Parquet file to write, with one row for each of the first 300,000 reads. Default: no file."),
     ] = None,
     recorder: Annotated[str, typer.Option(help="Program that records the reads: bpftrace (needs root), strace, or auto.")] = "auto",
 ) -> None:
