@@ -101,7 +101,6 @@ BOOK = Book(
 )
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("rule", RULES)
 def test_the_emulator_lets_no_more_requests_through(home: Path, rule: str) -> None:
     """The daemon's log says when requests came, and when it meant to answer."""
