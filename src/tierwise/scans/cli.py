@@ -41,7 +41,7 @@ def predict_scan(  # noqa: PLR0917  each is an option with a name
     cpu_speed: Annotated[
         float | None,
         typer.Option(
-            help="Processor speed, relative to the processor that data/machines/postgres-18-scans.toml describes. Default: the value of speed in that file."
+            help="Speed relative to the processor of data/machines/postgres-18-scans.toml. Default: `speed` in that file."
         ),
     ] = None,
     processors: Annotated[
