@@ -28,7 +28,7 @@ function Code(code)
 end
 
 -- Words that are verbs too are explained where one of these stands before them.
-local VERBS = { run = true, repeats = true, ["repeat"] = true, claims = true, block = true, blocks = true, pair = true, pairs = true, forecast = true, state = true, states = true }
+local VERBS = { claims = true, pair = true, pairs = true }
 local BEFORE = {}
 for word in ("a all an another any by clean each every five its no of one other reference same the these this whole"):gmatch("%a+") do
   BEFORE[word] = true

@@ -21,7 +21,7 @@ from bad_input_targets import TARGETS, Target, make_home, read
 pytestmark = pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning")  # of how a long case is shown
 set_hypothesis_home_dir(Path(tempfile.gettempdir()) / "tierwise-hypothesis")
 
-IN_PROCESS, BY_COMMAND, SOAKED = 240, 24, 10_000
+IN_PROCESS, BY_COMMAND, SOAKED = 180, 12, 10_000
 """Cases over all targets: in a child that has loaded everything, by the command line, and with other cases each time."""
 WARMING_S = 120.0
 """Processor time that a target may take at first, while libraries load and code is compiled."""

@@ -7,6 +7,7 @@ import resource
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -17,6 +18,7 @@ from report_run import RUN_ID, rich_run
 from support import said
 from tierwise import __version__
 from tierwise.analysis.runs import find_run
+from tierwise.bench.loop import trials_of
 from tierwise.cli import PANELS, app, main
 from tierwise.core import paths
 from tierwise.core.errors import InputError
@@ -85,6 +87,8 @@ def test_where_no_run_is_there_commands_read_the_reference_run_and_say_so(tmp_pa
         ("cost --on 1800-01-01", {"--on"}),
         ("emulate", {"DEVICE", "BACKING", "MOUNTPOINT"}),
         ("adviz", {"mean", "advise"}),
+        ("cost sata-7k2 --latency-ms 1", {"--latency-ms", "sata-7k2"}),
+        ("cost sata-7k2 --data-gib 1e300", {"data_bytes"}),
         ("cost gp33", {"mean", "gp3", "nvme", "aws-gp3"}),
         ("cost --iops simulatd", {"mean", "simulated", "published"}),
         ("run read_latencies", {"mean", "read_latency", "wal_placement"}),
@@ -103,6 +107,14 @@ def test_what_is_missing_or_mistyped_is_answered_in_one_line_with_names(
     shown = capsys.readouterr().err
     assert (ended.value.code, shown.count("\n")) == (2, 1), shown
     assert names <= set(re.findall(r"[\w-]+", shown)), shown
+
+
+def test_a_notebook_s_number_in_place_of_a_name_is_refused() -> None:
+    given: Any = 1e19
+    with pytest.raises(InputError, match="no such run"):
+        find_run(given)
+    with pytest.raises(InputError, match=r"TRIALS.*valid string"):
+        trials_of("index_placement", profile="smoke", trials=given)
 
 
 def test_the_help_groups_all_commands_and_each_has_an_example() -> None:

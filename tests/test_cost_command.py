@@ -125,7 +125,7 @@ def test_what_cannot_be_is_refused(options: tuple[str, ...], reported: str) -> N
 
 
 def test_iops_are_those_at_the_latency_that_is_requested() -> None:
-    with pytest.raises(MissingError, match="IOPS of exos-x24-24tb within 5 ms is missing: a read alone takes 11"):
+    with pytest.raises(InputError, match=r"--latency-ms is 5\.0: exos-x24-24tb: a read alone takes 11"):
         run(*DAY, "--device", "exos-x24-24tb", "--latency-ms", "5")
     quick, slow = (requested("--device", "exos-x24-24tb", "--latency-ms", ms) for ms in ("15", "1000"))
     assert (quick["latency_ms"], slow["latency_ms"]) == (15, 1000)

@@ -4,15 +4,18 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from tierwise import doctor
+from tierwise.core.pace import calibrate
 from tierwise.core.paths import home
 from tierwise.doctor import Finding, Status
 
 Examine = Callable[[], dict[str, Finding]]
+calibrated = cache(calibrate)
 
 
 @pytest.fixture
@@ -30,6 +33,7 @@ def examine(open_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Examine:
     monkeypatch.setenv("TIERWISE_WORK", str(open_folder / "work"))
     monkeypatch.delenv("PG_BIN", raising=False)
     monkeypatch.delenv("PROFILE", raising=False)
+    monkeypatch.setattr(doctor, "calibrate", calibrated)
 
     def by_name() -> dict[str, Finding]:
         findings = doctor.examine()

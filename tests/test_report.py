@@ -1,4 +1,4 @@
-"""The whole chain on a fabricated run: notebooks by papermill, page and PDF by either engine."""
+"""The whole chain on a fabricated run: notebooks, page and PDF by either engine."""
 
 import csv
 import re

@@ -59,6 +59,7 @@ def test_only_the_word_of_a_verdict_is_marked() -> None:
 
 def test_a_bar_in_a_cell_does_not_end_it() -> None:
     assert "| a \\| b |" in Table(["x"], [["a | b"]], "caption").markdown()
+    assert Table(["**x**"], [["a \\> b\\*"]], "caption").csv() == "x\na > b*\n", "a table's file has no marks of Markdown"
 
 
 def test_a_sentence_gets_most_of_the_line_and_every_word_fits() -> None:

@@ -54,7 +54,7 @@ def by_chapter(reference: Run) -> Callable[[str], dict[str, Figure]]:
     return cache(lambda chapter: shown(chapter, reference))
 
 
-@pytest.mark.parametrize("chapter", DRAWN)
+@pytest.mark.parametrize("chapter", [chapter for chapter in DRAWN if not {*cells.labels(chapter)} <= NO_ROWS_OF_A_RUN])
 def test_each_query_makes_the_figure_s_rows_from_the_published_files_alone(
     chapter: str, by_chapter: Callable[[str], dict[str, Figure]], reference: Run, published: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -70,7 +70,7 @@ def test_each_query_makes_the_figure_s_rows_from_the_published_files_alone(
     monkeypatch.setattr(Run, "query", from_files)
     there = shown(chapter, reference)
     assert here
-    assert queried or set(here) <= NO_ROWS_OF_A_RUN
+    assert queried
     assert here.keys() == there.keys()
     for label, figure in here.items():
         assert not figure.rows.is_empty()

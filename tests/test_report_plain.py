@@ -94,13 +94,15 @@ def test_what_is_not_of_the_subset_is_refused_with_its_chapter(source: Path, tex
 
 
 def test_a_word_of_the_glossary_is_explained_once_a_chapter_and_a_verb_is_not(source: Path) -> None:
-    text = "The reads run on tiers: a run, (this virtual time), another tier.\n\n- An I/O mode.\n\n| verdict |\n|---|\n| claim |\n"
+    text = (
+        "He claims that tiers differ: all claims, (this virtual time), one more tier.\n\n- An I/O mode.\n\n| verdict |\n|---|\n| claim |\n"
+    )
     made = BeautifulSoup(page(source, first=f"# A study\n\n{text}", second=f"# Two\n\n{text}"), "html.parser")
-    words = ["tiers", "run", "virtual time", "I/O mode"]
+    words = ["tiers", "claims", "virtual time", "I/O mode"]
     assert [word.get_text() for word in made.select("dfn")] == [*words, *words]
-    assert "a run, (this virtual time), another tier." in made.get_text()
+    assert "all claims, (this virtual time), one more tier." in made.get_text()
     explained = str(made.select("dfn")[1]["aria-description"])
-    assert explained.endswith("data/raw")
+    assert explained.endswith("bounds")
     assert "`" not in explained
 
 

@@ -122,7 +122,7 @@ def test_the_planner_joins_as_the_text_does_whatever_analyze_sampled(conn: Conne
     data = survey.acquire(fraction=survey_placement.fraction(profile), seed=seed, folder=tmp_path)
     load_once(conn, SCHEMA, "pg_default", [Rows(tables[name], data[name].parquet, data[name].rows) for name in survey.NAMES])
     statements = find_facts(conn, light_curves=gathered.light_curves, joined=gathered.joined)
-    for _ in range(10):
+    for _ in range(5):
         conn.execute("ANALYZE")
         for name in gathered.queries:
             with conn.transaction(force_rollback=True):

@@ -101,21 +101,24 @@ BOOK = Book(
 )
 
 
-@pytest.mark.alone
+SLOWDOWN = 4
+"""The volume is slower by this, so that a busy machine asks for more than its limit."""
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_the_emulator_lets_no_more_requests_through(home: Path, rule: str) -> None:
     """The daemon's log says when requests came, and when it meant to answer."""
     with emulated(home.parent, volume(home, RULES[rule])) as tier:
         path = tier.directory / "data"
         path.write_bytes(bytes(MIB))
-        tier.delays(True)
+        tier.delays(True, slowdown=SLOWDOWN)
         tier.reset_io()
         with ThreadPoolExecutor(16) as pool:
-            list(pool.map(lambda page: read_page(path, page), range(128)))
+            list(pool.map(lambda page: read_page(path, page), range(48)))
         log = tier.requests()
     ends_s = (log["time_s"] + log["intended_s"]).sort()
-    assert len(ends_s) == 128
-    assert 100 / (ends_s[120] - ends_s[20]) == pytest.approx(MOST, rel=0.1)
+    assert len(ends_s) == 48
+    assert SLOWDOWN * 28 / (ends_s[44] - ends_s[16]) == pytest.approx(MOST, rel=0.1)
 
 
 def read_page(path: Path, page: int) -> None:

@@ -253,10 +253,7 @@ def trace(
     seconds: Annotated[float, typer.Option(help="Duration of the recording, in seconds.")],
     cluster: Annotated[Path | None, typer.Option(help="Data folder of the running server. Give --cluster or --pid.")] = None,
     pid: Annotated[int | None, typer.Option(help="Process id of one session, to record only this session.")] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Parquet file for the first 300,000 single reads. Default: no file."),
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Parquet file for the first 300,000 reads, a row each. Default: no file.")] = None,
     recorder: Annotated[str, typer.Option(help="Program that records the reads: bpftrace (needs root), strace, or auto.")] = "auto",
 ) -> None:
     """Record every read of a running PostgreSQL, and show the read times by tablespace.

@@ -47,7 +47,7 @@ def advise(  # noqa: PLR0917  each is an option with a name
     jobs_per_hour: Annotated[
         float,
         typer.Option(
-            help="Number of jobs per hour. Each job is charged for its share of the devices' time. With 0, the cost covers only space."
+            help="Number of jobs per hour, to charge the time for which the jobs keep the devices busy. With 0, the cost covers only space."
         ),
     ] = 0.0,
     run: RunOption = "",

@@ -173,7 +173,7 @@ def with_trials(study: AnyStudy, inputs: Inputs, chosen: str) -> AnyStudy:
     """Return `study` with those of its trials alone whose keys have every part of `chosen`. The check of complete rows is left out."""
     if not chosen:
         return study
-    parts = set(chosen.split())
+    parts = set(validate(chosen, str, where="TRIALS").split())
 
     def trials(profile: Profile, pair: Pair) -> tuple[Trial[Any], ...]:
         return tuple(trial for trial in study.trials(profile, pair) if parts <= set(trial.key.split("/")))

@@ -63,9 +63,9 @@ def with_remedy(message: str) -> str:
     return f"{one_line(line)}. Remedy: {remedy or f'end what disturbed it; {GO_ON}'}"
 
 
-def suggesting(wrong: str, names: Iterable[str], remedy: str | None = None) -> str | None:
+def suggesting(wrong: object, names: Iterable[str], remedy: str | None = None) -> str | None:
     """Return `remedy` behind a question for the name among `names` that is nearest to `wrong`, if one is near."""
-    near = get_close_matches(wrong.lower(), names, n=1)
+    near = get_close_matches(str(wrong).lower(), names, n=1)
     return " ".join([*(f"did you mean {name}?" for name in near), *([remedy] if remedy else [])]) or None
 
 

@@ -226,6 +226,8 @@ def _rate(
             iops = device_iops(name, evidence, latency_ms=limit_ms)
             rated.append(Rated(name, bill, iops, oldest.price.date, limit_ms, today=not oldest.stale))
         except MissingError as error:
+            if named and latency_ms is not None and evidence is Evidence.SIMULATED and _priced(name, book):
+                raise InputError("--latency-ms", value=latency_ms, rule=f"{name}: {error.why}", remedy="a longer one") from error
             if named:
                 raise
             left_out.append(LeftOut(device=name, why=error.why))

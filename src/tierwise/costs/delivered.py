@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from math import ceil
 from operator import itemgetter
+from typing import Final
 
 from pydantic import Field
 
@@ -38,6 +39,9 @@ from tierwise.devices.naming import named
 from tierwise.devices.spec import load_device
 from tierwise.devices.volume import CloudSpec, enough, fewest
 
+MOST: Final = 1e24
+"""A load above this, in bytes or reads a second, is a slip of the keyboard, and sums of it may overflow."""
+
 
 @dataclass(frozen=True)
 class Load:
@@ -50,10 +54,10 @@ class Load:
 
     def __post_init__(self) -> None:
         for field in ("data_bytes", "ram_bytes", "reads_per_s"):
-            if getattr(self, field) <= 0:
-                raise InputError("load", field=field, value=getattr(self, field), rule="must be above zero")
-        if self.misses_per_read < 0:
-            raise InputError("load", field="misses_per_read", value=self.misses_per_read, rule="must be zero or more")
+            if not 0 < getattr(self, field) < MOST:
+                raise InputError("load", field=field, value=getattr(self, field), rule=f"must be above zero, and below {MOST:g}")
+        if not 0 <= self.misses_per_read < MOST:
+            raise InputError("load", field="misses_per_read", value=self.misses_per_read, rule=f"must be zero or more, and below {MOST:g}")
 
 
 class PublishedLoad(Strict):

@@ -37,7 +37,7 @@ PADDING: Final = 5
 """Characters: of a table's line on paper, and around each cell."""
 LEGIBLE: Final = "<style>.mark-text.role-mark text{paint-order:stroke;stroke:#fff;stroke-width:3px;stroke-linejoin:round}</style>"
 """A label stays legible where it crosses a line, as `report/theme/report.css` has it for the page."""
-MARKUP: Final = re.compile(r"[`*\[\]]|\(#[\w-]+\)")
+MARKUP: Final = re.compile(r"\\([*>])|[`*\[\]]|\(#[\w-]+\)")
 MARK: Final = re.compile(r"\*\*.+?\*\*")
 """A verdict or a stamp, which no line breaks."""
 
@@ -118,7 +118,7 @@ class Table:
     def csv(self) -> str:
         """Return the cells without their marks."""
         lines = io.StringIO()
-        csv.writer(lines, lineterminator="\n").writerows([MARKUP.sub("", cell) for cell in row] for row in (self.header, *self.rows))
+        csv.writer(lines, lineterminator="\n").writerows([MARKUP.sub(r"\1", cell) for cell in row] for row in (self.header, *self.rows))
         return lines.getvalue()
 
     def _ipython_display_(self) -> None:
@@ -143,7 +143,7 @@ def shares(columns: Sequence[Sequence[str]]) -> list[int]:
     """Return the characters of a line for each of `columns` (their cells): what its longest word needs, the rest where it saves most
     lines.
     """
-    plain = [[MARKUP.sub("", MARK.sub(lambda mark: mark[0].replace(" ", NBSP), cell)) for cell in cells] for cells in columns]
+    plain = [[MARKUP.sub(r"\1", MARK.sub(lambda mark: mark[0].replace(" ", NBSP), cell)) for cell in cells] for cells in columns]
     widths = np.array([max(len(word) for cell in cells for word in cell.split(" ")) + PADDING for cells in plain])
     lengths = np.array([[len(cell) + PADDING for cell in cells] for cells in plain])
     for _ in range(widths.sum(), LINE):

@@ -162,5 +162,5 @@ def inert(spec: dict[str, Any], image: str) -> str:
     text = json.dumps(spec, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     label = html.escape(spec["description"], quote=True)
     script = f'<script type="application/json">{text}</script>'
-    still = f'<noscript><img src="{image}" alt=""></noscript>'
+    still = f'<noscript><img src="{image}" alt="{label}"></noscript>'
     return f'<div class="vl-chart" role="img" aria-label="{label}">{script}{still}</div>'

@@ -79,9 +79,10 @@ def assemble(folder: Path, executed: Path, stamp: Stamp, variables: Mapping[str,
     settings = _copy(folder)["book"]
     (folder / BIBTEX).write_text(stamp.bibtex(), encoding="utf-8")
     paper = notebooks.figures(executed / f"{PAPER_NOTEBOOK}.ipynb")
-    places = ", ".join(f"{number} is @{label}" for number, label in enumerate(paper, 1))
-    values = {**variables, "citation": stamp.citation("Report"), "bibtex": stamp.bibtex().strip(), "paper_figures": places}
     texts = {name: _chapter(folder, executed, name, stamp, paper) for name in settings["chapters"]}
+    scripts = {label: f" (`{QUERIES}/{label}.sql`)" for label in paper if (folder / QUERIES / f"{label}.sql").is_file()}
+    places = ", ".join(f"{number} is @{label}{scripts.get(label, '')}" for number, label in enumerate(paper, 1))
+    values = {**variables, "citation": stamp.citation("Report"), "bibtex": stamp.bibtex().strip(), "paper_figures": places}
     chapters = {name: expand(text, values, name) for name, text in texts.items()}
     for name, text in chapters.items():
         (folder / name).write_text(text, encoding="utf-8")

@@ -33,7 +33,7 @@ VARIANTS: Final[dict[str, tuple[str, str]]] = {variant: (name, differs) for vari
 CODE: Final = re.compile(rf"\b(?:{'|'.join(code for code in CASES if code.isupper())})\b(?:(?:->|/)[A-Z]{{2}}\b)?")
 """A case, or two of them, as the rows call it."""
 LEAST_P: Final = 0.0001
-"""The smallest p-value that is shown as it is."""
+"""The smallest p-value that is shown with its digits."""
 
 
 def variant_label(variant: str, io_mode: IoMode | None = None) -> str:

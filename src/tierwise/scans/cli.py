@@ -30,7 +30,7 @@ def predict_scan(  # noqa: PLR0917  each is an option with a name
         int, typer.Option(help="PostgreSQL setting effective_io_concurrency: number of reads to start ahead, or 0 for none.")
     ] = 16,
     work_mem_mib: Annotated[
-        int, typer.Option(help="PostgreSQL setting work_mem, in MiB. A bitmap that would exceed this size stores pages instead of rows.")
+        int, typer.Option(help="PostgreSQL setting work_mem, in MiB. A bitmap that would exceed this size becomes lossy.")
     ] = 4,
     cpu_us_per_row: Annotated[
         float | None,
@@ -40,9 +40,7 @@ def predict_scan(  # noqa: PLR0917  each is an option with a name
     ] = None,
     cpu_speed: Annotated[
         float | None,
-        typer.Option(
-            help="Processor speed, relative to the processor in data/machines/postgres-18-scans.toml. Default: the speed in this file."
-        ),
+        typer.Option(help="Speed relative to the processor of data/machines/postgres-18-scans.toml. Default: `speed` in that file."),
     ] = None,
     processors: Annotated[
         int | None, typer.Option(help="Number of processors that the server's processes share. Default: one processor for each process.")

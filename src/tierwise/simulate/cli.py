@@ -26,7 +26,7 @@ def validate_device(  # noqa: PLR0917  each is an option with a name
     specs: Annotated[
         Path | None,
         typer.Option(
-            help="File in DiskSim's diskspecs format for the drive's overheads, bus and buffer. Default: constants fitted on other drives."
+            help="The drive's parameter file for the simulator DiskSim (diskspecs format). Default: constants fitted on other drives."
         ),
     ] = None,
     bus_ms_per_sector: Annotated[

@@ -50,7 +50,7 @@ def moves(claim: Claim, on: Grounds) -> ClaimVerdict:
 def by_job_size(plans: Mapping[tuple[str, str], MovePlan], bounds: Bounds, at_one: Verdict) -> OpenMap | None:
     """Return the jobs until each move that saves time has paid, over how many queries a job asks; `None` where no move has an interval.
 
-    A job of so many queries saves as many times what one of them does: each runs from empty caches.
+    A job of n queries saves n times what one query saves, because each query runs from empty caches.
     """
     shrunk = [
         (
