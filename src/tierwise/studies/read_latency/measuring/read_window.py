@@ -72,6 +72,8 @@ class ReadWindow:
     tablespaces: Mapping[str, str]
     seconds: float
     recorder: str
+    slowdown: float = 1.0
+    """Of all tiers; recorded times are divided by it."""
     reads: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=READS))
     logs: dict[str, pl.DataFrame] = field(default_factory=dict)
     """Each tier's device requests (`Mount.requests`), where the emulator records."""
@@ -83,8 +85,8 @@ class ReadWindow:
         watch = Stopwatch(self.testbed.daemon, lambda: [process.pid for process in server_processes(self.testbed.cluster.data)])
         with self._recording(), PageCounter(self.connection, self.relations) as counter:
             self.testbed.go_by(self.testbed.clock(alone=False))
+            self.testbed.delays(True, slowdown=self.slowdown)
             for tier in self.testbed.tiers.values():
-                tier.delays(True)
                 tier.reset_io()
             unrecorded = record_sessions(self.testbed, self.connection)
             before = self._server()
@@ -97,13 +99,15 @@ class ReadWindow:
             self._processor = processor_shares(begun, ended, self.testbed.charge)
             self._files = {name: tier.io() for name, tier in self.testbed.tiers.items()}
             if self.recorder == EMULATOR:
-                epoch_s = self._started_at.timestamp() - begun.clock.now_s
-                self.logs = {name: tier.requests() for name, tier in self.testbed.tiers.items() if isinstance(tier, Emulated)}
-                self.reads = pl.concat([self.reads, *(_logged(name, log, epoch_s) for name, log in self.logs.items())])
-        self._counted = {"reads": after[0] - before[0], "latency_sum_s": after[1] - before[1]}
+                at_own_pace = ((pl.col("time_s") - begun.clock.now_s) / self.slowdown, pl.col("actual_s") / self.slowdown)
+                mounts = {name: tier for name, tier in self.testbed.tiers.items() if isinstance(tier, Emulated)}
+                self.logs = {name: mount.requests().with_columns(*at_own_pace) for name, mount in mounts.items()}
+                logged = (_logged(name, log, self._started_at.timestamp()) for name, log in self.logs.items())
+                self.reads = pl.concat([self.reads, *logged])
+        self._counted = {"reads": after[0] - before[0], "latency_sum_s": (after[1] - before[1]) / self.slowdown}
         self._pages: Mapping[str, PageCount] = counter.pages
         begun_s = self._started_at.timestamp()
-        self.reads = self._named(self.reads.filter(pl.col("time_s").is_between(begun_s, begun_s + self._elapsed_s)))
+        self.reads = self._named(self.reads.filter(pl.col("time_s").is_between(begun_s, begun_s + self._elapsed_s / self.slowdown)))
 
     def timing(self, operation: str, cell: Mapping[str, str | int | float]) -> Timing:
         """Return the window as a raw row: `result_rows` counts the recorded reads of relations, `proof` has them by tablespace and bucket.
@@ -135,6 +139,7 @@ class ReadWindow:
             proof={
                 "recorder": self.recorder,
                 "recorded": recorded,
+                "slowdown": self.slowdown,
                 "server": self._counted,
                 "tablespaces": histograms(ours),
                 "window_shares": found,
@@ -193,7 +198,7 @@ def histograms(reads: pl.DataFrame) -> dict[str, Any]:
 
 
 def _logged(name: str, log: pl.DataFrame, epoch_s: float) -> pl.DataFrame:
-    """Return the reads in the log of tier `name`, in `READS`'s columns; `epoch_s` is when the tier's clock was at zero."""
+    """Return the reads in the log of tier `name`, in `READS`'s columns; its times count from `epoch_s`."""
     rows = []
     for request in log.filter(operation="read").rows(named=True):
         found = re.fullmatch(r"(?:(?P<space>[a-z]\w*)/)?PG_[^/]+/(?P<database>\d+)/(?P<file>[^/]+)", request["file"])

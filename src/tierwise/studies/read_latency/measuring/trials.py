@@ -21,7 +21,7 @@ from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.toml import Strict
 from tierwise.core.units import GIB, KIB, MIB, PAGE_BYTES
-from tierwise.core.vocabulary import Evidence, IoMode
+from tierwise.core.vocabulary import ClockKind, Evidence, IoMode
 from tierwise.postgres.cluster_files import place_wal
 from tierwise.postgres.settings import Connection, measuring_settings
 from tierwise.studies.read_latency.measuring.clients import Client, connected
@@ -57,6 +57,7 @@ SESSIONS: Final = {"hdd": (4, 0.0, 0.05), AUX: (1, 0.0, 0.0), "ssd": (2, 0.004, 
 class Grid(Strict):
     window_s: float = Field(default=4.0, gt=0, description="how long each window is recorded")
     table_mib: int = Field(default=256, ge=32, description="of the table on hdd; a quarter of it on each other tier")
+    slowdown: float = Field(default=8.0, gt=0, description="factor on the times of tiers and on pauses in virtual time")
     recorders: tuple[str, ...] = Field(
         default=("bpftrace", "strace"), description="in order of preference; one that may not record is left out"
     )
@@ -140,7 +141,10 @@ def _load(connection: Connection, tablespace: str, pages: int) -> None:
 
 
 def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recorder: Recorder) -> Observed:  # noqa: ARG001 - no query
-    spaces, window_s = tablespaces(testbed), trial.cell.window_s
+    grid, spaces = testbed.profile.study(NAME, Grid), tablespaces(testbed)
+    # in real time nothing is slowed, since reads that memory serves cannot be
+    slowdown = 1.0 if testbed.clock(alone=False) is ClockKind.REAL else grid.slowdown
+    window_s = slowdown * trial.cell.window_s
     relations = [name for space in spaces for name in (table_of(space), index_of(space))]
     settings = measuring_settings(testbed.cluster.binaries, io_mode=trial.io_mode, shared_buffers_bytes=SHARED_BUFFERS_BYTES)
     settings |= SINGLE_PAGES if testbed.cluster.binaries.version >= (17, 0) else {}
@@ -152,14 +156,14 @@ def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recor
             sessions, pause_s, changing = SESSIONS.get(space, SESSIONS[AUX])
             rows = pages_of(testbed, space) * ROWS_A_PAGE
             seeds = (f"{space}/{testbed.seed}/{number}" for number in range(sessions))
-            load += [Client(table_of(space), rows, pause_s, changing, seed) for seed in seeds]
-        chosen = choose_recorder(testbed, testbed.profile.study(NAME, Grid).recorders, study_state.obstacles)
+            load += [Client(table_of(space), rows, slowdown * pause_s, changing, seed) for seed in seeds]
+        chosen = choose_recorder(testbed, grid.recorders, study_state.obstacles)
         with connected(testbed, load) as clients:
             for space in spaces:
                 count = sql.SQL("SELECT count(id) FROM {} WHERE id > 0").format(sql.Identifier(table_of(space)))
                 connection.execute("SET enable_seqscan = off")
                 connection.execute(count)  # by the index alone, which is then in memory
-            window = ReadWindow(testbed, connection, relations, spaces, window_s, chosen)
+            window = ReadWindow(testbed, connection, relations, spaces, window_s, chosen, slowdown)
             with window.open():
                 clients.run(testbed, window_s)
         if not window.reads["pid"].is_null().all():  # by session, so that each one's reads can be replayed
