@@ -6,15 +6,18 @@ import re
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from rejected_run import RUN_ID, rejected_run
 from tierwise.advisor import advice, other_devices, service
-from tierwise.analysis.rejections import rejections
+from tierwise.analysis.rejections import never_accepted, rejections
 from tierwise.analysis.views import open_views
 from tierwise.core import paths
 from tierwise.core.vocabulary import Evidence
 from tierwise.report.display import Figure, Missing, Sentence, Table
+from tierwise.report.run import open_run
+from tierwise.report.values import front
 
 CHAPTERS = sorted((paths.home() / "notebooks").glob("show-*.ipynb"))
 Shown = dict[tuple[str, str], Sentence | Table | Figure | Missing]
@@ -107,3 +110,17 @@ def test_rejected_rows_are_counted_by_evidence(tmp_path: Path) -> None:
         found = {one.evidence: one for one in rejections(connection)}
     assert found[Evidence.SIMULATED].rejected == 0
     assert found[Evidence.EMULATED].share == pytest.approx(0.8, abs=0.01)
+
+
+def test_the_first_page_counts_measurements_that_were_rejected_in_all_replicates(tmp_path: Path) -> None:
+    folder = rejected_run(tmp_path)
+    with open_views(tmp_path, RUN_ID) as connection:
+        assert never_accepted(connection) == {}, "one replicate is clean"
+    rows = pl.read_parquet(folder / "timings.parquet")
+    trial = rows.filter(study="wal_placement", clock="virtual-several")["trial"][0]
+    log = (pl.col("study") == "wal_placement") & (pl.col("trial") == trial)
+    rows.with_columns(flags=pl.when(log).then(pl.lit(["cpu"])).otherwise("flags")).write_parquet(folder / "timings.parquet")
+    with open_views(tmp_path, RUN_ID) as connection:
+        assert never_accepted(connection) == {"wal_placement": 1}
+    values = front.values(open_run(RUN_ID, tmp_path))
+    assert values["all_rejected"] == [{"study": "wal placement", "count": 1}]

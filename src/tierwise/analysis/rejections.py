@@ -51,3 +51,23 @@ def rejections(connection: duckdb.DuckDBPyConnection, study: str = "", pair: str
         reasons.setdefault(evidence, {})[flag] = rows
     found = [Rejections(Evidence(evidence), rows, rejected, reasons.get(evidence, {})) for evidence, rows, rejected in counted]
     return sorted(found, key=lambda one: one.evidence is Evidence.SIMULATED)
+
+
+def never_accepted(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
+    """Return by study how many live measurements have no replicate that was not rejected.
+
+    Measured again in real time, what an emulated tier serves is only compared.
+    """
+    found = connection.execute(
+        """
+        with measurements as (
+            select study, bool_and(len(list_filter(flags, lambda flag: flag <> $unseen)) > 0) as rejected
+            from timings
+            where evidence <> 'simulated' and (clock <> 'real' or evidence = 'measured')
+            group by study, pair, trial, operation
+        )
+        select study, count(*) from measurements where rejected group by study order by study
+        """,
+        {"unseen": UNSEEN},
+    ).fetchall()
+    return dict(found)

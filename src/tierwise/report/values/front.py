@@ -11,6 +11,7 @@ import polars as pl
 from tierwise.advisor.ranking import advised, gains_of
 from tierwise.advisor.workload import Workload
 from tierwise.analysis import heat
+from tierwise.analysis.rejections import never_accepted
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import Estimate
 from tierwise.analysis.verdicts import DECIDED
@@ -154,6 +155,7 @@ def values(run: Run, pair: str = "") -> dict[str, Any]:  # noqa: ARG001  the fir
         "confirmed": verdicts[Verdict.CONFIRMED],
         "contradicted": verdicts[Verdict.CONTRADICTED],
         "models": sum(claim.evidence is Evidence.SIMULATED for claim in decided),
+        "all_rejected": [{"study": study.replace("_", " "), "count": count} for study, count in never_accepted(run.store).items()],
         **_prices(run),
     }
     return {**found, **_of_studies(run)}
