@@ -64,7 +64,7 @@ def never_accepted(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
             select study, bool_and(len(list_filter(flags, lambda flag: flag <> $unseen)) > 0) as rejected
             from timings
             where evidence <> 'simulated' and (clock <> 'real' or evidence = 'measured')
-            group by study, pair, trial, operation
+            group by study, pair, trial, step
         )
         select study, count(*) from measurements where rejected group by study order by study
         """,
