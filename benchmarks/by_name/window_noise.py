@@ -14,7 +14,7 @@ import random
 import statistics
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -22,12 +22,15 @@ from typing import Any, Final
 from machine_state import PERIOD_US, Quota, Sleeper, Watch
 from virtual_cells import Opened, Side, beside, held_to, opened, real_time, turned, undisturbed
 
+from tierwise.analysis.rejections import UNSEEN
 from tierwise.bench.inputs import code_version
 from tierwise.bench.recording import Recorder
 from tierwise.bench.study import Cell, Trial
+from tierwise.bench.study_registry import load_study
 from tierwise.bench.testbed import Testbed
 from tierwise.core import control_groups
 from tierwise.core.files import write_whole
+from tierwise.core.pairs import load_pair
 from tierwise.core.profiles import Profile, load_profile
 
 ALONE, BUSY, HELD, REAL = "alone", "busy", "held", "real"
@@ -41,6 +44,8 @@ KINDS: Final = {
     "pgbench-today": ("pgbench_placement", "today-aws"),
 }
 """Study and pair of each kind of window."""
+AGEING: Final = {"latency"}
+"""Kinds whose windows change the tables that they read: each window gets new ones."""
 
 
 @dataclass(frozen=True)
@@ -86,18 +91,24 @@ def main() -> int:
 
 def windows(kind: str, options: argparse.Namespace) -> Iterator[Found]:
     study, pair = KINDS[kind]
-    with opened(study, profile_of(study, options), options.seed, pair=pair) as there, sides(options.sides) as every:
-        trials = [trial for trial in there.study.trials(there.testbed.profile, there.testbed.pair) if not trial.real_time]
-        if options.cells:
-            trials = [trial for trial in trials if trial.placed in options.cells]
+    profile = profile_of(study, options)
+    with ExitStack() as stack:
+        every = stack.enter_context(sides(options.sides))
+        there = None if kind in AGEING else stack.enter_context(opened(study, profile, options.seed, pair=pair))
         for repetition in range(options.windows):
-            for trial in trials:
+            for trial in trials_of(study, pair, profile, options.cells):
                 for name, side in turned(list(every.items()), repetition):
-                    there.testbed.origin_s = random.Random(f"{options.seed}/{repetition}/{trial.key}").random()
-                    there.testbed.seed = options.seed + 100 * repetition
-                    one = window(there, trial, side, kind=kind, name=name, repetition=repetition)
+                    with nullcontext(there) if there else opened(study, profile, options.seed, pair=pair) as place:
+                        place.testbed.origin_s = random.Random(f"{options.seed}/{repetition}/{trial.key}").random()
+                        place.testbed.seed = options.seed + 100 * repetition
+                        one = window(place, trial, side, kind=kind, name=name, repetition=repetition)
                     print(line(one), flush=True)
                     yield one
+
+
+def trials_of(study: str, pair: str, profile: Profile, places: Sequence[str] | None) -> list[Trial[Cell]]:
+    every = load_study(study).trials(profile, load_pair(pair))
+    return [trial for trial in every if not trial.real_time and (not places or trial.placed in places)]
 
 
 def profile_of(study: str, options: argparse.Namespace) -> Profile:
@@ -171,7 +182,7 @@ def window(there: Opened, trial: Trial[Cell], side: Side, *, kind: str, name: st
         wall_s,
         machine.steal_share,
         sleeper.late_s,
-        tuple(sorted({flag for row in rows for flag in row.flags})),
+        tuple(sorted({flag for row in rows for flag in row.flags} - {UNSEEN})),
     )
 
 
