@@ -69,6 +69,7 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
         "small_scale": record.facts.get("scales", {}).get("small") if record else None,
         "todays_pair": todays,
         "readers_pair": readers,
+        "today_io_mode": str(mode_in(run.store, STUDY, todays)) if todays else None,
         **ends("small", small),
         **_moves("", here),
         **_moves("today_", _gains(_rows(run, todays)) if todays else {}),
