@@ -57,6 +57,10 @@ def test_a_ratio_is_that_of_the_windows_of_one_replicate_at_the_same_load(page: 
         low, high = one.interval or (0.0, 0.0)
         assert low < (one.value or 0.0) < high
     assert page.values["delay_most"] == pytest.approx(2.0, rel=0.01)
+    delay = {name: page.values[f"delay_{name}"] for name in ("cases", "faster", "slower", "disks")}
+    assert delay == {"cases": 2, "faster": 1, "slower": 1, "disks": True}
+    ends = [page.values[f"delay_{name}"] for name in ("low", "least", "most", "high")]
+    assert ends == sorted(ends), "the intervals enclose the ratios"  # type: ignore[type-var]  # numbers all
 
 
 def test_a_run_of_one_replicate_draws_no_median_and_has_no_answer(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,7 +53,7 @@ def _over(run: Run, pair: str, place: str, over: str) -> Ratios:
 
 
 def _delays(delay: Ratios) -> dict[str, Value]:
-    """Return the ends of all intervals, in how many combinations commits became faster or slower, and whether plain disks are among them."""
+    """Return the ends of all intervals, how many combinations became faster or slower, and whether plain disks are among them."""
     intervals = [one.interval for one in delay.values() if one.interval]
     lows, highs = [low for low, _ in intervals], [high for _, high in intervals]
     return {
