@@ -58,6 +58,10 @@ def test_a_ratio_is_that_of_the_windows_of_one_replicate_at_the_same_load(page: 
         assert low < (one.value or 0.0) < high
     assert page.values["delay_most"] == pytest.approx(2.0, rel=0.01)
     assert page.values["slowdown"] == SLOWDOWN
+    delay = {name: page.values[f"delay_{name}"] for name in ("cases", "faster", "slower", "disks")}
+    assert delay == {"cases": 2, "faster": 1, "slower": 1, "disks": True}
+    ends = [page.values[f"delay_{name}"] for name in ("low", "least", "most", "high")]
+    assert ends == sorted(ends), "the intervals enclose the ratios"  # type: ignore[type-var]  # numbers all
 
 
 def test_a_run_of_one_replicate_draws_no_median_and_has_no_answer(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,6 +75,7 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
         "small_branches": facts.get("branches", facts.get("scales", {})).get("small"),
         "todays_pair": todays,
         "readers_pair": readers,
+        "today_io_mode": str(mode_in(run.store, STUDY, todays)) if todays else None,
         **ends("small", small),
         **_moves("", here),
         **_moves("today_", _gains(_rows(run, todays)) if todays else {}),

@@ -44,6 +44,7 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
         **ends("cache", cache),
         **ends("battery", battery),
         **ends("delay", delay),
+        **_delays(delay),
         **ends("today", _over(run, todays, "ssd", "hdd") if todays else {}),
         **ends("here", _over(run, readers, "ssd", "hdd") if readers else {}),
     }
@@ -53,6 +54,20 @@ def _over(run: Run, pair: str, place: str, over: str) -> Ratios:
     """Return the ratios of two places without commit_delay that have an interval, by clients."""
     ratios = estimates(find("tbl-wal-ratios", STUDY).rows(run, pair).frame, ["group_commit", "clients", "wal", "over"])
     return {key: one for key, one in ratios.items() if (key[0], *key[2:]) == ("off", place, over) and one.interval}
+
+
+def _delays(delay: Ratios) -> dict[str, Value]:
+    """Return the ends of all intervals, how many combinations became faster or slower, and whether plain disks are among them."""
+    intervals = [one.interval for one in delay.values() if one.interval]
+    lows, highs = [low for low, _ in intervals], [high for _, high in intervals]
+    return {
+        "delay_low": min(lows, default=None),
+        "delay_high": max(highs, default=None),
+        "delay_cases": len(delay),
+        "delay_faster": sum(low > 1.0 for low in lows),
+        "delay_slower": sum(high < 1.0 for high in highs),
+        "delay_disks": any(place == "hdd" for place, _ in delay),
+    }
 
 
 def _above(ratios: Ratios, bound: float) -> bool:

@@ -20,7 +20,7 @@ order by variant, tablespace, replicate
 """
 UNIT: Final = "window means"
 EVIDENCE: Final = Evidence.SIMULATED
-HEADER: Final = ["Variant", f"SSD: {bucket_text(SSD_BUCKET)}", "SSD: fullest bucket", "Mean, SSD", "Mean, RAID10", "Times as long"]
+HEADER: Final = ["Variant", f"SSD: {bucket_text(SSD_BUCKET)}", "SSD: fullest bucket", "Mean, SSD", "Mean, RAID10", "RAID10 over SSD"]
 
 
 def tabulate(rows: pl.DataFrame) -> Cells | None:
