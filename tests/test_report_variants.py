@@ -108,7 +108,7 @@ def test_a_table_has_the_speedups_of_each_variant_the_largest_first(opened: Open
     run = opened(make_rows(), make_rows(variant="heap-cached", states=("NV",), pace=0.05))
     rows = table(run, "tbl-variants")
     assert (next(iter(rows)), sorted(rows)) == ("Cached for SSD only", ["As published", "Cached for SSD only", "Table cached"])
-    assert rows["Table cached"][1] == "the table in memory, shown to be there; the index cold"
+    assert "in memory" in rows["Table cached"][1]
     assert rows["As published"][2].startswith("0.991 to 1.01 (")
     assert values(run, PAIR)["only_cached"] is True
 

@@ -30,9 +30,15 @@ AGREEMENT: Final = 0.1
 CHOICES: Final = {"indexes ssd": "index", "tables ssd": "table", "all ssd": "both"}
 GAINS_SQL: Final = "select * from index_placement_gains where variant = 'published' and pair = $pair"
 THROUGH_SQL: Final = """
-select 100 * index_reads / (heap_reads + index_reads) as pages, 100 * index_io_s / (heap_io_s + index_io_s + other_io_s) as time
-from index_placement_through
-where variant = 'published' and cache = 'cold' and placement = 'hdd/hdd' and pair = $pair and io_mode = $io_mode
+with cold as (
+    from index_placement_through where variant = 'published' and cache = 'cold' and pair = $pair and io_mode = $io_mode
+)
+select
+    100 * index_reads / (heap_reads + index_reads) as pages,
+    100 * index_io_s / (cold.heap_io_s + index_io_s + other_io_s) as time,
+    100 - 100 * moved.heap_io_s / cold.heap_io_s as heap_saved
+from cold left join (select state, heap_io_s from cold where placement = 'hdd/ssd') as moved using (state)
+where placement = 'hdd/hdd'
 """
 REMEDIES_SQL: Final = """
 select ours.variant, ours.state, ours.replicate, published.hdd_hdd_s / ours.hdd_hdd_s as speedup
@@ -69,6 +75,7 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
         **_saved("hot", _of(own, "hot", INDEX)),
         **_range("index_pages", through["pages"]),
         **_range("index_time", through["time"]),
+        **_range("heap_saved", through["heap_saved"]),
         **ends("bitmap", _of(remedies, "bitmap")),
         **ends("scan", _of(remedies, "index-only")),
         **ends("memory", _of(remedies, "heap-cached")),

@@ -18,4 +18,4 @@ UNIT: Final = io_mode_table.UNIT
 
 
 def tabulate(rows: pl.DataFrame) -> Cells | None:
-    return io_mode_table.tabulate(rows, {"query": ("Query", QUERIES), "tier": ("Subsystem", PLACES)}, "gain")
+    return io_mode_table.tabulate(rows, {"query": ("Query", QUERIES), "tier": ("Storage system", PLACES)}, "gain")

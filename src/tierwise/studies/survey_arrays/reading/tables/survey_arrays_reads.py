@@ -19,7 +19,7 @@ where pair = $pair and io_mode = $io_mode and form = 'printed'
 group by query, tier
 """
 UNIT: Final = "queries"
-HEADER: Final = ["Query", "Subsystem", "Rows found", "Table pages", "Index pages", "Requests", "MB/s", "Median, s"]
+HEADER: Final = ["Query", "Storage system", "Rows found", "Table pages", "Index pages", "Requests", "MB/s", "Median, s"]
 MB: Final = 1e6
 
 

@@ -47,4 +47,4 @@ def tabulate(rows: pl.DataFrame) -> Cells:
         ]
         for placement, query, move_s, saved_s, jobs, low, high, pairs in rows.rows()
     ]
-    return Cells(["Moved", "A job", "There and back", "Saves", "Pays after (queries)"], cells, "llrrr")
+    return Cells(["Moved", "Query", "There and back", "Saved per query", "Pays after (queries)"], cells, "llrrr")
