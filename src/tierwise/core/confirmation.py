@@ -8,7 +8,7 @@ import typer
 
 from tierwise.core.errors import TierwiseError
 
-YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Start without asking for confirmation.")]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Start without asking for confirmation. Default: ask on a terminal.")]
 
 
 def confirming(*, yes: bool) -> Callable[[str], None]:
