@@ -93,12 +93,15 @@ def test_exploring_starts_from_the_newest_run_and_compares_it_with_the_one_befor
     outputs = [output for cell in code_cells(tmp_path / "explore.ipynb") for output in cell.outputs if "data" in output]
     texts = ["".join(output.data.get("text/plain", "")) for output in outputs]
     assert finding(tmp_path / "explore.ipynb") == first_finding(open_run("20260102-030405-quick-fedcba"))
-    assert [text for text in texts if "What each placement leaves of a job's time" in text]
+    assert [text for text in texts if "everything on disks" in text]
     assert "ratio" in texts[-1]
     (beside,) = [
-        output.text for cell in code_cells(tmp_path / "explore.ipynb") for output in cell.outputs if "beside" in output.get("text", "")
+        output.text
+        for cell in code_cells(tmp_path / "explore.ipynb")
+        for output in cell.outputs
+        if "compared with" in output.get("text", "")
     ]
-    assert beside.startswith(f"run `20260102-030405-quick-fedcba` beside run `{RUN_ID}`")
+    assert beside.startswith(f"run `20260102-030405-quick-fedcba` compared with run `{RUN_ID}`")
 
 
 def finding(executed: Path) -> str:
