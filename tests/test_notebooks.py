@@ -253,7 +253,7 @@ def test_chosen_trials_are_a_run_of_their_own_that_stays_partial_and_is_no_newes
     assert "shape: (600, 9)" in shown  # 120 intervals of five seeds
     with pytest.raises(InputError, match="tier=ssd"):
         run_study("ram_or_ssd", profile="smoke", trials="tier=tape")
-    with pytest.raises(InputError, match="a run of their own"):
+    with pytest.raises(InputError, match="in a separate run"):
         run_study("ram_or_ssd", profile="smoke", run_id=run.run_id, trials="tier=ssd")
 
 

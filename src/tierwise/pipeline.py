@@ -316,6 +316,6 @@ def check_free_space(profile: Profile) -> None:
                 f"profile {profile.name}",
                 field="free_space_bytes",
                 value=human_bytes(profile.free_space_bytes),
-                rule=f"only {human_bytes(free_bytes)} are free where {'the work folder' if folder == workspace else 'the checkout'} lies",
-                remedy="PROFILE=smoke, or TIERWISE_WORK=folder on a larger disk",
+                rule=f"only {human_bytes(free_bytes)} are free for {'the work folder' if folder == workspace else 'the checkout'}",
+                remedy="use PROFILE=smoke, or set TIERWISE_WORK to a folder on a larger disk",
             )

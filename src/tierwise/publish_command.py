@@ -28,8 +28,12 @@ def publish(
         say(f"published one file: {write_one(one, version)}")
         return
     if to is None:
-        raise InputError("TO", rule="names no folder to publish into", remedy="make publish TO=dir, or ONE=report.html for one file")
+        raise InputError(
+            "TO",
+            rule="names no folder to write the report into",
+            remedy="run make publish TO=dir, or make publish ONE=report.html for one file",
+        )
     made = write(to, version)
     say(f"published {made.facts.version}: {made.files} files in {to}")
     if made.dirty:
-        say("the code had uncommitted changes when this was built: no commit has exactly it (the folder's README.md says so)")
+        say("the code had uncommitted changes when this report was built, so no commit has exactly this code")

@@ -153,7 +153,7 @@ def _named(*, hdd: str, ssd: str) -> dict[str, str]:
 def _job_s(before_s: float | None, after_s: float | None) -> tuple[float, float] | None:
     given = None if before_s is None or after_s is None else (before_s, after_s)
     if given is None and (before_s, after_s) != (None, None):
-        raise InputError("--before-s, --after-s", rule="go together: a job's seconds before and after the move")
+        raise InputError("--before-s, --after-s", rule="give both: the seconds of a job before and after the move")
     if given is not None and min(given) <= 0:
         raise InputError("--before-s, --after-s", value=min(given), rule="must be above zero")
     return given

@@ -130,7 +130,7 @@ def _with_given(book: "Book", given: str) -> "Book":
     except ValueError:
         value = float("nan")
     if not equals or value != value:  # noqa: PLR0124  not a number
-        raise InputError("--price", value=given, rule="must be ITEM=VALUE, an item of the price book and a number")
+        raise InputError("--price", value=given, rule="must be ITEM=VALUE: an item of data/prices and a number")
     return book.with_price(item, value)
 
 

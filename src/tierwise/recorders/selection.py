@@ -59,4 +59,4 @@ def choose(name: str) -> str:
         if why is None:
             return one
     reasons = "; ".join(f"{one}: {why}" for one, why in obstacles.items())
-    raise MissingError("a recorder", why=reasons, remedy="run it as root with bpftrace, or as the server's own user with strace, installed")
+    raise MissingError("a recorder", why=reasons, remedy="install bpftrace and run as root, or install strace and run as the server's user")
