@@ -182,7 +182,7 @@ def test_without_a_run_sizes_devices_and_a_job_s_times_are_given() -> None:
             "--relation is 'nope': run 20260102-030405-quick-abcdef has no such table or index. Remedy",
         ),
         (("--jobs", "0"), "--jobs is 0: must be at least 1"),
-        (("--before-s", "3"), "--before-s, --after-s: go together"),
+        (("--before-s", "3"), "--before-s, --after-s: give both"),
         (("--before-s", "3", "--after-s", "0"), "--before-s, --after-s is 0.0: must be above zero"),
         (("--size-gib", "1"), "--hdd: --size-gib needs two devices"),
         (("--size-gib", "1", "--hdd", "sata-7k2", "--ssd", "crucial-h"), "--size-gib needs the seconds of a job"),
