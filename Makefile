@@ -1,8 +1,18 @@
-# `make` lists the commands. Options are variables, which reach the programs through the environment:
-#   PROFILE (smoke, quick, full)   TIERS (a file of data/tiers)   SEED   FRESH=1   RUN (latest, reference or a run id)   TO (publish's folder)   ONE (its one file)
-#   RETRY=1 (adds whole replicates, once, for what was rejected; the earlier rows stay)
-#   CENSUS (synthetic, download, file:PATH)   SKY (the same, or download:RA_MIN,RA_MAX,DEC_MIN,DEC_MAX in degrees, or download:psc_aaa,...)
-#   VERBOSE=1 (names each trial and notebook)   ENGINE (auto, quarto, plain)   PG_BIN (a PostgreSQL of your own)   PYTHON (the interpreter that .venv is made with)
+# `make` lists the commands. Options are variables, which programs get as environment variables:
+#   PROFILE=quick     size of the run: smoke, quick or full
+#   TIERS=NAME        measure also on your own pair of tiers, data/tiers/NAME.toml
+#   SEED=1            seed of data, trial order and device models
+#   CENSUS=synthetic  rows of the 1990 census: synthetic, download or file:PATH
+#   SKY=synthetic     sky catalog: synthetic, download or file:PATH, or download:RA_MIN,RA_MAX,DEC_MIN,DEC_MAX (degrees), or download:psc_aaa,... (files)
+#   RUN=latest        use this complete run instead of measuring: latest, reference or a run id
+#   FRESH=1           measure again, even if a complete run with the same inputs exists
+#   RETRY=1           add replicates, once, to studies with rejected rows; the earlier rows stay
+#   ENGINE=auto       program that builds the report: quarto, plain or auto
+#   TO=FOLDER         folder that make publish writes
+#   ONE=FILE.html     single HTML file that make publish writes instead
+#   VERBOSE=1         print the name of each trial and notebook
+#   PG_BIN=FOLDER     programs of your own PostgreSQL
+#   PYTHON=PROGRAM    Python interpreter with which .venv is made
 
 MAKEFLAGS += --no-print-directory
 .SILENT:
@@ -18,28 +28,28 @@ test soak: export PYTHONDONTWRITEBYTECODE :=
 ENV := $(if $(filter tierwise,$(CONDA_DEFAULT_ENV)),$(CONDA_PREFIX),.venv)
 BIN := $(ENV)/bin
 
-# Measure what is not measured yet, then build report/_site/latest (site, paper and data annex)
+# Measure every study that has no current rows, then build report/_site/latest (site, paper and data annex)
 report: $(ENV)/.ready
 	$(BIN)/tierwise report --yes
 
-# Show what a report would measure, how long it takes and how much disk it needs
+# Show what a report would measure, how long it takes and how much disk space it needs
 plan: $(ENV)/.ready
 	$(BIN)/tierwise plan
 
-# Write the newest report, its rows, manifest and checksums into a new folder: make publish TO=dir; or its page alone: make publish ONE=report.html
+# Copy the newest report with its rows to a new folder (make publish TO=dir), or write it as one HTML file (make publish ONE=report.html)
 publish: $(ENV)/.ready
 	$(BIN)/tierwise publish
 
-# Put a run into data/reference, for a commit of its own: that of PROFILE (else smoke), measured unless it is complete, or RUN
+# Replace the run in data/reference by RUN, or by a complete run of PROFILE (default smoke), which is measured if there is none
 reference: $(ENV)/.ready
 	$(BIN)/tierwise reference --yes
 
-# Run the tests, those that measure by themselves (README.md says how long)
+# Run all tests but the long ones of make soak; tests that measure run one at a time
 test: $(ENV)/.ready
 	failed=0; $(BIN)/python -m pytest -m "not alone and not soak" --numprocesses=3 --dist=loadfile --durations=40 --durations-min=5 || failed=1; \
 	$(BIN)/python -m pytest -m "alone and not soak" $(shell grep -l mark.alone tests/*.py) && exit $$failed
 
-# Check format, lint, words, sentence lengths, types, imports between packages, stripped notebooks, and that no code outside the studies names one
+# Check format, lint, words, sentence lengths, types, imports between packages, that notebooks have no output, and that only studies' code names a study
 check: $(ENV)/.ready
 	$(BIN)/ruff format --quiet --check .
 	$(BIN)/ruff check --quiet .
@@ -50,24 +60,24 @@ check: $(ENV)/.ready
 	report=$$($(BIN)/python -m pytest --quiet tests/test_instrument.py tests/test_commands.py::test_the_lines_that_ship_with_the_reference_run_are_those_that_the_code_makes_of_it) || { echo "$$report"; exit 1; }
 	$(BIN)/nbstripout --keep-id --verify $(wildcard notebooks/*.ipynb)
 
-# Open the notebooks in JupyterLab, first explore.ipynb, which starts from the newest run
+# Open JupyterLab with explore.ipynb, which starts from the newest run
 lab: $(ENV)/.ready
 	$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) notebooks/explore.ipynb
 
-# Run every benchmark of benchmarks/, one after the other; those of benchmarks/by_name take over ten minutes, and are run by name
+# Run the benchmarks in benchmarks/, one at a time, but not those in benchmarks/by_name, which take over ten minutes
 bench: $(ENV)/.ready
 	$(BIN)/python -m pip install --quiet --no-deps --only-binary :all: --require-hashes -r benchmarks/requirements.txt || echo "bench: without libCacheSim"
 	for file in benchmarks/*.py; do echo "$$file"; $(BIN)/python "$$file" || exit; done
 
-# Run the long tests
+# Run the long tests, which make test leaves out
 soak: $(ENV)/.ready
 	$(BIN)/python -m pytest -m soak
 
-# Try again to install Quarto, the report's other engine (optional)
+# Try again to install Quarto, which can build the report (optional)
 quarto: $(ENV)/.ready
 	PYTHONPATH=src $(BIN)/python scripts/setup_quarto.py $(ENV)
 
-# Remove the environment, caches and work files; measured rows, downloads and reports stay
+# Remove the environment, caches and work files, but keep measured rows, downloads and reports
 clean:
 	[ ! -x $(BIN)/tierwise ] || $(BIN)/tierwise clean
 	rm -rf --one-file-system .venv data/work report/_build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
@@ -79,7 +89,7 @@ help:
 	     /^# /      { text = substr($$0, 3); next } \
 	     /^[a-z]+:/ { if (text) printf "  make %-9s %s\n", substr($$1, 1, index($$1, ":") - 1), text } \
 	                { text = "" } \
-	     END        { printf "options, as in make report PROFILE=smoke\n%s", options }' Makefile
+	     END        { printf "options, for example make report PROFILE=smoke\n%s", options }' Makefile
 
 # Make the environment again where the checkout was moved or the environment's Python is gone.
 ifneq ($(shell cat $(ENV)/.ready 2>/dev/null && test -x $(BIN)/python && echo runs),$(CURDIR) runs)

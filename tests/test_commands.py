@@ -245,7 +245,7 @@ def test_a_measuring_run_that_is_declined_leaves_no_run(tmp_path: Path, workspac
     assert code == 1, shown
     assert re.search(r"plan: \d+ trials, about [\d.]+ minutes", shown)
     assert "measure with profile smoke now? [y/N]" in shown
-    assert "nothing was begun" in shown
+    assert "nothing was started" in shown
     assert not list((tmp_path / "raw").glob("*/manifest.json"))
 
 

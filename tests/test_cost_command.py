@@ -41,7 +41,7 @@ def test_disks_are_cheaper_by_the_gigabyte_and_flash_by_the_io(today: dict[str, 
 
 
 def test_a_device_without_a_price_is_left_out_with_the_reason(today: dict[str, Any]) -> None:
-    assert by(today["left_out"], "device")["aws-io2"]["why"] == "the first one is of 2026-09-30"
+    assert by(today["left_out"], "device")["aws-io2"]["why"] == "the first price is dated 2026-09-30"
 
 
 def test_a_delivered_read_counts_memory_machine_and_power(today: dict[str, Any]) -> None:
@@ -113,7 +113,7 @@ def test_the_table_shows_all_parts() -> None:
         (("--reads-per-s", "0"), "load: reads_per_s is 0.0: must be above zero"),
         (("--latency-ms", "0.001"), "--latency-ms is 0.001: no device with a price has IOPS at that latency: "),
         (("--latency-ms", "nan"), "--latency-ms is nan: must be above zero"),
-        (("--on", "1800-01-01"), "--on is '1800-01-01': no device has a price by then: aws-gp3: the first one is of 2021"),
+        (("--on", "1800-01-01"), "--on is '1800-01-01': no device has a price by then: aws-gp3: the first price is dated 2021"),
         (("--device", "gp3:10GiB,11000IOPS"), "11,000 IOPS is not sold: 3,000 to 5,000 IOPS (IOPS per GiB)"),
         (("--device", "floppy"), "data/devices/floppy.toml: no such file"),
     ],
@@ -125,7 +125,7 @@ def test_what_cannot_be_is_refused(options: tuple[str, ...], reported: str) -> N
 
 
 def test_iops_are_those_at_the_latency_that_is_requested() -> None:
-    with pytest.raises(InputError, match=r"--latency-ms is 5\.0: exos-x24-24tb: a read alone takes 11"):
+    with pytest.raises(InputError, match=r"--latency-ms is 5\.0: exos-x24-24tb: a single read already takes 11"):
         run(*DAY, "--device", "exos-x24-24tb", "--latency-ms", "5")
     quick, slow = (requested("--device", "exos-x24-24tb", "--latency-ms", ms) for ms in ("15", "1000"))
     assert (quick["latency_ms"], slow["latency_ms"]) == (15, 1000)

@@ -72,7 +72,7 @@ def test_source_r_flash_replaces_memory_and_not_disks_at_the_prices_of_its_time(
 def test_a_server_must_have_a_price_by_then() -> None:
     assert newest_server(NOW) == load_hardware().servers["microserver-gen8"]
     assert newest_server(replace(NOW, on=dt.date(2025, 1, 1))) == load_hardware().servers["microserver"]
-    with pytest.raises(MissingError, match="a server priced by"):
+    with pytest.raises(MissingError, match="a server with a price"):
         newest_server(replace(NOW, on=dt.date(2010, 1, 1)))
 
 

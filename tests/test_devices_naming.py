@@ -41,7 +41,7 @@ def test_what_follows_the_maker_is_a_short_name(short: str, long: str) -> None:
 
 def test_a_short_name_of_several_devices_is_refused_with_their_names() -> None:
     with pytest.raises(
-        InputError, match=r"device is 'local-ssd': short for more than one device. Remedy: one of aws-local-ssd, azure-local-ssd"
+        InputError, match=r"device is 'local-ssd': is the short name of several devices. Remedy: one of aws-local-ssd, azure-local-ssd"
     ):
         load_device("local-ssd")
 

@@ -22,9 +22,9 @@ from tierwise.timings.parquet import keep_whole
     ("said", "remedy"),
     [
         ("[Errno 28] No space left on device: 'x.part'", "free space on that disk"),
-        ('could not extend file "base/5/1": Read-only file system\nHINT: none', "mount that file system so that it can be written to"),
-        ("underlying IO error: Input/output error (os error 5)", "the disk or its mount failed: look into the kernel's log"),
-        ("server closed the connection unexpectedly", "end what disturbed it"),
+        ('could not extend file "base/5/1": Read-only file system\nHINT: none', "mount that file system writable"),
+        ("underlying IO error: Input/output error (os error 5)", "the disk or its mount failed"),
+        ("server closed the connection unexpectedly", "remove the cause"),
     ],
 )
 def test_a_remedy_goes_with_what_the_system_says(said: str, remedy: str) -> None:

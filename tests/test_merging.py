@@ -103,8 +103,8 @@ def test_runs_that_are_no_replicates_are_refused_and_nothing_is_written(tmp_path
     load_manifest(unfinished).model_copy(update={"status": "running"}).save(unfinished)
     merged = tmp_path / "a" / merge_runs([first, second], tmp_path / "a").run_id
     for others, rule in (
-        ([], "two runs or more"),
-        ([same_seed], "one seed"),
+        ([], "at least two runs"),
+        ([same_seed], "same seed"),
         ([other_code], f"did not measure what {first.name} did: {STUDY}"),
         ([unfinished], "is running"),
         ([merged], "is merged already"),

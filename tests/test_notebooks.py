@@ -93,12 +93,15 @@ def test_exploring_starts_from_the_newest_run_and_compares_it_with_the_one_befor
     outputs = [output for cell in code_cells(tmp_path / "explore.ipynb") for output in cell.outputs if "data" in output]
     texts = ["".join(output.data.get("text/plain", "")) for output in outputs]
     assert finding(tmp_path / "explore.ipynb") == first_finding(open_run("20260102-030405-quick-fedcba"))
-    assert [text for text in texts if "What each placement leaves of a job's time" in text]
+    assert [text for text in texts if "everything on disks" in text]
     assert "ratio" in texts[-1]
     (beside,) = [
-        output.text for cell in code_cells(tmp_path / "explore.ipynb") for output in cell.outputs if "beside" in output.get("text", "")
+        output.text
+        for cell in code_cells(tmp_path / "explore.ipynb")
+        for output in cell.outputs
+        if "compared with" in output.get("text", "")
     ]
-    assert beside.startswith(f"run `20260102-030405-quick-fedcba` beside run `{RUN_ID}`")
+    assert beside.startswith(f"run `20260102-030405-quick-fedcba` compared with run `{RUN_ID}`")
 
 
 def finding(executed: Path) -> str:
@@ -250,7 +253,7 @@ def test_chosen_trials_are_a_run_of_their_own_that_stays_partial_and_is_no_newes
     assert "shape: (600, 9)" in shown  # 120 intervals of five seeds
     with pytest.raises(InputError, match="tier=ssd"):
         run_study("ram_or_ssd", profile="smoke", trials="tier=tape")
-    with pytest.raises(InputError, match="a run of their own"):
+    with pytest.raises(InputError, match="in a separate run"):
         run_study("ram_or_ssd", profile="smoke", run_id=run.run_id, trials="tier=ssd")
 
 

@@ -79,9 +79,9 @@ def test_files_are_known_by_tablespace_relation_and_segment(tmp_path: Path) -> N
 def test_a_server_that_is_none_is_refused_with_the_remedy(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"--cluster is '.+': no server runs in this data folder\. Remedy: .*SHOW data_directory"):
         find_server(cluster=tmp_path)
-    with pytest.raises(InputError, match=r"is no process of a PostgreSQL server\. Remedy: select pid from pg_stat_activity"):
+    with pytest.raises(InputError, match=r"is not a process of a PostgreSQL server\. Remedy: .*pg_stat_activity"):
         find_server(pid=os.getpid())
-    with pytest.raises(InputError, match=r"Remedy: --cluster DIR, or --pid N"):
+    with pytest.raises(InputError, match=r"Remedy: give --cluster DIR or --pid N"):
         find_server()
 
 
@@ -91,7 +91,7 @@ def test_a_server_that_reads_by_io_uring_is_refused_with_the_remedy(tmp_path: Pa
         pytest.skip("this kernel, or its owner, permits no io_uring")
     try:
         as_server(tmp_path, version="18")
-        with pytest.raises(InputError, match=r"io_method is 'io_uring': reads by io_uring, .*Remedy: .*io_method=worker"):
+        with pytest.raises(InputError, match=r"io_method is 'io_uring': .*Remedy: .*io_method=worker"):
             find_server(cluster=tmp_path)
     finally:
         os.close(ring)

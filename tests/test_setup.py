@@ -240,7 +240,7 @@ class TestMake:
         assert ready.run("make", "report", PROFILE="smoke").stdout.split() == ["report", "smoke"]
 
     def test_help_has_a_line_for_every_target(self, ready: Clone) -> None:
-        reported, _, options = ready.run("make").stdout.partition("options, as in make report PROFILE=smoke\n")
+        reported, _, options = ready.run("make").stdout.partition("options, for example make report PROFILE=smoke\n")
         listed = {line.split()[1]: line.split()[2:] for line in reported.splitlines()}
         lines = (ready.folder / "Makefile").read_text(encoding="utf-8").splitlines()
         phony, exported = (next(line for line in lines if line.startswith(word)).split()[1:] for word in (".PHONY", "export "))

@@ -140,7 +140,7 @@ def test_the_run_that_ships_is_found_by_its_name(run: Path, tmp_path: Path, monk
     assert paths.raw() != paths.reference()
     with pytest.raises(InputError, match="'nonesuch': no such run; there are: reference"):
         find_run("nonesuch")
-    with pytest.raises(InputError, match=r"'latest': no complete run lies in data/raw.*reference is the run that ships"):
+    with pytest.raises(InputError, match=r"'latest': data/raw has no complete run.*reference is the run that ships"):
         find_run("latest")
 
 

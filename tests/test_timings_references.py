@@ -149,7 +149,7 @@ def test_a_run_that_measured_nothing_itself_is_merged_without_a_file(raw: Path) 
 
 def test_a_run_that_is_gone_is_named_with_study_and_remedy(raw: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (raw / OLD).rename(raw.parent / "away")
-    with pytest.raises(InputError, match=rf"{NEW}.*taken.{STUDY} is '{OLD}': the rows of {STUDY} lie in that run.*put its folder back"):
+    with pytest.raises(InputError, match=rf"{NEW}.*taken.{STUDY} is '{OLD}': the rows of {STUDY} are in that run.*put its folder back"):
         connect(raw, NEW)
     with pytest.raises(InputError, match=STUDY):
         read_rows(raw / NEW)

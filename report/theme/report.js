@@ -132,7 +132,7 @@
   }
 
   // Selections on the same field are one selection, in every figure of the page.
-  const HINT = "Click a mark, or its entry where there is a legend, to single it out, here and in the other figures of this page.";
+  const HINT = "Click a mark or a legend entry to highlight it in all figures of this page.";
   const picked = new Map(); // field -> the values that are picked
   const joined = new Map(); // place -> its view, its selections (field -> name), the values that each has, its status line
 
@@ -175,7 +175,7 @@
     }
     await view.runAsync();
     const shown = [...selections.keys()].flatMap((field) => mine(place, field));
-    said.textContent = shown.length ? `Singled out: ${shown.join(", ")}. ` : HINT;
+    said.textContent = shown.length ? `Highlighted: ${shown.join(", ")}. ` : HINT;
     if (shown.length === 0) return;
     const all = said.appendChild(document.createElement("button"));
     all.textContent = "Show all";

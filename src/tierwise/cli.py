@@ -14,7 +14,16 @@ from tierwise.core import completion, paths, studies
 from tierwise.core.command_errors import run_command
 from tierwise.core.confirmation import YesOption, confirming
 from tierwise.core.data_sets import SYNTHETIC
-from tierwise.core.measurement_options import CensusOption, FreshOption, ProfileOption, SeedOption, SkyOption, TiersOption
+from tierwise.core.measurement_options import (
+    CensusOption,
+    EngineOption,
+    FreshOption,
+    ProfileOption,
+    RetryOption,
+    SeedOption,
+    SkyOption,
+    TiersOption,
+)
 from tierwise.core.output_format import Format, FormatOption
 from tierwise.core.progress import say
 from tierwise.core.text_table import wrapped
@@ -73,22 +82,8 @@ def report(
     census: CensusOption = SYNTHETIC,
     sky: SkyOption = SYNTHETIC,
     fresh: FreshOption = False,
-    retry: Annotated[
-        bool,
-        typer.Option(
-            "--retry",
-            help="Add replicates to studies with rejected rows, at most once per run. Earlier rows are kept.",
-            envvar="RETRY",
-        ),
-    ] = False,
-    engine: Annotated[
-        str,
-        typer.Option(
-            help="Program that builds the report: quarto, plain (Pandoc and Typst), or auto (Quarto if installed, else plain).",
-            envvar="ENGINE",
-            autocompletion=completion.engines,
-        ),
-    ] = "auto",
+    retry: RetryOption = False,
+    engine: EngineOption = "auto",
     run: Annotated[
         str,
         typer.Option(
@@ -126,7 +121,7 @@ def run_study(
     sky: SkyOption = SYNTHETIC,
     trials: Annotated[
         str,
-        typer.Option(help="Trials to measure, chosen by parts of their keys, such as 'wal=ssd clients=8'. Default: all trials."),
+        typer.Option(help="Settings that a trial must have to be measured, such as 'wal=ssd clients=8'. Default: all trials."),
     ] = "",
     yes: YesOption = False,
 ) -> None:
@@ -153,7 +148,7 @@ def plan(
     sky: SkyOption = SYNTHETIC,
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Estimate the trials, minutes and disk space that a report needs."""
+    """Estimate how many trials, minutes and bytes of disk space a report needs."""
     from tierwise.plan.estimate import as_json, as_text, make_plan  # noqa: PLC0415
 
     planned = make_plan(profile=profile, tiers=tiers, seed=seed, census=census, sky=sky)
@@ -209,7 +204,7 @@ def export(
 ) -> None:
     """Copy a complete run to a folder, in a size that git can hold.
 
-    The copy has all measured rows, and a sample of single reads, transactions and page sequences.
+    The copy has all measured rows, but only a sample of the recorded reads, transactions and page sequences.
     """
     from tierwise.advisor.advice_traces import behind_advice  # noqa: PLC0415
     from tierwise.analysis.runs import find_run  # noqa: PLC0415
@@ -224,13 +219,13 @@ def merge(
     runs: Annotated[
         list[str],
         typer.Argument(
-            metavar="RUN", help="Runs to merge: run ids, latest, reference, or folders of runs, which may come from other machines."
+            metavar="RUN", help="Runs to merge: run ids, latest, reference, or folders of runs. Runs may come from other machines."
         ),
     ],
 ) -> None:
     """Merge runs with the same measurements and different seeds into one run.
 
-    With three or more merged runs, intervals also cover the variation between runs.
+    If you merge three or more runs, the 95 % intervals also cover the variation between runs.
     """
     from tierwise.analysis.runs import find_run  # noqa: PLC0415
     from tierwise.bench.study_registry import summary_of  # noqa: PLC0415
@@ -251,10 +246,14 @@ command(SERVER, f"predict-scan --device nvme {scan} --method bitmap --cache cold
 @command(SERVER, "trace --cluster /var/lib/postgresql/18/main --seconds 10")
 def trace(
     seconds: Annotated[float, typer.Option(help="Duration of the recording, in seconds.")],
-    cluster: Annotated[Path | None, typer.Option(help="Data folder of the running server. Give --cluster or --pid.")] = None,
+    cluster: Annotated[Path | None, typer.Option(help="Data folder of the running server. Give either --cluster or --pid.")] = None,
     pid: Annotated[int | None, typer.Option(help="Process id of one session, to record only this session.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Parquet file for the first 300,000 reads, a row each. Default: no file.")] = None,
-    recorder: Annotated[str, typer.Option(help="Program that records the reads: bpftrace (needs root), strace, or auto.")] = "auto",
+    out: Annotated[
+        Path | None, typer.Option(help="Parquet file to write, with a row for each of the first 300,000 reads. Default: no file.")
+    ] = None,
+    recorder: Annotated[
+        str, typer.Option(help="Recording program: bpftrace (needs root), strace, or auto (bpftrace, else strace).")
+    ] = "auto",
 ) -> None:
     """Record every read of a running PostgreSQL, and show the read times by tablespace.
 
@@ -272,9 +271,9 @@ command(COSTS, "volumes --gib 500 --iops 6000 --mibs 200 --latency-ms 2")(volume
 @command(MODELS, "emulate sata-7k2 /tmp/files /mnt/slow")
 def emulate(
     device: Annotated[str, typer.Argument(metavar="DEVICE", help=completion.DEVICE, autocompletion=completion.devices)],
-    backing: Annotated[Path, typer.Argument(metavar="BACKING", help="Folder that stores the files of the emulated device.")],
+    backing: Annotated[Path, typer.Argument(metavar="BACKING", help="Existing folder that stores the files.")],
     mountpoint: Annotated[
-        Path, typer.Argument(metavar="MOUNTPOINT", help="Folder where the files of BACKING appear, as slow as on the device.")
+        Path, typer.Argument(metavar="MOUNTPOINT", help="Existing folder in which the files appear, as slow as on the device.")
     ],
     yes: YesOption = False,
 ) -> None:
@@ -327,7 +326,7 @@ def reference(
     run: Annotated[
         str,
         typer.Option(
-            help="Complete run that becomes the reference run, without measuring: latest or a run id.",
+            help="Complete run to copy into data/reference, instead of measuring: latest or a run id.",
             envvar="RUN",
             autocompletion=completion.runs,
         ),
@@ -336,7 +335,7 @@ def reference(
 ) -> None:
     """Replace the reference run in data/reference, which every checkout contains.
 
-    Without --run, the command first measures a run of --profile, unless a complete run exists.
+    Without --run, the command copies the complete run of --profile with the current inputs. If there is none, the command measures it.
     """
     from tierwise.pipeline import ReportRequest, make_reference  # noqa: PLC0415
 

@@ -37,7 +37,7 @@ MOSTLY_FREE: Final = 0.9
 """Assumed: the least share of the processors that a calibration gets on a quiet machine."""
 
 
-NOTHING_MEASURED: Final = "nothing can be measured; finished runs still render"
+NOTHING_MEASURED: Final = "nothing can be measured, but reports of finished runs can be built"
 
 
 class Status(StrEnum):
@@ -84,11 +84,14 @@ def examine() -> list[Finding]:
         Finding("Typst", Status.OK, f"{version('typst')}, from its wheel"),
         examine_quarto(),
         _program(
-            "Chromium", ["chromium", "chromium-browser", "google-chrome"], "tests of the report in a browser skip", _install("chromium")
+            "Chromium",
+            ["chromium", "chromium-browser", "google-chrome"],
+            "tests of the report in a browser are skipped",
+            _install("chromium"),
         ),
-        _program("fio", ["fio"], "tests that hold the emulated disks against fio skip", _install("fio")),
-        _program("strace", ["strace"], "reads are not recorded without root", _install("strace")),
-        _program("bpftrace", ["bpftrace"], "reads below the page cache are not recorded", _install("bpftrace")),
+        _program("fio", ["fio"], "tests that compare the emulated disks with fio are skipped", _install("fio")),
+        _program("strace", ["strace"], "without root, reads are not recorded", _install("strace")),
+        _program("bpftrace", ["bpftrace"], "reads that the page cache passes on to a device are not recorded", _install("bpftrace")),
         _kernel_tracing(),
     ]
 
@@ -97,7 +100,7 @@ def _system() -> Finding:
     host = fingerprint()
     detail = f"{host.distribution}, {host.system} {host.kernel}, {host.architecture}"
     there = host.system == "Linux" and host.architecture in {"x86_64", "aarch64"}
-    remedy = "run it on Linux, x86-64 or aarch64 (under Windows: wsl --install)"
+    remedy = "use Linux on x86-64 or aarch64 (on Windows: wsl --install)"
     return _found("system", there, detail, NOTHING_MEASURED, remedy, lacking=Status.MISSING)
 
 
@@ -119,7 +122,7 @@ def _postgresql() -> Finding:
     except TierwiseError as error:
         return Finding("PostgreSQL", Status.MISSING, str(error), NOTHING_MEASURED, getattr(error, "remedy", None) or "make report PG_BIN=")
     detail = f"{found.version_text}, from {'its wheel' if found.source == 'wheel' else found.source}"
-    cost = "no direct I/O before PostgreSQL 16: buffered I/O takes its place"
+    cost = "PostgreSQL before 16 has no direct I/O, so buffered I/O takes its place"
     return _found("PostgreSQL", found.supports_direct_io, detail, cost, "make report PG_BIN=")
 
 
@@ -144,7 +147,7 @@ def _work_folder() -> Iterator[Finding]:
         return
     yield Finding("work folder", Status.OK, short(folder) if folder.is_relative_to(home()) else str(folder))
     direct = direct_io_probe(folder)
-    cost = "the server cannot go past the page cache there: buffered I/O takes its place"
+    cost = "the server cannot bypass the page cache there, so buffered I/O takes its place"
     remedy = "make report TIERWISE_WORK=/folder/on/ext4/or/xfs"
     yield _found("direct I/O", direct, f"{'' if direct else 'not '}in the work folder", cost, remedy)
     chosen = os.environ.get("PROFILE") or "quick"
@@ -158,7 +161,7 @@ def _space(name: str, free_bytes: int, *, needed: bool) -> Finding:
     try:
         profile = profiles.load_profile(name)
     except InputError as error:
-        return Finding(title, lacking, str(error), "the profile cannot be used", error.remedy or "mend the file")
+        return Finding(title, lacking, str(error), "the profile cannot be used", error.remedy or "correct the file")
     detail = f"{profile.free_space_bytes / GB:.1f} GB needed, {free_bytes / GB:.1f} GB free"
     remedy = "make report TIERWISE_WORK=/folder/on/a/larger/disk"
     return _found(title, free_bytes >= profile.free_space_bytes, detail, f"PROFILE={name} is refused", remedy, lacking=lacking)
@@ -173,14 +176,14 @@ def _checkout() -> Finding:
 
 def _cores() -> Finding:
     cores = fingerprint().cores
-    cost = "server and emulated disks share one core: more trials overshoot and give no verdict"
+    cost = "server and emulated disks share one core, so requests are late and more trials are rejected"
     return _found("cores", cores >= 2, str(cores), cost, "give the machine a second core")
 
 
 def _memory() -> Finding:
     memory = psutil.virtual_memory()
     detail = f"{human_bytes(memory.available)} of {human_bytes(memory.total)} available"
-    cost = f"below {human_bytes(LITTLE_MEMORY_BYTES)} the machine may swap, and times then say nothing of the tiers"
+    cost = f"below {human_bytes(LITTLE_MEMORY_BYTES)} the machine may swap, and times then depend on swapping instead of the tiers"
     remedy = "end other programs, or begin with make report PROFILE=smoke"
     return _found("memory", memory.available >= LITTLE_MEMORY_BYTES, detail, cost, remedy)
 
@@ -210,13 +213,13 @@ def _sessions() -> Finding:
 
 def _drop_caches() -> Finding:
     permitted = os.access("/proc/sys/vm/drop_caches", os.W_OK)
-    cost = "a directory tier is emptied by posix_fadvise alone (its residency is checked all the same)"
+    cost = "only posix_fadvise empties the caches of a directory tier (tierwise still checks that they are empty)"
     return _found("drop_caches", permitted, f"{'' if permitted else 'not '}permitted", cost, _as_root("make report"))
 
 
 def _kernel_tracing() -> Finding:
     why = RECORDERS["bpftrace"].obstacle()
-    cost = "bpftrace records nothing; strace and the emulator's own log do"
+    cost = "bpftrace cannot record reads, but strace and the emulator can"
     return _found("kernel tracing", why is None, why or "permitted", cost, _as_root("make report"))
 
 
@@ -247,7 +250,7 @@ def table(findings: list[Finding]) -> str:
         lines.append(f"{finding.status:<16}  {finding.name:<{width}}  {finding.detail}")
         if finding.status is not Status.OK:
             lines += [
-                f"{'':<16}  {'':<{width}}    {word} {text}" for word, text in (("costs: ", finding.cost), ("remedy:", finding.remedy))
+                f"{'':<16}  {'':<{width}}    {word} {text}" for word, text in (("effect:", finding.cost), ("remedy:", finding.remedy))
             ]
     return "\n".join(lines)
 

@@ -107,7 +107,7 @@ def export_run(request: ReportRequest, place: Path, *, run_id: str = "") -> Path
     with kernels():
         run = complete_run(find_run(run_id)) if run_id else _measured(request)[0]
     if "-dirty" in run.code_version:
-        say("the code had uncommitted changes: commit it and make the run again, or its version names no commit that has it")
+        say("the code had uncommitted changes, so no commit has exactly the code of this run: commit the changes and measure again")
     folder = find_run(run.run_id)
     return export(folder, place, needed=behind_advice(folder), replace=True)
 
@@ -168,7 +168,7 @@ def _measured(request: ReportRequest) -> tuple[Manifest, bool]:
         request.agree("add whole replicates for what was rejected, and measure them now?")
         run = begin_retry(paths.raw() / run.run_id)
     if run is not None and run.status == "complete":
-        say(f"run {run.run_id} is complete: rendering it (FRESH=1 measures anew)")
+        say(f"run {run.run_id} is complete, so nothing is measured (FRESH=1 measures a new run)")
         return run, False
     run = _measure(request, inputs, lacking(run, inputs) if run else outlook.lacking)
     folder = paths.raw() / run.run_id
@@ -188,7 +188,7 @@ def _measure(request: ReportRequest, inputs: Inputs, names: Sequence[str], chose
         folder = paths.raw() / run.run_id
         run = update(run, status="running", finished_at=None)
         run.save(folder)
-        say(f"run {run.run_id}: measuring; an interrupted run goes on where it stopped")
+        say(f"run {run.run_id}: measuring (if interrupted, make report continues where it stopped)")
         _drive([*_acquiring(names, inputs), *_driving(names)], folder, inputs, RETRIED if run.retry else "", plan)
     return run
 
@@ -316,6 +316,6 @@ def check_free_space(profile: Profile) -> None:
                 f"profile {profile.name}",
                 field="free_space_bytes",
                 value=human_bytes(profile.free_space_bytes),
-                rule=f"only {human_bytes(free_bytes)} are free where {'the work folder' if folder == workspace else 'the checkout'} lies",
-                remedy="PROFILE=smoke, or TIERWISE_WORK=folder on a larger disk",
+                rule=f"only {human_bytes(free_bytes)} are free for {'the work folder' if folder == workspace else 'the checkout'}",
+                remedy="use PROFILE=smoke, or set TIERWISE_WORK to a folder on a larger disk",
             )

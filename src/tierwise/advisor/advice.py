@@ -52,10 +52,10 @@ class Question:
             if not least <= value < float("inf"):
                 raise InputError(field, value=value, rule="must be zero or more")
         if self.budget is not None and not 0 < self.budget < float("inf"):
-            raise InputError("--budget", value=self.budget, rule="must be above zero, in money a year")
+            raise InputError("--budget", value=self.budget, rule="must be above zero, as a cost per year")
         if self.goal is Goal.CHEAPEST and not self.jobs_per_hour:
-            rule = "the cheapest placement depends on how often a job comes"
-            raise InputError("--jobs-per-hour", value=self.jobs_per_hour, rule=rule, remedy="--jobs-per-hour N, or --goal time")
+            rule = "the cheapest placement depends on the number of jobs per hour"
+            raise InputError("--jobs-per-hour", value=self.jobs_per_hour, rule=rule, remedy="give --jobs-per-hour N, or --goal time")
 
 
 class Placed(Strict):

@@ -9,29 +9,38 @@ from tierwise.core import completion, paths, studies
 from tierwise.core.errors import InputError, suggesting
 from tierwise.core.output_format import Format, FormatOption, answered
 from tierwise.core.vocabulary import Goal, Way
+from tierwise.costs.price_options import CurrencyOption, DayOption, RegionOption
 
 RunOption = Annotated[
     str,
     typer.Option(
-        help="Run to read: latest, reference or a run id. Default: the newest complete run, or the reference run if you have no run.",
+        help="Run to read: latest, reference or a run id. Default: your newest run (complete if possible), or the reference run.",
         autocompletion=completion.runs,
     ),
 ]
 StudyOption = Annotated[
-    str, typer.Option(help="Study whose tables and indexes may move. Default: the first study of the run.", autocompletion=studies.names)
+    str,
+    typer.Option(
+        help="Study whose workload, tables and indexes are used. Default: the run's first study with tables or indexes to move.",
+        autocompletion=studies.names,
+    ),
 ]
 PairOption = Annotated[
     str,
     typer.Option(
-        help="Pair of tiers on which the run measured the study. Default: the study's first pair.", autocompletion=completion.pairs
+        help="Pair of storage tiers (a file in data/tiers) on which the study was measured. Default: the study's first pair.",
+        autocompletion=completion.pairs,
     ),
 ]
-WorkloadOption = Annotated[str, typer.Option(help="Workload of the study. Default: the study's first workload.")]
+WorkloadOption = Annotated[str, typer.Option(help="Name of one of the study's workloads. Default: the study's first workload.")]
 HddOption = Annotated[
-    str, typer.Option(help=f"Device to use instead of the run's disk or disk array. {completion.DEVICE}", autocompletion=completion.devices)
+    str,
+    typer.Option(
+        help=f"Device to simulate instead of the run's disk or disk array. {completion.DEVICE}", autocompletion=completion.devices
+    ),
 ]
 SsdOption = Annotated[
-    str, typer.Option(help=f"Device to use instead of the run's SSD. {completion.DEVICE}", autocompletion=completion.devices)
+    str, typer.Option(help=f"Device to simulate instead of the run's SSD. {completion.DEVICE}", autocompletion=completion.devices)
 ]
 
 
@@ -39,7 +48,9 @@ def advise(  # noqa: PLR0917  each is an option with a name
     ssd_gib: Annotated[float, typer.Option(help="Space on the SSD for tables and indexes, in GiB.")],
     budget: Annotated[
         float | None,
-        typer.Option(help="Limit on the yearly cost of the used shares of both devices, in --currency. Default: no limit."),
+        typer.Option(
+            help="Limit on the yearly cost, in --currency. The cost counts only the used share of each device. Default: no limit."
+        ),
     ] = None,
     goal: Annotated[
         str, typer.Option(help="Quantity to minimise: run time (time) or yearly cost (cost).", autocompletion=completion.goals)
@@ -47,7 +58,7 @@ def advise(  # noqa: PLR0917  each is an option with a name
     jobs_per_hour: Annotated[
         float,
         typer.Option(
-            help="Number of jobs per hour, to charge the time for which the jobs keep the devices busy. With 0, the cost covers only space."
+            help="Number of jobs per hour, to charge the time for which they keep the devices busy. With 0, only space is charged."
         ),
     ] = 0.0,
     run: RunOption = "",
@@ -56,12 +67,15 @@ def advise(  # noqa: PLR0917  each is an option with a name
     workload: WorkloadOption = "",
     hdd: HddOption = "",
     ssd: SsdOption = "",
-    on: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Day of the prices. Default: today.")] = None,
-    currency: Annotated[str, typer.Option(help="Currency of all costs.")] = "USD",
-    region: Annotated[str, typer.Option(help="Region whose prices are preferred, such as US or EU.")] = "US",
+    on: DayOption = None,
+    currency: CurrencyOption = "USD",
+    region: RegionOption = "US",
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Choose the tables and indexes to put on the SSD, from the requests that a run recorded."""
+    """Choose the tables and indexes to put on the SSD, from the requests that a run recorded.
+
+    A job runs each query of the workload once. For transactions, a job is one transaction.
+    """
     from tierwise.advisor import advice  # noqa: PLC0415  the heavy libraries load only where they are needed
     from tierwise.advisor.advice_text import as_text  # noqa: PLC0415
     from tierwise.advisor.workload import read_workload  # noqa: PLC0415
@@ -88,10 +102,16 @@ def move_plan(  # noqa: PLR0917  each is an option with a name
         Way, typer.Option(help="Method of copying: page by page (server), or at the full throughput of the devices (bandwidth).")
     ] = Way.SERVER,
     predict: Annotated[
-        bool, typer.Option("--predict", help="Use simulated job times, which can be compared with the simulated time of the move.")
+        bool,
+        typer.Option(
+            "--predict",
+            help="Simulate the time of a job, as the time of the move is simulated. Default: use the run's times of a job, if it has them.",
+        ),
     ] = False,
-    before_s: Annotated[float | None, typer.Option(help="Seconds per job before the move. Default: the run's time.")] = None,
-    after_s: Annotated[float | None, typer.Option(help="Seconds per job after the move. Default: the run's time.")] = None,
+    before_s: Annotated[
+        float | None, typer.Option(help="Time of a job with all data on the disk, in seconds. Default: the run's time.")
+    ] = None,
+    after_s: Annotated[float | None, typer.Option(help="Time of a job after the move, in seconds. Default: the run's time.")] = None,
     run: RunOption = "",
     study: StudyOption = "",
     pair: PairOption = "",
@@ -100,7 +120,10 @@ def move_plan(  # noqa: PLR0917  each is an option with a name
     ssd: SsdOption = "",
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Calculate how many jobs must run before a move of tables and indexes to the SSD and back saves time."""
+    """Calculate how many jobs must run before a move of tables and indexes to the SSD and back saves time.
+
+    A job runs each query of the workload once. For transactions, a job is one transaction.
+    """
     from tierwise.advisor.moving import check_jobs, move_of, move_of_size  # noqa: PLC0415
     from tierwise.advisor.moving_text import as_text  # noqa: PLC0415
     from tierwise.advisor.workload import read_workload  # noqa: PLC0415
@@ -130,7 +153,7 @@ def _named(*, hdd: str, ssd: str) -> dict[str, str]:
 def _job_s(before_s: float | None, after_s: float | None) -> tuple[float, float] | None:
     given = None if before_s is None or after_s is None else (before_s, after_s)
     if given is None and (before_s, after_s) != (None, None):
-        raise InputError("--before-s, --after-s", rule="go together: a job's seconds before and after the move")
+        raise InputError("--before-s, --after-s", rule="give both: the seconds of a job before and after the move")
     if given is not None and min(given) <= 0:
         raise InputError("--before-s, --after-s", value=min(given), rule="must be above zero")
     return given

@@ -224,13 +224,13 @@ def move_of_size(
     """
     for option, value in (("--hdd", hdd), ("--ssd", ssd)):
         if not value:
-            raise InputError(option, rule="--size-gib needs two devices", remedy="name one of data/devices")
+            raise InputError(option, rule="--size-gib needs two devices", remedy="give the name of a device in data/devices")
     if job_s is None:
-        raise InputError("--before-s, --after-s", rule="--size-gib needs a job's seconds before and after the move")
+        raise InputError("--before-s, --after-s", rule="--size-gib needs the seconds of a job before and after the move")
     if not 0 < size_gib < float("inf"):
         raise InputError("--size-gib", value=size_gib, rule="must be above zero")
     if relations:
-        raise InputError("--relation", value=relations[0], rule="names a relation of a run, and --size-gib is about none")
+        raise InputError("--relation", value=relations[0], rule="names a table or index of a run, but --size-gib uses no run")
     sizes = {"data": int(size_gib * GIB)}
     there, back = (Times.simulated(partial(_copy_s, sizes["data"], ends, way)) for ends in ((hdd, ssd), (ssd, hdd)))
     before, after = map(Times.given, job_s)

@@ -83,7 +83,7 @@ def _times_as_long(connection: duckdb.DuckDBPyConnection, run_folder: Path, pair
                 found.append({"study": study, "trial": trial, "step": query.step, "factor": other_s / own_s})
     if not found:
         why = f"run {run_folder.name} recorded no requests on pair {pair}"
-        raise MissingError("times with other devices", why=why, remedy="a study that records its requests on emulated tiers")
+        raise MissingError("times with other devices", why=why, remedy="use a study that records its requests on emulated tiers")
     return pl.DataFrame(found)
 
 

@@ -126,7 +126,7 @@ def _infeasible(problem: Problem) -> InputError:
     free = replace(problem, budget=None)
     cheapest = _Model(free).best(Goal.CHEAPEST) if problem.prices else None
     if problem.budget is None or cheapest is None:
-        rule = f"the relations take {sum(problem.sizes_bytes.values()):,} bytes and do not fit"
-        return InputError("tiers", field="capacity_bytes", value=dict(problem.capacity_bytes), rule=rule, remedy="more space")
-    rule = f"no placement costs that little; the cheapest takes {free.cost_a_year(cheapest):.3g} a year"
-    return InputError("--budget", value=problem.budget, rule=rule, remedy="a larger budget, or fewer jobs an hour")
+        rule = f"the tables and indexes take {sum(problem.sizes_bytes.values()):,} bytes and do not fit"
+        return InputError("tiers", field="capacity_bytes", value=dict(problem.capacity_bytes), rule=rule, remedy="give more space")
+    rule = f"no placement is that cheap; the cheapest one costs {free.cost_a_year(cheapest):.3g} a year"
+    return InputError("--budget", value=problem.budget, rule=rule, remedy="give a larger budget, or fewer jobs per hour")

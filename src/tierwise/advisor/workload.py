@@ -96,7 +96,7 @@ class Workload:
         model = name or known.get("device")
         if not model:
             why = f"tier {tier} of pair {self.pair} is a real directory" if known else f"pair {self.pair} has no such tier"
-            raise MissingError(f"a device model for {tier}", why=why, remedy=f"name one of data/devices: --{tier} NAME")
+            raise MissingError(f"a device model for {tier}", why=why, remedy=f"name a device of data/devices: --{tier} NAME")
         return NewDevice(load_device(str(model)), seed, self.stretch * float(known.get("scale", 1.0)))
 
     def device_name(self, tier: str) -> str | None:
@@ -117,7 +117,7 @@ def read_workload(raw: Path, *, run_id: str = "", study: str = "", pair: str = "
     """
     folder = run_to_read(run_id, raw)
     if folder is None:
-        raise MissingError("a complete run", why="none was measured here, and no reference run ships", remedy="make report")
+        raise MissingError("a complete run", why="this checkout has no run and no reference run", remedy="make report measures one")
     with open_views(folder.parent, folder.name) as connection:
         return workload_of(connection, folder, study=study, pair=pair, name=name)
 
@@ -138,7 +138,7 @@ def workload_of(
     pair = _one_of("--pair", pair, there[study], run_id)
     rows = heat.heat_of(connection, study, pair) if rows is None else rows
     if rows.is_empty():
-        raise MissingError(f"heat of {study} on {pair}", why=f"every row of run {run_id} is flagged", remedy="make report RETRY=1")
+        raise MissingError(f"rows of {study} on {pair}", why=f"every row of run {run_id} was rejected", remedy="make report RETRY=1")
     name = _one_of("--workload", name, sorted(rows["workload"].unique()), run_id)
     every = rows.filter(workload=name)
     rows = deciding_rows(study, every)
@@ -148,7 +148,7 @@ def workload_of(
     unknown = sorted(classes.keys() - sizes.keys())
     if record is None or unknown:
         why = f"run {run_id} recorded no size of {', '.join(unknown) or 'any relation'} for {study} on {pair}"
-        raise MissingError("sizes of relations", why=why, remedy="measure the study to its end: make report")
+        raise MissingError("sizes of relations", why=why, remedy="make report measures the rest of the study")
     requested(rows)  # without enough replicates by the deciding mode there is no advice
     counted, traced = _recorded(run_folder, study, pair, rows, every)
     reference, by_query = requested(counted)
@@ -177,7 +177,9 @@ def workload_of(
 
 def _one_of(field: str, value: str, there: Sequence[str], run_id: str) -> str:
     if not there:
-        raise MissingError(f"heat of run {run_id}", why="it measured no study whose relations can be placed", remedy="make report")
+        raise MissingError(
+            f"a placement study in run {run_id}", why="the run measured no study that moves tables or indexes", remedy="make report"
+        )
     if value and value not in there:
         remedy = suggesting(value, there, f"one of: {', '.join(there)}")
         raise InputError(field, value=value, rule=f"run {run_id} has no rows of it", remedy=remedy)
@@ -214,14 +216,16 @@ def requested(rows: pl.DataFrame) -> tuple[str, dict[str, pl.DataFrame]]:
     """
     known = [name for name in (*reversed(CELLS), *_others(rows)) if name in set(rows["placement"])]
     if not known:
-        raise MissingError("a placement on hdd and ssd", why="the run's tiers have other names", remedy="a pair with these two tiers")
+        raise MissingError(
+            "a placement on hdd and ssd", why="the run's tiers have other names", remedy="choose a pair with these two tiers"
+        )
     clean = {name: min(query["replicate"].n_unique() for _, query in rows.filter(placement=name).group_by("query")) for name in known}
     for name in known:
         if enough(clean[name]):
             referred = rows.filter(placement=name)
             return name, {str(query): part for (query,), part in referred.group_by("query", maintain_order=True)}
-    why = f"advice needs {MINIMUM_REPEATS} clean replicates of one placement, and no placement has more than {max(clean.values())}"
-    raise MissingError("clean replicates", why=why, remedy="make report RETRY=1, best on a quiet machine")
+    why = f"advice needs {MINIMUM_REPEATS} clean replicates of a placement, but no placement has more than {max(clean.values())}"
+    raise MissingError("clean replicates", why=why, remedy="run make report RETRY=1, preferably on an idle machine")
 
 
 def fixed(workload: Workload) -> dict[str, Placement]:

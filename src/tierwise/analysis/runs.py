@@ -56,7 +56,7 @@ def find_run(name: str, raw: Path | None = None) -> Path:
     if name == LATEST:
         newest = newest_run(raw)
         if newest is None:
-            rule = f"no complete run lies in {paths.short(raw)}"
+            rule = f"{paths.short(raw)} has no complete run"
             raise InputError("run", value=name, rule=rule, remedy=f"make report measures one; {REFERENCE} is the run that ships")
         return known[newest]
     if name not in known | shipped:

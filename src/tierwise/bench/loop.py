@@ -136,7 +136,7 @@ def run_study(name: str, *, run_id: str = "", profile: str, tiers: str = "", see
     if run_id:
         run = load_manifest(paths.raw() / run_id)
         if trials and trials != run.chosen.get(name):
-            raise InputError("TRIALS", value=trials, rule="chosen trials are measured in a run of their own", remedy="leave RUN_ID empty")
+            raise InputError("TRIALS", value=trials, rule="chosen trials are measured in a separate run", remedy="leave RUN_ID empty")
         _need_unchanged(name, inputs, run)
         return measure_study(name, inputs, paths.raw() / run_id)
     with_trials(load_study(name), inputs, trials)  # refuses before a run is begun

@@ -31,14 +31,14 @@ def begin_retry(folder: Path) -> Manifest:
     """Return the manifest of the run in `folder`, with replicates added for what was rejected, unless that was done once already."""
     manifest = load_manifest(folder)
     if manifest.retry is not None:
-        say("RETRY: replicates were added to this run once; a second draw would be a choice (FRESH=1 measures anew)")
+        say("RETRY: this run already got its additional replicates, and gets no more (FRESH=1 measures a new run)")
         return manifest
     retry = plan_retry(without_real_time_rows(rows_so_far(folder)))
     if not retry.replicates:
-        say("RETRY: nothing of this run was rejected")
+        say("RETRY: no row of this run was rejected")
         return manifest
     added = ", ".join(f"{number} of {name} ({retry.rejected[name]} rows rejected)" for name, number in retry.replicates.items())
-    say(f"RETRY: whole replicates are added: {added}; the earlier rows stay")
+    say(f"RETRY: adding whole replicates: {added}. The earlier rows stay.")
     whole, begun = (
         [record for record in manifest.studies if (f"{record.name}/{record.pair}" in retry.replicates) is added] for added in (False, True)
     )

@@ -54,8 +54,8 @@ def _locked(workspace: Path, name: str, patience_s: float) -> Iterator[None]:
         deadline_s = time.monotonic() + patience_s
         while not (locked := take_lock(held.fileno())):
             if locked is None:
-                rule = "its file system knows no locks (flock), by which one run at a time measures there"
-                raise InputError("work folder", value=str(workspace), rule=rule, remedy="TIERWISE_WORK=folder on a local disk")
+                rule = "its file system has no locks (flock), which keep two runs from measuring at the same time"
+                raise InputError("work folder", value=str(workspace), rule=rule, remedy="set TIERWISE_WORK to a folder on a local disk")
             if time.monotonic() > deadline_s:
                 message = f"{workspace}: another run is measuring in this work folder. Remedy: wait for it, or TIERWISE_WORK=another folder"
                 raise TierwiseError(message)

@@ -5,7 +5,7 @@ from typing import Final
 
 from tierwise.core import paths
 
-DEVICE: Final = "Name of a device in data/devices (aws-gp3), or the part of the name after the first hyphen (gp3)."
+DEVICE: Final = "Name of a device in data/devices, such as aws-gp3, or the part of the name after the first hyphen, such as gp3."
 """The help of what names a device."""
 
 

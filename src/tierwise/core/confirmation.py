@@ -8,7 +8,7 @@ import typer
 
 from tierwise.core.errors import TierwiseError
 
-YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Start without asking for confirmation.")]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Start without asking for confirmation. Default: ask on a terminal.")]
 
 
 def confirming(*, yes: bool) -> Callable[[str], None]:
@@ -21,6 +21,6 @@ def confirming(*, yes: bool) -> Callable[[str], None]:
         if yes or not (sys.stdin.isatty() and sys.stderr.isatty()):
             return
         if not typer.confirm(f"tierwise: {question}", err=True):
-            raise TierwiseError("nothing was begun, as you answered (--yes goes on without asking)")
+            raise TierwiseError("nothing was started, because you answered no (--yes starts without asking)")
 
     return agree

@@ -62,5 +62,5 @@ def chosen(sources: Mapping[str, str]) -> dict[str, str]:
     """Choose from `sources` (data set -> ``synthetic``, ``download``, ``file:PATH`` and what else it knows) what is not the default."""
     for name, source in sources.items():
         if not facts(name).choice and source != SYNTHETIC:
-            raise InputError("data set", field=name, value=source, rule="this one comes from one place alone")
+            raise InputError("data set", field=name, value=source, rule="this data set has only one source")
     return {name: source for name, source in sorted(sources.items()) if source != SYNTHETIC}

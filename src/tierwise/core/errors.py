@@ -39,16 +39,16 @@ class EvidenceError(TierwiseError):
     """A label that the evidence does not carry: a cold run that was not cold, a plan that is another plan."""
 
 
-GO_ON: Final = "make report goes on where it stopped"
+GO_ON: Final = "make report continues where it stopped"
 REMEDIES: Final = {
     errno.ENOSPC: f"free space on that disk; {GO_ON}",
     errno.EDQUOT: f"free space within the quota; {GO_ON}",
-    errno.EROFS: f"mount that file system so that it can be written to, or name another folder (TIERWISE_WORK, TIERWISE_RAW); {GO_ON}",
-    errno.EIO: f"the disk or its mount failed: look into the kernel's log (dmesg), or name another folder (TIERWISE_WORK); {GO_ON}",
-    errno.ENOTCONN: f"a mount was taken away; {GO_ON}",
-    errno.EACCES: "run as the user whom that belongs to, or name another folder (TIERWISE_WORK, TIERWISE_RAW, TIERWISE_SITE)",
-    errno.EPERM: "run as the user whom that belongs to, or name another folder (TIERWISE_WORK, TIERWISE_RAW, TIERWISE_SITE)",
-    errno.ENOMEM: f"end other programs, or give this one more memory; {GO_ON}",
+    errno.EROFS: f"mount that file system writable, or set another folder (TIERWISE_WORK, TIERWISE_RAW); {GO_ON}",
+    errno.EIO: f"the disk or its mount failed: read the kernel's log (dmesg), or set another folder (TIERWISE_WORK); {GO_ON}",
+    errno.ENOTCONN: f"a file system was unmounted during the run; {GO_ON}",
+    errno.EACCES: "run as the owner of that file or folder, or set another folder (TIERWISE_WORK, TIERWISE_RAW, TIERWISE_SITE)",
+    errno.EPERM: "run as the owner of that file or folder, or set another folder (TIERWISE_WORK, TIERWISE_RAW, TIERWISE_SITE)",
+    errno.ENOMEM: f"end other programs, or give tierwise more memory; {GO_ON}",
     errno.EMFILE: f"allow more open files (ulimit -n); {GO_ON}",
 }
 """What a reader can do about what the system refused."""
@@ -60,7 +60,7 @@ def with_remedy(message: str) -> str:
     if "Remedy: " in line:
         return line
     remedy = next((remedy for number, remedy in REMEDIES.items() if os.strerror(number) in line), None)
-    return f"{one_line(line)}. Remedy: {remedy or f'end what disturbed it; {GO_ON}'}"
+    return f"{one_line(line)}. Remedy: {remedy or f'remove the cause of this error; {GO_ON}'}"
 
 
 def suggesting(wrong: object, names: Iterable[str], remedy: str | None = None) -> str | None:

@@ -1,4 +1,4 @@
-"""The options of every command that measures."""
+"""The options of the commands that measure and build the report."""
 
 from typing import Annotated
 
@@ -9,7 +9,7 @@ from tierwise.core import completion
 ProfileOption = Annotated[
     str,
     typer.Option(
-        help="Amount to measure: smoke (a fiftieth of the rows), quick (a twentieth of the rows) or full (all rows).",
+        help="Size of the run: smoke (2 % of the published census rows), quick (5 %) or full (100 %).",
         envvar="PROFILE",
         autocompletion=completion.profiles,
     ),
@@ -17,20 +17,45 @@ ProfileOption = Annotated[
 TiersOption = Annotated[
     str,
     typer.Option(
-        help="Your own pair of tiers, described in data/tiers/TIERS.toml, to measure as well. Default: only the studies' pairs.",
+        help="Name of your own pair of tiers (its file in data/tiers without .toml), to measure as well. Default: only the studies' pairs.",
         envvar="TIERS",
         autocompletion=completion.pairs,
     ),
 ]
-SeedOption = Annotated[int, typer.Option(help="Seed of the generated data, the trial order and the device models.", envvar="SEED")]
+SeedOption = Annotated[
+    int, typer.Option(help="Seed of the random numbers for generated data, trial order and device models.", envvar="SEED")
+]
 CensusOption = Annotated[
     str,
-    typer.Option(help="Source of the 1990 census: synthetic, download, or file:PATH for your own copy of the raw file.", envvar="CENSUS"),
+    typer.Option(
+        help="Source of the 1990 census rows: synthetic (generated), download, or file:PATH (your own copy of the raw file).",
+        envvar="CENSUS",
+    ),
 ]
 SkyOption = Annotated[
     str,
-    typer.Option(help="Source of the 2MASS sky catalog: synthetic, download, download:REGION in degrees, or file:PATH.", envvar="SKY"),
+    typer.Option(
+        help="Source of the 2MASS sky catalog: synthetic (generated), download (a small region), "
+        "download:RA_MIN,RA_MAX,DEC_MIN,DEC_MAX (a region in degrees), or file:PATH (your own file).",
+        envvar="SKY",
+    ),
 ]
 FreshOption = Annotated[
     bool, typer.Option("--fresh", help="Measure again, even if a complete run with the same inputs exists.", envvar="FRESH")
+]
+RetryOption = Annotated[
+    bool,
+    typer.Option(
+        "--retry",
+        help="Add replicates (repetitions) to studies with rejected rows, at most once per run. Earlier rows are kept.",
+        envvar="RETRY",
+    ),
+]
+EngineOption = Annotated[
+    str,
+    typer.Option(
+        help="Program that builds the report: quarto, plain (Pandoc and Typst), or auto (Quarto if installed, else plain).",
+        envvar="ENGINE",
+        autocompletion=completion.engines,
+    ),
 ]

@@ -28,7 +28,7 @@ def home() -> Path:
 def need_checkout(what: str) -> None:
     """Refuse `what`, a command, with a `MissingError` where there is no checkout."""
     if installed():
-        remedy = "work in a clone of the repository, or name one: TIERWISE_HOME=/folder/of/the/clone"
+        remedy = "work in a clone of the repository, or set TIERWISE_HOME to the folder of a clone"
         raise MissingError("the checkout", why=f"{what} needs its notebooks and folders, which no wheel has", remedy=remedy)
 
 

@@ -227,7 +227,7 @@ def _rate(
             rated.append(Rated(name, bill, iops, oldest.price.date, limit_ms, today=not oldest.stale))
         except MissingError as error:
             if named and latency_ms is not None and evidence is Evidence.SIMULATED and _priced(name, book):
-                raise InputError("--latency-ms", value=latency_ms, rule=f"{name}: {error.why}", remedy="a longer one") from error
+                raise InputError("--latency-ms", value=latency_ms, rule=f"{name}: {error.why}", remedy="give a longer latency") from error
             if named:
                 raise
             left_out.append(LeftOut(device=name, why=error.why))
@@ -238,9 +238,9 @@ def _nothing(left_out: Sequence[LeftOut], book: Book, latency_ms: float | None) 
     """Why no device is rated: none has a price by then, or those that have one no IOPS."""
     if slow := [gone for gone in left_out if _priced(gone.device, book)]:
         rule = f"no device with a price has IOPS at that latency: {slow[0].device}: {slow[0].why}, and so on"
-        return InputError("--latency-ms", value=latency_ms, rule=rule, remedy="a longer one")
+        return InputError("--latency-ms", value=latency_ms, rule=rule, remedy="give a longer latency")
     rule = f"no device has a price by then: {left_out[0].device}: {left_out[0].why}, and so on" if left_out else "there are no devices"
-    return InputError("--on", value=book.on.isoformat(), rule=rule, remedy="a later day")
+    return InputError("--on", value=book.on.isoformat(), rule=rule, remedy="give a later day")
 
 
 def _priced(name: str, book: Book) -> bool:

@@ -24,11 +24,11 @@ WORLD: Final = "world"
 GIVEN: Final = "given on the command line"
 
 _REMEDIES: Final = {
-    "source": "say where the price was read, or leave the price out",
-    "date": "YYYY, YYYY-MM or YYYY-MM-DD; of an undated page the day on which it was read, with a note",
-    "currency": "three capital letters (USD), with a year after them where money of that year is meant (USD2020)",
-    "region": "a country (US), a part of one (US-VA), EU or world",
-    "item": "small letters, digits and hyphens",
+    "source": "name the source of the price, or leave the price out",
+    "date": "write YYYY, YYYY-MM or YYYY-MM-DD; if the page has no date, write the day on which you read it, and a note",
+    "currency": "write three capital letters (USD), and a year after them for constant money of that year (USD2020)",
+    "region": "write a country (US), a part of a country (US-VA), EU or world",
+    "item": "use small letters, digits and hyphens",
 }
 
 
@@ -133,8 +133,8 @@ class Book:
             raise InputError("price book", field="item", value=item, rule="no such item", remedy=remedy)
         past = [price for price in rows if price.day <= self.on]
         if not past:
-            why = f"the first one is of {min(rows, key=lambda price: price.day).date}"
-            raise MissingError(f"price of {item} on {self.on}", why=why, remedy="a later day, or a row with an older price")
+            why = f"the first price is dated {min(rows, key=lambda price: price.day).date}"
+            raise MissingError(f"price of {item} on {self.on}", why=why, remedy="give a later day, or add a row with an older price")
         return max(past, key=lambda price: (self._nearness(price), price.day))
 
     def with_price(self, item: str, value: float) -> "Book":
@@ -179,8 +179,8 @@ class Book:
                 f"price of {price.item}",
                 field="currency",
                 value=price.currency,
-                rule=f"does not mix with {self.currency} without an exchange rate within a year of {price.date}",
-                remedy=f"a row {item} in {self.currency} in data/prices",
+                rule=f"cannot be converted to {self.currency}: there is no exchange rate dated within a year of {price.date}",
+                remedy=f"add a row {item} in {self.currency} to data/prices",
             )
         return min(near, key=lambda row: abs((row.day - price.day).days))
 
@@ -199,10 +199,10 @@ def load_book(on: dt.date, *, currency: str = "USD", region: str = "US", folder:
         key = (price.item, price.region, price.currency, price.date)
         if key in seen:
             rule = f"the same item, region, currency and date as {seen[key]}"
-            raise InputError(where, field="item", value=price.item, rule=rule, remedy="keep one")
+            raise InputError(where, field="item", value=price.item, rule=rule, remedy="keep one of the two rows")
         if dimensions.setdefault(price.item, price.dimension) != price.dimension:
             rule = f"other rows of {price.item} are prices of a {dimensions[price.item]}"
-            raise InputError(where, field="unit", value=price.unit, rule=rule, remedy="another item")
+            raise InputError(where, field="unit", value=price.unit, rule=rule, remedy="name another item")
         seen[key] = where
         prices.append(price)
     return Book(tuple(prices), on, currency, region)
@@ -219,7 +219,7 @@ def read_prices(file: Path) -> Iterator[tuple[str, Price]]:
         where = f"{place} row {number}"
         if len(cells) != len(FIELDS):
             rule = f"must have {len(FIELDS)} fields, not {len(cells)}"
-            raise InputError(where, value=",".join(cells), rule=rule, remedy="quotes round a text that holds a comma")
+            raise InputError(where, value=",".join(cells), rule=rule, remedy="put quotes around a text that contains a comma")
         yield where, _price(where, dict(zip(FIELDS, cells, strict=True)))
 
 

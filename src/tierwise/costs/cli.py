@@ -13,6 +13,7 @@ from tierwise.core.errors import InputError
 from tierwise.core.output_format import Format, FormatOption, answered
 from tierwise.core.units import GIB
 from tierwise.core.vocabulary import Evidence
+from tierwise.costs.price_options import CurrencyOption, DayOption, RegionOption
 
 if TYPE_CHECKING:
     from tierwise.costs.book import Book
@@ -31,12 +32,12 @@ def cost(  # noqa: PLR0917  each is an option with a name
         list[str] | None,
         typer.Argument(metavar="DEVICE", help=f"{completion.DEVICE} Default: all devices.", autocompletion=completion.devices),
     ] = None,
-    on: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Day of the prices. Default: today.")] = None,
+    on: DayOption = None,
     price: Annotated[
         list[str] | None,
         typer.Option(
             metavar="ITEM=VALUE",
-            help="Your own price of an item, in the unit of the price table that `tierwise cost` prints. Repeatable.",
+            help="Your own price of an item, such as ram=20. `tierwise cost` lists the items and their units. Repeatable.",
         ),
     ] = None,
     device: Annotated[
@@ -44,30 +45,32 @@ def cost(  # noqa: PLR0917  each is an option with a name
         typer.Option(help="Device to compare, like the argument DEVICE. Repeatable.", autocompletion=completion.devices),
     ] = None,
     data_gib: Annotated[
-        float | None, typer.Option(help="Size of the application's data, in GiB. Default: the published value in data/costs/load.toml.")
+        float | None, typer.Option(help="Size of the application's data, in GiB. Default: 32, from data/costs/load.toml.")
     ] = None,
-    ram_gib: Annotated[
-        float | None, typer.Option(help="RAM that caches the data, in GiB. Default: the published value in data/costs/load.toml.")
-    ] = None,
+    ram_gib: Annotated[float | None, typer.Option(help="RAM that caches the data, in GiB. Default: 16, from data/costs/load.toml.")] = None,
     reads_per_s: Annotated[
-        float | None, typer.Option(help="Reads per second of the application. Default: the published value in data/costs/load.toml.")
+        float | None,
+        typer.Option(help="Reads per second of the application, from cache and device. Default: 146,850, from data/costs/load.toml."),
     ] = None,
     misses_per_read: Annotated[
         float | None,
-        typer.Option(help="Device reads for each read of the application. Default: the published value in data/costs/load.toml."),
+        typer.Option(help="Device reads per read of the application (cache misses). Default: 0.225, from data/costs/load.toml."),
     ] = None,
     life_years: Annotated[
-        float | None, typer.Option(help="Life of bought devices and machines, in years. Default: the value in data/costs/hardware.toml.")
+        float | None, typer.Option(help="Life of bought devices and machines, in years, over which their price is spread. Default: 5.")
     ] = None,
     iops: Annotated[
-        Rating, typer.Option(help="Source of the IOPS: device models (simulated) or data sheets (published).")
+        Rating, typer.Option(help="Source of each device's reads per second: its model (simulated) or its data sheet (published).")
     ] = Rating.SIMULATED,
     latency_ms: Annotated[
         float | None,
-        typer.Option(help="Limit on the average latency of a device at its simulated IOPS, in ms. Default: 2 on flash and 30 on disks."),
+        typer.Option(
+            help="Longest average read latency, in ms. A device's simulated IOPS are its highest rate within this limit. "
+            "Default: 2 on flash and 30 on disks."
+        ),
     ] = None,
-    currency: Annotated[str, typer.Option(help="Currency of all costs.")] = "USD",
-    region: Annotated[str, typer.Option(help="Region whose prices are preferred, such as US or EU.")] = "US",
+    currency: CurrencyOption = "USD",
+    region: RegionOption = "US",
     form: FormatOption = Format.TABLE,
 ) -> None:
     """Compare the costs of devices per month, per GB and per IOPS, and the cost of an application's reads on each device."""
@@ -91,9 +94,9 @@ def cost(  # noqa: PLR0917  each is an option with a name
 
 
 def volumes(  # noqa: PLR0917  each is an option with a name
-    gib: Annotated[float, typer.Option(help="Size that you need, in GiB.")],
-    iops: Annotated[float, typer.Option(help="Reads per second that you need.")],
-    mibs: Annotated[float, typer.Option(help="Throughput that you need, in MiB/s.")],
+    gib: Annotated[float, typer.Option(help="Size of the volume that you need, in GiB.")],
+    iops: Annotated[float, typer.Option(help="Reads per second that the volume must serve.")],
+    mibs: Annotated[float, typer.Option(help="Throughput that the volume must deliver, in MiB/s.")],
     latency_ms: Annotated[
         float | None, typer.Option(help="Highest accepted median latency of a single read, in ms. Default: no limit.")
     ] = None,
@@ -104,9 +107,9 @@ def volumes(  # noqa: PLR0917  each is an option with a name
             help="Reads per second that 1 GiB of additional RAM would save. The output then says whether RAM is cheaper than these reads."
         ),
     ] = None,
-    on: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Day of the prices. Default: today.")] = None,
-    currency: Annotated[str, typer.Option(help="Currency of all costs.")] = "USD",
-    region: Annotated[str, typer.Option(help="Region whose prices are preferred, such as US or EU.")] = "US",
+    on: DayOption = None,
+    currency: CurrencyOption = "USD",
+    region: RegionOption = "US",
     form: FormatOption = Format.TABLE,
 ) -> None:
     """List cloud volumes that meet your requirements, cheapest first, with the limit that each volume reaches first."""
@@ -127,7 +130,7 @@ def _with_given(book: "Book", given: str) -> "Book":
     except ValueError:
         value = float("nan")
     if not equals or value != value:  # noqa: PLR0124  not a number
-        raise InputError("--price", value=given, rule="must be ITEM=VALUE, an item of the price book and a number")
+        raise InputError("--price", value=given, rule="must be ITEM=VALUE: an item of data/prices and a number")
     return book.with_price(item, value)
 
 

@@ -122,7 +122,11 @@ def newest_server(book: Book) -> Server:
         except MissingError:
             continue
     if not days:
-        raise MissingError(f"a server priced by {book.on}", why="the price book has none", remedy="a row of it in data/prices/hosts.csv")
+        raise MissingError(
+            f"a server with a price on {book.on}",
+            why="data/prices has none",
+            remedy="give a later day, or add a row to data/prices/hosts.csv",
+        )
     return max(days, key=itemgetter(0))[1]
 
 

@@ -134,7 +134,9 @@ def device_bill(name: str, book: Book, *, life_years: float | None = None, write
         bought = (spec.sold_iops, spec.sold_rate) if isinstance(spec, CloudSpec) else (0.0, 0.0)
         return volume_bill(member, spec.capacity.base, *bought) * count
     if member not in hardware.drives:
-        raise MissingError(f"price of {name}", why=f"{PLACE} has no entry {member}", remedy="an entry there, and its price in data/prices")
+        raise MissingError(
+            f"price of {name}", why=f"{PLACE} has no entry {member}", remedy="add an entry there, and its price to data/prices"
+        )
     drive, assumed = hardware.drives[member], hardware.assumptions
     life = assumed.life_years.value if life_years is None else life_years
     written = assumed.drive_writes_a_day.value * spec.capacity.base * DAYS_A_YEAR if writes_bytes_a_year is None else writes_bytes_a_year
@@ -151,7 +153,7 @@ def volume_bill(name: str, size_bytes: float, iops: float, throughput_bytes_s: f
     """
     volume = load_hardware().volumes[name]
     if volume.size is None:
-        raise MissingError(f"price of {name}", why="it was read on no page", remedy="its price in data/prices, and its item in " + PLACE)
+        raise MissingError(f"price of {name}", why="data/prices has none", remedy="add its price to data/prices, and its item to " + PLACE)
     month = Bill({volume.size: size_bytes}) + _above(volume.iops, iops) + _above(volume.throughput_mib_s, throughput_bytes_s / MIB) * MIB
     return month * MONTHS_A_YEAR
 

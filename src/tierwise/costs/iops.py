@@ -58,13 +58,13 @@ def device_iops(
         reads_per_s = simulated_iops(name, size_bytes, latency_ms=limit_ms)
         if (alone_ms := 1e3 / reads_per_s) > limit_ms:
             what = f"IOPS of {name} within {limit_ms:g} ms"
-            raise MissingError(what, why=f"a read alone takes {alone_ms:.3g} ms there", remedy="a longer latency")
+            raise MissingError(what, why=f"a single read already takes {alone_ms:.3g} ms", remedy="give a longer latency")
         return Iops(reads_per_s, evidence)
     spec = load_device(name)
     stated = spec.max_read_iops if isinstance(spec, SsdSpec) else spec.max_iops if isinstance(spec, CloudSpec) else None
     if stated is None or stated.source in {ASSUMED, PROVISIONED} or stated.fitted_on or size_bytes != READ_BYTES:
-        why = f"data/devices/{name}.toml has no such figure that was read"
-        raise MissingError(f"published IOPS of {name} at {size_bytes} bytes", why=why, remedy="simulated ones")
+        why = f"data/devices/{name}.toml has no such number with a source"
+        raise MissingError(f"published IOPS of {name} at {size_bytes} bytes", why=why, remedy="use simulated IOPS")
     return Iops(stated.base, Evidence.PUBLISHED)
 
 

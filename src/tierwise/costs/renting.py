@@ -44,8 +44,8 @@ def cheapest(provider: str, book: Book, *, ram_bytes: float = 0.0, iops: float, 
     """
     found = [each for each in sufficient(provider, ram_bytes=ram_bytes, iops=iops, rate=rate, most=most) if _priced(each.bill, book)]
     if not found:
-        why = f"none of data/instances/{provider}.toml suffices and has a price on {book.on}"
-        raise MissingError(f"a machine of {provider}", why=why, remedy="a later day, a smaller load, or a row of it in data/prices")
+        why = f"no machine in data/instances/{provider}.toml is large enough and has a price on {book.on}"
+        raise MissingError(f"a machine of {provider}", why=why, remedy="give a later day or a smaller load, or add a price to data/prices")
     return min(found, key=lambda each: (each.bill.cost(book), each.count))
 
 

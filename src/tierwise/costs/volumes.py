@@ -125,7 +125,7 @@ def volumes(book: Book, wanted: Wanted) -> Volumes:
         if aged := older_than_a_year(spec, book.on):
             warnings.append(phrase("volumes.old", volume=name, values=len(aged), on=book.on, dates=sorted(set(aged.values()))))
     if offers and all(offer.per_month is None for offer in offers):
-        raise InputError("--on", value=book.on.isoformat(), rule="no volume has a price by then", remedy="a later day")
+        raise InputError("--on", value=book.on.isoformat(), rule="no volume has a price by then", remedy="give a later day")
     return Volumes(
         on=book.on.isoformat(),
         currency=book.currency,

@@ -72,7 +72,7 @@ def _stem(name: str) -> str:
         return name
     found = [stem for stem in stems() if stem.partition("-")[2] == name]
     if len(found) > 1:
-        raise InputError("device", value=name, rule="short for more than one device", remedy=f"one of {', '.join(found)}")
+        raise InputError("device", value=name, rule="is the short name of several devices", remedy=f"one of {', '.join(found)}")
     return found[0] if found else name
 
 

@@ -157,7 +157,7 @@ def sold(spec: CloudSpec, amounts: Mapping[str, float], text: str) -> CloudSpec:
 def _within(text: str, unit: str, amount: float, least: float, most: Limit) -> None:
     if not least <= amount <= most.value * (1 + 1e-9):
         rule = f"{amount:,.6g} {unit} is not sold: {least:,.6g} to {most.value:,.6g} {unit} ({most.rule})"
-        raise InputError("device", value=text, rule=rule, remedy="another size, or less")
+        raise InputError("device", value=text, rule=rule, remedy="choose another size, or less")
 
 
 def enough(spec: CloudSpec, size_bytes: float, iops: float, rate: float, io_bytes: float) -> CloudSpec | None:

@@ -69,7 +69,7 @@ def server_account() -> Account:
         try:
             return Account(pwd.getpwuid(os.geteuid()).pw_name, os.geteuid(), os.getegid())
         except KeyError:
-            why, remedy = "PostgreSQL starts only for users that the system knows by name", "run as one of /etc/passwd, or as root"
+            why, remedy = "PostgreSQL starts only for users who have a name on this system", "run as a user in /etc/passwd, or as root"
             raise MissingError(f"an account with the id {os.geteuid()}", why=why, remedy=remedy) from None
     for name in ("postgres", "nobody"):
         with suppress(KeyError):

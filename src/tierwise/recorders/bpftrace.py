@@ -95,7 +95,7 @@ def require() -> None:
         why = "there is no /sys/kernel/btf/vmlinux"
         raise MissingError("type information of the kernel", why=why, remedy="use strace: --recorder strace")
     if Path("/proc/self/ns/pid").readlink() != Path(FIRST_PIDS):
-        why = "this container numbers its processes otherwise than the kernel"
+        why = "the process ids of this container differ from those of the kernel"
         raise MissingError("the kernel's process numbers", why=why, remedy="run it on the host, or in a container with --pid=host")
     try:
         with _started(f"tracepoint:syscalls:sys_enter_pread64 /pid == 0/ {{ }} {SAYS_READY} interval:s:5 {{ exit(); }}", most=2):

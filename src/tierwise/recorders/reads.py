@@ -69,22 +69,28 @@ def find_server(*, cluster: Path | None = None, pid: int | None = None) -> Serve
     if cluster is not None and pid is None:
         server = Server(cluster.resolve(), _postmaster(cluster))
     elif cluster is not None or pid is None:
-        raise InputError("trace", rule="name a server's data folder or one of its processes", remedy="--cluster DIR, or --pid N")
+        raise InputError(
+            "trace", rule="needs either the data folder of a server or one of its processes", remedy="give --cluster DIR or --pid N"
+        )
     else:
         try:
             data = Path(f"/proc/{pid}/cwd").readlink()
         except OSError as error:
-            rule = f"cannot be looked at ({error.strerror})"
-            raise InputError("--pid", value=pid, rule=rule, remedy="name a living process, as root or as its own user") from error
+            rule = f"cannot be read ({error.strerror})"
+            raise InputError(
+                "--pid", value=pid, rule=rule, remedy="name a running process, as root or as the owner of the process"
+            ) from error
         if not (data / "PG_VERSION").exists():
-            raise InputError("--pid", value=pid, rule="is no process of a PostgreSQL server", remedy="select pid from pg_stat_activity")
+            raise InputError(
+                "--pid", value=pid, rule="is not a process of a PostgreSQL server", remedy="find the process id in pg_stat_activity"
+            )
         server = Server(data, _postmaster(data), pid)
     version = (server.data / "PG_VERSION").read_text(encoding="ascii").strip()
     if int(version.split(".")[0]) < FIRST_VERSION:
-        rule, remedy = "reads by lseek and read, which no recorder here looks at", f"trace PostgreSQL {FIRST_VERSION} or later"
+        rule, remedy = "reads with lseek and read, which tierwise cannot record", f"trace PostgreSQL {FIRST_VERSION} or later"
         raise InputError(str(server.data), field="PG_VERSION", value=version, rule=rule, remedy=remedy)
     if _uses_io_uring(server.postmaster):
-        rule = "reads by io_uring, which are no system calls and so are seen by no recorder here"
+        rule = "reads with io_uring, which makes no system calls that tierwise could record"
         remedy = "look at pg_stat_io, or set io_method=worker"
         raise InputError(str(server.data), field="io_method", value="io_uring", rule=rule, remedy=remedy)
     return server
@@ -94,11 +100,15 @@ def _postmaster(data: Path) -> int:
     try:
         pid = int((data / "postmaster.pid").read_text(encoding="utf-8").split()[0])
     except PermissionError as error:
-        raise MissingError("permission to read", why=f"{data} is another's", remedy="run it as root or as the server's own user") from error
+        raise MissingError(
+            "permission to read", why=f"{data} belongs to another user", remedy="run it as root or as the server's user"
+        ) from error
     except (OSError, ValueError, IndexError):
         pid = 0
     if not Path(f"/proc/{pid}").exists():
-        raise InputError("--cluster", value=str(data), rule="no server runs in this data folder", remedy="run SHOW data_directory")
+        raise InputError(
+            "--cluster", value=str(data), rule="no server runs in this data folder", remedy="find the folder with SHOW data_directory"
+        )
     return pid
 
 

@@ -34,14 +34,15 @@ RECORDERS: Final = {
         bpftrace.require,
         bpftrace.recorded,
         bpftrace.counting,
-        "0.5 to 4 us of processor time a read: rows read from memory take 1.03 times as long, a load on disks at most 1.02 times; a table "
-        "read whole from memory 1.3 times, 1.1 where it only counts; up to 200 MB of memory",
+        "recording takes 0.5 to 4 us of processor time per read, and up to 200 MB of memory. Single rows from memory take 1.03 times "
+        "as long, a load on disks at most 1.02 times, and a whole table from memory 1.3 times (1.1 times if reads are only counted)",
     ),
     strace_reads.NAME: ReadRecorder(
         strace.require,
         strace_reads.recorded,
         None,
-        "two stops a read; rows read from memory take 2.7 times as long, whole tables 10 to 65 times, a load on disks 1.6 times",
+        "strace stops the process twice per read. Single rows from memory take 2.7 times as long, whole tables 10 to 65 times, and a "
+        "load on disks 1.6 times",
     ),
 }
 """The best one first. Overheads as ``benchmarks/recorders.py`` found them on an idle machine of two cores; strace's on whole tables was
@@ -59,4 +60,4 @@ def choose(name: str) -> str:
         if why is None:
             return one
     reasons = "; ".join(f"{one}: {why}" for one, why in obstacles.items())
-    raise MissingError("a recorder", why=reasons, remedy="run it as root with bpftrace, or as the server's own user with strace, installed")
+    raise MissingError("a recorder", why=reasons, remedy="install bpftrace and run as root, or install strace and run as the server's user")

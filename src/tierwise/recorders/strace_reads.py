@@ -53,7 +53,7 @@ def _processes(server: Server) -> tuple[list[int], tuple[int, int]]:
         pids = [first.pid, *(child.pid for child in first.children())] if server.only is None else [server.only]
         return pids, (first.uids().real, first.gids().real)
     except psutil.NoSuchProcess as error:
-        raise InputError("--pid", value=server.postmaster, rule="the server is gone", remedy="start it") from error
+        raise InputError("--pid", value=server.postmaster, rule="the server has stopped", remedy="start the server") from error
 
 
 def parse(text: str, epoch_s: float) -> Iterator[tuple[int, int, int, int, int, int, int]]:

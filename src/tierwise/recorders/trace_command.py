@@ -33,10 +33,14 @@ def trace(*, cluster: Path | None, pid: int | None, seconds: float, out: Path | 
     chosen = choose(recorder)
     known = RECORDERS[chosen]
     record = known.recorded if out is not None or known.counting is None else known.counting
-    kept = f"at most {MOST_READS:,} single reads" if record is known.recorded else "counted in the kernel (--out keeps single reads)"
+    kept = (
+        f"at most {MOST_READS:,} single reads"
+        if record is known.recorded
+        else "counting reads in the kernel (--out also stores single reads)"
+    )
     named = f"the server in {server.data}"
     if server.only is not None:
-        named = f"process {server.only} (what it hands to I/O workers, as PostgreSQL 18 does, they read)"
+        named = f"process {server.only} (without the reads that PostgreSQL 18 leaves to its I/O workers)"
     say(f"to record: {named} with {chosen} for {seconds:g} s, {kept}: {known.overhead}")
     recording = _recorded(server, record, seconds)
     places = pl.col("tablespace").replace(locations(server.data))
@@ -46,8 +50,8 @@ def trace(*, cluster: Path | None, pid: int | None, seconds: float, out: Path | 
         say(f"{recording.reads.height:,} reads: {out}")
     text = as_text(recording.counts.with_columns(places))
     if recording.most_for_one > 1:
-        text += f"\nso many that some were looked at, by chance: each counts for up to {recording.most_for_one}"
-    return text + ("\nthere were more: only the first ones were kept" if recording.full else "")
+        text += f"\nReads were too many, so a random sample was taken. Each sampled read counts for up to {recording.most_for_one}."
+    return text + ("\nThere were more reads, but only the first ones were kept." if recording.full else "")
 
 
 def _recorded(server: Server, record: Recorded, seconds: float) -> Recording:

@@ -79,7 +79,7 @@ def _citation(facts: Facts) -> str:
 
 def _checked(run: Path) -> Manifest:
     if not (run / MANIFEST).is_file():
-        raise MissingError(f"run {run.name}", why="its rows are published with the report", remedy="make report, and publish that")
+        raise MissingError(f"run {run.name}", why="make publish also copies its rows", remedy="run make report, and publish the new report")
     manifest = load_manifest(run)
     if manifest.status != "complete":
         raise InputError(f"run {run.name}", rule="is not complete", remedy="make report with the same inputs continues it")

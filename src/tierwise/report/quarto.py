@@ -50,8 +50,8 @@ class QuartoEngine:
 
     def __init__(self) -> None:
         if not usable():
-            remedy = f"ENGINE=plain, or Quarto {OLDEST_TEXT} or newer: make quarto"
-            raise MissingError("quarto", why="ENGINE=quarto asks for it and it is not on PATH, or too old", remedy=remedy)
+            remedy = f"use ENGINE=plain, or install Quarto {OLDEST_TEXT} or newer: make quarto"
+            raise MissingError("quarto", why="ENGINE=quarto needs it, but it is not on PATH or is too old", remedy=remedy)
         self.name = f"Quarto {version()}"
 
     def build(self, book: Book, site: Path) -> None:

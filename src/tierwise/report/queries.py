@@ -21,7 +21,9 @@ from tierwise.timings.reads import FOLDER, TABLE, sources
 TOKENS: Final = re.compile(r"'(?:[^']|'')*'|--[^\n]*|\?|\$\w+")
 """What is passed over when parameters are put into a query (texts, comments), and the parameters."""
 CREATED: Final = re.compile(r"create temp (?:view|table|macro) (\w+)")
-HEAD_SQL: Final = "-- In DuckDB ({version} made it), from the folder in which run {run} was published: the rows that the report is given."
+HEAD_SQL: Final = (
+    "-- Run this script with DuckDB (written with {version}) in the folder of the published run {run}. It returns rows of the report."
+)
 PARQUET: Final = "select * replace ({run} as run_id) from read_parquet({files}, hive_partitioning = false)"
 TYPES: Final = {pl.String: "varchar", pl.Int32: "integer", pl.Int64: "bigint", pl.Float64: "double"}
 NO_READS: Final = f"select {', '.join(f'null::{TYPES[kind]} as {name}' for name, kind in TABLE.items())} where false"

@@ -123,7 +123,7 @@ def open_before(run: Run, run_id: str = "") -> Run:
     earlier = [key for one in complete if one.finished_at and (key := (one.finished_at, one.run_id)) < own]
     other = open_run(max(earlier)[1]) if earlier else open_reference()
     if other is None:
-        why = f"{run.run_id} is alone, and no reference run ships"
+        why = f"{run.run_id} is the only run, and there is no reference run"
         raise NoRowsError("another run", why=why, remedy="make report FRESH=1 measures one")
     return other
 

@@ -32,7 +32,7 @@ def write_one(target: Path, version: str = LATEST) -> Path:
         MissingError: the rows of its run are not here any more.
     """
     if target.suffix != ".html" or target.exists():
-        raise InputError("ONE", value=str(target), rule="must be a file that is not there yet and ends in .html", remedy="name another one")
+        raise InputError("ONE", value=str(target), rule="must be a new file whose name ends in .html", remedy="name another one")
     facts = versions.find(version)
     built = paths.site() / facts.version
     target.parent.mkdir(parents=True, exist_ok=True)

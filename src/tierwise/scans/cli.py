@@ -18,7 +18,9 @@ def predict_scan(  # noqa: PLR0917  each is an option with a name
     selectivity: Annotated[float, typer.Option(help="Share of the table's rows that the scan selects, from 0 to 1.")],
     correlation: Annotated[
         float,
-        typer.Option(help="Correlation between the column's values and the order of rows in the table, from -1 to 1, as in pg_stats."),
+        typer.Option(
+            help="Correlation between the column's values and the order of rows in the table, from -1 to 1: pg_stats.correlation."
+        ),
     ],
     method: Annotated[ScanMethod, typer.Option(help="Kind of scan.")],
     cache: Annotated[
@@ -35,12 +37,12 @@ def predict_scan(  # noqa: PLR0917  each is an option with a name
     cpu_us_per_row: Annotated[
         float | None,
         typer.Option(
-            help="Processor time in us, per table row (sequential) or per selected row (index, bitmap). Default: as in data/machines."
+            help="Processor time, in us, per table row (sequential) or selected row (index, bitmap). Default: 0.029, 0.047 or 0.048."
         ),
     ] = None,
     cpu_speed: Annotated[
         float | None,
-        typer.Option(help="Speed relative to the processor of data/machines/postgres-18-scans.toml. Default: `speed` in that file."),
+        typer.Option(help="Your processor's speed divided by the speed of the AMD EPYC (Zen 3, 2.25 GHz) that we measured. Default: 1."),
     ] = None,
     processors: Annotated[
         int | None, typer.Option(help="Number of processors that the server's processes share. Default: one processor for each process.")
@@ -61,9 +63,9 @@ def predict_scan(  # noqa: PLR0917  each is an option with a name
     and 0.5, the jitter has a standard deviation of 0.0041, 0.0422, 0.146 and 0.499 times the number of rows. At a correlation of 0, the
     rows are in random order. At a negative correlation, the rows are in descending order.
 
-    Processor times and their source are in data/machines/postgres-18-scans.toml. Only the device model local-nvme was fitted on scan times.
-    The local-nvme model takes 39.3 us for a random page (read_latency) and 1.56 us for the next page in order (ordered_read_latency). The
-    models of SATA drives have values from data sheets and an assumed latency.
+    Processor times and their source are in data/machines/postgres-18-scans.toml. Only the device model local-nvme is fitted to measured
+    scan times. The local-nvme model takes 39.3 us for a random page (read_latency) and 1.56 us for the next page in order
+    (ordered_read_latency). The models of SATA drives have values from data sheets and an assumed latency.
     """
     from tierwise.scans import prediction  # noqa: PLC0415
     from tierwise.scans.rows import Table  # noqa: PLC0415

@@ -16,7 +16,10 @@ simulating = typer.Typer(no_args_is_help=True, help="Simulate a page cache that 
 @validating.command("device", epilog="Example: tierwise validate device --trace drive.trace --model drive.model --seek drive.seek")
 def validate_device(  # noqa: PLR0917  each is an option with a name
     trace: Annotated[Path, typer.Option(help="File with the drive's requests and their measured service times.")],
-    model: Annotated[Path, typer.Option(help="File with the drive's zones, rotation, head switch and write settling.")],
+    model: Annotated[
+        Path,
+        typer.Option(help="File with the drive's zones, rotation speed, head switch time and write settling time, as DiskSim stores them."),
+    ],
     seek: Annotated[
         Path | None,
         typer.Option(
@@ -36,8 +39,8 @@ def validate_device(  # noqa: PLR0917  each is an option with a name
 ) -> None:
     """Predict the service times of a real drive's trace, and compare them with the measured times.
 
-    With --specs, the prediction uses no fitted constant, and seeks overlap with bus transfers. The file of --specs states the overhead of
-    a drive command for each kind of command, each previous command, and a buffer hit or miss.
+    With --specs, the prediction uses no fitted constant, and seeks overlap with bus transfers. The file of --specs gives the overhead of
+    each kind of drive command, which depends on the previous command and on whether the drive's buffer has the data.
     """
     from tierwise.simulate.device_validation import as_text, validate  # noqa: PLC0415
 
@@ -53,9 +56,13 @@ def simulate_trace(
             metavar="FILE", help="Page trace. Each line has the first page, the number of pages, an unused field and the request number."
         ),
     ],
-    pages: Annotated[int, typer.Option(help="Size of the cache, in pages.")],
+    pages: Annotated[int, typer.Option(help="Number of pages that the simulated cache holds.")],
     policy: Annotated[
-        str, typer.Option(help="Replacement policy: lru, clock, two-list or mapped.", autocompletion=completion.policies)
+        str,
+        typer.Option(
+            help="Rule for evicting pages: lru, clock, two-list (Linux, files that are read) or mapped (Linux 3.2, files that are mapped).",
+            autocompletion=completion.policies,
+        ),
     ] = "lru",
     form: FormatOption = Format.TABLE,
 ) -> None:
@@ -70,16 +77,21 @@ def simulate_trace(
 @simulating.command("zipf", epilog="Example: tierwise simulate zipf --device crucial-m4 --dataset-gib 64 --cache-gib 14.49 --scale 64")
 def simulate_zipf(  # noqa: PLR0917  each is an option with a name
     device: Annotated[str, typer.Option(help=completion.DEVICE, autocompletion=completion.devices)],
-    dataset_gib: Annotated[float, typer.Option(help="Size of the file that is read, in GiB.")],
-    cache_gib: Annotated[float, typer.Option(help="Usable size of the page cache, in GiB.")],
-    threads: Annotated[int, typer.Option(help="Number of reading threads.")] = 8,
-    scale: Annotated[int, typer.Option(help="Divisor of sizes and durations. With 64, the simulation takes seconds.")] = 1,
+    dataset_gib: Annotated[float, typer.Option(help="Size of the memory-mapped file, in GiB.")],
+    cache_gib: Annotated[float, typer.Option(help="Part of RAM in which the kernel caches pages of the file, in GiB.")],
+    threads: Annotated[int, typer.Option(help="Number of threads that read the file at the same time.")] = 8,
+    scale: Annotated[
+        int,
+        typer.Option(
+            help="Simulate only 1/SCALE of file, page cache and time. The rates stand for the full size. With 64, it takes seconds."
+        ),
+    ] = 1,
     form: FormatOption = Format.TABLE,
 ) -> None:
     """Simulate Zipfian reads of a memory-mapped file, and count reads per second.
 
-    The command simulates five seeds and prints the mean over the seeds. Each simulation starts with empty caches, warms up for 600 s and
-    then measures for 600 s.
+    The command prints the mean of five simulations with different random seeds. Each simulation starts with an empty page cache, warms up
+    for 600 s of simulated time, and then counts reads for 600 s.
     """
     from tierwise.simulate import zipf  # noqa: PLC0415
 

@@ -24,7 +24,7 @@ _FIELDS: Final = ("start", "blocks", "x", "request")
 _MOST_DIGITS: Final = 15
 _MOST_BLOCKS: Final = 2**24
 _CHUNK_PAGES: Final = 2**22
-_REMEDY: Final = "one request a line: start blocks x request"
+_REMEDY: Final = "write one request per line, as four numbers: start blocks x request"
 
 
 class TraceResult(TypedDict):
@@ -89,7 +89,7 @@ def _unpacked(path: Path) -> Iterator[bytes]:
     except FileNotFoundError:
         raise InputError(short(path), rule="no such file") from None
     except OSError as error:  # pyarrow's own are of this kind
-        raise InputError(short(path), rule=f"cannot be read: {error.strerror or error}", remedy="name a whole file") from error
+        raise InputError(short(path), rule=f"cannot be read: {error.strerror or error}", remedy="name a file that is complete") from error
 
 
 @compiled

@@ -47,7 +47,7 @@ class Directory(Tier):
             with reached(above, start=self._trusted) as folder:
                 close_off(self.directory.name, above=folder, owner=self._owner)
         except UnsafeFolderError as error:
-            rule = f"must be a directory that no other user can bend or fill before ({error.strerror})"
+            rule = f"must be a directory that no other user can replace or write to ({error.strerror})"
             remedy = "name a folder of your own, or of one user whom you trust"
             raise InputError(f"tier {self.name}", field="directory", value=str(above), rule=rule, remedy=remedy) from error
         except OSError as error:

@@ -88,5 +88,5 @@ class Extents:
                         f"{short(self._path)} line {line}",
                         value=text,
                         rule=rule,
-                        remedy="remove the file: addresses are then given out anew",
+                        remedy="remove the file: tierwise then assigns new addresses",
                     )

@@ -70,7 +70,9 @@ def unmount(mountpoint: Path, *, lazily: bool = False) -> None:
         if "busy" not in said.stderr:
             raise OSError(errno.EINVAL, said.stderr.strip(), str(mountpoint))
     users = ", ".join(holders(mountpoint)) or "a process that may not be looked into"
-    raise InputError(str(mountpoint), rule=f"cannot be unmounted while in use by {users}", remedy="stop the server, leave the folder")
+    raise InputError(
+        str(mountpoint), rule=f"cannot be unmounted while in use by {users}", remedy="end these processes, or leave the folder"
+    )
 
 
 def mounts_below(folder: Path) -> list[Path]:

@@ -46,7 +46,7 @@ def export(run: Path, raw: Path, *, needed: Sequence[tuple[str, str, str]] = (),
         raise InputError(f"run {run.name}", rule="is not complete", remedy="make report with the same inputs continues it")
     target = raw / run.name
     if target.exists() and not replace:
-        raise InputError(f"run {run.name}", rule=f"is already in {raw.name}", remedy="remove that folder first")
+        raise InputError(f"run {run.name}", rule=f"is already in {raw.name}", remedy="remove this folder first")
     make_folder(raw)
     with scratch_folder(".export-", within=raw) as scratch:
         made = scratch / run.name

@@ -61,21 +61,28 @@ def merge_runs(folders: Sequence[Path], raw: Path, summarise: Summarise = lambda
 
 def _check(runs: Sequence[Manifest]) -> None:
     if len(runs) < 2:
-        raise InputError("RUN", value=" ".join(run.run_id for run in runs), rule="two runs or more are merged", remedy="name another")
+        raise InputError(
+            "RUN", value=" ".join(run.run_id for run in runs), rule="a merge needs at least two runs", remedy="name another run"
+        )
     for run in runs:
         if why := _unfit(run):
-            raise InputError("RUN", value=run.run_id, rule=f"whole runs are merged; this one {why}", remedy="name the runs themselves")
+            raise InputError("RUN", value=run.run_id, rule=f"only whole runs can be merged; this run {why}", remedy="name whole runs")
     first, *others = runs
     for run in others:
         if (theirs := _inputs(run)) != (ours := _inputs(first)):
             different = sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
             rule = f"did not measure what {first.run_id} did: {', '.join(different)}"
-            remedy = "merge runs of the same code, profile, pairs and devices (tierwise diff tells what changed)"
+            remedy = "merge runs with the same code, profile, pairs and devices (tierwise diff lists what changed)"
             raise InputError("RUN", value=run.run_id, rule=rule, remedy=remedy)
     seeds = [run.seed for run in runs]
     if len(set(seeds)) < len(seeds):
-        rule = "two runs with one seed have the same draws of data and layout, and are no replicates"
-        raise InputError("RUN", value=", ".join(f"{run.run_id} (seed {run.seed})" for run in runs), rule=rule, remedy="make report SEED=N")
+        rule = "runs with the same seed have the same random data and layout, so they are no replicates"
+        raise InputError(
+            "RUN",
+            value=", ".join(f"{run.run_id} (seed {run.seed})" for run in runs),
+            rule=rule,
+            remedy="measure a run with another seed: make report SEED=N",
+        )
 
 
 def _unfit(run: Manifest) -> str:

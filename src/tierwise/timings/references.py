@@ -35,8 +35,8 @@ def taken(run_folder: Path) -> list[Held]:
         origin = validate(kept, Taken, where=f"{run_folder.name}/{MANIFEST}: taken.{study}")
         folder = run_folder.parent / origin.run_id
         if not (folder / MANIFEST).is_file():
-            rule = f"the rows of {study} lie in that run, which is not there"
-            remedy = f"put its folder back beside {run_folder.name}, or make report FRESH=1 measures anew"
+            rule = f"the rows of {study} are in that run, which is missing"
+            remedy = f"put its folder back beside {run_folder.name}, or measure again with make report FRESH=1"
             raise InputError(f"{run_folder.name}/{MANIFEST}", field=f"taken.{study}", value=origin.run_id, rule=rule, remedy=remedy)
         found.append(Held(folder, study, origin.replicates))
     return found

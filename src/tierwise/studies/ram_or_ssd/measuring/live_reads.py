@@ -132,8 +132,8 @@ def open_live(pair: Pair, calibrations: Calibrations, *, work: Path, stretch: fl
     """Open the tiers of `pair`, with the reader; both are gone at the end. What the run's `calibrations` lack is measured."""
     work.mkdir(parents=True, exist_ok=True)
     if (kind := _file_system(work)) in IN_MEMORY:
-        rule = f"must lie on a disk: what is in memory alone ({kind}) cannot be made cold"
-        raise InputError("work folder", value=str(work), rule=rule, remedy="TIERWISE_WORK=folder on a disk")
+        rule = f"must be on a disk, because files that exist only in memory ({kind}) cannot be made cold"
+        raise InputError("work folder", value=str(work), rule=rule, remedy="set TIERWISE_WORK to a folder on a disk")
     with ExitStack() as stack:
         tiers = {}
         for name, spec in pair.tiers.items():

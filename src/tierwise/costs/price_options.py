@@ -1,0 +1,14 @@
+"""The options of the commands that use prices."""
+
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+DayOption = Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Use only prices dated up to this day. Default: today.")]
+CurrencyOption = Annotated[
+    str, typer.Option(help="Currency of all costs. Prices in other currencies are converted. data/prices has rates to USD only.")
+]
+RegionOption = Annotated[
+    str, typer.Option(help="Region whose prices are used, such as US or EU. If an item has no price there, a price from elsewhere is used.")
+]
