@@ -79,8 +79,8 @@ def _means(rows: pl.DataFrame) -> Means:
 
 
 def _falls(means: Means) -> dict[str, Value]:
-    """Return the most reads a second of each drive, its reads with the largest data, and the ratio of both."""
-    found: dict[str, Value] = {}
+    """Return the largest size, and of each drive the most reads a second, those with the largest data, and the ratio of both."""
+    found: dict[str, Value] = {"largest_gib": max((size for how, _, size in means if how == "simulated"), default=None)}
     for tier in TIERS:
         own = {size: reads for (how, name, size), reads in means.items() if (how, name) == ("simulated", tier)}
         most, least = (max(own.values()), own[max(own)]) if len(own) > 1 else (None, None)
