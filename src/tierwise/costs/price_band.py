@@ -40,6 +40,12 @@ class Compared:
     def whole(self) -> Band:
         return widest(self.bands.values())
 
+    @property
+    def middle(self) -> float | None:
+        """Return the geometric middle of the price band; `None` over several servers, where no server has the middle ratio."""
+        low, high = self.whole
+        return (low * high) ** 0.5 if len(self.bands) == 1 else None
+
     def break_even(self, bounds: Bounds) -> str:
         """Say with what servers the band lies inside the bounds, and with what others it does not; empty where that is the same for all."""
         runs = [(inside, [held for held, _ in run]) for inside, run in groupby(self.bands.items(), lambda one: bounds.contain(*one[1]))]
@@ -93,7 +99,7 @@ def _case(name: str, io_mode: IoMode, compared: Compared, bounds: Bounds, read_o
         case=name,
         io_mode=io_mode,
         evidence=compared.evidence,
-        estimate=(low * high) ** 0.5,
+        estimate=compared.middle,
         low=low,
         high=high,
         pairs=0,

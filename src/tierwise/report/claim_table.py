@@ -6,6 +6,7 @@ from typing import Final
 import polars as pl
 
 from tierwise.analysis.judging import ClaimVerdict
+from tierwise.analysis.rules import CaseVerdict
 from tierwise.core.vocabulary import Evidence
 from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import between, count, tied
@@ -34,11 +35,17 @@ def tabulate(rows: pl.DataFrame) -> Cells:
 
 
 def _found(one: ClaimVerdict) -> str:
-    """Return the estimate with its interval; of several cases the range of their estimates."""
-    values = [case.estimate for case in one.cases if case.estimate is not None]
-    if len(values) < 2:
+    """Return the estimate with its interval; of several cases the range of their estimates, or of the ends where a case has no estimate."""
+    known = [values for case in one.cases if (values := _values(case))]
+    if len(known) < 2:
         return stamped(one)
-    return f"{between(min(values), max(values), 3)} in {count(len(values))} cases" + (f", **{one.evidence}**" if one.evidence else "")
+    values = [value for each in known for value in each]
+    return f"{between(min(values), max(values), 3)} in {count(len(known))} cases" + (f", **{one.evidence}**" if one.evidence else "")
+
+
+def _values(case: CaseVerdict) -> list[float]:
+    chosen = (case.low, case.high) if case.estimate is None else (case.estimate,)
+    return [value for value in chosen if value is not None]
 
 
 def _verdict(one: ClaimVerdict) -> str:

@@ -6,6 +6,8 @@
 - `QUERY`, the SQL of its rows, with named parameters (``$pair``, ``$io_mode``, which is the I/O mode that decides, and those of
   `PARAMETERS`), or `SOURCE`, a function of run and pair that returns them where no SQL does;
 - `UNIT`, what a row is, and `EVIDENCE`, where it is not that of the run's rows;
+- `OF_RUN`, what is of the run where its rows are not used: ``nothing`` (the caption names no run) or ``prices`` (of the run's day; the
+  caption leaves out the run's note);
 - `PARAMETERS`, name -> the value that is used where a reader gives no other;
 - `derive(run, pair, rows)`, where prices, models or the manifest add columns;
 - `draw(rows)`, which returns a chart, or `tabulate(rows)`, which returns a `Cells`; None where too few replicates are clean;

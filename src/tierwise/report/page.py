@@ -142,7 +142,8 @@ def _body(name: str, values: Mapping[str, Value]) -> str:
 
 def _note(run: Run, pair: str, exhibit: Exhibit, rows: pl.DataFrame, facts: Mapping[str, object]) -> str:
     """Return run, pairs, evidence, n and query of an exhibit; one that is of no pair, as one of prices, gives its evidence as a fact."""
-    known = {"run": run, "n": facts["n"], "unit": exhibit.module.UNIT, "query": exhibit.query}
+    stamp = {"nothing": "", "prices": run.title}.get(getattr(exhibit.module, "OF_RUN", ""), run.stamp)
+    known = {"run": run, "stamp": stamp, "n": facts["n"], "unit": exhibit.module.UNIT, "query": exhibit.query}
     if "evidence" in facts:
         return fill("note.txt", **known, evidence=facts["evidence"], kinds=[]).strip()
     pairs: list[str] = rows["pair"].unique(maintain_order=True).to_list() if "pair" in rows.columns else [pair] * bool(pair)

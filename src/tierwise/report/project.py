@@ -81,7 +81,7 @@ def assemble(folder: Path, executed: Path, stamp: Stamp, variables: Mapping[str,
     paper = notebooks.figures(executed / f"{PAPER_NOTEBOOK}.ipynb")
     texts = {name: _chapter(folder, executed, name, stamp, paper) for name in settings["chapters"]}
     scripts = {label: f" (`{QUERIES}/{label}.sql`)" for label in paper if (folder / QUERIES / f"{label}.sql").is_file()}
-    places = ", ".join(f"{number} is @{label}{scripts.get(label, '')}" for number, label in enumerate(paper, 1))
+    places = ", ".join(f"its Figure {number} is @{label}{scripts.get(label, '')}" for number, label in enumerate(paper, 1))
     values = {**variables, "citation": stamp.citation("Report"), "bibtex": stamp.bibtex().strip(), "paper_figures": places}
     chapters = {name: expand(text, values, name) for name, text in texts.items()}
     for name, text in chapters.items():

@@ -172,7 +172,7 @@ def valued(value: float, unit: str) -> str:
 
 
 def stamped(claim: ClaimVerdict) -> str:
-    return found(claim) if claim.estimate is None else f"{found(claim)}, {claim.evidence}"
+    return found(claim) if claim.estimate is None and claim.low is None else f"{found(claim)}, {claim.evidence}"
 
 
 def _as_json(claim: ClaimVerdict) -> dict[str, str]:

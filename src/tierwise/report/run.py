@@ -76,10 +76,14 @@ class Run:
         return f"reference run `{self.run_id}` ({self.origin})" if self.is_reference else f"run `{self.run_id}`"
 
     @property
+    def title(self) -> str:
+        """Return the name of the run where a sentence begins."""
+        return f"{self.name[0].upper()}{self.name[1:]}"
+
+    @property
     def stamp(self) -> str:
         """Return what a caption calls the run where a sentence begins."""
-        note = f" [{self.manifest.note}]" if self.manifest.note else ""
-        return f"{self.name[0].upper()}{self.name[1:]}{note}"
+        return f"{self.title} [{self.manifest.note}]" if self.manifest.note else self.title
 
     def query(self, sql: str, parameters: queries.Parameters = ()) -> pl.DataFrame:
         """Return the rows of `sql`."""

@@ -74,14 +74,16 @@ def marked(said: Verdict | ClaimVerdict) -> str:
 
 
 def estimated(what: ClaimVerdict | CaseVerdict | CaseToday) -> str:
-    """Return ``0.981 (0.979 to 0.983)``; where nothing was estimated, why."""
+    """Return ``0.981 (0.979 to 0.983)``; the estimate or the range alone where there is no more; where nothing was estimated, why."""
     if what.estimate is None:
+        if what.low is not None and what.high is not None:
+            return interval(what.low, what.high)
         if what.flagged and not what.pairs:
             return f"none (all {count(what.flagged)} repeats rejected)"
         return f"none (clean repeats {count(what.pairs)}, rejected {count(what.flagged)})" if what.flagged or what.pairs else DASH
     if what.low is None or what.high is None:
         return {0.0: "no", 1.0: "yes"}.get(what.estimate, f"in {percent(what.estimate)} of the replicates")
-    return f"{number(what.estimate)} ({interval(what.low, what.high)})"
+    return number(what.estimate) if what.low == what.high else f"{number(what.estimate)} ({interval(what.low, what.high)})"
 
 
 def tested(case: CaseVerdict) -> str:

@@ -2,17 +2,22 @@
 
 from statistics import median
 
+import polars as pl
+
 from tierwise.analysis.rejections import rejections
 from tierwise.core.vocabulary import Evidence
+from tierwise.report.exhibit_registry import find
 from tierwise.report.reference import beside_reference, recoded
 from tierwise.report.run import Run
 from tierwise.report.text_template import Value
 
 
-def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of the whole run
+def values(run: Run, pair: str = "") -> dict[str, Value]:
     live = [one for one in rejections(run.store) if one.evidence is not Evidence.SIMULATED]
     found = beside_reference(run)
     ratios = found.cells["ratio"].to_list() if found else []
+    rates = find("tbl-clocks").rows(run, pair).frame.filter(what="rate")
+    kept = rates.filter(pl.col("flags").list.len() == 0)["ratio"].to_list()
     return {
         "is_reference": run.is_reference,
         "run_note": run.manifest.note,
@@ -27,4 +32,7 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of th
         "differing": len(found.differing) if found else 0,
         "observations": sum(one.observations for one in live),
         "rejected": sum(one.rejected for one in live),
+        "rates": rates.height,
+        "higher_rates": rates.filter(pl.col("ratio") > 1).height,
+        "kept_most": max(kept) - 1 if kept and max(kept) > 1 else None,
     }

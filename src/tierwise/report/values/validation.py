@@ -27,7 +27,7 @@ def load(place: str, maker: str) -> dict[str, Any]:
 def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  nothing of it hangs on a run
     models, emulator = load(*MODELS), load(*EMULATOR)
     means = [abs(drive[WHOLE]["mean_error"]) for drive in models["drives"]]
-    held = [line["met"] for line in emulator["rows"] if line["met"] is not None]
+    held = [line["met"] for line in emulator["rows"] if line["expected"] is not None and line["met"] is not None]  # as in the table
     beside = emulator["mount_over_empty_server"]
     return {
         "drives": len(means),
@@ -35,6 +35,7 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  nothi
         "mean_of_means": sum(means) / len(means),
         "held": len(held),
         "met": sum(held),
+        "emulator_note": emulator.get("note"),
         "measured": date.fromisoformat(emulator["measured_at"][:10]),
         "cores": emulator["host"]["cores"],
         "server_ratio": beside["ratio"] if beside else None,

@@ -10,6 +10,7 @@ from tierwise.report.run import Run
 from tierwise.report.values.validation import MODELS, load
 
 UNIT: Final = "cache sizes"
+OF_RUN: Final = "nothing"
 
 
 def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  nothing of it hangs on a run

@@ -27,4 +27,4 @@ SOURCE = rows
 
 
 def tabulate(rows: pl.DataFrame) -> Cells:
-    return Cells(["Data", "Source", "Rows", "Of the published", "SHA-256", "Used by"], rows.rows(), "llrrll")
+    return Cells(["Data", "Source", "Rows", "Share of published rows", "SHA-256", "Used by"], rows.rows(), "llrrll")

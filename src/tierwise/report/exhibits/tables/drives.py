@@ -10,6 +10,7 @@ from tierwise.report.run import Run
 from tierwise.report.values.validation import MODELS, load
 
 UNIT: Final = "parts of traces"
+OF_RUN: Final = "nothing"
 PARTS: Final = {
     "first_half": "first half (fitted)",
     "second_half": "second half",

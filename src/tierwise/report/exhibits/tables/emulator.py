@@ -11,6 +11,7 @@ from tierwise.report.run import Run
 from tierwise.report.values.validation import EMULATOR, load
 
 UNIT: Final = "loads"
+OF_RUN: Final = "nothing"
 OPERATIONS: Final = {"randread": "random read", "randwrite": "random write", "read": "sequential read", "write": "sequential write"}
 COLUMNS: Final = ("subject", "operation", "bytes", "depth", "jobs", "unit", "measured", "expected", "limit", "met")
 

@@ -12,7 +12,7 @@ from tierwise.report.formats import NBSP, tied
 from tierwise.report.run import Run
 from tierwise.report.words import unit_of
 
-UNIT: Final = "sources"
+UNIT: Final = "groups of parameters with one source"
 ASSUMED: Final = "assumed"
 SCHEMA: Final = {"device": pl.String, "source": pl.String, "parameter": pl.String}
 

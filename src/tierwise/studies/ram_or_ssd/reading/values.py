@@ -30,10 +30,6 @@ FITTED: Final = {
 LIVE_SQL: Final = """
 with of_tier as (
     select avg(overshoot) as late from ram_or_ssd_live where pair = $pair and how = 'live' group by tier having enough(overshoot)
-),
-alike as (
-    select tier, how, exp(avg(ln(reads_per_s))) as reads_per_s from ram_or_ssd_live
-    where pair = $pair and advice = 'random' and not flagged group by tier, how having enough(reads_per_s)
 )
 select
     count(*) as live_runs,
@@ -43,14 +39,22 @@ select
     max(resident_pages) as live_most,
     max(cache_pages) as live_limit,
     max(scale) as live_scale,
-    (select max(late) from of_tier) as live_late,
-    (
-        select max(abs(model.reads_per_s / live.reads_per_s - 1)) from alike as model join alike as live using (tier)
-        where model.how = 'model' and live.how = 'live'
-    ) as live_apart
+    (select max(late) from of_tier) as live_late
 from ram_or_ssd_live where pair = $pair and how = 'live'
 """
+BESIDE_SQL: Final = """
+-- What each drive delivers live and by the model that reads as many pages around a fault, over the clean replicates.
+with clean as (
+    select tier, advice, how, exp(avg(ln(reads_per_s))) as reads_per_s, avg(pages_a_request) as pages from ram_or_ssd_live
+    where pair = $pair and not flagged and (how = 'live' or (window_pages > 1) = (advice = 'normal'))
+    group by tier, advice, how having enough(reads_per_s)
+)
+select live.tier, live.advice, live.reads_per_s as live_reads, model.reads_per_s as model_reads, live.pages
+from clean as live join clean as model using (tier, advice)
+where live.how = 'live' and model.how = 'model'
+"""
 SCALES_SQL: Final = "select distinct tier, scale from ram_or_ssd_series where pair = $pair and how is null"
+LIVE_TIERS: Final = ("disk", "hdd", "ssd")
 Means = Mapping[tuple[str, str, int], float]
 
 
@@ -79,8 +83,8 @@ def _means(rows: pl.DataFrame) -> Means:
 
 
 def _falls(means: Means) -> dict[str, Value]:
-    """Return the most reads a second of each drive, its reads with the largest data, and the ratio of both."""
-    found: dict[str, Value] = {}
+    """Return the largest size, and of each drive the most reads a second, those with the largest data, and the ratio of both."""
+    found: dict[str, Value] = {"largest_gib": max((size for how, _, size in means if how == "simulated"), default=None)}
     for tier in TIERS:
         own = {size: reads for (how, name, size), reads in means.items() if (how, name) == ("simulated", tier)}
         most, least = (max(own.values()), own[max(own)]) if len(own) > 1 else (None, None)
@@ -111,5 +115,22 @@ def _fitted(run: Run, pair: str) -> dict[str, Value]:
 
 
 def _live(run: Run) -> dict[str, Value]:
-    """Return what proves the live runs: pages in memory at first and later, the limit, and how much too long emulated requests took."""
-    return run.query(LIVE_SQL, {"pair": LIVE_PAIR}).row(0, named=True)
+    """Return what proves the live runs (pages in memory at first and later, the limit, how much too long emulated requests took), and how
+    far each drive's model is from them without read-around (`random_TIER`), and with it on the machine's own disk.
+    """
+    beside = {(row["tier"], row["advice"]): row for row in run.query(BESIDE_SQL, {"pair": LIVE_PAIR}).rows(named=True)}
+    own = beside.get(("disk", "normal"), {})
+    pages = [row["pages"] for (_, advice), row in beside.items() if advice == "normal" and row["pages"]]
+    return {
+        **run.query(LIVE_SQL, {"pair": LIVE_PAIR}).row(0, named=True),
+        **{f"random_{tier}": None for tier in LIVE_TIERS},
+        **{
+            f"random_{tier}": abs(row["model_reads"] / row["live_reads"] - 1)
+            for (tier, advice), row in beside.items()
+            if advice == "random"
+        },
+        "own_live": own.get("live_reads"),
+        "own_model": own.get("model_reads"),
+        "around_least": min(pages, default=None),
+        "around_most": max(pages, default=None),
+    }

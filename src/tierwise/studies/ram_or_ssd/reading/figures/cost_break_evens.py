@@ -17,6 +17,7 @@ from tierwise.report.run import Run
 from tierwise.studies.ram_or_ssd.reading.money import DISK, DISK_NOW, FLASH, FLASH_NOW, THEN
 
 UNIT: Final = "intervals"
+OF_RUN: Final = "prices"
 PAGE_BYTES: Final = 4096
 PAIRS: Final = {"RAM over HDD": theme.VERMILLION, "RAM over SSD": theme.BLUE, "SSD over HDD": theme.GREEN}
 HOW: Final = {"published": "circle", "simulated": "diamond"}

@@ -13,6 +13,7 @@ from tierwise.report.figures import parts
 from tierwise.studies.ram_or_ssd.reading.placements import placements
 
 UNIT: Final = "placements"
+OF_RUN: Final = "prices"
 SOURCE = placements
 KINDS: Final = {
     "RAM over a disk": ("square", theme.GREEN),

@@ -17,7 +17,8 @@ from tierwise.report.prices import answer_of
 from tierwise.report.run import Run
 
 UNIT: Final = "devices"
-HEADER: Final = ["Device", "Type", "GB", "Price of", "Purchase", "A month", "per GB", "per IOPS", "IOPS"]
+OF_RUN: Final = "prices"
+HEADER: Final = ["Device", "Type", "GB", "Price date", "Purchase", "A month", "per GB", "per IOPS", "IOPS"]
 FIELDS: Final = (
     "device",
     "medium",
