@@ -33,7 +33,7 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of al
         "moved": sum(claim.flip is not None for claim in run.verdicts),
         "flips": sum(claim.flip is not None and claim.flip.flips for claim in run.verdicts),
         "fitted": sum(claim.fitted is not None for claim in run.verdicts),
-        "assumed": sum(claim.bounds_how == "assumed" for claim in known),
+        "starred": sum(claim.bounds_how == "assumed" for claim in known),
         "changed": sum(verdict_shown(run.store, *both) is not None for both in zip(known, run.verdicts, strict=True)),
         "minimum": MINIMUM_REPEATS,
         "runs": len(run.manifest.merged) or 1,
