@@ -49,6 +49,11 @@ def test_a_number_keeps_its_unit_on_its_line() -> None:
     assert formats.tied(text) == "at most 20~% of 5~ms, on 32~GiB or 250~IOPS, from 3 to 10 sizes".replace("~", "\N{NO-BREAK SPACE}")
 
 
+def test_an_interval_without_a_width_is_none() -> None:
+    assert formats.with_interval(0.981, 0.979, 0.983) == "0.981 (0.979 to 0.983)"
+    assert formats.with_interval(1.72, 1.72, 1.72 * (1 + 1e-12)) == "1.72 (no interval)"
+
+
 def test_only_the_word_of_a_verdict_is_marked() -> None:
     assert marked(Verdict.CONFIRMED) == "**confirmed**"
     undecided = ClaimVerdict(verdict=Verdict.UNDECIDED, reason="1 pair", cure="PROFILE=full")

@@ -81,6 +81,7 @@ CLAIMS = {claim.id: claim for claim in load_claims().claims}
         ("V1", (0.3, 0.9), Still.REVERSED),
         ("V8", (1.11, 9.0), Still.MATTERS),  # an order, whose ratios lie above 1
         ("V8", (None, None), Still.OPEN),
+        ("M1", (0.5, 0.5), Still.OPEN),  # all replicates agree: no interval, which decides nothing
     ],
 )
 def test_a_rule_matters_where_its_whole_interval_is_beyond_a_tenth(

@@ -103,7 +103,7 @@ class Fitted(Strict):
 
     parameter: str = Field(min_length=1, description="with its value")
     on: str = Field(min_length=1, description="the figure that it was fitted on")
-    left: str = Field(min_length=1, description="what is left to be wrong")
+    left: str = Field(min_length=1, description="what the fit leaves open, so that a run can contradict it")
 
 
 class Before(Strict):

@@ -13,6 +13,7 @@ from tierwise.analysis import rules
 from tierwise.analysis.claim_rows import PUBLISHED, series_of
 from tierwise.analysis.claims import Claim, Kind
 from tierwise.analysis.judging import ClaimVerdict
+from tierwise.analysis.moved_bounds import BY_INTERVAL
 from tierwise.analysis.rules import CaseVerdict, Verdict
 from tierwise.core.vocabulary import IoMode
 
@@ -39,6 +40,12 @@ def verdict_before(connection: duckdb.DuckDBPyConnection, claim: Claim, found: C
     held = [case.model_copy(update={"verdict": rules.by_interval(bounds, case.as_estimate)}) for case in cases]
     outcomes = {_combined([case for case in held if case.io_mode is io_mode], claim) for io_mode in {case.io_mode for case in held}}
     return outcomes.pop() if len(outcomes) == 1 else Verdict.UNDECIDED
+
+
+def verdict_shown(connection: duckdb.DuckDBPyConnection, claim: Claim, found: ClaimVerdict) -> Verdict | None:
+    """Return `verdict_before` where a rule of this claim alone was changed, or where another change made another verdict; else `None`."""
+    then = None if found.unjudged else verdict_before(connection, claim, found)
+    return then if claim.before or (then is not found.verdict and found.verdict in BY_INTERVAL) else None
 
 
 def _published(found: ClaimVerdict) -> Sequence[CaseVerdict]:

@@ -51,7 +51,7 @@ class Estimate:
     @property
     def flat(self) -> bool:
         """Return whether the interval has no width: the repeats are one value, which tells nothing of another repeat."""
-        return self.low is not None and self.high is not None and math.isclose(self.low, self.high, rel_tol=1e-9)
+        return without_width(self.low, self.high)
 
     def p_value(self, limit: float) -> float | None:
         """Return the two-sided p-value of `limit` being the true value: below 1 - `CONFIDENCE` where the interval does not hold it.
@@ -71,6 +71,11 @@ class Estimate:
     def interval(self) -> tuple[float, float] | None:
         """Return (low, high), or `None` where there is no interval."""
         return None if self.low is None or self.high is None else (self.low, self.high)
+
+
+def without_width(low: float | None, high: float | None) -> bool:
+    """Return whether the ends of an interval are one value, but for rounding."""
+    return low is not None and high is not None and math.isclose(low, high, rel_tol=1e-9)
 
 
 def scope_of(runs: int) -> Scope:

@@ -112,9 +112,10 @@ def _measured(claim: Claim, rows: Rows, pair: str) -> list[Shown]:
 
 
 def still(claim: Claim, estimate: Estimate) -> Still:
+    """Return what the whole interval of `estimate` says; an interval without a width decides nothing."""
     bounds = rules.needed_bounds(claim)
     assert bounds is not None, f"a claim of kind {claim.kind} has no side"
-    if estimate.low is None or estimate.high is None:
+    if estimate.low is None or estimate.high is None or estimate.flat:
         return Still.OPEN
     above = (bounds.lower or 0.0) >= 1
     low, high = (estimate.low, estimate.high) if above else (1 / estimate.high, 1 / estimate.low)

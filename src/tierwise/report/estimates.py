@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from tierwise.analysis.statistics import Estimate, geometric_estimate
-from tierwise.report.formats import DASH, interval, number
+from tierwise.report.formats import DASH, with_interval
 from tierwise.report.text_template import Value
 
 
@@ -23,7 +23,7 @@ def ends(name: str, found: Mapping[Any, Estimate]) -> dict[str, Value]:
 
 
 def cell(one: Estimate | None) -> str:
-    """Return ``12.3 (11.9 to 12.8)``, or a dash where there is no interval."""
+    """Return ``12.3 (11.9 to 12.8)``, ``12.3 (no interval)`` where all replicates agree, or a dash where nothing was estimated."""
     if one is None or one.value is None or one.interval is None:
         return DASH
-    return f"{number(one.value)} ({interval(*one.interval)})"
+    return with_interval(one.value, *one.interval)

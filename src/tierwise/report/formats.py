@@ -5,12 +5,15 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from tierwise.analysis.statistics import without_width
 from tierwise.core.units import MIB
 
 FOLD: Final = 10.0
 """A ratio that no reader takes for a difference."""
 SECONDS: Final = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 DASH: Final = "\N{EN DASH}"
+NO_INTERVAL: Final = "no interval"
+"""What stands in place of an interval without a width: all replicates have the same value."""
 MINUS: Final = "\N{MINUS SIGN}"
 NBSP: Final = "\N{NO-BREAK SPACE}"
 """The space that stands before a unit, so that no line ends between a number and what it counts."""
@@ -82,6 +85,11 @@ def interval(low: float, high: float) -> str:
     if math.isinf(low) or low == 0:
         return f"at most {number(high)}"
     return f"{number(low)} to {number(high)}"
+
+
+def with_interval(value: float, low: float, high: float) -> str:
+    """Return ``'0.981 (0.979 to 0.983)'``, and ``'1.72 (no interval)'`` where all replicates have the same value."""
+    return f"{number(value)} ({NO_INTERVAL if without_width(low, high) else interval(low, high)})"
 
 
 def between(low: float, high: float, digits: int = 2) -> str:

@@ -10,11 +10,12 @@ from tierwise.analysis.claim_rows import PUBLISHED
 from tierwise.analysis.claims import Deciding
 from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.rules import CaseVerdict, Verdict
+from tierwise.analysis.statistics import without_width
 from tierwise.analysis.today import CaseToday
 from tierwise.analysis.verdicts import UNBOUNDED
 from tierwise.core import studies
 from tierwise.core.vocabulary import IoMode
-from tierwise.report.formats import DASH, NBSP, count, escaped, interval, number, percent, tied
+from tierwise.report.formats import DASH, NBSP, count, escaped, interval, number, percent, tied, with_interval
 
 IO_MODES: Final = {"direct": "direct I/O", "buffered": "buffered I/O", "asynchronous": "asynchronous I/O"}
 
@@ -74,7 +75,7 @@ def marked(said: Verdict | ClaimVerdict) -> str:
 
 
 def estimated(what: ClaimVerdict | CaseVerdict | CaseToday) -> str:
-    """Return ``0.981 (0.979 to 0.983)``; the estimate or the range alone where there is no more; where nothing was estimated, why."""
+    """Return ``0.981 (0.979 to 0.983)`` or ``1.72 (no interval)``; the range where there is no more; else why nothing was estimated."""
     if what.estimate is None:
         if what.low is not None and what.high is not None:
             return interval(what.low, what.high)
@@ -83,7 +84,9 @@ def estimated(what: ClaimVerdict | CaseVerdict | CaseToday) -> str:
         return f"none (clean repeats {count(what.pairs)}, rejected {count(what.flagged)})" if what.flagged or what.pairs else DASH
     if what.low is None or what.high is None:
         return {0.0: "no", 1.0: "yes"}.get(what.estimate, f"in {percent(what.estimate)} of the replicates")
-    return number(what.estimate) if what.low == what.high else f"{number(what.estimate)} ({interval(what.low, what.high)})"
+    if not what.pairs and without_width(what.low, what.high):  # a single figure, without replicates
+        return number(what.estimate)
+    return with_interval(what.estimate, what.low, what.high)
 
 
 def tested(case: CaseVerdict) -> str:
@@ -129,7 +132,7 @@ def quoted(claim: ClaimVerdict) -> str:
 
 
 def flipped(claim: ClaimVerdict) -> str:
-    """Say whether the verdict is another by assumed bounds that are moved by half, and by which; a dash where there is nothing to move."""
+    """Say whether the verdict is another by moved bounds, and by which; a dash where there is nothing to move."""
     if claim.flip is None:
         return DASH
     others = [moved for moved in (claim.flip.nearer, claim.flip.farther) if moved.verdict is not claim.verdict]

@@ -19,6 +19,7 @@ from tierwise.core import studies
 from tierwise.core.vocabulary import Evidence
 from tierwise.report import study_registry
 from tierwise.report.estimates import estimates
+from tierwise.report.formats import NO_INTERVAL
 from tierwise.report.prices import answer_of
 from tierwise.report.run import Run
 from tierwise.report.text_template import Value, shared_text
@@ -28,7 +29,8 @@ INDEXES, TABLES, EVERYTHING = "indexes ssd", "tables ssd", "all ssd"
 SHORT: Final = {INDEXES: "indexes", TABLES: "tables", EVERYTHING: "everything"}
 """Placement -> what it has on the SSD."""
 NOTHING: Final = "nothing"
-NO_INTERVAL, NO_TABLE = UNDECIDED = "no interval", "table not measured"
+NO_TABLE: Final = "table not measured"
+UNDECIDED: Final = (NO_INTERVAL, NO_TABLE)
 """Why a workload has no advice: all replicates took the same time, or no table was moved."""
 WORDS: Final = "reading/words.toml"
 DIGITS: Final = 12

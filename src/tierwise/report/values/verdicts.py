@@ -5,6 +5,7 @@ from collections import Counter
 import polars as pl
 
 from tierwise.analysis.claims import load_claims
+from tierwise.analysis.earlier_rules import verdict_shown
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.analysis.today import Today
@@ -19,6 +20,7 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of al
     """Return how many statements have which verdict, and how many verdicts hang on what."""
     words = Counter(claim.verdict for claim in run.verdicts)
     decided = [claim for claim in run.verdicts if claim.verdict in DECIDED]
+    known = load_claims().claims
     return {
         "statements": len(run.verdicts),
         "decided": len(decided),
@@ -31,7 +33,8 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of al
         "moved": sum(claim.flip is not None for claim in run.verdicts),
         "flips": sum(claim.flip is not None and claim.flip.flips for claim in run.verdicts),
         "fitted": sum(claim.fitted is not None for claim in run.verdicts),
-        "changed": sum(claim.before is not None for claim in load_claims().claims),
+        "starred": sum(claim.bounds_how == "assumed" for claim in known),
+        "changed": sum(verdict_shown(run.store, *both) is not None for both in zip(known, run.verdicts, strict=True)),
         "minimum": MINIMUM_REPEATS,
         "runs": len(run.manifest.merged) or 1,
         "smoke": run.manifest.profile.get("name") == "smoke",

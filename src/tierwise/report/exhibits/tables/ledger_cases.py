@@ -6,9 +6,8 @@ from typing import Final
 import polars as pl
 
 from tierwise.analysis.claims import Claim, load_claims
-from tierwise.analysis.earlier_rules import verdict_before
+from tierwise.analysis.earlier_rules import verdict_shown
 from tierwise.analysis.judging import ClaimVerdict
-from tierwise.analysis.moved_bounds import BY_INTERVAL
 from tierwise.core.vocabulary import Evidence
 from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import DASH, count, tied
@@ -64,14 +63,14 @@ def tabulate(rows: pl.DataFrame) -> Cells:
 
 
 def _otherwise(run: Run, claim: Claim, now: ClaimVerdict) -> Iterator[str]:
-    """Yield why there is no verdict, or what assumed bounds moved by half, the earlier rule and a fitted parameter do to it."""
+    """Yield why there is no verdict, or what moved bounds, the earlier rules and a fitted parameter do to it."""
     if now.unjudged:
         yield tied(now.unjudged)
         return
     if (moved := flipped(now)) != DASH:
-        yield f"bounds moved by half: {moved}"
-    then = verdict_before(run.store, claim, now)
-    if then is not None and (claim.before or (then is not now.verdict and now.verdict in BY_INTERVAL)):
-        yield f"by the earlier rule: {then.mark}"
+        yield f"with moved bounds: {moved}"
+    then = verdict_shown(run.store, claim, now)
+    if then is not None:
+        yield f"by the earlier rules: {then.mark}"
     if now.fitted:
-        yield tied(f"fitted: {now.fitted.parameter}, on {now.fitted.on}; left to be wrong: {now.fitted.left}")
+        yield tied(f"fitted: {now.fitted.parameter}, on {now.fitted.on}; the fit leaves open: {now.fitted.left}")

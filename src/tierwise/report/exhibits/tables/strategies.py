@@ -6,7 +6,7 @@ import polars as pl
 
 from tierwise.advisor.strategies import rank
 from tierwise.report.exhibit_registry import Cells
-from tierwise.report.formats import DASH, interval, number, seconds
+from tierwise.report.formats import DASH, number, seconds, with_interval
 from tierwise.report.run import Run
 from tierwise.report.values import todays
 from tierwise.report.values.workloads import NAMES, gather, name_of
@@ -48,6 +48,6 @@ def tabulate(rows: pl.DataFrame) -> Cells:
     for row in rows.rows(named=True):
         cost = DASH if row["usd_per_million"] is None else f"{number(row['usd_per_million'])} ({row['usd_rank']})"
         job, low, high = f"{seconds(row['job_s'])} ({row['job_rank']})", row["today_low"], row["today_high"]
-        today = DASH if low is None or high is None else f"{number(row['today'])} ({interval(low, high)})"
+        today = DASH if low is None or high is None else with_interval(row["today"], low, high)
         cells.append([row["workload"], row["placement"], job, cost, today])
     return Cells(["Workload", "Placement", "A job (rank)", "USD for a million jobs (rank)", "Speed-up today"], cells, "llrrr")
