@@ -121,7 +121,7 @@ def run_study(
     sky: SkyOption = SYNTHETIC,
     trials: Annotated[
         str,
-        typer.Option(help="Settings that a trial must have to be measured, such as 'wal=ssd clients=8'. Default: all trials."),
+        typer.Option(help="Measure only trials with these settings, such as 'wal=ssd clients=8'. Default: all trials."),
     ] = "",
     yes: YesOption = False,
 ) -> None:
@@ -246,7 +246,7 @@ command(SERVER, f"predict-scan --device nvme {scan} --method bitmap --cache cold
 @command(SERVER, "trace --cluster /var/lib/postgresql/18/main --seconds 10")
 def trace(
     seconds: Annotated[float, typer.Option(help="Duration of the recording, in seconds.")],
-    cluster: Annotated[Path | None, typer.Option(help="Data folder of the running server. Give either --cluster or --pid.")] = None,
+    cluster: Annotated[Path | None, typer.Option(help="Data directory of the running server. Give --cluster or --pid, not both.")] = None,
     pid: Annotated[int | None, typer.Option(help="Process id of one session, to record only this session.")] = None,
     out: Annotated[
         Path | None, typer.Option(help="Parquet file to write, with a row for each of the first 300,000 reads. Default: no file.")

@@ -14,7 +14,8 @@ from tierwise.costs.price_options import CurrencyOption, DayOption, RegionOption
 RunOption = Annotated[
     str,
     typer.Option(
-        help="Run to read: latest, reference or a run id. Default: your newest run (complete if possible), or the reference run.",
+        help="Run to read: latest, reference or a run id. "
+        "Default: your newest complete run; if no run is complete, your newest run; without a run, the reference run.",
         autocompletion=completion.runs,
     ),
 ]

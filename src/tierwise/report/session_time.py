@@ -7,6 +7,7 @@ import polars as pl
 
 from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import DASH, number
+from tierwise.report.run import Run
 
 PARTS: Final[Mapping[str, str]] = {
     "Processor": "^processor",
@@ -23,7 +24,15 @@ DEVICE: Final = "device "
 """What a row that is a device's utilisation is named by, before its tier."""
 
 
+RECORDED: Final = """
+select count(*) > 0 from timings where study = $study and pair = $pair and json_array_length(json_keys(proof -> 'window_shares')) > 0
+"""
 Words = Mapping[Any, str]
+
+
+def records_sessions(run: Run, study: str, pair: str) -> bool:
+    """Return whether windows of `study` on `pair` have a record of what their sessions waited for."""
+    return bool(run.query(RECORDED, {"study": study, "pair": pair}).item())
 
 
 def tabulated(rows: pl.DataFrame, keys: Mapping[str, str], words: Mapping[str, Words], tiers: Words) -> Cells | None:

@@ -11,6 +11,7 @@ from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, geometric_es
 from tierwise.core import studies
 from tierwise.report.estimates import ends, estimates
 from tierwise.report.run import Run
+from tierwise.report.session_time import records_sessions
 from tierwise.report.sizes_of_data import entries_of, holds, ratios
 from tierwise.report.text_template import Value
 from tierwise.studies.pgbench_placement.reading.figures.pgbench_flip import QUERY as LIVE_SQL
@@ -55,6 +56,7 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
     rows = _rows(run, pair)
     here, (todays, readers) = _gains(rows), (run.manifest.todays_pair, run.manifest.reader_pair)
     tables, indexes = here.get(("large", "table_ssd", "yes")), here.get(("large", "index_ssd", "yes"))
+    all_on_ssd = here.get(("large", "all_ssd", "yes"))
     small = {key: one for key, one in here.items() if (key[0], key[2]) == ("small", "yes")}
     slowed = here.get(("small", "table_ssd", "no"))
     judged, record = rows.filter(size="large", judged="yes"), run.record(STUDY, pair)
@@ -68,6 +70,7 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
         "tables_first": _pays(tables, indexes),
         "indexes_first": _pays(indexes, tables),
         "indexes_pay": _pays(indexes),
+        "all_pays": _pays(all_on_ssd, tables),
         "small_pays": any(map(_pays, small.values())),
         "small_slowed": slowed.value if slowed else None,
         "prepared": "branches" in facts,
@@ -78,6 +81,8 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
         "today_io_mode": str(mode_in(run.store, STUDY, todays)) if todays else None,
         **ends("small", small),
         **_moves("", here),
+        **_parts("all", all_on_ssd),
+        "recorded": records_sessions(run, STUDY, pair),
         **_moves("today_", _gains(_rows(run, todays)) if todays else {}),
         **_moves("here_", _gains(_rows(run, readers)) if readers else {}),
         **run.query(MECHANISM_SQL, {**_at(run, pair), "minimum": MINIMUM_REPEATS}).row(0, named=True),
@@ -109,8 +114,11 @@ def _pays(one: Estimate | None, other: Estimate | None = None) -> bool:
 def _moves(prefix: str, found: Gains) -> dict[str, Value]:
     """Return the gain of tables and of indexes of the large set, with the ends of its interval."""
     ones = {name: found.get(("large", placement, "yes")) for name, placement in MOVES.items()}
-    parts = {"gain": "value", "low": "low", "high": "high"}
-    return {f"{prefix}{name}_{part}": getattr(one, key, None) for name, one in ones.items() for part, key in parts.items()}
+    return {part: value for name, one in ones.items() for part, value in _parts(f"{prefix}{name}", one).items()}
+
+
+def _parts(name: str, one: Estimate | None) -> dict[str, Value]:
+    return {f"{name}_{part}": getattr(one, key, None) for part, key in {"gain": "value", "low": "low", "high": "high"}.items()}
 
 
 def _open(run: Run) -> dict[str, Value]:

@@ -7,6 +7,7 @@ from tierwise.analysis.statistics import Estimate
 from tierwise.report.estimates import ends, estimates
 from tierwise.report.exhibit_registry import find
 from tierwise.report.run import Run
+from tierwise.report.session_time import records_sessions
 from tierwise.report.text_template import Value
 from tierwise.studies.wal_placement.reading.names import PAIR, STUDY
 
@@ -30,6 +31,7 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
     return {
         "answered": bool(disks or cache),
         "worth": WORTH,
+        "recorded": records_sessions(run, STUDY, pair),
         "slowdown": run.query(SLOWED, {"pair": pair}).item(),
         "evidence": str(run.evidence(pair)) if disks else None,
         "todays_pair": todays,
