@@ -71,7 +71,7 @@ def _memory_bytes(record: Record) -> float:
 
 def _accounts(record: Record, times: int) -> Accounts:
     index_bytes = record.facts["size_bytes"]["large"]["pgbench_accounts_pkey"]
-    return Accounts(record.facts["scales"]["large"] * ROWS_PER_SCALE // times, index_bytes // PAGE_BYTES // times)
+    return Accounts(round(record.facts["scales"]["large"] * ROWS_PER_SCALE) // times, index_bytes // PAGE_BYTES // times)
 
 
 @cache
