@@ -92,7 +92,7 @@ def test_the_numbers_of_a_chart_are_quoted_or_the_claim_is_called_inferred() -> 
     for claim in charts:
         numbers = set(re.findall(r"(?<![\w.])\d+(?= s\b| transactions)", claim.statement))
         assert claim.how == "inferred" or numbers - {"20"} <= set(re.findall(r"\d+", claim.quotation)), claim.id
-        assert claim.how == "inferred" or claim.id == "V6" or "inferred" in claim.statement or "certainty" in claim.statement
+        assert claim.how == "inferred" or claim.id == "V6" or "inferred" in claim.statement or "certain" in claim.statement
 
 
 def fitted_leaves() -> dict[float, str]:

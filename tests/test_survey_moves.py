@@ -77,7 +77,7 @@ def test_h11_hangs_on_how_much_a_job_asks(tmp_path: Path) -> None:
     assert found.low is not None
     assert found.low > 1
     assert found.deciding_case is not None
-    assert found.deciding_case.startswith("jobs until Detection moved for")
+    assert "Detection" in found.deciding_case
 
 
 @pytest.mark.parametrize("factor", [1e-3, 0.0])

@@ -117,7 +117,7 @@ def stamped(claim: ClaimVerdict) -> str:
 
 
 def bounds(claim: ClaimVerdict) -> str:
-    named = re.sub(r"\b[A-Z]{2}\b", lambda code: CASES.get(code[0], code[0]), claim.bounds_text)
+    named = re.sub(r"\b[A-Z]{2}\b|\b[a-z]+, (?:small|large)\b", lambda code: CASES.get(code[0], code[0]), claim.bounds_text)
     return named.replace("*", "\\*").replace(">", "\\>")
 
 
@@ -136,7 +136,7 @@ def flipped(claim: ClaimVerdict) -> str:
     if claim.flip is None:
         return DASH
     others = [moved for moved in (claim.flip.nearer, claim.flip.farther) if moved.verdict is not claim.verdict]
-    return f"flips: {'; '.join(f'{moved.verdict} by {moved.bounds_text}' for moved in others)}" if others else "stays"
+    return f"flips: {'; '.join(f'{moved.verdict} with bounds {moved.bounds_text}' for moved in others)}" if others else "stays"
 
 
 def unit_of(leaf: Mapping[str, Any]) -> str:

@@ -44,5 +44,5 @@ def tabulate(rows: pl.DataFrame) -> Cells:
         ]
         for ssd_bytes, on_ssd, chosen_by, job_s, regret in rows.rows()
     ]
-    header = ["Space on SSD", "Advised on it", "Evidence of the choice", "A job (simulated)", "Slower than the best (simulated)"]
+    header = ["Space on SSD", "Advised on the SSD", "Evidence of the choice", "A job (simulated)", "Slower than the fastest (simulated)"]
     return Cells(header, cells, "lllrr")

@@ -88,7 +88,7 @@ def _cases(plans: Mapping[tuple[str, str], MovePlan], io_mode: IoMode, bounds: B
     tested = after_holm(alone, Verdict.CONFIRMED)
     return tuple(
         CaseVerdict(
-            case=f"jobs until {MOVED[placement]} moved for {query.replace('_', ' ')} have paid",
+            case=f"jobs ({query.replace('_', ' ')}) until moving {MOVED[placement]} pays",
             io_mode=io_mode,
             evidence=Evidence.of({plan.job_evidence, plan.move_evidence}),
             estimate=plan.estimate.value,

@@ -27,7 +27,7 @@ def cases(claim: Claim, rows: Rows, pair: str) -> list[Shown]:  # noqa: ARG001 -
     own = [moved for moved in moves_of(rows.connection, pair) if moved.placement == PLACED] or modelled(record, PLACED, FAST)
     return [
         Shown(
-            f"jobs until {MOVED[placement]} moved for {query.replace('_', ' ')} has paid",
+            f"jobs ({query.replace('_', ' ')}) until moving {MOVED[placement]} pays",
             Estimate(plan.break_even_jobs, plan.low, plan.high, plan.pairs),
             Evidence.of({plan.job_evidence, plan.move_evidence}),
         )
