@@ -19,7 +19,7 @@ def predict_scan(  # noqa: PLR0917  each is an option with a name
     correlation: Annotated[
         float,
         typer.Option(
-            help="Correlation between the column's values and the order of rows in the table, from -1 to 1: pg_stats.correlation."
+            help="Correlation between the column's values and the order of rows in the table, from -1 to 1, as in pg_stats.correlation."
         ),
     ],
     method: Annotated[ScanMethod, typer.Option(help="Kind of scan.")],
@@ -29,15 +29,18 @@ def predict_scan(  # noqa: PLR0917  each is an option with a name
     io_method: Annotated[IoMethod, typer.Option(help="PostgreSQL setting io_method, for sequential and bitmap scans.")] = IoMethod.WORKER,
     io_workers: Annotated[int, typer.Option(help="PostgreSQL setting io_workers, for --io-method worker.")] = 3,
     effective_io_concurrency: Annotated[
-        int, typer.Option(help="PostgreSQL setting effective_io_concurrency: number of reads to start ahead, or 0 for none.")
+        int, typer.Option(help="PostgreSQL setting effective_io_concurrency: number of reads to start ahead, or 0 for no reads ahead.")
     ] = 16,
     work_mem_mib: Annotated[
-        int, typer.Option(help="PostgreSQL setting work_mem, in MiB. A bitmap that would exceed this size becomes lossy.")
+        int,
+        typer.Option(
+            help="PostgreSQL setting work_mem, in MiB. A bitmap that would exceed this size becomes lossy: it stores pages, not rows."
+        ),
     ] = 4,
     cpu_us_per_row: Annotated[
         float | None,
         typer.Option(
-            help="Processor time, in us, per table row (sequential) or selected row (index, bitmap). Default: 0.029, 0.047 or 0.048."
+            help="Processor time per row, in us. Default: 0.029 per table row (sequential); 0.047 (index), 0.048 (bitmap) per selected row."
         ),
     ] = None,
     cpu_speed: Annotated[
