@@ -271,7 +271,7 @@ command(COSTS, "volumes --gib 500 --iops 6000 --mibs 200 --latency-ms 2")(volume
 @command(MODELS, "emulate sata-7k2 /tmp/files /mnt/slow")
 def emulate(
     device: Annotated[str, typer.Argument(metavar="DEVICE", help=completion.DEVICE, autocompletion=completion.devices)],
-    backing: Annotated[Path, typer.Argument(metavar="BACKING", help="Existing folder that stores the files.")],
+    backing: Annotated[Path, typer.Argument(metavar="BACKING", help="Existing folder that stores the files of MOUNTPOINT.")],
     mountpoint: Annotated[
         Path, typer.Argument(metavar="MOUNTPOINT", help="Existing folder in which the files of BACKING appear, as slow as on DEVICE.")
     ],
@@ -335,7 +335,7 @@ def reference(
 ) -> None:
     """Replace the reference run in data/reference, which every checkout contains.
 
-    Without --run, the command copies your complete run of --profile with the current inputs. Without such a run, it measures one.
+    Without --run, the command copies your complete run of --profile with the current inputs. Without such a run, the command measures.
     """
     from tierwise.pipeline import ReportRequest, make_reference  # noqa: PLC0415
 

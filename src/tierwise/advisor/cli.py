@@ -58,7 +58,7 @@ def advise(  # noqa: PLR0917  each is an option with a name
     jobs_per_hour: Annotated[
         float,
         typer.Option(
-            help="Number of jobs per hour. The yearly cost includes the time for which jobs keep devices busy. With 0, only space costs."
+            help="Number of jobs per hour. The cost includes the time for which jobs keep devices busy. With 0, the cost covers only space."
         ),
     ] = 0.0,
     run: RunOption = "",
@@ -105,7 +105,7 @@ def move_plan(  # noqa: PLR0917  each is an option with a name
         bool,
         typer.Option(
             "--predict",
-            help="Simulate the time of a job even if the run measured it. Default: use the run's times of a job, else simulate them.",
+            help="Simulate the time of a job even if the run measured it. Default: simulate only times that the run lacks.",
         ),
     ] = False,
     before_s: Annotated[

@@ -29,7 +29,7 @@ def validate_device(  # noqa: PLR0917  each is an option with a name
     specs: Annotated[
         Path | None,
         typer.Option(
-            help="The drive's parameter file for the simulator DiskSim (diskspecs format). Default: none, but constants of other drives."
+            help="The drive's diskspecs file for the simulator DiskSim. Without this file, the constants were fitted on other drives."
         ),
     ] = None,
     bus_ms_per_sector: Annotated[
@@ -40,7 +40,7 @@ def validate_device(  # noqa: PLR0917  each is an option with a name
     """Predict the service time of each request in a real drive's trace, and compare the predicted times with the measured times.
 
     With --specs, the prediction uses no fitted constant, and seeks overlap with bus transfers. The file of --specs gives the overhead of
-    each kind of drive command, which depends on the previous command and on whether the drive's buffer has the data.
+    each kind of drive command. The overhead depends on the previous command and on whether the drive's buffer has the data.
     """
     from tierwise.simulate.device_validation import as_text, validate  # noqa: PLC0415
 
