@@ -3,8 +3,9 @@
 Run by name, as root: ``python benchmarks/by_name/window_noise.py [--windows N] [--kinds KIND ...]``; ten windows a side of all kinds need
 about an hour, two a quarter of it. Each kind of window runs alone, beside two busy processes a core, and under a quota of half a
 processor, the sides in turn. Per window: its rate, and virtual device time and charged processor time for each transaction (for the
-latency study, each read). A shift compares a window with the one alone of the same repetition, whose platters stand alike. Bounds: rates
-shift by at most 5 % in the median and 10 % at the largest. On the side ``real`` the mounts wait in real time.
+latency study, the mean time of a read of each tablespace). A shift compares a window with the one alone of the same repetition, whose
+platters stand alike. Bounds: rates shift by at most 5 % in the median and 10 % at the largest. On the side ``real`` the mounts wait in
+real time.
 """
 
 import argparse
@@ -44,6 +45,10 @@ KINDS: Final = {
     "pgbench-today": ("pgbench_placement", "today-aws"),
 }
 """Study and pair of each kind of window."""
+LATENCY_S: Final = 8.0
+"""Window of the latency study, as in the profile full: in a second too few reads come together to compare rates."""
+FEW: Final = 50
+"""Fewer reads of a tablespace than these say nothing of a rate."""
 AGEING: Final = {"latency"}
 """Kinds whose windows change the tables that they read: each window gets new ones."""
 
@@ -101,9 +106,10 @@ def windows(kind: str, options: argparse.Namespace) -> Iterator[Found]:
                     with nullcontext(there) if there else opened(study, profile, options.seed, pair=pair) as place:
                         place.testbed.origin_s = random.Random(f"{options.seed}/{repetition}/{trial.key}").random()
                         place.testbed.seed = options.seed + 100 * repetition
-                        one = window(place, trial, side, kind=kind, name=name, repetition=repetition)
-                    print(line(one), flush=True)
-                    yield one
+                        found = window(place, trial, side, kind=kind, name=name, repetition=repetition)
+                    for one in found:
+                        print(line(one), flush=True)
+                    yield from found
 
 
 def trials_of(study: str, pair: str, profile: Profile, places: Sequence[str] | None) -> list[Trial[Cell]]:
@@ -121,6 +127,8 @@ def profile_of(study: str, options: argparse.Namespace) -> Profile:
         grid["slowdown"] *= scale
         grid["settle_s"] *= scale
         grid["window_s"] = {place: scale * length_s for place, length_s in grid["window_s"].items()}
+    elif study == "read_latency":
+        grid["window_s"] = LATENCY_S
     elif study == "pgbench_placement":
         grid = {name: value for name, value in grid.items() if name not in {"flip_map", "left_open", "scales"}}
         grid["cells"] = grid["today"] = [{**grid["cells"][0], "placements": ["all_hdd", "all_ssd"], "clients": options.clients}]
@@ -149,7 +157,8 @@ def held_sessions(testbed: Testbed) -> Iterator[None]:
         limit.write_text("max\n", encoding="ascii")
 
 
-def window(there: Opened, trial: Trial[Cell], side: Side, *, kind: str, name: str, repetition: int) -> Found:
+def window(there: Opened, trial: Trial[Cell], side: Side, *, kind: str, name: str, repetition: int) -> list[Found]:
+    """Return what was found of each tablespace where reads were recorded one by one, else of the window."""
     there.study.prepare(trial, there.testbed, there.study_state)
     watch = Watch()
     with Sleeper() as sleeper, side(there.testbed):
@@ -166,24 +175,29 @@ def window(there: Opened, trial: Trial[Cell], side: Side, *, kind: str, name: st
     processor: list[dict[str, Any]] = [row.proof["processor"] for row in rows if row.proof["processor"]]
     used_s = sum(one["used_s"] for one in processor)
     cell = " ".join(filter(None, [trial.placed, f"{clients} clients" if (clients := getattr(trial.cell, "clients", None)) else ""]))
-    return Found(
-        kind,
-        cell or trial.key,
-        name,
-        repetition,
-        done / elapsed_s,
-        done,
-        device_s / done,
-        cpu_s / done,
-        cpu_s / elapsed_s,
-        sum(one["used_s"] * one["mount_share"] for one in processor) / used_s if used_s else 0.0,
-        processor[0]["pace"] if processor else 0.0,
-        tuple(1e6 * processor[0][figure] for figure in ("read_s", "write_s", "other_s")) if processor else (),
-        wall_s,
-        machine.steal_share,
-        sleeper.late_s,
-        tuple(sorted({flag for row in rows for flag in row.flags} - {UNSEEN})),
-    )
+    spaces: dict[str, Any] = rows[0].proof.get("tablespaces", {})
+    recorded = {f"reads of {space}": (one["reads"], one["latency_sum_s"]) for space, one in spaces.items() if one["reads"] >= FEW}
+    return [
+        Found(
+            kind,
+            what,
+            name,
+            repetition,
+            count / elapsed_s,
+            count,
+            busy_s / count,
+            cpu_s / done,
+            cpu_s / elapsed_s,
+            sum(one["used_s"] * one["mount_share"] for one in processor) / used_s if used_s else 0.0,
+            processor[0]["pace"] if processor else 0.0,
+            tuple(1e6 * processor[0][figure] for figure in ("read_s", "write_s", "other_s")) if processor else (),
+            wall_s,
+            machine.steal_share,
+            sleeper.late_s,
+            tuple(sorted({flag for row in rows for flag in row.flags} - {UNSEEN})),
+        )
+        for what, (count, busy_s) in (recorded or {cell or trial.key: (done, device_s)}).items()
+    ]
 
 
 def line(one: Found) -> str:

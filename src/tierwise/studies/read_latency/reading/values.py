@@ -36,6 +36,13 @@ where study = 'read_latency' and pair = $pair and clock = 'real'
 """
 
 
+VIRTUAL_SQL: Final = """
+select max(cpu_s / elapsed_s) as processor_share, max(coalesce((proof ->> 'slowdown')::double, 1))::int as slowdown
+from raw_timings
+where study = 'read_latency' and pair = $pair and clock <> 'real'
+"""
+
+
 def values(run: Run, pair: str = "") -> dict[str, Value]:
     """Return the numbers of the text; those of the load and of single reads are from the run's manifest."""
     pair = pair or source_pair(SOURCE_ID)
@@ -48,6 +55,7 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:
         **_claims(run),
         **_manifest(run, pair),
         **run.query(WINDOWS_SQL, {"pair": pair}).row(0, named=True),
+        **run.query(VIRTUAL_SQL, {"pair": pair}).row(0, named=True),
         "tenfold_published": histograms.mean_us(disks) / histograms.mean_us(ssd),
         "tenfold_system": histograms.mean_us(system) / histograms.mean_us(ssd),
         "share_published": _share(ssd, histograms.SSD_BUCKET),
