@@ -94,7 +94,7 @@ def report(
     ] = "",
     yes: YesOption = False,
 ) -> None:
-    """Measure every study that was not measured with the current code and inputs, then build the report.
+    """Measure every study that was not yet measured with the current code and inputs, then build the report.
 
     On a terminal, the command asks for confirmation before it measures.
     """
@@ -177,8 +177,8 @@ def diff(
 ) -> None:
     """Compare two versions of the report, and list the differences with their causes.
 
-    If BEFORE or AFTER is `reference`, the other argument names a run. `tierwise diff reference latest` compares every measured value and
-    verdict of the newest run with the reference run.
+    If BEFORE or AFTER is `reference`, the other argument must name a run. `tierwise diff reference latest` compares every measured value
+    and verdict of the newest run with the reference run.
     """
     from tierwise.analysis.runs import REFERENCE  # noqa: PLC0415
     from tierwise.report.changes import Changes  # noqa: PLC0415
@@ -202,7 +202,7 @@ def export(
     ],
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder to write the copy into.")],
 ) -> None:
-    """Copy a complete run to a folder, in a size that git can hold.
+    """Copy a complete run to a folder, small enough for a git repository.
 
     The copy has all measured rows, but only a sample of the recorded reads, transactions and page sequences.
     """
@@ -252,7 +252,7 @@ def trace(
         Path | None, typer.Option(help="Parquet file to write, with a row for each of the first 300,000 reads. Default: no file.")
     ] = None,
     recorder: Annotated[
-        str, typer.Option(help="Recording program: bpftrace (needs root), strace, or auto (bpftrace, else strace).")
+        str, typer.Option(help="Recording program: bpftrace (needs root), strace, or auto (bpftrace if it can run, else strace).")
     ] = "auto",
 ) -> None:
     """Record every read of a running PostgreSQL, and show the read times by tablespace.
@@ -271,16 +271,16 @@ command(COSTS, "volumes --gib 500 --iops 6000 --mibs 200 --latency-ms 2")(volume
 @command(MODELS, "emulate sata-7k2 /tmp/files /mnt/slow")
 def emulate(
     device: Annotated[str, typer.Argument(metavar="DEVICE", help=completion.DEVICE, autocompletion=completion.devices)],
-    backing: Annotated[Path, typer.Argument(metavar="BACKING", help="Existing folder that stores the files.")],
+    backing: Annotated[Path, typer.Argument(metavar="BACKING", help="Existing folder that stores the files of MOUNTPOINT.")],
     mountpoint: Annotated[
-        Path, typer.Argument(metavar="MOUNTPOINT", help="Existing folder in which the files appear, as slow as on the device.")
+        Path, typer.Argument(metavar="MOUNTPOINT", help="Existing folder in which the files of BACKING appear, as slow as on DEVICE.")
     ],
     yes: YesOption = False,
 ) -> None:
     """Mount a folder that is as slow as a device, until you unmount the folder or end the command.
 
-    On a terminal, the command asks for confirmation if MOUNTPOINT holds files that the mount would hide, or if a running PostgreSQL
-    uses the disk of BACKING.
+    On a terminal, the command asks for confirmation in two cases: MOUNTPOINT holds files that the mount would hide, or a running
+    PostgreSQL has files on the disk that holds BACKING.
     """
     from tierwise.postgres.processes import servers_on  # noqa: PLC0415
     from tierwise.tiers.emulated import emulate as mount  # noqa: PLC0415
@@ -302,7 +302,7 @@ app.add_typer(validating, name="validate", rich_help_panel=MODELS)
 
 @command(HOUSEKEEPING, "doctor")
 def doctor() -> None:
-    """List installed and missing programs, what fails without a missing program, and how to install it."""
+    """List installed and missing programs, and print for each missing program what fails without it and how to install it."""
     from tierwise import doctor as examination  # noqa: PLC0415
 
     raise typer.Exit(examination.main())
@@ -335,7 +335,7 @@ def reference(
 ) -> None:
     """Replace the reference run in data/reference, which every checkout contains.
 
-    Without --run, the command copies the complete run of --profile with the current inputs. If there is none, the command measures it.
+    Without --run, the command copies your complete run of --profile with the current inputs. Without such a run, the command measures.
     """
     from tierwise.pipeline import ReportRequest, make_reference  # noqa: PLC0415
 

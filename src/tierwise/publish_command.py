@@ -9,7 +9,7 @@ from tierwise.core import completion
 from tierwise.core.errors import InputError
 from tierwise.core.progress import say
 
-VERSION_HELP: Final = "Version of the report: latest, reference, or a part of its name that no other version has."
+VERSION_HELP: Final = "Version of the report: latest, reference, or a unique part of the version's name."
 
 
 def publish(

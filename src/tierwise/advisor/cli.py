@@ -14,8 +14,7 @@ from tierwise.costs.price_options import CurrencyOption, DayOption, RegionOption
 RunOption = Annotated[
     str,
     typer.Option(
-        help="Run to read: latest, reference or a run id. "
-        "Default: your newest complete run; if no run is complete, your newest run; without a run, the reference run.",
+        help="Run to read: latest, reference or a run id. Default: your newest complete run, else your newest run, else the reference run.",
         autocompletion=completion.runs,
     ),
 ]
@@ -50,16 +49,16 @@ def advise(  # noqa: PLR0917  each is an option with a name
     budget: Annotated[
         float | None,
         typer.Option(
-            help="Limit on the yearly cost, in --currency. The cost counts only the used share of each device. Default: no limit."
+            help="Highest accepted yearly cost, in the currency of --currency. Only the used share of a device counts. Default: no limit."
         ),
     ] = None,
     goal: Annotated[
-        str, typer.Option(help="Quantity to minimise: run time (time) or yearly cost (cost).", autocompletion=completion.goals)
+        str, typer.Option(help="Quantity to minimise: run time of a job (time) or yearly cost (cost).", autocompletion=completion.goals)
     ] = "time",
     jobs_per_hour: Annotated[
         float,
         typer.Option(
-            help="Number of jobs per hour, to charge the time for which they keep the devices busy. With 0, only space is charged."
+            help="Number of jobs per hour. The cost includes the time for which jobs keep devices busy. With 0, the cost covers only space."
         ),
     ] = 0.0,
     run: RunOption = "",
@@ -106,13 +105,15 @@ def move_plan(  # noqa: PLR0917  each is an option with a name
         bool,
         typer.Option(
             "--predict",
-            help="Simulate the time of a job, as the time of the move is simulated. Default: use the run's times of a job, if it has them.",
+            help="Simulate the time of a job even if the run measured it. Default: simulate only times that the run lacks.",
         ),
     ] = False,
     before_s: Annotated[
-        float | None, typer.Option(help="Time of a job with all data on the disk, in seconds. Default: the run's time.")
+        float | None, typer.Option(help="Time of a job with all data on the disk, in seconds. Default: the run's time of a job.")
     ] = None,
-    after_s: Annotated[float | None, typer.Option(help="Time of a job after the move, in seconds. Default: the run's time.")] = None,
+    after_s: Annotated[
+        float | None, typer.Option(help="Time of a job after the move, in seconds. Default: the run's time of a job.")
+    ] = None,
     run: RunOption = "",
     study: StudyOption = "",
     pair: PairOption = "",

@@ -17,7 +17,7 @@ ProfileOption = Annotated[
 TiersOption = Annotated[
     str,
     typer.Option(
-        help="Name of your own pair of tiers (its file in data/tiers without .toml), to measure as well. Default: only the studies' pairs.",
+        help="Pair of tiers to measure in addition to the studies' pairs: name of its file in data/tiers, without .toml. Default: none.",
         envvar="TIERS",
         autocompletion=completion.pairs,
     ),
@@ -47,7 +47,7 @@ RetryOption = Annotated[
     bool,
     typer.Option(
         "--retry",
-        help="Add replicates (repetitions) to studies with rejected rows, at most once per run. Earlier rows are kept.",
+        help="Add replicates (repetitions) to each study with rejected rows, at most once per run. Earlier rows are kept.",
         envvar="RETRY",
     ),
 ]

@@ -42,7 +42,9 @@ def cost(  # noqa: PLR0917  each is an option with a name
     ] = None,
     device: Annotated[
         list[str] | None,
-        typer.Option(help="Device to compare, like the argument DEVICE. Repeatable.", autocompletion=completion.devices),
+        typer.Option(
+            help="Device to compare, in addition to the devices given as arguments. Repeatable.", autocompletion=completion.devices
+        ),
     ] = None,
     data_gib: Annotated[
         float | None, typer.Option(help="Size of the application's data, in GiB. Default: 32, from data/costs/load.toml.")
@@ -50,14 +52,18 @@ def cost(  # noqa: PLR0917  each is an option with a name
     ram_gib: Annotated[float | None, typer.Option(help="RAM that caches the data, in GiB. Default: 16, from data/costs/load.toml.")] = None,
     reads_per_s: Annotated[
         float | None,
-        typer.Option(help="Reads per second of the application, from cache and device. Default: 146,850, from data/costs/load.toml."),
+        typer.Option(
+            help="Reads per second that the application makes, from cache and device together. Default: 146,850, from data/costs/load.toml."
+        ),
     ] = None,
     misses_per_read: Annotated[
         float | None,
-        typer.Option(help="Device reads per read of the application (cache misses). Default: 0.225, from data/costs/load.toml."),
+        typer.Option(
+            help="Number of device reads (cache misses) for each read of the application. Default: 0.225, from data/costs/load.toml."
+        ),
     ] = None,
     life_years: Annotated[
-        float | None, typer.Option(help="Life of bought devices and machines, in years, over which their price is spread. Default: 5.")
+        float | None, typer.Option(help="Years over which the price of bought devices and machines is spread. Default: 5.")
     ] = None,
     iops: Annotated[
         Rating, typer.Option(help="Source of each device's reads per second: its model (simulated) or its data sheet (published).")
@@ -65,7 +71,7 @@ def cost(  # noqa: PLR0917  each is an option with a name
     latency_ms: Annotated[
         float | None,
         typer.Option(
-            help="Longest average read latency, in ms. A device's simulated IOPS are its highest rate within this limit. "
+            help="Highest accepted average read latency, in ms. Simulated IOPS are the most reads per second within this latency. "
             "Default: 2 on flash and 30 on disks."
         ),
     ] = None,
@@ -73,7 +79,7 @@ def cost(  # noqa: PLR0917  each is an option with a name
     region: RegionOption = "US",
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Compare the costs of devices per month, per GB and per IOPS, and the cost of an application's reads on each device."""
+    """Compare the monthly costs of devices, in total, per GB and per IOPS, and the cost of an application's reads on each device."""
     from tierwise.costs.answer import answer  # noqa: PLC0415  the heavy libraries load only where they are needed
     from tierwise.costs.answer_text import as_text  # noqa: PLC0415
     from tierwise.costs.book import load_book  # noqa: PLC0415
@@ -104,7 +110,7 @@ def volumes(  # noqa: PLR0917  each is an option with a name
     reads_per_gib: Annotated[
         float | None,
         typer.Option(
-            help="Reads per second that 1 GiB of additional RAM would save. The output then says whether RAM is cheaper than these reads."
+            help="Reads per second that 1 GiB of additional RAM would save. The output then says whether RAM costs less than these reads."
         ),
     ] = None,
     on: DayOption = None,

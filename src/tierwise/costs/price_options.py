@@ -7,8 +7,11 @@ import typer
 
 DayOption = Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Use only prices dated up to this day. Default: today.")]
 CurrencyOption = Annotated[
-    str, typer.Option(help="Currency of all costs. Prices in other currencies are converted. data/prices has rates to USD only.")
+    str, typer.Option(help="Currency of all costs. Prices in other currencies are converted. data/prices has exchange rates only to USD.")
 ]
 RegionOption = Annotated[
-    str, typer.Option(help="Region whose prices are used, such as US or EU. If an item has no price there, a price from elsewhere is used.")
+    str,
+    typer.Option(
+        help="Region whose prices are used, such as US or EU. For an item without a price in this region, a price from elsewhere is used."
+    ),
 ]

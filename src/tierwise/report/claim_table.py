@@ -49,4 +49,6 @@ def _values(case: CaseVerdict) -> list[float]:
 
 
 def _verdict(one: ClaimVerdict) -> str:
-    return f"{marked(one.verdict)}: {one.cause}" if one.cause and str(one.cause) not in str(one.verdict) else marked(one.verdict)
+    if not one.cause or str(one.cause) in str(one.verdict):
+        return marked(one.verdict)
+    return f"**{one.verdict.mark}**: {one.cause}"

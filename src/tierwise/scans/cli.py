@@ -19,7 +19,7 @@ def predict_scan(  # noqa: PLR0917  each is an option with a name
     correlation: Annotated[
         float,
         typer.Option(
-            help="Correlation between the column's values and the order of rows in the table, from -1 to 1: pg_stats.correlation."
+            help="Correlation between the column's values and the order of rows in the table, from -1 to 1, as in pg_stats.correlation."
         ),
     ],
     method: Annotated[ScanMethod, typer.Option(help="Kind of scan.")],
@@ -29,15 +29,18 @@ def predict_scan(  # noqa: PLR0917  each is an option with a name
     io_method: Annotated[IoMethod, typer.Option(help="PostgreSQL setting io_method, for sequential and bitmap scans.")] = IoMethod.WORKER,
     io_workers: Annotated[int, typer.Option(help="PostgreSQL setting io_workers, for --io-method worker.")] = 3,
     effective_io_concurrency: Annotated[
-        int, typer.Option(help="PostgreSQL setting effective_io_concurrency: number of reads to start ahead, or 0 for none.")
+        int, typer.Option(help="PostgreSQL setting effective_io_concurrency: number of reads that the scan starts early, or 0 for none.")
     ] = 16,
     work_mem_mib: Annotated[
-        int, typer.Option(help="PostgreSQL setting work_mem, in MiB. A bitmap that would exceed this size becomes lossy.")
+        int,
+        typer.Option(
+            help="PostgreSQL setting work_mem, in MiB. A bitmap that would exceed this size becomes lossy: it stores pages, not rows."
+        ),
     ] = 4,
     cpu_us_per_row: Annotated[
         float | None,
         typer.Option(
-            help="Processor time, in us, per table row (sequential) or selected row (index, bitmap). Default: 0.029, 0.047 or 0.048."
+            help="Processor time per row, in us. Default: 0.029 per table row (sequential); 0.047 (index), 0.048 (bitmap) per selected row."
         ),
     ] = None,
     cpu_speed: Annotated[
@@ -59,9 +62,9 @@ def predict_scan(  # noqa: PLR0917  each is an option with a name
     most 8 bytes, and the range lies in the middle of the column's values.
 
     The simulated table stores rows in the order of rank + jitter. The rank is a row's place in the order of the column's values. The jitter
-    is a normal random number with mean 0. The standard deviation of the jitter sets the correlation. For correlations of 0.9999, 0.99, 0.9
-    and 0.5, the jitter has a standard deviation of 0.0041, 0.0422, 0.146 and 0.499 times the number of rows. At a correlation of 0, the
-    rows are in random order. At a negative correlation, the rows are in descending order.
+    is a normally distributed random number with mean 0. The standard deviation of the jitter sets the correlation. For correlations of
+    0.9999, 0.99, 0.9 and 0.5, the standard deviation of the jitter is 0.0041, 0.0422, 0.146 and 0.499 times the number of rows. At a
+    correlation of 0, the rows are in random order. At a negative correlation, the rows are in descending order.
 
     Processor times and their source are in data/machines/postgres-18-scans.toml. Only the device model local-nvme is fitted to measured
     scan times. The local-nvme model takes 39.3 us for a random page (read_latency) and 1.56 us for the next page in order

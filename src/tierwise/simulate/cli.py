@@ -23,13 +23,13 @@ def validate_device(  # noqa: PLR0917  each is an option with a name
     seek: Annotated[
         Path | None,
         typer.Option(
-            help="File with the drive's seek curve, in cylinders and ms. Default: the table or formula that the file of --model names."
+            help="File with the drive's seek curve, in cylinders and ms. Default: the seek table or formula that the file of --model names."
         ),
     ] = None,
     specs: Annotated[
         Path | None,
         typer.Option(
-            help="The drive's parameter file for the simulator DiskSim (diskspecs format). Default: constants fitted on other drives."
+            help="The drive's diskspecs file for the simulator DiskSim. Without this file, the constants were fitted on other drives."
         ),
     ] = None,
     bus_ms_per_sector: Annotated[
@@ -37,10 +37,10 @@ def validate_device(  # noqa: PLR0917  each is an option with a name
     ] = 0.0,
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Predict the service times of a real drive's trace, and compare them with the measured times.
+    """Predict the service time of each request in a real drive's trace, and compare the predicted times with the measured times.
 
     With --specs, the prediction uses no fitted constant, and seeks overlap with bus transfers. The file of --specs gives the overhead of
-    each kind of drive command, which depends on the previous command and on whether the drive's buffer has the data.
+    each kind of drive command. The overhead depends on the previous command and on whether the drive's buffer has the data.
     """
     from tierwise.simulate.device_validation import as_text, validate  # noqa: PLC0415
 
@@ -53,14 +53,15 @@ def simulate_trace(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="Page trace. Each line has the first page, the number of pages, an unused field and the request number."
+            metavar="FILE",
+            help="Page trace to replay. Each line has four fields: first page, number of pages, an unused field, and request number.",
         ),
     ],
     pages: Annotated[int, typer.Option(help="Number of pages that the simulated cache holds.")],
     policy: Annotated[
         str,
         typer.Option(
-            help="Rule for evicting pages: lru, clock, two-list (Linux, files that are read) or mapped (Linux 3.2, files that are mapped).",
+            help="Rule for evicting pages: lru, clock, two-list (Linux, for files that are read) or mapped (Linux 3.2, for mapped files).",
             autocompletion=completion.policies,
         ),
     ] = "lru",
@@ -83,7 +84,7 @@ def simulate_zipf(  # noqa: PLR0917  each is an option with a name
     scale: Annotated[
         int,
         typer.Option(
-            help="Simulate only 1/SCALE of file, page cache and time. The rates stand for the full size. With 64, it takes seconds."
+            help="Simulate only 1/SCALE of file, page cache and time. The printed rates are for the full size. With 64, this takes seconds."
         ),
     ] = 1,
     form: FormatOption = Format.TABLE,

@@ -324,7 +324,7 @@ class Server:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="tierwise.tiers.server", description=__doc__)
-    parser.add_argument("folder", type=Path, help="for the control channel and the record of this process")
+    parser.add_argument("folder", type=Path, help="Folder for the control channel and the record of this process.")
     return serve(Server, parser.parse_args().folder)
 
 
