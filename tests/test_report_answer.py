@@ -46,7 +46,7 @@ def test_the_table_has_a_row_for_each_workload_with_the_advice_of_the_rule(refer
     for (workload,), part in found.group_by("workload", maintain_order=True):
         best = part.filter("advised")["placement"].unique().to_list()
         assert [rows[str(workload)][1]] == (best or ["nothing"])
-    assert set(found["io_mode"]) == {IoMode.BUFFERED, IoMode.ASYNCHRONOUS}, "those that decide"
+    assert set(found["io_mode"]) == {IoMode.DIRECT, IoMode.BUFFERED, IoMode.ASYNCHRONOUS}, "those that decide"
 
 
 def test_a_speed_up_is_the_time_on_disks_over_the_time_after_the_move(reference: Run) -> None:

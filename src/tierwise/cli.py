@@ -87,7 +87,7 @@ def report(
     run: Annotated[
         str,
         typer.Option(
-            help="Build the report from this complete run instead of measuring: latest, reference or a run id.",
+            help="Measure nothing, and build the report from this complete run: latest, reference or a run id.",
             envvar="RUN",
             autocompletion=completion.runs,
         ),
@@ -171,7 +171,7 @@ def claims(run: RunOption = "", form: FormatOption = Format.TABLE) -> None:
 def diff(
     before: Annotated[str, typer.Argument(metavar="BEFORE", help=VERSION_HELP, autocompletion=completion.versions)],
     after: Annotated[
-        str, typer.Argument(metavar="AFTER", help="Version to compare with BEFORE.", autocompletion=completion.versions)
+        str, typer.Argument(metavar="AFTER", help="Version of the report to compare with BEFORE.", autocompletion=completion.versions)
     ] = "latest",
     form: FormatOption = Format.TABLE,
 ) -> None:
@@ -326,7 +326,7 @@ def reference(
     run: Annotated[
         str,
         typer.Option(
-            help="Complete run to copy into data/reference, instead of measuring: latest or a run id.",
+            help="Copy this complete run into data/reference, and measure nothing. Give latest or a run id.",
             envvar="RUN",
             autocompletion=completion.runs,
         ),

@@ -5,13 +5,14 @@ from typing import Final
 
 import polars as pl
 
-from tierwise.analysis.judging import ClaimVerdict
+from tierwise.analysis.claims import load_claims
+from tierwise.analysis.judging import ClaimVerdict, decides
 from tierwise.analysis.rules import CaseVerdict
 from tierwise.core.vocabulary import Evidence
 from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import between, count, tied
 from tierwise.report.run import Run
-from tierwise.report.words import bounded, marked, stamped
+from tierwise.report.words import bounded, marked, stamped, way_of
 
 UNIT: Final = "claims"
 HEADER: Final = ["Claim", "The source says", "Found", "Verdict"]
@@ -49,6 +50,13 @@ def _values(case: CaseVerdict) -> list[float]:
 
 
 def _verdict(one: ClaimVerdict) -> str:
-    if not one.cause or str(one.cause) in str(one.verdict):
-        return marked(one.verdict)
-    return f"**{one.verdict.mark}**: {one.cause}"
+    cause = "" if not one.cause or str(one.cause) in str(one.verdict) else f": {one.cause}"
+    text = f"**{one.verdict.mark}**{cause}" if cause else marked(one.verdict)
+    return f"{text} (substitute: {way_of(one)})" if _substitutes(one) else text
+
+
+def _substitutes(one: ClaimVerdict) -> bool:
+    """Return whether the verdict is by another I/O mode than the one that decides."""
+    known = load_claims()
+    (study, *_) = [case.study for claim in known.claims if claim.id == one.id for case in claim.cases] or [""]
+    return bool(one.cases) and study in known.deciding and not decides(one, known.deciding[study])

@@ -29,11 +29,11 @@ def validate_device(  # noqa: PLR0917  each is an option with a name
     specs: Annotated[
         Path | None,
         typer.Option(
-            help="The drive's diskspecs file for the simulator DiskSim. Without this file, the constants were fitted on other drives."
+            help="The drive's diskspecs file for the simulator DiskSim. Without this file, the disk model uses constants that were fitted on other drives."
         ),
     ] = None,
     bus_ms_per_sector: Annotated[
-        float, typer.Option(help="Time that an old bus adds to the transfer of each 512-byte sector, in ms.")
+        float, typer.Option(help="For an old drive: time that the drive's bus adds to the transfer of each 512-byte sector, in ms.")
     ] = 0.0,
     form: FormatOption = Format.TABLE,
 ) -> None:

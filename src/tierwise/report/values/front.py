@@ -151,7 +151,6 @@ def values(run: Run, pair: str = "") -> dict[str, Any]:  # noqa: ARG001  the fir
         "run_note": run.manifest.note,
         "share": float(run.manifest.profile.get("fraction") or 1.0),
         "runs": len(run.manifest.merged) or 1,
-        "cores": run.manifest.host.cores,
         "statements": len(run.verdicts),
         "decided": len(decided),
         "confirmed": verdicts[Verdict.CONFIRMED],
