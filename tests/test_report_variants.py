@@ -59,7 +59,7 @@ def test_the_ways_of_io_stand_side_by_side_with_their_requests_at_once(opened: O
 
 
 def test_the_text_counts_the_verdicts_by_earlier_rules_that_the_table_shows(opened: Opened) -> None:
-    page = open_shared(opened(make_rows(), make_rows(io_mode=IoMode.BUFFERED, ratios=cold(0.5))), "ledger")
+    page = open_shared(opened(make_rows(ratios=cold(0.05)), make_rows(io_mode=IoMode.BUFFERED, ratios=cold(0.5))), "ledger")
     table = page.exhibit("tbl-ledger-cases")
     assert isinstance(table, Table)
     shown = {row[0] for row in table.rows if "by the earlier rules" in row[-1]}

@@ -29,7 +29,8 @@ def validate_device(  # noqa: PLR0917  each is an option with a name
     specs: Annotated[
         Path | None,
         typer.Option(
-            help="The drive's diskspecs file for the simulator DiskSim. Without this file, the disk model uses constants that were fitted on other drives."
+            help="The drive's diskspecs file for the simulator DiskSim. "
+            "Without this file, the disk model uses constants that were fitted on other drives."
         ),
     ] = None,
     bus_ms_per_sector: Annotated[
