@@ -215,8 +215,8 @@ def decides(one: ClaimVerdict, deciding: Deciding) -> bool:
 
 
 def named(one: ClaimVerdict | Deciding) -> str:
-    """Return variant and I/O mode, as ``published (buffered)``."""
-    return f"{one.variant} ({one.io_mode or IoMode.DIRECT})"
+    """Return ``published``, and the I/O mode behind it where that is not direct: ``published (buffered)``."""
+    return one.variant if one.io_mode in {None, IoMode.DIRECT} else f"{one.variant} ({one.io_mode})"
 
 
 def _decider(claim: Claim, every: Sequence[ClaimVerdict]) -> ClaimVerdict | None:
