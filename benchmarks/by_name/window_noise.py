@@ -45,8 +45,8 @@ KINDS: Final = {
     "pgbench-today": ("pgbench_placement", "today-aws"),
 }
 """Study and pair of each kind of window."""
-LATENCY_S: Final = 8.0
-"""Window of the latency study, as in the profile full: in a second too few reads come together to compare rates."""
+LATENCY: Final = {"window_s": 4.0, "table_mib": 256}
+"""Longer windows of the latency study: in a second too few reads come together to compare rates."""
 FEW: Final = 50
 """Fewer reads of a tablespace than these say nothing of a rate."""
 AGEING: Final = {"latency"}
@@ -128,7 +128,7 @@ def profile_of(study: str, options: argparse.Namespace) -> Profile:
         grid["settle_s"] *= scale
         grid["window_s"] = {place: scale * length_s for place, length_s in grid["window_s"].items()}
     elif study == "read_latency":
-        grid["window_s"] = LATENCY_S
+        grid |= LATENCY
     elif study == "pgbench_placement":
         grid = {name: value for name, value in grid.items() if name not in {"flip_map", "left_open", "scales"}}
         grid["cells"] = grid["today"] = [{**grid["cells"][0], "placements": ["all_hdd", "all_ssd"], "clients": options.clients}]
