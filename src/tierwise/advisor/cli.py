@@ -97,7 +97,7 @@ def move_plan(  # noqa: PLR0917  each is an option with a name
             help="Size of your own data, in GiB, to use instead of a run. This option needs --hdd, --ssd, --before-s and --after-s."
         ),
     ] = None,
-    jobs: Annotated[int, typer.Option(help="Number of jobs that run while the data are on the SSD.")] = 1,
+    jobs: Annotated[int, typer.Option(help="How many jobs run, one after the other, while the data are on the SSD.")] = 1,
     way: Annotated[
         Way, typer.Option(help="Method of copying: page by page (server), or at the full throughput of the devices (bandwidth).")
     ] = Way.SERVER,

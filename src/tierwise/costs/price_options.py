@@ -5,7 +5,9 @@ from typing import Annotated
 
 import typer
 
-DayOption = Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Use only prices dated up to this day. Default: today.")]
+DayOption = Annotated[
+    datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Use only prices dated on or before this day. Default: today.")
+]
 CurrencyOption = Annotated[
     str, typer.Option(help="Currency of all costs. Prices in other currencies are converted. data/prices has exchange rates only to USD.")
 ]

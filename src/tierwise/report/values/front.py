@@ -11,6 +11,7 @@ import polars as pl
 from tierwise.advisor.ranking import advised, gains_of
 from tierwise.advisor.workload import Workload
 from tierwise.analysis import heat
+from tierwise.analysis.claims import load_claims
 from tierwise.analysis.rejections import never_accepted
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import Estimate
@@ -130,6 +131,13 @@ def _list(rows: pl.DataFrame) -> list[dict[str, Value]]:
     return found
 
 
+def _study(name: str) -> str:
+    """Return ``the census study``: a study's name by the source that it repeats, or its own."""
+    known = load_claims()
+    sources = {case.study: known.sources[claim.source].name for claim in known.claims for case in claim.cases}
+    return sources.get(name, f"the {name.replace('_', ' ')} study")
+
+
 def _prices(run: Run) -> dict[str, Value]:
     """Return the cost in USD a month of a thousand random reads per second on a volume and on an SSD, and the size of each in GB."""
     known = {device.device: device for device in answer_of(run).devices}
@@ -156,7 +164,7 @@ def values(run: Run, pair: str = "") -> dict[str, Any]:  # noqa: ARG001  the fir
         "confirmed": verdicts[Verdict.CONFIRMED],
         "contradicted": verdicts[Verdict.CONTRADICTED],
         "models": sum(claim.evidence is Evidence.SIMULATED for claim in decided),
-        "all_rejected": [{"study": study.replace("_", " "), "count": count} for study, count in never_accepted(run.store).items()],
+        "all_rejected": [{"study": _study(name), "count": count} for name, count in never_accepted(run.store).items()],
         **_prices(run),
     }
     return {**found, **_of_studies(run)}

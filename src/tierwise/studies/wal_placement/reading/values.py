@@ -18,7 +18,7 @@ select clients, wal, replicate, ratio, if(flagged, 'rejected', 'none') as flag
 from wal_placement where pair = $pair and wal = over and group_commit = 'on' and over_group_commit = 'off' order by all
 """
 SLOWED: Final = """
-select any_value(slowdown)::int from wal_placement_windows where pair = $pair
+select any_value(slowdown)::int as slowdown, max(cpu_share) as processor_most from wal_placement_windows where pair = $pair
 """
 Ratios = Mapping[tuple[object, ...], Estimate]
 
@@ -32,7 +32,7 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
         "answered": bool(disks or cache),
         "worth": WORTH,
         "recorded": records_sessions(run, STUDY, pair),
-        "slowdown": run.query(SLOWED, {"pair": pair}).item(),
+        **run.query(SLOWED, {"pair": pair}).row(0, named=True),
         "evidence": str(run.evidence(pair)) if disks else None,
         "todays_pair": todays,
         "readers_pair": readers,
