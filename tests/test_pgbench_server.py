@@ -16,9 +16,11 @@ from tierwise.postgres.activity import activity_between, read_activity
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.cluster_files import TABLESPACES, restore
 from tierwise.postgres.memory_limit import memory_limited
+from tierwise.postgres.page_counts import PageCounter
 from tierwise.postgres.processes import ServerError, server_processes
 from tierwise.postgres.relations import create_tablespace
 from tierwise.postgres.settings import loading_settings, one_value
+from tierwise.postgres.wait_events import SESSIONS
 
 
 @pytest.fixture
@@ -45,6 +47,27 @@ def test_every_transaction_is_logged_and_the_load_ends_in_good_order(filled: Clu
     assert moved["wal"]["wal_bytes"] > 0
     checkpoints = moved.get("checkpointer", {}).get("num_requested", 0) + moved.get("bgwriter", {}).get("checkpoints_req", 0)
     assert checkpoints == 1
+
+
+def test_what_a_window_reads_of_a_loaded_server_the_second_time_reads_no_catalogue(filled: Cluster) -> None:
+    """A page of a catalogue would be read into buffers whose pages must first be written to a busy device."""
+    with filled.connect() as conn:
+        catalogues = [oid for (oid,) in conn.execute("SELECT oid FROM pg_class WHERE oid < 16384 AND relkind IN ('r', 'i')").fetchall()]
+
+        def fetched() -> int:
+            conn.execute("SELECT pg_stat_force_next_flush()")
+            total = "SELECT sum(pg_stat_get_blocks_fetched(oid))::bigint FROM unnest(%s::oid[]) AS oid"
+            return int(one_value(conn, total, [catalogues]))
+
+        counter = PageCounter(conn, pgbench.relations(0))
+        for _ in range(2):
+            before = fetched()
+            conn.execute(SESSIONS).fetchall()
+            read_activity(conn)
+            with counter:
+                pass
+            read = fetched() - before
+    assert read == 0
 
 
 def test_a_bank_has_its_branches_and_tellers_whatever_its_accounts_and_a_load_uses_them_all(cluster: Cluster) -> None:

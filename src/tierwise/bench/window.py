@@ -27,6 +27,7 @@ from tierwise.postgres.cold_proof import main_files
 from tierwise.postgres.page_counts import PageCounter
 from tierwise.postgres.processes import server_processes
 from tierwise.postgres.settings import Connection
+from tierwise.postgres.wait_events import SESSIONS
 from tierwise.tiers.emulated import Emulated
 from tierwise.timings.schema import Timing
 
@@ -40,8 +41,11 @@ class Window:
     """
 
     def __init__(self, testbed: Testbed, connection: Connection, relations: Sequence[str], tiers: Mapping[str, str]):
-        self._testbed, self._connection, self._relations, self._tiers = testbed, connection, relations, tiers
+        self._testbed, self._connection, self._tiers = testbed, connection, tiers
         self._main_files: MainFiles = main_files(connection, relations)
+        self._counter = PageCounter(connection, relations)
+        read_activity(connection)  # what these need from the catalogues is read now: under the load it would wait for a device
+        connection.execute(SESSIONS)
         self._stopwatch = Stopwatch(testbed.daemon, lambda: [process.pid for process in server_processes(testbed.cluster.data)])
         self._opened: tuple[datetime, Reading] | None = None  # when the first phase began, really and by the clock
         self._unrecorded: str | None = None  # why nothing records where the sessions' time goes
@@ -61,7 +65,7 @@ class Window:
         if self._opened is None:
             self._unrecorded = record_sessions(self._testbed, self._connection)
         before = read_activity(self._connection)
-        with PageCounter(self._connection, self._relations) as counter:
+        with self._counter as counter:
             for tier in self._testbed.tiers.values():
                 tier.reset_io()
             begun, cpu = self._stopwatch.read(), psutil.cpu_times()

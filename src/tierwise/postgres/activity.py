@@ -9,7 +9,9 @@ Counters = Mapping[str, Mapping[str, float]]
 """Group -> counter -> value since the statistics were reset. Groups: ``wal``, ``checkpointer``, ``bgwriter`` and, from version 16 on,
 ``io/<kind of process>/<object>/<context>``; counters are named as in the views, times are in milliseconds as there."""
 
-VIEWS: Final = ("wal", "checkpointer", "bgwriter")  # pg_stat_<name>; before version 17 the counts of checkpoints are in the last one
+VIEWS: Final = {"wal": 14, "checkpointer": 17, "bgwriter": 0}
+"""``pg_stat_<name>`` and the version that it came with; before version 17 the counts of checkpoints are in the last one."""
+IO_SINCE: Final = 16
 
 
 def log_position(conn: Connection) -> int:
@@ -17,11 +19,12 @@ def log_position(conn: Connection) -> int:
 
 
 def read_activity(conn: Connection) -> dict[str, dict[str, float]]:
+    """Return the counters now. A session that has read them before reads no table for it, and so waits for no device."""
     conn.execute("SELECT pg_stat_force_next_flush(), pg_stat_clear_snapshot()")
-    there = {name for (name,) in conn.execute("SELECT viewname FROM pg_views WHERE schemaname = 'pg_catalog'")}
-    views = [name for name in VIEWS if f"pg_stat_{name}" in there]
+    version = conn.info.server_version // 10_000
+    views = [name for name, since in VIEWS.items() if version >= since]
     found = {name: _numbers(one_value(conn, f"SELECT to_jsonb(v) FROM pg_stat_{name} AS v")) for name in views}
-    if "pg_stat_io" in there:
+    if version >= IO_SINCE:
         for backend, kind, context, row in conn.execute("SELECT backend_type, object, context, to_jsonb(v) FROM pg_stat_io AS v"):
             found[f"io/{backend}/{kind}/{context}"] = _numbers(row)
     return found

@@ -26,10 +26,11 @@ class PageCount:
 
 
 class PageCounter:
-    """Page counts of `relations` for what this session does while open; `pages` holds them by name afterwards.
+    """Page counts of `relations` for what this session does while open; `pages` holds them by name afterwards. It may be opened again.
 
-    Exact, because pending counts are flushed before both readings, which touch catalogues only. Counts are the cluster's: nobody
-    else may use the relations meanwhile.
+    Exact, because pending counts are flushed before both readings, which read no table: a page of the catalogues might have to wait for a
+    busy device, to which another page of the buffers must be written first. Counts are the cluster's: nobody else may use the relations
+    meanwhile.
     `storage_s`: how long the database's sessions spent in reads and writes meanwhile (`track_io_timing`; zero without it).
     """
 
@@ -38,6 +39,7 @@ class PageCounter:
             raise ValueError("PageCounter needs a session in autocommit: counts are flushed between transactions only")
         self._conn = conn
         self._relations = [find_relation(conn, name) for name in relations]
+        self._database = one_value(conn, "SELECT oid FROM pg_database WHERE datname = current_database()")
         self.pages: dict[str, PageCount] = {}
         self.storage_s = 0.0
 
@@ -64,5 +66,5 @@ class PageCounter:
         return {oid: (hit, fetched - hit) for oid, fetched, hit in rows}
 
     def _read_wait_s(self) -> float:
-        query = "(pg_stat_get_db_blk_read_time(oid) + pg_stat_get_db_blk_write_time(oid)) / 1000 FROM pg_database"
-        return float(one_value(self._conn, f"SELECT {query} WHERE datname = current_database()"))
+        query = "SELECT (pg_stat_get_db_blk_read_time(oid) + pg_stat_get_db_blk_write_time(oid)) / 1000 FROM (SELECT %s::oid) AS d (oid)"
+        return float(one_value(self._conn, query, [self._database]))

@@ -16,7 +16,7 @@ from tierwise.postgres.processes import postmaster
 from tierwise.postgres.settings import Connection
 
 POINTER: Final = b"my_wait_event_info"
-SESSIONS: Final = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+SESSIONS: Final = "SELECT pid FROM pg_stat_get_activity(NULL) WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
 MAJOR: Final = 18
 """The version that the numbers below are of: another one counts its wait events anew."""
 PROCESSOR: Final = "processor"
