@@ -16,7 +16,7 @@ from tierwise.scans.options import ScanMethod
 from tierwise.scans.processor import load_processor
 
 LOAD, PROCESSOR = published_load().load, load_processor()
-NUMBERS = {
+NUMBERS: dict[tuple[str, str], list[float]] = {
     ("cost", "data_gib"): [LOAD.data_bytes / GIB],
     ("cost", "ram_gib"): [LOAD.ram_bytes / GIB],
     ("cost", "reads_per_s"): [LOAD.reads_per_s],

@@ -103,7 +103,7 @@ def run(there: Opened, plain: Path, load: str, place: str, slowdown: float) -> l
             testbed.delays(True, slowdown=slowdown)
         running = pgbench.Load(
             testbed.cluster,
-            "tpcb-like" if tpcb else wal.LOAD,
+            pgbench.TpcB(SCALE) if tpcb else wal.LOAD,
             clients=CLIENTS,
             seed=1,
             scale=SCALE if tpcb else wal.SCALE,

@@ -153,7 +153,7 @@ def values(run: Run, pair: str = "") -> dict[str, Any]:  # noqa: ARG001  the fir
     """Return the numbers of the first page, and under each study's name its own values."""
     own, verdicts = speedups(run), Counter(claim.verdict for claim in run.verdicts)
     decided = [claim for claim in run.verdicts if claim.verdict in DECIDED]
-    found: dict[str, Value] = {
+    found: dict[str, Any] = {
         "answered": not own.is_empty(),
         "profile": str(run.manifest.profile.get("name")),
         "run_note": run.manifest.note,
