@@ -125,5 +125,5 @@ def test_a_budget_keeps_what_would_be_quicker_off_the_ssd() -> None:
 
 def test_relations_that_fit_nowhere_are_reported() -> None:
     requested = replace(alike(100), capacity_bytes={"hdd": 100, "ssd": 100})
-    with pytest.raises(InputError, match="the relations take 400 bytes and do not fit"):
+    with pytest.raises(InputError, match="the tables and indexes take 400 bytes and do not fit"):
         solve(requested, Goal.QUICKEST)

@@ -74,7 +74,7 @@ def test_a_tier_in_use_is_not_unmounted_and_says_who_uses_it(tmp_path: Path) -> 
     with emulated(tmp_path) as tier:
         (tier.directory / "file").write_text("here", encoding="ascii")
         with (tier.directory / "file").open(encoding="ascii") as file:
-            with pytest.raises(InputError, match=rf"in use by .*\(pid {os.getpid()}: file\).*Remedy: stop the server"):
+            with pytest.raises(InputError, match=rf"in use by .*\(pid {os.getpid()}: file\).*Remedy: end these processes"):
                 tier.stop()
             assert file.read() == "here", "it still serves"
         tier.stop()
