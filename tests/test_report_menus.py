@@ -153,7 +153,7 @@ def test_what_each_table_requested_runs_from_the_published_files_alone(
     assert len(scripts) >= 2
     for path in scripts:
         script = path.read_text(encoding="utf-8")
-        (run_id,) = re.findall(r"in which run (\S+) was published", script.splitlines()[0])
+        (run_id,) = re.findall(r"of the published run (\S+)\. ", script.splitlines()[0])
         monkeypatch.chdir(tmp_path / run_id)
         with duckdb.connect(":memory:") as connection:
             assert connection.execute(script).description, path.name

@@ -109,10 +109,10 @@ def move_plan(  # noqa: PLR0917  each is an option with a name
         ),
     ] = False,
     before_s: Annotated[
-        float | None, typer.Option(help="Time of a job with all data on the disk, in seconds. Default: the run's time of a job.")
+        float | None, typer.Option(help="Time of a job with all data on the disk, in seconds. Default: the time that the run measured.")
     ] = None,
     after_s: Annotated[
-        float | None, typer.Option(help="Time of a job after the move, in seconds. Default: the run's time of a job.")
+        float | None, typer.Option(help="Time of a job after the move, in seconds. Default: the time that the run measured.")
     ] = None,
     run: RunOption = "",
     study: StudyOption = "",

@@ -52,11 +52,15 @@ def _values(case: CaseVerdict) -> list[float]:
 def _verdict(one: ClaimVerdict) -> str:
     cause = "" if not one.cause or str(one.cause) in str(one.verdict) else f": {one.cause}"
     text = f"**{one.verdict.mark}**{cause}" if cause else marked(one.verdict)
-    return f"{text} (substitute: {way_of(one)})" if _substitutes(one) else text
+    substitute = _substitute(one)
+    return f"{text} (substitute: {substitute})" if substitute else text
 
 
-def _substitutes(one: ClaimVerdict) -> bool:
-    """Return whether the verdict is by another I/O mode than the one that decides."""
+def _substitute(one: ClaimVerdict) -> str:
+    """Return by what the verdict is, if by another variant or I/O mode than those that decide."""
     known = load_claims()
     (study, *_) = [case.study for claim in known.claims if claim.id == one.id for case in claim.cases] or [""]
-    return bool(one.cases) and study in known.deciding and not decides(one, known.deciding[study])
+    deciding = known.deciding.get(study)
+    if not one.cases or deciding is None or decides(one, deciding):
+        return ""
+    return way_of(one) if one.variant == deciding.variant else f"{one.variant} protocol"

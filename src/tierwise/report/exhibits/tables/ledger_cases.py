@@ -73,4 +73,4 @@ def _otherwise(run: Run, claim: Claim, now: ClaimVerdict) -> Iterator[str]:
     if then is not None:
         yield f"by the earlier rules: {then.mark}"
     if now.fitted:
-        yield tied(f"we fitted {now.fitted.parameter} to {now.fitted.on}; the fit leaves open: {now.fitted.left}")
+        yield tied(f"fit: {now.fitted.parameter}, to {now.fitted.on}; left open: {now.fitted.left}")

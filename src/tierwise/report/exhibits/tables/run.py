@@ -27,10 +27,8 @@ def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  of the whole run
         "Memory": f"{number(host.memory_bytes / 2**30)}{NBSP}GiB",
         "System": f"{host.distribution}, {host.system} {host.kernel}{', virtual machine' if host.virtualized else ''}",
         "Software": ", ".join(f"{name} {version}" for name, version in {"Python": host.python, **manifest.packages}.items()),
-        "Processor time of a fixed computation": f"{number(found.pace)} times that of the runs from which `make plan` predicts"
-        if found
-        else "",
-        "Processor time taken by the hypervisor (steal)": percent(found.steal) if found else "",
+        "Processor time of fixed work": f"{number(found.pace)} times that of the recorded runs" if found else "",
+        "Steal (time of the hypervisor)": percent(found.steal) if found else "",
         "Replicates added": ", ".join(f"{name}: {count(added)}" for name, added in retry.replicates.items()) if retry else "",
         "Profile": f"`{profile.get('name')}`: {', '.join(f'{name} {profile[name]}' for name in PROFILE if name in profile)}",
         "Pairs of tiers": ", ".join(f"`{name}` ({run.evidence(name) or DASH})" for name in manifest.pairs),
