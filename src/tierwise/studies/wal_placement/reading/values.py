@@ -18,8 +18,10 @@ select clients, wal, replicate, ratio, if(flagged, 'rejected', 'none') as flag
 from wal_placement where pair = $pair and wal = over and group_commit = 'on' and over_group_commit = 'off' order by all
 """
 SLOWED: Final = """
-select any_value((cell ->> 'slowdown')::double)::int as slowdown, max(cpu_s / elapsed_s) as processor_most
-from timings where study = 'wal_placement' and pair = $pair and clock <> 'real'
+select
+    any_value(slowdown)::int as slowdown,
+    (select max(cpu_s / elapsed_s) from timings where study = 'wal_placement' and pair = $pair and clock <> 'real') as processor_most
+from wal_placement_windows where pair = $pair
 """
 Ratios = Mapping[tuple[object, ...], Estimate]
 
