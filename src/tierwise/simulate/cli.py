@@ -23,7 +23,8 @@ def validate_device(  # noqa: PLR0917  each is an option with a name
     seek: Annotated[
         Path | None,
         typer.Option(
-            help="File with the drive's seek curve, in cylinders and ms. Default: the seek table or formula that the file of --model names."
+            help="File with the drive's seek curve, in cylinders and ms. "
+            "Default: the seek table or formula that is named in the file given with --model."
         ),
     ] = None,
     specs: Annotated[
@@ -80,7 +81,7 @@ def simulate_trace(
 def simulate_zipf(  # noqa: PLR0917  each is an option with a name
     device: Annotated[str, typer.Option(help=completion.DEVICE, autocompletion=completion.devices)],
     dataset_gib: Annotated[float, typer.Option(help="Size of the memory-mapped file, in GiB.")],
-    cache_gib: Annotated[float, typer.Option(help="Part of RAM in which the kernel caches pages of the file, in GiB.")],
+    cache_gib: Annotated[float, typer.Option(help="Size of the page cache (the part of RAM that caches pages of the file), in GiB.")],
     threads: Annotated[int, typer.Option(help="Number of threads that read the file at the same time.")] = 8,
     scale: Annotated[
         int,

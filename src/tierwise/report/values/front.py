@@ -135,7 +135,7 @@ def _study(name: str) -> str:
     """Return ``the census study``: a study's name by the source that it repeats, or its own."""
     known = load_claims()
     sources = {case.study: known.sources[claim.source].name for claim in known.claims for case in claim.cases}
-    return sources.get(name, f"the {name.replace('_', ' ')} study")
+    return sources.get(name, "the WAL study")  # the only one of ours
 
 
 def _prices(run: Run) -> dict[str, Value]:
