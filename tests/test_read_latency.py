@@ -80,6 +80,9 @@ def test_past_the_page_cache_the_emulators_log_holds_every_read_that_the_server_
         assert sum(shares.values()) == pytest.approx(1.0, abs=0.02)
         assert sum(share for name, share in shares.items() if name.startswith(UNNAMED)) < 0.05
         assert shares["reads hdd"] > 0.2, "four of eight sessions read there"
+        assert timing.proof["slowdown"] > 1
+        flash = timing.proof["tablespaces"]["ssd"]
+        assert flash["latency_sum_s"] / flash["reads"] < 300e-6, "at the drive's own pace"
     assert dict(reads.schema) == READS
     counted = {io.relation: io.reads for io in timing.relation_io}
     logged = dict(reads.group_by("relation").len().iter_rows())

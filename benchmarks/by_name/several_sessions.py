@@ -85,7 +85,7 @@ def band(ratios: list[float]) -> str:
 
 @dataclass(frozen=True)
 class Load:
-    """Readers of `path` on a mount that is so many times as slow, which compute for so long after each read."""
+    """Readers of `path` on a mount slowed by `slowdown`, which compute for `compute_us` after each read."""
 
     tier: Emulated
     path: Path

@@ -142,7 +142,7 @@ class ArraySpec(Strict):
         return stripe
 
 
-# A controller that knows no single drives has each as an array of its own.
+# A controller that knows no single drives has each as a separate array.
 _LEAST_MEMBERS = {"raid0": 1, "raid1": 2, "raid5": 3, "raid6": 4, "raid10": 4}
 
 DeviceSpec = HddSpec | SsdSpec | CloudSpec | ArraySpec

@@ -29,7 +29,7 @@ ROWS_PER_PAGE: Final = 61
 TELLERS: Final = 10
 """Tellers of each branch, as pgbench makes them."""
 AGED_ROWS: Final = 8
-"""One of so many branches and tellers is moved out of its page: several clients update rows of such a page at the same time."""
+"""One in this many branches and tellers is moved out of its page: several clients update rows of such a page at the same time."""
 TRANSACTIONS: Final = {"client": pl.Int32, "ended_s": pl.Float64, "latency_s": pl.Float64}
 """Columns of a load's transactions: ends in seconds of the Unix epoch, to the microsecond."""
 SESSIONS: Final = 4

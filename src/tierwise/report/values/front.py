@@ -132,10 +132,10 @@ def _list(rows: pl.DataFrame) -> list[dict[str, Value]]:
 
 
 def _study(name: str) -> str:
-    """Return ``the census study``: a study's name by the source that it repeats, or its own."""
+    """Return ``the census study`` by the source that the study repeats, or ``the study wal_placement`` where it repeats none."""
     known = load_claims()
     sources = {case.study: known.sources[claim.source].name for claim in known.claims for case in claim.cases}
-    return sources.get(name, "the WAL study")  # the only one of ours
+    return sources.get(name, f"the study {name}")
 
 
 def _prices(run: Run) -> dict[str, Value]:
