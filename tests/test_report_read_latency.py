@@ -71,6 +71,26 @@ def test_the_text_has_the_load_and_the_server_s_own_count(tmp_path: Path, monkey
     assert (values["fitting_kib"], values["slow_reads"]) == (64, 69)
 
 
+def test_slower_tiers_leave_the_number_of_reads_that_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slowed window lasts longer by its clock, and its reads are recorded at the tiers' own pace."""
+    found = []
+    for slowdown in (1, 8):
+        raw = tmp_path / str(slowdown)
+        shutil.copytree(FOLDER, raw / FOLDER.name)
+        rows = pl.read_parquet(FOLDER / "timings.parquet")
+        slowed = (pl.col("study") == "read_latency") & (pl.col("clock") != "real")
+        assert rows.filter(slowed).height
+        proof = pl.col("proof").str.replace(r"^\{", f'{{"slowdown": {slowdown}, ')
+        changed = {"elapsed_s": pl.col("elapsed_s") * slowdown, "proof": proof}
+        rows.with_columns(pl.when(slowed).then(new).otherwise(name).alias(name) for name, new in changed.items()).write_parquet(
+            raw / FOLDER.name / "timings.parquet"
+        )
+        monkeypatch.setenv("TIERWISE_RAW", str(raw))
+        found.append(open_page(open_run(FOLDER.name), "read_latency", PAIR).values["waiting_disks"])
+    assert found[0]
+    assert found[1] == pytest.approx(found[0])
+
+
 def test_where_reads_by_memory_are_rejected_those_of_each_tablespace_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reads by memory come of real-time windows, the others of virtual-time ones: the smoke run, with two of its five real-time ones
     stalled.

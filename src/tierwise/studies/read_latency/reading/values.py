@@ -21,7 +21,8 @@ OUTSTANDING_SQL: Final = """
 select tablespace, sum(mean_us * reads) / 1e6 / sum(elapsed_s) as reads
 from read_latency
 join (
-    select replicate, sum(elapsed_s) as elapsed_s from timings where study = 'read_latency' and pair = $pair group by replicate
+    select replicate, sum(elapsed_s / coalesce((proof ->> 'slowdown')::double, 1)) as elapsed_s
+    from timings where study = 'read_latency' and pair = $pair group by replicate
 ) using (replicate)
 semi join (from read_latency_clean where pair = $pair) using (tablespace, replicate)
 where pair = $pair and variant = 'published'
