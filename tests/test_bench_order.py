@@ -65,6 +65,7 @@ def test_a_key_names_the_cell_in_one_way() -> None:
     assert trial.key == "start=FL/table=hdd"
     assert trial.in_real_time().key == "clock=real/start=FL/table=hdd"
     assert trial.in_real_time().cell == trial.cell
+    assert [turn.replicate for turn in interleave([trial, trial.in_real_time(1)], replicates=3, seed=1) if turn.trial.real_time] == [0]
 
 
 def test_words_stand_as_they_are_numbers_as_they_were_written_and_what_is_none_not_at_all() -> None:

@@ -114,7 +114,7 @@ def test_every_profile_has_a_grid_that_can_be_read() -> None:
 
 
 def test_real_time_is_measured_beside_emulated_tiers_alone_and_not_on_those_of_today() -> None:
-    cells = [{"placements": ["all_hdd", "table_ssd"]}, {"placements": ["table_ssd"], "real_time": True}]
+    cells = [{"placements": ["all_hdd", "table_ssd"]}, {"placements": ["table_ssd"], "real_time": 1}]
     profile = with_grid(load_profile("quick"), cells=cells, today=cells)
     assert profile.today
     found = {name: pgbench_placement.trials(profile, load_pair(name)) for name in ("source-v", profile.today)}

@@ -33,7 +33,7 @@ class Turn:
 
 
 def interleave(trials: Sequence[Trial[Cell]], *, replicates: int, seed: int) -> list[Turn]:
-    """Return every trial once in each replicate, replicates one after the other.
+    """Return every trial once in each replicate that it is measured in, replicates one after the other.
 
     Within a replicate the preparations come in random order, and the trials of one preparation in random order, so that
     drift over time falls on every cell alike; the order depends on `seed` alone, so that a resumed run goes on in it.
@@ -41,10 +41,11 @@ def interleave(trials: Sequence[Trial[Cell]], *, replicates: int, seed: int) -> 
     turns: list[Turn] = []
     for replicate in range(replicates):
         shuffle = random.Random(f"{seed}/{replicate}").shuffle
-        preparations = sorted({trial.preparation for trial in trials})
+        measured = [trial for trial in trials if trial.replicates is None or replicate < trial.replicates]
+        preparations = sorted({trial.preparation for trial in measured})
         shuffle(preparations)
         for preparation in preparations:
-            group = sorted((trial for trial in trials if trial.preparation == preparation), key=lambda trial: trial.key)
+            group = sorted((trial for trial in measured if trial.preparation == preparation), key=lambda trial: trial.key)
             shuffle(group)
             for trial in group:
                 turns.append(Turn(len(turns), replicate, trial))

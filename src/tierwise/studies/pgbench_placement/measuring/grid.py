@@ -59,7 +59,7 @@ class Cells(Strict):
     memories: tuple[float, ...] = Field(default=(1.0,), description="memory over the source's share of the data")
     partitions: int = Field(default=0, ge=0, description="of the accounts, by ranges of their keys; 0: none")
     processors: int = Field(default=PROCESSORS, ge=1, description="that a virtual clock assumes")
-    real_time: bool = Field(default=False, description="whether each is measured in real time as well, beside an emulated tier")
+    real_time: int = Field(default=0, ge=0, description="replicates that are measured in real time too, beside an emulated tier")
 
     @model_validator(mode="after")
     def _has_a_first_partition(self) -> Self:
@@ -98,7 +98,7 @@ class Cells(Strict):
             )
             tiers = frozenset({table, index, *([WAL_TIER] if WAL_TIER in pair.tiers else [])})
             trial = Trial(cell, io_mode, tiers, preparation=cell.key, placed=name)  # each is put back first
-            yield from (trial, *([trial.in_real_time()] if self.real_time and pair.name != profile.today else []))
+            yield from (trial, *([trial.in_real_time(self.real_time)] if self.real_time and pair.name != profile.today else []))
 
 
 class Grid(Strict):
