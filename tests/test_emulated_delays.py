@@ -92,10 +92,10 @@ def test_the_log_replayed_through_a_new_model_gives_the_same_completions(tmp_pat
             tier.delays(True)
             tier.reset_io()
             with ThreadPoolExecutor(8) as pool:
-                list(pool.map(lambda job: read_at_random(path, 30, seed=job), range(4)))
-                list(pool.map(lambda job: write_at_random(path, 20, seed=job), range(4)))
+                list(pool.map(lambda job: read_at_random(path, 12, seed=job), range(4)))
+                list(pool.map(lambda job: write_at_random(path, 8, seed=job), range(4)))
         log = tier.requests()
-    assert len(log) == 4 * 30 + 4 * 21
+    assert len(log) == 4 * 12 + 4 * 9
     assert replayed_s(log, device) == pytest.approx(log["intended_s"].to_list(), rel=1e-5)
 
 

@@ -78,10 +78,12 @@ def tracked() -> list[str]:
 
 
 def lay_out(copy: Path) -> None:
-    """Copy the checkout, with the toy in it."""
+    """Copy the checkout, with the toy in it, and with what Python and numba have compiled of it: that takes longer than the toy."""
     for name in tracked():
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(paths.home() / name, copy / name)
+        shutil.copy2(paths.home() / name, copy / name)
+    for kept in (paths.home() / "src").rglob("__pycache__"):
+        shutil.copytree(kept, copy / kept.relative_to(paths.home()), ignore=shutil.ignore_patterns("*.pyc.*"), dirs_exist_ok=True)
     for name in NEW:
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(TOY / name, copy / name)
