@@ -76,12 +76,6 @@ def test_the_same_seed_gives_the_same_times_and_reset_begins_again(spec: HddSpec
 READ, WRITE, FLUSH = Operation
 
 
-@pytest.mark.parametrize("depth", [1, 2, 8, 64])
-def test_gp3_gives_3000_requests_a_second_and_no_more(depth: int) -> None:
-    model = build(load_device("aws-gp3"))
-    assert iops(model, anywhere(model, 4_000), depth=depth) == pytest.approx(min(3_000, depth / 1e-3), rel=0.02)
-
-
 @pytest.mark.parametrize("size", [256 * KIB, MIB])
 def test_gp3_gives_125_mib_a_second_and_no_more(size: int) -> None:
     took = drive(build(load_device("aws-gp3")), in_order(size, 512 * MIB), depth=8)
@@ -92,11 +86,6 @@ def test_requests_in_order_are_counted_together() -> None:
     model = build(load_device("aws-gp3"))
     in_order_s = sum(drive(model, in_order(PAGE_BYTES, 256 * MIB), depth=32)) / 32
     assert 256 / in_order_s == pytest.approx(125, rel=0.02), "3,000 requests of 8 KiB would be 23 MiB/s"
-
-
-def test_a_request_alone_takes_the_latency() -> None:
-    model = build(load_device("aws-io2"))
-    assert drive(model, anywhere(model, 100)) == pytest.approx([0.5e-3] * 100)
 
 
 def test_st1_bursts_until_its_credits_are_spent() -> None:

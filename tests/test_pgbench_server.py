@@ -23,7 +23,7 @@ from tierwise.postgres.settings import loading_settings, one_value
 from tierwise.postgres.wait_events import SESSIONS
 
 on_18 = pytest.mark.parametrize("cluster", ["cluster18"], indirect=True)
-"""What is SQL of ours, or the wheel's pgbench: no other than on the older server."""
+"""For SQL of ours that is the same on an older server."""
 
 
 @pytest.fixture

@@ -171,11 +171,6 @@ def test_version_1_in_a_container_whose_own_group_is_not_mounted_takes_the_root(
         assert group.folder.parent == machine / "cgroup" / "memory"
 
 
-def test_without_any_cgroup_there_is_an_obstacle(machine: Path) -> None:
-    belonging(machine, "4:memory:/docker/0123")
-    assert "no memory cgroup can be made" in str(memory_group.obstacle())
-
-
 @pytest.mark.parametrize(
     ("lines", "parent"),
     [
