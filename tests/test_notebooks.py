@@ -83,7 +83,7 @@ def test_exploring_starts_from_the_newest_run_and_compares_it_with_the_one_befor
     execute(tmp_path, paths.home() / "notebooks" / "explore.ipynb")
     outputs = [output for cell in code_cells(tmp_path / "explore.ipynb") for output in cell.outputs if "data" in output]
     texts = ["".join(output.data.get("text/plain", "")) for output in outputs]
-    assert finding(tmp_path / "explore.ipynb").count("\n| ") > 3, "the table of the first page"
+    assert finding(tmp_path / "explore.ipynb").count("\n| ") > 1, "the table of the first page"
     assert [text for text in texts if "everything on disks" in text]
     assert "ratio" in texts[-1]
     (beside,) = [

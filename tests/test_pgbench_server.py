@@ -116,8 +116,8 @@ def test_a_mix_updates_its_share_and_prefers_popular_accounts_that_are_strewn(fi
     for seed in (1, 2):
         with filled.connect() as conn:
             conn.execute("TRUNCATE pgbench_history")
-        with pgbench.Load(filled, pgbench.Mix(writes=0.5, skew=1.2), clients=2, seed=seed, scale=1) as load:
-            time.sleep(0.8)
+        with pgbench.Load(filled, pgbench.Mix(writes=0.5, skew=1.2), clients=2, seed=seed, scale=1, transactions=1500) as load:
+            pass
         with filled.connect() as conn:
             updates, accounts = conn.execute("SELECT count(*), count(DISTINCT aid) FROM pgbench_history").fetchall()[0]
             rows = conn.execute("SELECT aid FROM pgbench_history GROUP BY aid ORDER BY count(*) DESC LIMIT 3").fetchall()
