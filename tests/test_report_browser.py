@@ -60,9 +60,8 @@ def pick(page: "Page", target: str, shown: str) -> None:
     for _ in range(20):
         with suppress(Error):
             page.locator(target).first.click(force=True)
-        with suppress(Error):
-            page.locator(shown).wait_for(timeout=2_000)
-            page.wait_for_timeout(300)  # until the other charts have followed
+        page.wait_for_timeout(2_000)
+        if page.locator(shown).is_visible():
             return
     pytest.fail(f"{target} was clicked, but no {shown} appeared")
 
