@@ -30,28 +30,10 @@ __all__ = ["built", "by_quarto", "chromium", "completed", "in_place", "killed", 
 TOGETHER: Final = {"smoke": "smoke_home: Home", "report": ": Built|reference: Run"}
 """What takes long and is used in several files -> a pattern in each such file: one process makes it, and runs them all."""
 PASSED: Final = "tierwise/passed"
-LONGEST: Final = (
-    "report",
-    *(
-        f"tests/test_{file}.py"
-        for file in (
-            "recorders",
-            "survey_studies",
-            "toy_study",
-            "notebooks",
-            "scan_prediction",
-            "bad_input",
-            "simulate_zipf",
-            "analysis_verdicts",
-            "emulated_files",
-            "live_reads",
-            "run_study",
-            "bench_runs",
-            "index_placement",
-            "without_fuse",
-        )
-    ),
-)
+_NAMES: Final = ("recorders", "survey_studies", "toy_study", "index_placement", "notebooks", "commands", "bad_input", "scan_prediction",
+          "emulated_files", "without_fuse", "virtual_time", "run_study", "pgbench_server", "live_reads", "analysis_verdicts",
+          "read_latency")  # fmt: skip
+LONGEST: Final = ("report", *(f"tests/test_{name}.py" for name in _NAMES))
 """What takes half a minute and more, the longest first, so that all processes end at the same time."""
 
 

@@ -7,7 +7,6 @@ import resource
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -18,7 +17,6 @@ from report_run import RUN_ID, rich_run
 from support import said
 from tierwise import __version__
 from tierwise.analysis.runs import find_run
-from tierwise.bench.loop import trials_of
 from tierwise.cli import PANELS, app, main
 from tierwise.core import paths
 from tierwise.core.errors import InputError
@@ -107,14 +105,6 @@ def test_what_is_missing_or_mistyped_is_answered_in_one_line_with_names(
     shown = capsys.readouterr().err
     assert (ended.value.code, shown.count("\n")) == (2, 1), shown
     assert names <= set(re.findall(r"[\w-]+", shown)), shown
-
-
-def test_a_notebook_s_number_in_place_of_a_name_is_refused() -> None:
-    given: Any = 1e19
-    with pytest.raises(InputError, match="no such run"):
-        find_run(given)
-    with pytest.raises(InputError, match=r"TRIALS.*valid string"):
-        trials_of("index_placement", profile="smoke", trials=given)
 
 
 def test_the_help_groups_all_commands_and_each_has_an_example() -> None:
@@ -228,13 +218,6 @@ QUESTION = "from tierwise.core.confirmation import confirming; confirming(yes={y
 def test_on_a_terminal_it_asks_before_it_begins_and_yes_answers(yes: bool, answer: str, begun: bool, prompted: bool) -> None:
     code, shown = on_a_terminal(QUESTION.format(yes=yes), answer)
     assert (code == 0, "under way" in shown, "measure now? [y/N]" in shown) == (begun, begun, prompted), shown
-
-
-def test_without_a_terminal_nothing_is_requested() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", QUESTION.format(yes=False)], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
-    )
-    assert (done.stdout, done.stderr) == ("under way\n", "")
 
 
 def test_a_measuring_run_that_is_declined_leaves_no_run(tmp_path: Path, workspace: Path) -> None:

@@ -1,5 +1,7 @@
-"""Core: errors name the thing, files are whole or absent, configuration is typed."""
+"""Core: errors name the thing, files are whole or absent, configuration is typed; dates, tables for a terminal, compiled code."""
 
+import datetime as dt
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -7,14 +9,18 @@ from pathlib import Path
 import pytest
 
 from tierwise.core import host, paths
+from tierwise.core.dates import first_day, is_stale
 from tierwise.core.errors import InputError
 from tierwise.core.files import replacing, write_whole
 from tierwise.core.pairs import Pair, load_pair
 from tierwise.core.profiles import Profile, load_profile
 from tierwise.core.progress import ENDS, Progress
+from tierwise.core.text_table import WIDTH, table, wrapped
 from tierwise.core.toml import Strict, read_toml
 from tierwise.core.units import human_bytes, human_seconds
 from tierwise.core.vocabulary import Evidence
+from tierwise.devices.parameter import Parameter
+from tierwise.report.exhibits.tables.parameters import band_of, source_of
 
 
 class Thing(Strict):
@@ -123,3 +129,89 @@ def test_progress_speaks_only_of_long_work_and_tells_the_time_left(
 def test_units_are_readable() -> None:
     assert [human_bytes(size) for size in (5, 1536, 3 * 2**30)] == ["5 B", "1.5 KiB", "3.0 GiB"]
     assert [human_seconds(span) for span in (5, 95, 4000)] == ["0:05", "1:35", "1:06:40"]
+
+
+ON = dt.date(2026, 11, 23)
+
+
+@pytest.mark.parametrize(
+    ("text", "stale"), [("2026", False), ("2025-12", False), ("2025-11-23", False), ("2025-11-22", True), ("2025", True)]
+)
+def test_what_is_older_than_a_year_is_stale(text: str, stale: bool) -> None:
+    assert is_stale(text, ON) is stale
+
+
+def test_a_period_counts_from_its_first_day() -> None:
+    assert [first_day(text).isoformat() for text in ("2026", "2026-07", "2026-07-28")] == ["2026-01-01", "2026-07-01", "2026-07-28"]
+
+
+def test_a_parameter_of_no_day_is_refused() -> None:
+    with pytest.raises(ValueError, match="month must be in"):
+        Parameter(value=1.0, unit="ms", source="a page", date="2026-13")
+
+
+def test_a_table_of_parameters_says_band_and_day_and_what_is_old() -> None:
+    assumed = {"value": 1.0, "unit": "ms", "source": "assumed", "low": 0.5, "high": 2.0}
+    assert source_of(assumed, ON).replace("\N{NO-BREAK SPACE}", " ") == "**assumed**"
+    assert band_of(assumed).replace("\N{NO-BREAK SPACE}", " ") == " (0.5 to 2 ms)"
+    assert source_of({"value": 1.0, "unit": "ms", "source": "a page", "date": "2023-06-15"}, ON) == "a page, 2023-06-15, older than a year"
+    assert source_of({"value": 1.0, "unit": "ms", "source": "a page", "date": "2026-10-05"}, ON) == "a page, 2026-10-05"
+
+
+def test_columns_are_as_wide_as_their_widest_cell_and_numbers_stand_to_the_right() -> None:
+    text = table(["device", "IOPS", "from"], [["hdd", "187", "simulated"], ["nvme", "1,000,000", ""]], numbers=[1])
+    assert text.splitlines() == ["device       IOPS  from", "hdd           187  simulated", "nvme    1,000,000"]
+
+
+def test_what_is_too_long_continues_below_itself_and_nothing_is_read_as_markup() -> None:
+    long = "a source of many words " * 50 + "end"
+    text = table(["[bold]x[/bold]", "y"], [[":smile:", long]])
+    for shown in (text, wrapped(f"    {long}")):
+        assert max(map(len, shown.splitlines())) <= WIDTH
+        assert long.split() == [word for word in shown.split() if word not in {"[bold]x[/bold]", "y", ":smile:"}]
+    assert text.splitlines()[1].startswith(":smile:         a source")
+
+
+def test_a_terminal_that_asks_for_colours_gets_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "20")
+    assert table(["a", "b"], [["1" * 30, "2"]]) == f"{'a':30}  b\n{'1' * 30}  2"
+
+
+INNER = "from tierwise.core.compiled import inlined\n\n@inlined\ndef inner(value: int) -> int:\n    return value + {0}\n"
+OUTER = """
+from inner import inner
+from tierwise.core.compiled import compiled
+
+@compiled
+def outer(value: int) -> int:
+    return inner(value)
+
+print(outer(1), sum(outer.stats.cache_hits.values()))
+"""
+
+
+def test_compiled_code_is_kept_until_a_module_beside_it_changes(tmp_path: Path) -> None:
+    folder = tmp_path / "loops"
+    folder.mkdir()
+    (folder / "outer.py").write_text(OUTER)
+
+    def run(added: int) -> str:
+        (folder / "inner.py").write_text(INNER.format(added))
+        kept = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}
+        environment = {**kept, "PYTHONDONTWRITEBYTECODE": "1"}  # Python itself would miss a change within a second
+        done = subprocess.run([sys.executable, "outer.py"], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    # The result, and how many signatures came from disk.
+    assert run(10) == "11 0\n"
+    assert run(10) == "11 1\n"
+    assert run(20) == "21 0\n"
+
+
+def test_the_command_line_says_its_help_without_what_takes_long_to_load() -> None:
+    heavy = {"numba", "numpy", "scipy", "polars", "duckdb", "pydantic", "altair"}
+    script = f"import sys; from tierwise import cli; assert cli.app; print({heavy!r} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.stdout == "set()\n", done.stderr

@@ -59,10 +59,10 @@ def tier(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Emulated]:
 @pytest.mark.alone
 def test_reads_take_what_the_model_intends(tier: Emulated) -> None:
     tier.delays(True)
-    took_s = read_at_random(tier.directory / "data", 150)
+    took_s = read_at_random(tier.directory / "data", 60)
     io = tier.io()["data"]
-    assert io.reads == 150
-    mean_s = io.intended_s / 150
+    assert io.reads == 60
+    mean_s = io.intended_s / 60
     # Over 64 MiB the heads of six disks hardly move: the model alone gives 4.1 ms, with 0.08 ms between draws of the pauses.
     assert mean_s == pytest.approx(100e-6 + PAGE_BYTES / 100e6) if tier.device == "mtron-3025" else 3.5e-3 < mean_s < 9e-3
     assert -50e-6 < overshoot_s(io) < 1e-3
@@ -92,10 +92,10 @@ def test_the_log_replayed_through_a_new_model_gives_the_same_completions(tmp_pat
             tier.delays(True)
             tier.reset_io()
             with ThreadPoolExecutor(8) as pool:
-                list(pool.map(lambda job: read_at_random(path, 30, seed=job), range(4)))
-                list(pool.map(lambda job: write_at_random(path, 20, seed=job), range(4)))
+                list(pool.map(lambda job: read_at_random(path, 12, seed=job), range(4)))
+                list(pool.map(lambda job: write_at_random(path, 8, seed=job), range(4)))
         log = tier.requests()
-    assert len(log) == 4 * 30 + 4 * 21
+    assert len(log) == 4 * 12 + 4 * 9
     assert replayed_s(log, device) == pytest.approx(log["intended_s"].to_list(), rel=1e-5)
 
 

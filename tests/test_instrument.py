@@ -1,6 +1,7 @@
 """What lies outside the studies' packages is an instrument: it names no study, no source's letter and no claim."""
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 import tierwise
 from tierwise.analysis.claims import load_claims
 from tierwise.core import data_sets, studies
+from tierwise.core.paths import home
 
 PACKAGE = Path(tierwise.__file__).parent
 TREES = {
@@ -84,3 +86,39 @@ for path in sorted(package.glob("studies/*/reading/*.py")):
 def test_every_reading_module_works_without_what_measures() -> None:
     done = subprocess.run([sys.executable, "-c", READING], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+CONTRACT = """
+[importlinter]
+root_package = toy
+contract_types =
+    import table: scripts.import_table.ImportTable
+
+[importlinter:contract:table]
+name = toy
+type = import table
+root = toy
+table =
+    low:
+    gone: low
+    cli: *
+"""
+
+
+def test_an_import_that_the_contract_s_table_lacks_is_named_with_its_line_and_the_table_has_every_package_and_no_other(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "toy").mkdir()
+    for name, source in {"__init__": "", "low": "\nimport toy.high", "high": "", "cli": "from toy import high, low"}.items():
+        (tmp_path / "toy" / f"{name}.py").write_text(source, encoding="utf-8")
+    (tmp_path / ".importlinter").write_text(CONTRACT, encoding="utf-8")
+    command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache", "--no-logo"]
+    environment = {**os.environ, "PYTHONPATH": str(home()), "NO_COLOR": "1", "COLUMNS": "200"}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    for said in (
+        "toy.low imports toy.high (line 2); low may not import high",
+        "high has no line",
+        "gone has a line in the table and does not",
+    ):
+        assert said in done.stdout

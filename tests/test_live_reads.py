@@ -128,7 +128,7 @@ def test_a_run_keeps_live_rows_and_their_models_and_the_chapter_shows_them(
 ) -> None:
     need_fuse()
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
-    profile = load_profile("smoke").model_copy(update={"replicates": 2, "studies": {NAME: {"live": {"scale": SCALE}}}})
+    profile = load_profile("smoke").model_copy(update={"replicates": 1, "studies": {NAME: {"live": {"scale": SCALE}}}})
     gathered = Inputs(profile, (load_pair(PAIR),), None, 1, "18.0")
     run_folder = paths.raw() / begin_run(gathered, fresh=True).run_id
     simulate_on_pair(STUDY, gathered.pairs[0], gathered, RunRecord(run_folder), folder / "work")
@@ -141,14 +141,14 @@ def test_a_run_keeps_live_rows_and_their_models_and_the_chapter_shows_them(
         rows = connection.sql("select count(*) from ram_or_ssd_series where how = 'live'").fetchall()
         assert connection.sql("select count(*) from ram_or_ssd").fetchall() == [(0,)]  # no verdict rests on them
     assert sorted(found) == [
-        ("disk", "live", "measured", 2, True),
-        ("disk", "model", "simulated", 2, True),
-        ("hdd", "live", "emulated", 2, True),
-        ("hdd", "model", "simulated", 4, True),
-        ("ssd", "live", "emulated", 2, True),
-        ("ssd", "model", "simulated", 2, True),
+        ("disk", "live", "measured", 1, True),
+        ("disk", "model", "simulated", 1, True),
+        ("hdd", "live", "emulated", 1, True),
+        ("hdd", "model", "simulated", 2, True),
+        ("ssd", "live", "emulated", 1, True),
+        ("ssd", "model", "simulated", 1, True),
     ]
-    assert rows == [(3 * 2 * 2 * LIVE_INTERVALS,)]
+    assert rows == [(3 * 2 * LIVE_INTERVALS,)]
     page = open_page(open_run(), NAME, "source-r")
     assert page.own["live_before"] == 0
 

@@ -29,12 +29,7 @@ def device(name: str) -> Build:
 
 
 def plan(
-    *,
-    move: Mapping[int, float],
-    slow: Mapping[int, float],
-    fast: Mapping[int, float],
-    jobs: int = 1,
-    job: Evidence = Evidence.SIMULATED,
+    *, move: Mapping[int, float], slow: Mapping[int, float], fast: Mapping[int, float], jobs: int = 1, job: Evidence = Evidence.SIMULATED
 ) -> MovePlan:
     """Return a move whose way there and way back take as long."""
     half = Times({replicate: time_s / 2 for replicate, time_s in move.items()}, Evidence.SIMULATED)
@@ -177,10 +172,7 @@ def test_without_a_run_sizes_devices_and_a_job_s_times_are_given() -> None:
 @pytest.mark.parametrize(
     ("options", "reported"),
     [
-        (
-            ("--relation", "nope"),
-            "--relation is 'nope': run 20260102-030405-quick-abcdef has no such table or index. Remedy",
-        ),
+        (("--relation", "nope"), "--relation is 'nope': run 20260102-030405-quick-abcdef has no such table or index. Remedy"),
         (("--jobs", "0"), "--jobs is 0: must be at least 1"),
         (("--before-s", "3"), "--before-s, --after-s: give both"),
         (("--before-s", "3", "--after-s", "0"), "--before-s, --after-s is 0.0: must be above zero"),

@@ -2,8 +2,9 @@
 
 import json
 import os
+import subprocess
+import sys
 import time
-from multiprocessing import get_context
 
 import pytest
 from typer.testing import CliRunner
@@ -118,24 +119,16 @@ def test_the_console_tells_which_study_and_how_long_the_rest_takes_at_the_pace_s
     assert then == f"study 2 of 2: read latency, about {minutes_left(2 * quick.seconds_of(second))}"
 
 
-def work(seconds: float) -> None:
-    until_s = time.monotonic() + seconds
-    while time.monotonic() < until_s:
-        pass
-
-
 def test_a_calibration_sees_what_other_programs_take() -> None:
     cores, before = os.cpu_count() or 1, Processors.now()
-    busy = [get_context("spawn").Process(target=work, args=(60.0,), daemon=True) for _ in range(3 * cores)]
-    for one in busy:
-        one.start()
+    busy = [subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"]) for _ in range(3 * cores)]
     try:
-        time.sleep(2.0)  # until all of them are at work
+        time.sleep(0.5)  # until all of them are at work
         pace = calibrate()
     finally:
         for one in busy:
             one.kill()
-            one.join()
+            one.wait()
     assert pace.processors < 0.8 * cores
     assert pace.piece_s < 4 * piece_s(), "processor time hardly depends on others"
     assert Processors.now().wanted_s > before.wanted_s

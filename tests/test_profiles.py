@@ -6,7 +6,7 @@ import pytest
 
 from tierwise.core.errors import InputError
 from tierwise.core.paths import home
-from tierwise.core.profiles import Sweep, load_profile, names
+from tierwise.core.profiles import load_profile, names
 from tierwise.core.units import GB
 from tierwise.core.vocabulary import IoMode
 
@@ -18,10 +18,6 @@ def environment_bytes() -> int:
     found = re.search(r"(?m)^environment_bytes=(\d+)", (home() / "scripts" / "setup.sh").read_text(encoding="utf-8"))
     assert found
     return int(found[1])
-
-
-def test_there_are_three() -> None:
-    assert names() == ["full", "quick", "smoke"]
 
 
 @pytest.mark.parametrize("name", names())
@@ -43,10 +39,6 @@ def test_only_full_has_the_published_size_and_quick_has_every_way_of_io_too() ->
     assert smoke.io_modes == (IoMode.DIRECT,)
     assert quick.io_modes[0] is IoMode.DIRECT
     assert smoke.free_space_bytes < quick.free_space_bytes < full.free_space_bytes
-
-
-def test_the_larger_the_profile_the_wider_its_sweep() -> None:
-    assert [load_profile(name).sweep for name in ("smoke", "quick", "full")] == [Sweep.SAMPLE, Sweep.DECIDING, Sweep.WHOLE]
 
 
 def test_an_unknown_profile_names_the_known_ones() -> None:

@@ -7,13 +7,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-import nbformat
 import pytest
 
 from checkout import Home, new_home
-from tierwise.bench.loop import gather_inputs
+from tierwise.bench.loop import gather_inputs, run_study, trials_of
 from tierwise.bench.runs import look_ahead
 from tierwise.core import paths, studies
+from tierwise.core.errors import InputError
 from tierwise.core.pairs import load_pair
 from tierwise.report.run import open_run
 from tierwise.studies.ram_or_ssd.measuring.trials import NAME, STUDY
@@ -121,14 +121,17 @@ def test_no_trial_is_measured_where_none_has_all_that_is_requested(home: Home, r
     assert list(home.runs()) == [run.run_id]
 
 
-def test_chosen_trials_are_measured_alone_and_listed_in_the_notebook(home: Home, run: Manifest) -> None:
+def test_chosen_trials_are_a_run_of_their_own_that_is_no_newest_and_whose_rows_no_later_run_takes(home: Home, run: Manifest) -> None:
     chosen = "tier=ssd dataset_gib=8"
-    answer = command(home, "run", NAME, "--trials", chosen)
-    assert answer.returncode == 0, answer.stderr
+    assert trials_of(NAME, profile="tiny", trials=chosen).height == 1
+    run_study(NAME, profile="tiny", trials=chosen)
     (made,) = (one for one in home.runs().values() if one.run_id != run.run_id)
-    assert f"run {made.run_id} is partial; it has {NAME}" in answer.stderr
-    assert made.chosen == {NAME: chosen}
+    assert (made.status, made.chosen) == ("partial", {NAME: chosen})
     assert {key for record in made.studies for key in record.trials} == {"dataset_gib=8/scale=4096/tier=ssd"}
-    executed = nbformat.read(home.folder / "raw" / made.run_id / "notebooks" / f"run-{NAME}.ipynb", as_version=4)
-    (listed,) = (cell for cell in executed.cells if "trials_of(" in cell.source)
-    assert "shape: (1, " in str(listed.outputs)
+    assert open_run().run_id == run.run_id
+    inputs = gather_inputs(profile="tiny", tiers="", seed=1)
+    going_on = look_ahead(inputs, chosen=made.chosen).run
+    assert going_on is not None
+    assert going_on.run_id == made.run_id
+    with pytest.raises(InputError, match="in a separate run"):
+        run_study(NAME, profile="tiny", run_id=made.run_id, trials="tier=ssd")

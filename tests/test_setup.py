@@ -113,11 +113,6 @@ def test_too_little_space_is_reported_before_anything_else(clone: Clone) -> None
     assert "make report PROFILE=smoke" in said
 
 
-def test_a_disk_too_small_for_the_smallest_profile_is_to_be_left(clone: Clone) -> None:
-    clone.needs("smoke", 10**15)
-    assert "git clone . " in clone.refusal(PROFILE="smoke")
-
-
 def test_a_work_folder_elsewhere_is_measured_where_it_lies(clone: Clone, tmp_path: Path) -> None:
     memory = Path("/dev/shm")
     if not memory.is_dir() or memory.stat().st_dev == tmp_path.stat().st_dev:
@@ -126,10 +121,6 @@ def test_a_work_folder_elsewhere_is_measured_where_it_lies(clone: Clone, tmp_pat
     assert "needs 1000000.0 GB free in TIERWISE_WORK" in clone.refusal(TIERWISE_WORK=str(memory / "not" / "there"))
     clone.needs("quick", 1)
     assert "no Python" in clone.refusal(TIERWISE_WORK=str(memory / "not" / "there"))
-
-
-def test_an_unknown_profile_is_reported_the_known_ones(clone: Clone) -> None:
-    assert "there is no profile 'huge'. Name one of full quick smoke: make report PROFILE=quick" in clone.refusal(PROFILE="huge")
 
 
 def test_without_python_the_package_that_this_system_has_is_named(clone: Clone) -> None:

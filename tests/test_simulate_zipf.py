@@ -35,10 +35,7 @@ def reads_per_s(what: Benchmark) -> float:
     return fmean(what.rates(seed).reads_per_s for seed in SEEDS)
 
 
-@pytest.mark.parametrize(
-    ("tier", "counts", "apart"),
-    [("ssd", (306_867, 80_043, 79_463), 0.005), ("hdd", (2_325, 895, 756), 0.03)],
-)
+@pytest.mark.parametrize(("tier", "counts", "apart"), [("ssd", (306_867, 80_043, 79_463), 0.005), ("hdd", (2_325, 895, 756), 0.03)])
 def test_a_small_run_is_frozen_and_the_same_each_time(tier: str, counts: tuple[int, int, int], apart: float) -> None:
     """Not to the last read: the last bit of a power may differ between processors."""
     small = benchmark(tier, 4, cache_gib=2, scale=512)

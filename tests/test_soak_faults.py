@@ -34,7 +34,7 @@ DISK = "6G"
 
 
 class Struck(Home):
-    """Folders of one run, which measures a profile as small as possible (`fault.toml`) in a copy of the checkout."""
+    """Folders of one run, which measures a profile as small as possible (`fault_profile.toml`) in a copy of the checkout."""
 
     group: Path | None = None
 
@@ -179,7 +179,7 @@ def base() -> Iterator[Path]:
     for name in filter(None, listed):
         (folder / "checkout" / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(paths.home() / name, folder / "checkout" / name)
-    shutil.copy(Path(__file__).with_name("fault.toml"), folder / "checkout" / "data" / "profiles")
+    shutil.copy(Path(__file__).with_name("fault_profile.toml"), folder / "checkout" / "data" / "profiles" / "fault.toml")
     try:
         yield folder
     finally:

@@ -115,14 +115,20 @@ def _moved_there_and_back(moves: pl.DataFrame) -> None:
         assert row["operation"].count("ALTER") == len(survey_placement.PLACEMENTS[cell["placement"]])
 
 
+@pytest.fixture(scope="module")
+def acquired(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return where a survey is made once for both servers."""
+    return tmp_path_factory.mktemp("survey")
+
+
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.soak) for seed in (2, 3))])
-def test_the_planner_joins_as_the_text_does_whatever_analyze_sampled(conn: Connection, tmp_path: Path, seed: int) -> None:
+def test_the_planner_joins_as_the_text_does_whatever_analyze_sampled(conn: Connection, acquired: Path, seed: int) -> None:
     profile = load_profile("quick")
     gathered, tables = survey_placement.grid(profile), survey.load_tables()
-    data = survey.acquire(fraction=survey_placement.fraction(profile), seed=seed, folder=tmp_path)
+    data = survey.acquire(fraction=survey_placement.fraction(profile), seed=seed, folder=acquired)
     load_once(conn, SCHEMA, "pg_default", [Rows(tables[name], data[name].parquet, data[name].rows) for name in survey.NAMES])
     statements = find_facts(conn, light_curves=gathered.light_curves, joined=gathered.joined)
-    for _ in range(5):
+    for _ in range(3):
         conn.execute("ANALYZE")
         for name in gathered.queries:
             with conn.transaction(force_rollback=True):

@@ -12,7 +12,7 @@ import pytest
 
 from rows import make_manifest, make_rows, make_run, save_run
 from tierwise.core.errors import InputError
-from tierwise.timings.parts import PartKey, done_parts, merge_parts, read_rows, rows_so_far, write_part
+from tierwise.timings.parts import PartKey, done_parts, merge_parts, read_rows, write_part
 from tierwise.timings.schema import SCHEMA
 from tierwise.timings.store import connect, manifests
 
@@ -50,21 +50,12 @@ def test_what_is_written_is_done(folder: Path) -> None:
     assert len(part_files(folder)) == PARTS
 
 
-def test_nothing_is_done_in_a_new_run(tmp_path: Path) -> None:
-    assert done_parts(tmp_path / "new") == set()
-
-
 def test_merged_rows_are_those_of_the_parts_in_the_order_of_execution(folder: Path) -> None:
     merged = merge_parts(folder)
     assert merged == folder / "timings.parquet"
     assert read_rows(folder).equals(ROWS.sort("sequence", "step"))
     assert read_rows(folder).schema == pl.Schema(SCHEMA)
     assert not (folder / "parts").exists()
-
-
-def test_parts_are_read_by_study(folder: Path) -> None:
-    assert rows_so_far(folder, "index_placement").height == ROWS.height
-    assert rows_so_far(folder, "other").is_empty()
 
 
 def test_a_merged_run_stays_done_and_merging_again_changes_nothing(folder: Path) -> None:

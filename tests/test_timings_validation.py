@@ -30,10 +30,6 @@ def test_rows_as_the_bench_writes_them_are_valid() -> None:
     validate_rows(ROWS)
 
 
-def test_no_rows_are_valid() -> None:
-    validate_rows(ROWS.clear())
-
-
 @pytest.mark.parametrize(
     ("column", "value", "rule"),
     [

@@ -15,6 +15,7 @@ from tierwise.core.units import MIB, PAGE_BYTES
 from tierwise.core.vocabulary import Evidence
 from tierwise.devices.spec import load_device
 from tierwise.devices.volume import CloudSpec
+from tierwise.tiers.emulated import Emulated
 
 PAIRS = sorted(path.stem for path in (data() / "tiers").glob("*.toml") if load_pair(path.stem).source == TODAY)
 DEVICES = sorted({tier.model_dump()["device"] for pair in PAIRS for tier in load_pair(pair).tiers.values()})
@@ -22,7 +23,7 @@ VOLUMES = [device for device in DEVICES if isinstance(load_device(device), Cloud
 SLOWDOWN = 32
 """The devices are slower by this, so that a busy machine asks for more than their limits, which are reached and not only kept."""
 SESSIONS = 32
-READS = 96
+READS, ALONE = 64, 16
 
 
 def read_page(path: Path, number: int) -> None:
@@ -33,16 +34,17 @@ def read_page(path: Path, number: int) -> None:
     os.close(descriptor)
 
 
-def reads(work: Path, device: str, sessions: int, count: int) -> pl.DataFrame:
+def reads(tier: Emulated, sessions: int, count: int) -> pl.DataFrame:
     """Return the daemon's log of so many reads."""
-    with emulated(work, device) as tier:
-        path = tier.directory / "data"
-        path.write_bytes(bytes(MIB))
-        tier.delays(True, slowdown=SLOWDOWN)
-        tier.reset_io()
-        with ThreadPoolExecutor(sessions) as pool:
-            list(pool.map(lambda number: read_page(path, number), range(count)))
-        return tier.requests()
+    path = tier.directory / "data"
+    path.write_bytes(bytes(MIB))
+    tier.delays(True, slowdown=SLOWDOWN)
+    tier.reset_io()
+    with ThreadPoolExecutor(sessions) as pool:
+        list(pool.map(lambda number: read_page(path, number), range(count)))
+    log = tier.requests()
+    tier.delays(False)
+    return log
 
 
 def test_there_is_a_server_and_each_of_three_clouds() -> None:
@@ -54,17 +56,12 @@ def test_there_is_a_server_and_each_of_three_clouds() -> None:
 
 
 @pytest.mark.parametrize("device", VOLUMES)
-def test_no_more_reads_come_through_than_were_paid_for(tmp_path: Path, device: str) -> None:
+def test_a_read_alone_takes_the_latency_of_a_volume_and_no_more_come_through_than_were_paid_for(tmp_path: Path, device: str) -> None:
     spec = load_device(device)
     assert isinstance(spec, CloudSpec)
-    log = reads(tmp_path, device, SESSIONS, READS)
+    with emulated(tmp_path, device) as tier:
+        alone, log = reads(tier, 1, ALONE), reads(tier, SESSIONS, READS)
+    assert alone["intended_s"].median() == pytest.approx(SLOWDOWN * spec.read_latency.base, rel=0.05)
     ends_s = (log["time_s"] + log["intended_s"]).sort()
     a_second = SLOWDOWN * (READS - SESSIONS) / (ends_s[READS - 1] - ends_s[SESSIONS - 1])
     assert a_second == pytest.approx(spec.iops, rel=0.1)
-
-
-@pytest.mark.parametrize("device", VOLUMES)
-def test_a_read_alone_takes_the_latency_of_the_volume(tmp_path: Path, device: str) -> None:
-    spec = load_device(device)
-    assert isinstance(spec, CloudSpec)
-    assert reads(tmp_path, device, 1, 16)["intended_s"].median() == pytest.approx(SLOWDOWN * spec.read_latency.base, rel=0.05)
