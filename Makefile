@@ -46,7 +46,7 @@ reference: $(ENV)/.ready
 
 # Run all tests but the long ones of make soak; tests that measure run one at a time
 test: $(ENV)/.ready
-	failed=0; $(BIN)/python -m pytest -m "not alone and not soak" --numprocesses=3 --dist=loadfile --durations=40 --durations-min=5 || failed=1; \
+	failed=0; $(BIN)/python -m pytest -m "not alone and not soak" --numprocesses=4 --dist=loadfile --durations=40 --durations-min=5 || failed=1; \
 	$(BIN)/python -m pytest -m "alone and not soak" $(shell grep -l mark.alone tests/*.py) && exit $$failed
 
 # Check format, lint, words, sentence lengths, types, imports between packages, that notebooks have no output, and that only studies' code names a study
