@@ -16,7 +16,7 @@ NUMBERS: Final = tuple(
 """Zero, not a number, without end, the greatest and the least of a double, beyond 64 bits, beyond the digits that Python reads."""
 WORDS: Final = ("", " ", "true", "null", "[]", "{}", "1979-05-27", "x" * 100_000, "é\u2028\U0001f600", "../../etc/passwd", "%s{0}")
 """Other types than the one that should be there, nothing, and texts that break what prints them."""
-BYTES: Final = (*(b"\xff\xfe\x80", b"\x00", b'"', b"'", b"\n", b"[" * 5000, b"{" * 5000), *(b",", b"=", b"\x1b[2J", b"PAR1", b"\x1f\x8b"))
+BYTES: Final = (b"\xff\xfe\x80", b"\x00", b'"', b"'", b"\n", b"[" * 5000, b"{" * 5000, b",", b"=", b"\x1b[2J", b"PAR1", b"\x1f\x8b")
 """Not UTF-8, no text, an unclosed quote, lines that end otherwise, nested brackets, separators, a terminal's controls, magic numbers."""
 NUMBER: Final = re.compile(rb"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 TEXT: Final = re.compile(rb'"[^"\n]*"')

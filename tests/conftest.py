@@ -30,10 +30,25 @@ __all__ = ["built", "by_quarto", "chromium", "completed", "in_place", "killed", 
 TOGETHER: Final = {"smoke": "smoke_home: Home", "report": ": Built|reference: Run"}
 """What takes long and is used in several files -> a pattern in each such file: one process makes it, and runs them all."""
 PASSED: Final = "tierwise/passed"
-_NAMES: Final = ("recorders", "survey_studies", "toy_study", "index_placement", "notebooks", "commands", "bad_input", "scan_prediction",
-          "emulated_files", "without_fuse", "virtual_time", "run_study", "pgbench_server", "live_reads", "analysis_verdicts",
-          "read_latency")  # fmt: skip
-LONGEST: Final = ("report", *(f"tests/test_{name}.py" for name in _NAMES))
+LONGEST: Final = (
+    "report",
+    "tests/test_recorders.py",
+    "tests/test_survey_studies.py",
+    "tests/test_toy_study.py",
+    "tests/test_index_placement.py",
+    "tests/test_notebooks.py",
+    "tests/test_commands.py",
+    "tests/test_bad_input.py",
+    "tests/test_scan_prediction.py",
+    "tests/test_emulated_files.py",
+    "tests/test_without_fuse.py",
+    "tests/test_virtual_time.py",
+    "tests/test_run_study.py",
+    "tests/test_pgbench_server.py",
+    "tests/test_live_reads.py",
+    "tests/test_analysis_verdicts.py",
+    "tests/test_read_latency.py",
+)
 """What takes half a minute and more, the longest first, so that all processes end at the same time."""
 
 

@@ -90,7 +90,7 @@ def turns_of(study: "Study[Any, Any]", pair: Pair, inputs: "Inputs", replicates:
     trials = tuple(replace(trial, replicated=False) for trial in trials) if is_today else trials
     turns = interleave(trials, replicates=replicates, seed=inputs.seed)
     if virtual and not is_today and not any(trial.real_time for trial in trials):
-        sample = in_real_time(trials, seed=inputs.seed)
+        sample = in_real_time(trials, seed=inputs.seed)  # by name, so that the last is on SSD: on slowed disks it would take longest
         turns += interleave(sample if inputs.profile.sweep is Sweep.WHOLE else sample[-1:], replicates=1, seed=inputs.seed)
     ordered = sorted(turns, key=lambda turn: turn.testbed)
     return [replace(turn, sequence=number) for number, turn in enumerate(ordered)]

@@ -41,7 +41,7 @@ def interleave(trials: Sequence[Trial[Cell]], *, replicates: int, seed: int) -> 
     turns: list[Turn] = []
     for replicate in range(replicates):
         shuffle = random.Random(f"{seed}/{replicate}").shuffle
-        measured = [trial for trial in trials if trial.replicates is None or replicate < trial.replicates]
+        measured = [trial for trial in trials if trial.most_replicates is None or replicate < trial.most_replicates]
         preparations = sorted({trial.preparation for trial in measured})
         shuffle(preparations)
         for preparation in preparations:

@@ -49,7 +49,7 @@ class Trial(Generic[C_co]):
     moved more often than the interleaving needs. `placed` names where relations lie, where `preparation` says more than that.
     A trial that is `real_time` for goes by real time where others are counted; its coordinates say ``clock=real_time``.
     One that is not `replicated` is measured in the testbed of the first replicate every time, since what it needs takes long to make; what
-    is drawn while it is measured is another draw each time. `replicates`: in how many it is measured at most.
+    is drawn while it is measured is another draw each time. A trial with `most_replicates` is measured in the first so many alone.
     """
 
     cell: C_co
@@ -59,7 +59,7 @@ class Trial(Generic[C_co]):
     placed: str = ""
     real_time: bool = False
     replicated: bool = True
-    replicates: int | None = None
+    most_replicates: int | None = None
 
     @property
     def coordinates(self) -> dict[str, str | int | float]:
@@ -70,9 +70,10 @@ class Trial(Generic[C_co]):
         """Return the key of the trial, unique within study and pair, and the same in every run."""
         return key_of(self.coordinates)
 
-    def in_real_time(self, replicates: int | None = None) -> "Trial[C_co]":
+    def in_real_time(self, most_replicates: int | None = None) -> "Trial[C_co]":
         """Return the same trial by a real clock: what holds the virtual-time one to account."""
-        return replace(self, preparation=f"{self.preparation}/real", real_time=True, replicates=replicates)  # begun anew, as the other was
+        begun_anew = f"{self.preparation}/real"  # as the other was
+        return replace(self, preparation=begun_anew, real_time=True, most_replicates=most_replicates)
 
     def evidence(self, pair: Pair) -> Evidence:
         return Evidence.of({pair.tiers[name].evidence for name in self.tiers})
