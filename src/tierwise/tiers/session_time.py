@@ -59,8 +59,9 @@ class SessionTime:
         for session in self._sessions:
             worked_s = charged * session.worked_s() if computed_s else 0.0
             self._processor_s += worked_s
-            blocked_s = gained_s + max(0.0, computed_s - worked_s)
-            if blocked_s:
+            blocked_s = gained_s + computed_s - worked_s - session.ahead_s
+            session.ahead_s = max(0.0, -blocked_s)
+            if blocked_s > 0:
                 event, tier = self._events[session.place], tiers.get(session.pid, "")
                 unclear = not tier and event >> 24 in UNCLEAR
                 self._blocked_s[event, tier, session.function() if unclear else ""] += blocked_s
@@ -81,6 +82,7 @@ class _Session:
     def __init__(self, pid: int, place: int):
         self.pid, self.place = pid, place
         self._clock = processor_clock(pid)
+        self.ahead_s = 0.0  # processor time that was read before the clock gained it
         self._used_s = time.clock_gettime(self._clock)
         self._function = os.open(f"/proc/{pid}/wchan", os.O_RDONLY | os.O_CLOEXEC)
 
