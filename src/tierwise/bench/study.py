@@ -49,7 +49,8 @@ class Trial(Generic[C_co]):
     moved more often than the interleaving needs. `placed` names where relations lie, where `preparation` says more than that.
     A trial that is `real_time` for goes by real time where others are counted; its coordinates say ``clock=real_time``.
     One that is not `replicated` is measured in the testbed of the first replicate every time, since what it needs takes long to make; what
-    is drawn while it is measured is another draw each time. A trial with `most_replicates` is measured in the first so many alone.
+    is drawn while it is measured is another draw each time. `most_replicates`: in how many replicates, from the first on,
+    it is measured; by default in all.
     """
 
     cell: C_co
