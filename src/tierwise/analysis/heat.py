@@ -29,13 +29,23 @@ _UNITS: Final = {"kB": 2**10, "MB": 2**20, "GB": 2**30}
 class Record:
     """What the manifest of a run keeps of one study on one pair, as far as a placement needs it.
 
-    `stretch` is the factor on seek distances that the run's tiers had.
+    `stretch` is the factor on seek distances that the run's tiers had, `memory_fraction` the profile's memory over data.
     """
 
     pair: dict[str, Any]
     facts: dict[str, Any]
     settings: dict[str, str]
     stretch: float
+    memory_fraction: float
+
+    @property
+    def memory_bytes(self) -> float:
+        """Return the server's memory: as the study says, or by its share of the largest data set."""
+        if known := self.facts.get("memory_bytes"):
+            return float(known)
+        sizes: dict[str, Any] = self.facts.get("size_bytes") or {}
+        sets = [sum(part.values()) for part in sizes.values() if isinstance(part, dict)] or [sum(sizes.values())]
+        return float(max(sets) * self.facts.get("memory_share", self.memory_fraction))
 
     def sizes_bytes(self, data_set: str | None) -> dict[str, int]:
         """Return relation -> bytes in one of the study's data sets (`None`: it has one); the log by the space that the server leaves it."""
@@ -71,7 +81,8 @@ def record_of(connection: duckdb.DuckDBPyConnection, study: str, pair: str) -> R
     manifest = json.loads(text)
     for kept in manifest["studies"]:
         if (kept["name"], kept["pair"]) == (study, pair):
-            return Record(manifest["pairs"].get(pair) or {}, kept["facts"], kept["settings"], kept["facts"].get("seek_stretch", 1.0))
+            stretch, memory = kept["facts"].get("seek_stretch", 1.0), manifest["profile"].get("memory_fraction", 1.0)
+            return Record(manifest["pairs"].get(pair) or {}, kept["facts"], kept["settings"], stretch, memory)
     return None
 
 

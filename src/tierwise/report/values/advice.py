@@ -70,7 +70,7 @@ def errors(found: Advised) -> dict[str, float]:
     return known
 
 
-def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of all pairs
+def values(run: Run, pair: str = "") -> dict[str, Any]:  # noqa: ARG001  of all pairs
     found = example(run)
     off = [abs(error) for error in errors(found).values()]
     return {
@@ -81,5 +81,5 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of al
         "near": sum(error <= AGREEMENT for error in off),
         "agreement": AGREEMENT,
         "error": median(off) if off else None,
-        "todays_pair": run.manifest.todays_pair,
+        "todays_pairs": [f"`{pair}`" for pair in run.manifest.todays_pairs],
     }
