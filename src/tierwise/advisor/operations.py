@@ -1,4 +1,4 @@
-"""What a thousand operations a second cost a month on each measured placement: everything at its share, and with whole machines and drives."""
+"""What a thousand operations a second cost a month on each measured placement, at its share of everything and whole."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -53,7 +53,7 @@ class Operated:
 
 @dataclass(frozen=True)
 class Machine:
-    """What holds the drives: the bill of a whole one, those of the server and of the workload's memory, and what share of a server that memory is."""
+    """What holds the drives: the bills of a whole one, of its server and of the workload's memory, and that memory's share of a server."""
 
     whole: Bill
     server: Bill
@@ -113,11 +113,11 @@ def _priced(place: Place, found: Operated, book: Book) -> Priced:
         return Priced(place.name, missing="a real directory has no price")
     try:
         drives = {tier: device_bill(device, book) for tier, device in devices.items()}
-        host = _machine(found, tuple(devices.values()), book)
-        costs = [bill.cost(book) / MONTHS_A_YEAR for bill in _bills(place, devices, drives, host)]
+        host = _machine(found, tuple(devices.values()))
+        shared, whole = (bill.cost(book) / MONTHS_A_YEAR for bill in _bills(place, devices, drives, host))
     except MissingError as missing:
         return Priced(place.name, missing=str(missing))
-    return Priced(place.name, *costs)
+    return Priced(place.name, shared, whole)
 
 
 def _bills(place: Place, devices: Mapping[str, str], drives: Mapping[str, Bill], host: Machine) -> tuple[Bill, Bill]:
@@ -132,7 +132,7 @@ def _bills(place: Place, devices: Mapping[str, str], drives: Mapping[str, Bill],
     return shared * A_SECOND, (host.whole + total(drives.values())) * machines
 
 
-def _machine(found: Operated, devices: tuple[str, ...], book: Book) -> Machine:
+def _machine(found: Operated, devices: tuple[str, ...]) -> Machine:
     memory_gib = found.memory_bytes / GIB
     if setting := load_hardware().settings.get(found.pair):
         server = load_hardware().servers[setting.server]

@@ -291,7 +291,7 @@ def _measured(rows: pl.DataFrame, queries: int) -> dict[str, Measured]:
             job_s=dict(whole.select("replicate", "job_s").rows()),
             evidence=Evidence.of({Evidence(word) for word in cell["evidence"].unique()}),
             busy_s=_busy_s(cell),
-            cpu_s=sum((part["cpu_s"] / part["jobs"]).mean() or 0.0 for _, part in once.group_by("query")),
+            cpu_s=float(once.group_by("query").agg((pl.col("cpu_s") / pl.col("jobs")).mean())["cpu_s"].sum()),
         )
     return found
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, log
+from math import inf, log, sqrt
 
 from tierwise.analysis.causes import Cause
 from tierwise.analysis.claim_rows import PUBLISHED
@@ -26,7 +26,7 @@ class Compared:
     @property
     def middle(self) -> float:
         low, high = self.band
-        return (low * high) ** 0.5
+        return sqrt(low * high)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ def estimates(rows: pl.DataFrame, keys: Sequence[str], value: str = "ratio") -> 
 
 
 def ends(name: str, found: Mapping[Any, Estimate]) -> dict[str, Value]:
-    """Return ``NAME_known``, ``NAME_least`` and ``NAME_most``, for the text: the range of the estimates; ``NAME_vary``: its ends read unlike."""
+    """Return ``NAME_known``, ``NAME_least`` and ``NAME_most``, for the text: the range; ``NAME_vary``: its ends read unlike."""
     middles = [one.value for one in found.values() if one.value is not None]
     least, most = min(middles, default=None), max(middles, default=None)
     vary = least is not None and most is not None and number(least, ENDS) != number(most, ENDS)

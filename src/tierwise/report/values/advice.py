@@ -13,7 +13,6 @@ from tierwise.core.vocabulary import RelationClass
 from tierwise.costs.book import Book
 from tierwise.report.prices import book_of
 from tierwise.report.run import Run
-from tierwise.report.text_template import Value
 from tierwise.report.values.front import speedups
 from tierwise.report.values.workloads import gather, name_of
 

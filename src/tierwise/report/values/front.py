@@ -155,7 +155,7 @@ def values(run: Run, pair: str = "") -> dict[str, Any]:  # noqa: ARG001  the fir
     own, verdicts = answers(run), Counter(claim.verdict for claim in run.verdicts)
     decided = [claim for claim in run.verdicts if claim.verdict in DECIDED]
     found: dict[str, Any] = {
-        "answered": not own.is_empty(),
+        "answered": not own.filter(pl.col("placement") != LOG).is_empty(),
         "todays": [f"`{pair}`" for pair in run.manifest.todays_pairs],
         "turned": _turned(run),
         "slowed": own.filter(pl.col("slowdown") > 1)["workload"].n_unique(),

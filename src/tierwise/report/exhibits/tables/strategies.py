@@ -1,6 +1,6 @@
 """Each placement of each workload: the time of a job on the source's drives, and the speed-up on the pairs of today."""
 
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 
@@ -26,7 +26,8 @@ SCHEMA: Final = {
 
 def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  of all pairs
     """Return a row for each placement on the source's pair, and one for each pair of today that measured it."""
-    gains, found = {one: todays.speedups(run, one) for one in run.manifest.todays_pairs}, []
+    gains = {one: todays.speedups(run, one) for one in run.manifest.todays_pairs}
+    found: list[tuple[Any, ...]] = []
     for workload in gather(run).workloads:
         known = {name: one for name, one in workload.measured.items() if one.estimate.value is not None}
         ordered = sorted(known, key=lambda name: known[name].estimate.value or 0.0)

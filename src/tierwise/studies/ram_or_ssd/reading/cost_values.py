@@ -40,8 +40,8 @@ def cost_values(run: Run) -> dict[str, Value]:
 
 
 def _day(day: str, case: Case, book: Book, flash: str, disk: str) -> dict[str, Value]:
-    """Return USD a month with the SSD, with more RAM and with more disks, the ratios of the two to the SSD, and the price of a disk at which
-    RAM costs as much. A server whose price is a guess is left out.
+    """Return USD a month with the SSD, with more RAM and with more disks, their ratios, and the price of a disk at which RAM costs as much.
+    A server whose price is a guess is left out.
     """
     three, server = ways(case, book, flash=flash, disk=disk), newest_server(book)
     guess = book.price(server.price).guess
