@@ -10,6 +10,7 @@ from rejected_run import RUN_ID, rejected_run
 from tierwise.advisor.advice import Question, advise
 from tierwise.advisor.ranking import DISKS, Gain, advised, gains_of
 from tierwise.advisor.workload import fixed
+from tierwise.core import paths
 from tierwise.core.vocabulary import IoMode
 from tierwise.report.display import Figure, Missing, Table
 from tierwise.report.exhibits.tables.answer import SOURCE_PAIRS, TITLES
@@ -17,6 +18,7 @@ from tierwise.report.page import open_shared
 from tierwise.report.prices import book_of
 from tierwise.report.run import Run, open_run
 from tierwise.report.values.front import answers, newest, speedups
+from tierwise.report.values.operations import cheapest, costs
 from tierwise.report.values.workloads import gather, placed
 
 REPLICATES = range(5)
@@ -112,3 +114,23 @@ def test_the_newest_answer_has_five_lines(reference: Run, rejected: Run) -> None
         lines = newest(run)
         assert len(lines) == 5
         assert not any(sign in line for line in lines for sign in ("`", "@sec", "None", "nan"))
+
+
+def test_readme_has_the_rows_of_the_first_page(reference: Run) -> None:
+    table = open_shared(reference, "front").exhibit("tbl-answer")
+    assert isinstance(table, Table)
+    readme = (paths.home() / "README.md").read_text(encoding="utf-8").splitlines()
+    rows = {line.split(" | ")[0].removeprefix("| "): line for line in readme if line.startswith("| ")}
+    for workload, *cells, _ in table.rows:
+        assert all(cell in rows[workload] for cell in cells), workload
+
+
+def test_the_cheapest_placement_is_that_of_the_whole_table(reference: Run) -> None:
+    """Whole drives and servers cost at least a share of them, and the first page names the least of each pair."""
+    whole, least = costs(reference), cheapest(costs(reference))
+    assert set(least.columns) == set(whole.columns)
+    for row in least.rows(named=True):
+        own = whole.filter(workload=row["workload"], pair=row["pair"])
+        assert row["shared_usd"] == own["shared_usd"].min()
+    assert (whole["whole_usd"] > 0).all()
+    assert set(least["pair"]) == set(whole["pair"])

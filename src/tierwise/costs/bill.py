@@ -40,8 +40,8 @@ def total(bills: Iterable[Bill]) -> Bill:
 
 
 def remarks(bills: Iterable[Bill], book: Book) -> list[str]:
-    """Return what a reader must know of the prices behind `bills`, each a sentence without its full stop: which are old, guessed, converted, or
-    of years that inflation has drawn apart.
+    """Return what a reader must know of the prices behind `bills`, each a sentence without its full stop: which are old, guessed,
+    converted, or of years that inflation has drawn apart.
     """
     quotes = {item: quote for bill in bills for item, quote in bill.quotes(book).items()}
     old = [f"{item} ({quote.price.date})" for item, quote in sorted(quotes.items()) if quote.stale]
