@@ -29,14 +29,16 @@ _UNITS: Final = {"kB": 2**10, "MB": 2**20, "GB": 2**30}
 class Record:
     """What the manifest of a run keeps of one study on one pair, as far as a placement needs it.
 
-    `stretch` is the factor on seek distances that the run's tiers had, `memory_fraction` the profile's memory over data.
+    `stretch` is the factor on seek distances that the run's tiers had; `too_small` names workloads of which the profile has too few data;
+    `memory_fraction` is the profile's memory over data.
     """
 
     pair: dict[str, Any]
     facts: dict[str, Any]
     settings: dict[str, str]
     stretch: float
-    memory_fraction: float
+    too_small: tuple[str, ...] = ()
+    memory_fraction: float = 1.0
 
     @property
     def memory_bytes(self) -> float:
@@ -81,8 +83,10 @@ def record_of(connection: duckdb.DuckDBPyConnection, study: str, pair: str) -> R
     manifest = json.loads(text)
     for kept in manifest["studies"]:
         if (kept["name"], kept["pair"]) == (study, pair):
-            stretch, memory = kept["facts"].get("seek_stretch", 1.0), manifest["profile"].get("memory_fraction", 1.0)
-            return Record(manifest["pairs"].get(pair) or {}, kept["facts"], kept["settings"], stretch, memory)
+            profile, stretch = manifest["profile"], kept["facts"].get("seek_stretch", 1.0)
+            small = tuple((profile.get("studies", {}).get(study) or {}).get("too_small") or ())
+            known = manifest["pairs"].get(pair) or {}
+            return Record(known, kept["facts"], kept["settings"], stretch, small, profile.get("memory_fraction", 1.0))
     return None
 
 

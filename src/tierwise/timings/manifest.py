@@ -160,10 +160,6 @@ class Manifest(Strict):
         """Return the first pair of today; `None`: there is none."""
         return next(iter(self.todays_pairs), None)
 
-    def too_small(self, study: str, workload: str) -> bool:
-        """Return whether the profile has too few data of `study` for advice on `workload`."""
-        return workload in (self.profile.get("studies", {}).get(study) or {}).get("too_small", ())
-
     def of(self, study: str) -> list[StudyRecord]:
         return [record for record in self.studies if record.name == study]
 

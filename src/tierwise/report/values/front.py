@@ -22,7 +22,7 @@ from tierwise.report.run import Run
 from tierwise.report.text_template import Value, shared_text
 from tierwise.report.values.operations import costs
 from tierwise.report.values.todays import title
-from tierwise.report.values.workloads import INDEXES, NOTHING, SHORT, named_workloads, placed, plain_name
+from tierwise.report.values.workloads import INDEXES, NOTHING, SHORT, named_workloads, placed
 
 LOG: Final = "write-ahead log"
 """Placement of a workload that only moves the write-ahead log."""
@@ -41,7 +41,7 @@ SCHEMA: Final = {
     "slowdown": pl.Float64,
     "placement": pl.String,
     "advised": pl.Boolean,
-    "why": pl.String,
+    "too_small": pl.Boolean,
     "replicate": pl.Int64,
     "speedup": pl.Float64,
 }
@@ -50,16 +50,15 @@ SCHEMA: Final = {
 def speedups(run: Run, only: str | None = None) -> pl.DataFrame:
     """Return a row for each workload, placement and replicate (from 1): time with everything on disks over time with the placement.
 
-    `only`: this pair; else every pair but those of today. `advised`: the placement to choose (`advisor.ranking`). `why`: why none is.
+    `only`: this pair; else every pair but those of today. `advised`: the placement to choose (`advisor.ranking`).
     """
     rows = []
     for name, workload in named_workloads(run, only):
         gains = gains_of(workload)
-        small = run.manifest.too_small(workload.study, plain_name(workload))
-        best = None if small else advised(gains)
+        best = None if workload.too_small else advised(gains)
         for gain in gains:
             of = (run.run_id, workload.pair, str(workload.evidence), workload.io_mode, name, workload.slowdown)
-            what = (placed(gain.placement), gain is best, TOO_SMALL if small else "")
+            what = (placed(gain.placement), gain is best, workload.too_small)
             rows += [(*of, *what, replicate + 1, round(1 / ratio, DIGITS)) for replicate, ratio in gain.ratios.items()]
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
@@ -70,7 +69,7 @@ def log_moves(run: Run, only: str | None = None) -> pl.DataFrame:
     for _, module in study_registry.named("log_moves"):
         for _, rows in module.moved(run, only).group_by("workload", maintain_order=True):
             gain = Gain(LOG, {of: 1 / ratio for of, ratio in rows.select("replicate", "ratio").rows()})
-            own = {"run": run.run_id, "placement": LOG, "advised": gain.saves, "why": ""}
+            own = {"run": run.run_id, "placement": LOG, "advised": gain.saves, "too_small": False}
             found = rows.with_columns(pl.col("replicate") + 1, speedup=pl.col("ratio"), **{key: pl.lit(one) for key, one in own.items()})
             parts.append(found.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items()))
     return pl.concat(parts)
@@ -102,8 +101,8 @@ def advice(rows: pl.DataFrame) -> tuple[str, Estimate] | str:
 
     Where neither can be decided, return why: one of `UNDECIDED`.
     """
-    if why := rows["why"][0]:
-        return str(why)
+    if rows["too_small"].any():
+        return TOO_SMALL
     best = rows.filter("advised")
     gains = estimates((best if best.height else rows).with_columns(flag=pl.lit("none")), ["placement"], "speedup")
     if best.height:

@@ -83,16 +83,11 @@ def named_workloads(run: Run, only: str | None = None) -> Iterator[tuple[str, Wo
     yield from found.items()
 
 
-def plain_name(workload: Workload) -> str:
-    """Return the workload's name without the pace of its tiers."""
-    return heat.PACE.sub("", workload.name)
-
-
 def names_of(workload: Workload, kind: str) -> str:
     """Return what the study's ``words.toml`` calls the workload (`kind` ``workloads``), or what is done in it (``operations``)."""
     there = workload.study in studies.having(WORDS)
     names: Mapping[str, str] = tomllib.loads(studies.text(workload.study, WORDS)).get(kind, {}) if there else {}
-    return names.get(plain_name(workload), workload.name)
+    return names.get(heat.PACE.sub("", workload.name), workload.name)
 
 
 def placed(placement: str) -> str:
