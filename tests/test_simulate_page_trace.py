@@ -26,7 +26,7 @@ def _zstd(content: bytes) -> bytes:
 
 
 TEXT = b"7 1 0 1\n100 3 0 2\n7 2 0 3\n"
-PACKED = [bytes, gzip.compress, bz2.compress, lzma.compress, _zstd]
+PACKED: list[Callable[[bytes], bytes]] = [bytes, gzip.compress, bz2.compress, lzma.compress, _zstd]
 Pages = list[tuple[int, int, str]]
 """Device, page, and r or w."""
 
@@ -60,9 +60,7 @@ CASES: list[tuple[str, dict[str, Any], Pages, dict[str, int]]] = [
 
 
 @pytest.mark.parametrize(("name", "options", "pages", "left_out"), CASES)
-def test_the_traces_of_others_are_read_as_they_mean_it(
-    name: str, options: dict[str, Any], pages: Pages, left_out: dict[str, int]
-) -> None:
+def test_the_traces_of_others_are_read_as_they_mean_it(name: str, options: dict[str, Any], pages: Pages, left_out: dict[str, int]) -> None:
     path = shared("cases", "traces", name)
     assert requested(path, **options) == pages
     found = simulate_trace(path, 2, options=TraceOptions(**options))
@@ -87,26 +85,37 @@ def oracle(identities: list[int], times: list[int]) -> bytes:
 MINE: list[tuple[str, bytes, dict[str, Any], Pages | int]] = [
     ("Alibaba CSV", b"419,W,8192,16384,1577808144360767\n725,R,40960,4096,1577808144360768\n", {}, writes(1, 2) + reads(5, device=1)),
     ("Alibaba CSV", b"device_id,opcode,offset,length,timestamp\n3,R,0,0,5\n3,R,1,1,6\n", {"page_bytes": 512}, reads(0)),
-    ("SPC", b"0,16,8192,w,0.000000\n1,20941264,8192,R,0.551706\n0,15,1024,r,1e-05,extra\n", {}, writes(1) + reads(1308829, device=1) + reads(0, 1)),
+    (
+        "SPC",
+        b"0,16,8192,w,0.000000\n1,20941264,8192,R,0.551706\n0,15,1024,r,1e-05,extra\n",
+        {},
+        writes(1) + reads(1308829, device=1) + reads(0, 1),
+    ),
     ("MSR Cambridge CSV", b"Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n1,a,0,read,8191,2,3\n", {}, reads(0, 1)),
     ("Twitter CSV", b"0,abc:1,13,100,7,get,0\n0,x y,13,100,7,set,600\n1,abc:1,13,100,7,gets,0\n", {}, 2),
     ("LRB", b"1 18446744073709551615 120\n2 64 1\n2 18446744073709551615 120\n", {"input_format": "lrb"}, 2),
     ("libCacheSim oracleGeneral", oracle([2**63 - 1, 5, -1, 5], [0, 0, 1, 9]), {}, 3),
     ("ARC", b" 7\t1 0 1\r\n\r\n7 2 0 3", {}, reads(7, 7, 8)),
-    ("fio iolog version 2", b"fio version 2 iolog\n/a add\n/b add\n/b read 0 1\n/a trim 0 4096\n/a write 0 1\n", {"device": "/a"}, writes(0)),
+    (
+        "fio iolog version 2",
+        b"fio version 2 iolog\n/a add\n/b add\n/b read 0 1\n/a trim 0 4096\n/a write 0 1\n",
+        {"device": "/a"},
+        writes(0),
+    ),
 ]
 
 
 @pytest.mark.parametrize("pack", PACKED)
-@pytest.mark.parametrize(("title", "content", "options", "expected"), MINE)
+@pytest.mark.parametrize("mine", MINE)
 def test_a_format_is_known_by_its_content_however_it_is_packed_and_called(
-    tmp_path: Path, title: str, content: bytes, options: dict[str, Any], expected: Pages | int, pack: Callable[[bytes], bytes]
+    tmp_path: Path, mine: tuple[str, bytes, dict[str, Any], Pages | int], pack: Callable[[bytes], bytes]
 ) -> None:
+    title, content, options, expected = mine
     path = tmp_path / "any.name"
     path.write_bytes(pack(content))
     if isinstance(expected, int):  # objects: what counts is which are the same
         assert len(np.unique(read_page_trace(path, TraceOptions(**options)))) == expected
-        with pytest.raises(InputError, match="--page-bytes is 4096: .*an object is one page"):
+        with pytest.raises(InputError, match=r"--page-bytes is 4096: .*an object is one page"):
             simulate_trace(path, 2, options=TraceOptions(**options, page_bytes=4096))
     else:
         assert requested(path, **options) == expected

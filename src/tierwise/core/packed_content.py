@@ -9,7 +9,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -40,6 +40,7 @@ class Content(io.BufferedReader):
     def __init__(self, inner: Any, file: BinaryIO, *, packed: bool):
         super().__init__(_Filled(inner), HEAD_BYTES)
         self._file, self._packed = file, packed
+        self.packed: Content | None = None
         if self.peek(3).startswith(_UTF8_MARK):
             self.read(3)
 
@@ -93,24 +94,24 @@ def opened(path: Path, member: str = "") -> Iterator[Content]:
             raw.seek(0)
             if begins.startswith(_ZIP):
                 with zipfile.ZipFile(raw) as archive, archive.open(_place(archive, path, member)) as inner:
-                    yield Content(inner, raw, packed=True)
+                    yield _as_utf8(inner, raw, packed=True)
                 return
             unpack = next((unpack for magic, unpack in _PACKED.items() if begins.startswith(magic)), None)
-            inner = unpack(raw) if unpack else raw
-            content = Content(inner, raw, packed=unpack is not None)
-            if content.peek(2)[:2] in _UTF16 and len(content.head()) > 2 and _is_text(content.head()):
-                content = Content(io.BytesIO(content.read().decode("utf-16").encode()), raw, packed=True)
-            yield content
+            yield _as_utf8(unpack(raw) if unpack else raw, raw, packed=unpack is not None)
     except zipfile.BadZipFile as error:
         raise OSError(f"cut short or damaged ({error})") from error
 
 
-def _is_text(head: bytes) -> bool:
-    try:
-        head[: len(head) // 2 * 2].decode("utf-16")
-    except UnicodeDecodeError:
-        return False
-    return True
+def _as_utf8(inner: Any, raw: BinaryIO, *, packed: bool) -> Content:
+    content = Content(inner, raw, packed=packed)
+    if content.peek(2)[:2] not in _UTF16:
+        return content
+    whole = content.read()
+    with suppress(UnicodeDecodeError):  # binary that begins so
+        whole = whole.decode("utf-16").encode()
+    recoded = Content(io.BytesIO(whole), raw, packed=True)
+    recoded.packed = content  # Arrow closes the file once nobody holds its stream
+    return recoded
 
 
 def _place(archive: zipfile.ZipFile, source: Path, member: str) -> str:

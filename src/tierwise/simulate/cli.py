@@ -14,13 +14,14 @@ validating = typer.Typer(no_args_is_help=True, help="Compare a device model with
 InputFormatOption = Annotated[
     str,
     typer.Option(
-        help="Format of the trace: arc, fio, msr, alibaba, spc, blkparse, twitter, lrb, oracle or parquet. Default: what the content shows. "
-        "Content never shows lrb."
+        help="Format of the trace: arc, fio, msr, alibaba, spc, blkparse, twitter, lrb, oracle or parquet. "
+        "Default: the format that the content shows. The content never shows lrb."
     ),
 ]
 ReadsOnlyOption = Annotated[bool, typer.Option("--reads-only", help="Leave writes out.")]
 DeviceOption = Annotated[
-    str, typer.Option(help="Keep only requests to this device: a disk, a volume, a file or a relation, as the trace names it. Default: all.")
+    str,
+    typer.Option(help="Keep only requests to this device: a disk, a volume, a file or a relation, as the trace names it. Default: all."),
 ]
 PageBytesOption = Annotated[int | None, typer.Option(help="Size of a page, in bytes. Default: 8192. Refused where an object is a page.")]
 EventOption = Annotated[
@@ -67,7 +68,7 @@ def validate_device(  # noqa: PLR0917  each is an option with a name
 
 
 @simulating.command("trace", epilog="Example: tierwise simulate trace pages.lis --pages 4096 --policy clock")
-def simulate_trace(  # noqa: PLR0917  each is an option with a name
+def simulate_trace(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="Trace to replay. The content shows the format, and whether the file is compressed.")
     ],

@@ -114,13 +114,12 @@ class TraceReader:
         self.title = known.title
         self._check_units(objects=known.units is None, blocks=name == "blkparse")
         before = 0
-        for text in self._whole_lines(content):
-            if not before:
-                text = self._without_header(text, known)
+        for part in self._whole_lines(content):
+            text = part if before else self._without_header(part, known)
             fields = Fields(text, commas=known.commas, most=len(known.names))
             columns = known.read(fields, self._device, self.options.event or formats.DEFAULT_EVENT)
             self._settle(known, fields, columns, before)
-            yield from self._requests(columns, known.units, fields, before)
+            yield from self._requests(columns, known.units, before)
             before += len(fields) - 1
 
     def _format(self, head: bytes) -> str:
@@ -134,7 +133,9 @@ class TraceReader:
         if not lines:
             raise self.fault("holds no request")
         printable = lines[0][:80].isprintable() and "\ufffd" not in lines[0]
-        raise self.fault("is no trace of a known format", field="first line" if printable else None, value=lines[0][:80] if printable else None)
+        raise self.fault(
+            "is no trace of a known format", field="first line" if printable else None, value=lines[0][:80] if printable else None
+        )
 
     def _check_units(self, *, objects: bool, blocks: bool) -> None:
         self.objects = objects
@@ -201,9 +202,7 @@ class TraceReader:
         text = fields.line(row).decode("utf-8", "replace").strip()[:80]
         return self.fault(f"{known.title} has no such operation", line=line, value=text)
 
-    def _requests(
-        self, columns: formats.Columns, units: tuple[int, int] | None, fields: Fields | None = None, before: int = 0
-    ) -> Iterator[Requests]:
+    def _requests(self, columns: formats.Columns, units: tuple[int, int] | None, before: int = 0) -> Iterator[Requests]:
         kind = self._selected(columns)
         rows = np.flatnonzero((kind == formats.READ) | (kind == formats.WRITE))
         start, size, device = columns.start[rows], columns.size[rows], columns.device[rows]

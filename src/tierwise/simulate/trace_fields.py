@@ -23,7 +23,7 @@ class Fields:
         self.text = text
         self.first, self.end = np.zeros((most, lines), np.int32), np.zeros((most, lines), np.int32)
         self.counts, self.lines = np.zeros(lines, np.int32), np.zeros(lines + 1, np.int32)
-        _split(text, commas, self.first, self.end, self.counts, self.lines)
+        _split(text, self.first, self.end, self.counts, self.lines, commas=commas)
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -62,7 +62,7 @@ class Numbering:
         while at < len(keys):
             if 2 * self.count >= len(self._keys):
                 self._grow()
-            at, self.count = _number(keys, at, found, self._keys, self._numbers, self.count)
+            at, self.count = _number(keys, found, self._keys, self._numbers, at=at, count=self.count)
         return found
 
     def _grow(self) -> None:
@@ -71,18 +71,18 @@ class Numbering:
         self._keys, self._numbers = np.zeros(4 * len(self._keys), np.int64), np.full(4 * len(self._keys), -1, np.int32)
         in_order = np.empty_like(keys)
         in_order[numbers] = keys
-        _number(in_order, 0, np.empty(len(keys), np.int32), self._keys, self._numbers, 0)
+        _number(in_order, np.empty(len(keys), np.int32), self._keys, self._numbers, at=0, count=0)
 
 
 @compiled
-def _split(text: Bytes, commas: bool, first: Places, end: Places, counts: Places, lines: Places) -> None:
+def _split(text: Bytes, first: Places, end: Places, counts: Places, lines: Places, *, commas: bool) -> None:
     most, size, at = len(first), len(text), 0
     for line in range(len(counts)):
         lines[line] = at
         fields, begun, last = 0, -1, -1
         while True:
             letter = text[at] if at < size else 10
-            blank = letter == 32 or letter == 9 or letter == 13
+            blank = letter in {9, 13, 32}
             if letter == 10 or (letter == 44 if commas else blank):
                 if begun >= 0 or (commas and (letter == 44 or fields)):
                     if fields < most:
@@ -125,8 +125,8 @@ def _hashes(text: Bytes, first: Places, end: Places) -> Ints:
 
 
 @compiled
-def _number(keys: Ints, at: int, found: Places, table: Ints, numbers: Places, count: int) -> tuple[int, int]:
-    """Number `keys` from `at` on, until the table is half full; returns where it ended, and how many keys have numbers."""
+def _number(keys: Ints, found: Places, table: Ints, numbers: Places, *, at: int, count: int) -> tuple[int, int]:
+    """Give `keys` numbers from `at` on, until the table is half full; returns where it ended, and how many keys have numbers."""
     mask = len(table) - 1
     while at < len(keys) and 2 * count < len(table):
         mixed = np.uint64(keys[at]) * np.uint64(11400714819323198485)
