@@ -66,7 +66,7 @@ class Content(io.BufferedReader):
 
 
 class _Filled(io.RawIOBase):
-    """`inner`, whose reads bring as much as was asked for until it ends."""
+    """`inner`, whose reads fill the whole buffer until it ends."""
 
     def __init__(self, inner: Any):
         self._inner = inner
@@ -99,7 +99,7 @@ def opened(path: Path, member: str = "") -> Iterator[Content]:
             unpack = next((unpack for magic, unpack in _PACKED.items() if begins.startswith(magic)), None)
             yield _as_utf8(unpack(raw) if unpack else raw, raw, packed=unpack is not None)
     except zipfile.BadZipFile as error:
-        raise OSError(f"cut short or damaged ({error})") from error
+        raise OSError(str(error)) from error
 
 
 def _as_utf8(inner: Any, raw: BinaryIO, *, packed: bool) -> Content:
