@@ -332,7 +332,9 @@ def own_files(folder: Path) -> None:
     by_astropy(rows, folder / "sky.vot")
     by_astropy(rows, folder / "sky.fits")
     rows.write_parquet(folder / "sky.parquet")
-    (folder / "sky.tbl").write_text("|    ra|   dec|designation|\n|double|double|       char|\n    1.5    2.5           a \n", encoding="utf-8")
+    (folder / "sky.tbl").write_text(
+        "|    ra|   dec|designation|\n|double|double|       char|\n    1.5    2.5           a \n", encoding="utf-8"
+    )
     (folder / "fio").write_text("fio version 2 iolog\n/a open\n/a read 0 8192\n/a write 8192 4096\n", encoding="utf-8")
     (folder / "blkparse").write_text("  8,16   1        1     0.000000000  1200  Q   R 4096 + 16 [backend]\n", encoding="utf-8")
     (folder / "oracle").write_bytes(b"".join(struct.pack("<IQIq", time, 7, 100, -1) for time in range(3)))

@@ -121,7 +121,7 @@ def _ipac(reading: Reading, content: Content) -> Iterator[Table]:
             raise InputError(reading.at(rows + int(short_line.arg_max() or 0)), rule=f"the line ends before the column {names[-1]}")
         cells = [text.str.slice(begin, end - begin).str.strip_chars() for begin, end in spans]
         pairs = zip(names, cells, nulls, strict=True)
-        yield pl.DataFrame({name: cell.replace({null: None}) if null else cell for name, cell, null in pairs}).to_arrow()
+        yield pa.table({name: (cell.replace({null: None}) if null else cell).to_arrow() for name, cell, null in pairs})
         rows += len(text)
 
 
