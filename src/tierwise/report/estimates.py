@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from tierwise.analysis.statistics import Estimate, geometric_estimate
-from tierwise.report.formats import DASH, ENDS, number, with_interval
+from tierwise.report.formats import DASH, with_interval
 from tierwise.report.text_template import Value
 
 
@@ -17,11 +17,9 @@ def estimates(rows: pl.DataFrame, keys: Sequence[str], value: str = "ratio") -> 
 
 
 def ends(name: str, found: Mapping[Any, Estimate]) -> dict[str, Value]:
-    """Return ``NAME_known``, ``NAME_least`` and ``NAME_most``, for the text: the range; ``NAME_vary``: its ends read unlike."""
+    """Return ``NAME_known``, ``NAME_least`` and ``NAME_most``, for the text: the range of the estimates."""
     middles = [one.value for one in found.values() if one.value is not None]
-    least, most = min(middles, default=None), max(middles, default=None)
-    vary = least is not None and most is not None and number(least, ENDS) != number(most, ENDS)
-    return {f"{name}_known": bool(middles), f"{name}_least": least, f"{name}_most": most, f"{name}_vary": vary}
+    return {f"{name}_known": bool(middles), f"{name}_least": min(middles, default=None), f"{name}_most": max(middles, default=None)}
 
 
 def cell(one: Estimate | None) -> str:

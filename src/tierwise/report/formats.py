@@ -14,8 +14,6 @@ SECONDS: Final = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 DASH: Final = "\N{EN DASH}"
 NO_INTERVAL: Final = "no interval"
 """What stands in place of an interval without a width: all replicates have the same value."""
-ENDS: Final = 2
-"""Digits of the ends of a range in prose."""
 MINUS: Final = "\N{MINUS SIGN}"
 NBSP: Final = "\N{NO-BREAK SPACE}"
 """The space that stands before a unit, so that no line ends between a number and what it counts."""
@@ -94,7 +92,7 @@ def with_interval(value: float, low: float, high: float) -> str:
     return f"{number(value)} ({NO_INTERVAL if without_width(low, high) else interval(low, high)})"
 
 
-def between(low: float, high: float, digits: int = ENDS) -> str:
+def between(low: float, high: float, digits: int = 2) -> str:
     """Return ``'93 to 130'``, and ``'2.0'`` where both ends read alike."""
     return " to ".join(dict.fromkeys((number(low, digits), number(high, digits))))
 

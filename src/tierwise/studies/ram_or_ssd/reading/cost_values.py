@@ -21,6 +21,7 @@ def cost_values(run: Run) -> dict[str, Value]:
     """Return what the same reads cost with and without the SSD, now and then, and with a larger server then."""
     found = [case for case in cases(run.connection) if case.data_to_ram > 1]
     then, now, case = load_book(THEN), book_of(run), found[0]
+    today = _day("now", case, now, FLASH_NOW, DISK_NOW)
     larger = ways(case, then, server=newest_server(then).able_to_hold(ram_gib=LARGER_GIB))
     return {
         "cost_evidence": str(Evidence.of({one.evidence for one in found})),
@@ -29,8 +30,10 @@ def cost_values(run: Run) -> dict[str, Value]:
         "read_gib": case.flash.data_gib,
         "now": now.on,
         "then": then.on,
-        **_day("now", case, now, FLASH_NOW, DISK_NOW),
+        **today,
         **_day("then", case, then, FLASH, DISK),
+        "memory_now": float(str(today["memory_usd_now"])) / float(str(today["ssd_usd_now"])),
+        "server_now": not now.price(newest_server(now).price).guess,
         "server_gib_then": round(newest_server(then).ram_most_gib.value),
         "larger_gib": LARGER_GIB,
         "memory_larger": larger.memory.bill.cost(then) / larger.flash.bill.cost(then),
@@ -40,7 +43,7 @@ def cost_values(run: Run) -> dict[str, Value]:
 
 
 def _day(day: str, case: Case, book: Book, flash: str, disk: str) -> dict[str, Value]:
-    """Return USD a month with the SSD, with more RAM and with more disks, their ratios, and the price of a disk at which RAM costs as much.
+    """Return USD a month with the SSD, with more RAM and with more disks, and the price of a disk at which RAM costs as much.
     A server whose price is a guess is left out.
     """
     three, server = ways(case, book, flash=flash, disk=disk), newest_server(book)
@@ -52,8 +55,6 @@ def _day(day: str, case: Case, book: Book, flash: str, disk: str) -> dict[str, V
     usd = {"ssd": ssd.cost(book), "disks": disks.cost(book), "memory": memory.cost(book)}
     return {
         **{f"{name}_usd_{day}": cost / MONTHS_A_YEAR for name, cost in usd.items()},
-        **{f"{name}_{day}": usd[name] / usd["ssd"] for name in ("disks", "memory")},
         f"disk_usd_{day}": book.price(item).price,
         f"turning_usd_{day}": turning_price(memory, ssd, item, book),
-        f"server_{day}": not guess,
     }

@@ -97,7 +97,6 @@ def _costs(run: Run) -> dict[str, Value]:
         "prices_then": THEN,
         **_range("held", [one.estimate for one in held]),
         "held_cases": len(held),
-        "held_sure": sum(one.verdict is Verdict.CONFIRMED for one in held),
         **_band("band", held),
         "turning_gbp": turning_gbp(load_book(THEN)),
         "reads_dearer": 1 / reads.estimate if reads and reads.estimate and reads.verdict is Verdict.CONTRADICTED else None,
