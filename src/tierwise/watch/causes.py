@@ -37,12 +37,12 @@ def client_time(totals: Totals) -> Time:
         sampled[cause(*event.split(":", 1)) if event != PROCESSOR else PROCESSOR] += weight
     database = f"^{totals.database}$"
 
-    def counted(counter: str) -> float:
+    def rise(counter: str) -> float:
         return totals.total(DATABASE, counter, database) or 0.0
 
     # Each session begins with one transaction of its own.
-    most = max(0.0, counted("transactions") - totals.own("own transactions") - counted("sessions"))
-    seconds = max(0.0, counted("active_s") + counted("idle_in_transaction_s") - totals.own("own seconds"))
+    most = max(0.0, rise("transactions") - totals.own("own transactions") - rise("sessions"))
+    seconds = max(0.0, rise("active_s") + rise("idle_in_transaction_s") - totals.own("own seconds"))
     taken = totals.own("taken")
     return Time(
         transactions=Band(low=_without_workers(totals, most, sampled), high=most),

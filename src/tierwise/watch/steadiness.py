@@ -31,11 +31,11 @@ def windows(totals: Totals) -> tuple[Window, ...]:
     """Return the windows in which the database's counters were not reset."""
     rows = totals.rest.filter(view=kept.SPAN, entity=DATABASE).sort("window")
     own = dict(totals.rest.filter(view=kept.SAMPLES, entity="own transactions").select("window", "value").iter_rows())
-    counted, sessions = totals.by_window("transactions"), totals.by_window("sessions")
+    transactions_by, sessions = totals.by_window("transactions"), totals.by_window("sessions")
     active, idle = totals.by_window("active_s"), totals.by_window("idle_in_transaction_s")
     found = []
     for number, seconds in rows.select("window", "value").iter_rows():
-        transactions = max(0.0, counted.get(number, 0.0) - own.get(number, 0.0) - sessions.get(number, 0.0))
+        transactions = max(0.0, transactions_by.get(number, 0.0) - own.get(number, 0.0) - sessions.get(number, 0.0))
         time_s = active.get(number, 0.0) + idle.get(number, 0.0)
         found.append(Window(seconds=seconds, transactions=transactions, transaction_s=time_s / transactions if transactions >= 1 else None))
     return tuple(found)
