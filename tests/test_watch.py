@@ -67,9 +67,7 @@ def counted(cluster: Cluster) -> tuple[float, dict[str, float]]:
     """Return how often the script ran, and pages read by relation, by the server's own views."""
     with cluster.connect() as session:
         time.sleep(1.0)  # sessions report at most once a second
-        (transactions,) = session.execute(
-            "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = 'postgres'"
-        ).fetchone() or (0,)
+        (runs,) = session.execute("SELECT n_tup_upd FROM pg_stat_user_tables WHERE relname = 'orders'").fetchone() or (0,)
         tables = session.execute("SELECT relname, heap_blks_read FROM pg_statio_user_tables").fetchall()
         indexes = session.execute("SELECT indexrelname, idx_blks_read FROM pg_statio_user_indexes").fetchall()
     return float(runs), {str(name): float(read) for name, read in (*tables, *indexes)}
