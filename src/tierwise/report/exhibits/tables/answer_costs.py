@@ -39,4 +39,4 @@ def tabulate(rows: pl.DataFrame) -> Cells | None:
 
 
 def _cheapest(row: dict[str, object] | None) -> str:
-    return f"{row['placement']}, {number(float(str(row['shared_usd'])), 2)}" if row else DASH
+    return f"{row['placement']}, {number(float(str(row['shared_usd'])), 2)} USD" if row else DASH
