@@ -237,8 +237,9 @@ def first(table: str) -> str:
 
 SCAN: Final = ("predict-scan", "--device", "sata-7k2", "--pages", "100", "--rows", "1000", "--selectivity", "0.1", "--correlation", "0.9",
                "--method", "bitmap", "--cache", "cold", "--io-workers", "3", "--processors", "2")  # fmt: skip
-VOLUMES: Final = ("volumes", "--gib", "500", "--iops", "6000", "--mibs", "200", "--latency-ms", "2", "--read-kib", "16", "--write-iops", "10",
-                  "--pieces", "2", "--vcpus", "2", "--memory-gib", "4", "--reads-per-gib", "400", "--on", "2026-11-01", "--currency", "USD", "--region", "US", "--format", "json")  # fmt: skip
+VOLUMES: Final = ("volumes", "--gib", "500", "--iops", "6000", "--mibs", "200", "--latency-ms", "2", "--read-kib", "16",
+                  "--write-iops", "10", "--pieces", "2", "--vcpus", "2", "--memory-gib", "4", "--reads-per-gib", "400",
+                  "--on", "2026-11-01", "--currency", "USD", "--region", "US", "--format", "json")  # fmt: skip
 MOVE: Final = ("move-plan", "--size-gib", "10", "--hdd", "sata-7k2", "--ssd", "intel-s3700", "--before-s", "10", "--after-s", "1",
                "--jobs", "5", "--way", "server", "--format", "json")  # fmt: skip
 TRIALS: Final = ("PROFILE=smoke", "TIERS=", "SEED=1", "TRIALS=start=NV variant=published")

@@ -33,9 +33,11 @@ def job(name: str, depth: int, group: int = 0, rw: str = "randread", **sides: An
     return {"jobname": name, "groupid": group, "error": 0, "job options": {"rw": rw, "iodepth": str(depth)}, **sides}
 
 
-def written(folder: Path, *jobs: dict[str, Any], version: str = "fio-3.41", before: str = "", **more: Any) -> Path:
+def written(
+    folder: Path, *jobs: dict[str, Any], version: str = "fio-3.41", before: str = "", options: dict[str, str] | None = None
+) -> Path:
     path = folder / "fio.json"
-    path.write_text(before + json.dumps({"fio version": version, "jobs": list(jobs), **more}), encoding="utf-8")
+    path.write_text(before + json.dumps({"fio version": version, "jobs": list(jobs), "global options": options or {}}), encoding="utf-8")
     return path
 
 
@@ -76,7 +78,7 @@ def test_jobs_of_one_group_are_one_load_and_reported_groups_count_all_their_jobs
     apart = answer(written(tmp_path, *(job(f"job{number}", 4, read=fio3(10_000, 4096, 400)) for number in range(3))))["measured"]
     assert [(one["queue_depth"], one["iops"]) for one in apart] == [(12, 30_000)]
     together = {"numjobs": "3", "group_reporting": "1"}
-    reported = answer(written(tmp_path, job("all", 4, read=fio3(30_000, 4096, 400)), **{"global options": together}))["measured"]
+    reported = answer(written(tmp_path, job("all", 4, read=fio3(30_000, 4096, 400)), options=together))["measured"]
     assert [(one["queue_depth"], one["iops"]) for one in reported] == [(12, 30_000)]
 
 

@@ -4,7 +4,6 @@ from functools import partial
 from typing import Any
 
 import pytest
-
 from typer.testing import CliRunner
 
 from support import said, said_as_json

@@ -86,7 +86,7 @@ def _rate(side: Numbers) -> float:
         return float(side["bw_bytes"])
     if side.get("io_bytes") and side.get("runtime"):
         worth = 1 if "io_kbytes" in side or "clat_ns" in side else KIB
-        return float(side["io_bytes"]) * worth / side["runtime"] * 1e3
+        return float(side["io_bytes"]) * worth / float(side["runtime"]) * 1e3
     return float(side["bw"]) * float(KIB)
 
 
