@@ -82,6 +82,13 @@ def test_jobs_of_one_group_are_one_load_and_reported_groups_count_all_their_jobs
     assert [(one["queue_depth"], one["iops"]) for one in reported] == [(12, 30_000)]
 
 
+def test_without_clocks_the_latency_follows_from_the_queue_depth(tmp_path: Path) -> None:
+    """With gtod_reduce=1, fio reports no latencies."""
+    blind = {"io_bytes": 81_920_000, "bw_bytes": 81_920_000, "iops": 10_000.0, "runtime": 1000, "lat_ns": {"mean": 0.0}}
+    (point,) = answer(written(tmp_path, job("one", 2, read=blind)))["measured"]
+    assert (point["mean_ms"], point["p50_ms"]) == (pytest.approx(0.2), None)
+
+
 def test_writes_and_sequential_reads_have_rates_of_their_own(tmp_path: Path) -> None:
     mixed = job("mixed", 1, 0, "randrw", read=fio3(7000, 8192, 90), write=fio3(3000, 8192, 40))
     large = job("large", 8, 1, "read", read=fio3(3000, 1 << 20, 2600))
@@ -99,7 +106,7 @@ def test_writes_and_sequential_reads_have_rates_of_their_own(tmp_path: Path) -> 
         ("[1, 2]", "must be the JSON that fio writes"),
         ('{"jobs": []}', "no job read or wrote"),
         ('{"jobs": [{"jobname": "a", "error": 5}]}', "the job failed"),
-        ('{"jobs": [{"jobname": "a", "read": {"iops": 5, "bw": 20}}]}', "no number of fio's"),
+        ('{"jobs": [{"jobname": "a", "read": {"iops": "many", "bw": 20}}]}', "no number of fio's"),
         (json.dumps({"jobs": [job("w", 1, rw="randwrite", write=fio3(10, 4096, 50))]}), "no reads were measured"),
     ],
 )

@@ -39,39 +39,34 @@ def read_fio(path: Path) -> tuple[str, list[Measured]]:
     jobs = found.get("jobs", found.get("client_stats")) if isinstance(found, dict) else None
     if not isinstance(jobs, list) or not all(isinstance(job, dict) for job in jobs):
         raise InputError(where, rule="must be the JSON that fio writes, with a list of jobs", remedy=RUN)
+    failed = next((job for job in jobs if job.get("error")), None)
+    if failed is not None:
+        name = f"{where} job {failed.get('jobname')}"
+        raise InputError(name, field="error", value=failed["error"], rule="the job failed", remedy="run it again")
     parts: dict[Key, list[tuple[int, Numbers]]] = {}
-    for job in jobs:
-        if job.get("error"):
-            raise InputError(
-                f"{where} job {job.get('jobname')}", field="error", value=job["error"], rule="the job failed", remedy="run it again"
-            )
-        if job.get("jobname") != "All clients":
+    try:
+        for job in jobs:
             for key, depth, side in _sides(job, {**found.get("global options", {}), **job.get("job options", {})}):
                 parts.setdefault(key, []).append((depth, side))
-    try:
         points = [_point(key, sides) for key, sides in parts.items()]
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError, ZeroDivisionError) as error:
         raise InputError(where, rule=f"a job has a field that is no number of fio's ({error})", remedy=RUN) from error
     if not points:
         raise InputError(where, rule="no job read or wrote anything", remedy=RUN)
-    return str(found.get("fio version", "fio")), sorted(
-        points, key=lambda one: (one.operation, not one.random, one.block_bytes, one.queue_depth)
-    )
+    points.sort(key=lambda one: (one.operation, not one.random, one.block_bytes, one.queue_depth))
+    return str(found.get("fio version", "fio")), points
 
 
 def _sides(job: Numbers, options: Numbers) -> Iterator[tuple[Key, int, Numbers]]:
     together = int(options.get("numjobs", 1)) if "group_reporting" in options else 1
     depth = int(options.get("iodepth", 0)) or _deepest(job.get("iodepth_level", {}))
     random = "rand" in str(options.get("rw", options.get("readwrite", job.get("jobname", ""))))
-    for operation in ("read", "write"):
+    operations: tuple[Literal["read", "write"], ...] = ("read", "write")
+    for operation in () if job.get("jobname") == "All clients" else operations:
         side = job.get(operation)
         if isinstance(side, dict) and side.get("iops"):
             block = round(_rate(side) / side["iops"] / 512) * 512  # the rates are rounded
-            yield (
-                Key(int(job.get("groupid", 0)), "read" if operation == "read" else "write", random, max(512, block)),
-                depth * together,
-                side,
-            )
+            yield Key(int(job.get("groupid", 0)), operation, random, max(512, block)), depth * together, side
 
 
 def _deepest(levels: Numbers) -> int:
@@ -97,12 +92,13 @@ def _latency(side: Numbers) -> tuple[float, dict[str, float]]:
         if isinstance(found, dict) and found.get("percentile"):
             return found["mean"] * worth, {f"{float(name):g}": value * worth for name, value in found["percentile"].items()}
     field, worth = ("lat_ns", 1e-6) if "lat_ns" in side else ("lat", 1e-3)
-    return side[field]["mean"] * worth, {}
+    return side.get(field, {}).get("mean", 0.0) * worth, {}
 
 
 def _point(key: Key, sides: list[tuple[int, Numbers]]) -> Measured:
-    latencies = [_latency(side) for _, side in sides]
     iops = [float(side["iops"]) for _, side in sides]
+    latencies = [_latency(side) for _, side in sides]
+    means = [mean or depth / rate * 1e3 for (mean, _), (depth, _), rate in zip(latencies, sides, iops, strict=True)]  # without clocks
 
     def weighted(values: list[float | None]) -> float | None:
         known = [value for value in values if value is not None]
@@ -115,6 +111,6 @@ def _point(key: Key, sides: list[tuple[int, Numbers]]) -> Measured:
         block_bytes=key.block_bytes,
         iops=sum(iops),
         rate_mb_s=sum(_rate(side) for _, side in sides) / 1e6,
-        mean_ms=sum(mean * rate for (mean, _), rate in zip(latencies, iops, strict=True)) / sum(iops),
+        mean_ms=sum(mean * rate for mean, rate in zip(means, iops, strict=True)) / sum(iops),
         **{field: weighted([known.get(name) for _, known in latencies]) for field, name in PERCENTILES.items()},
     )
