@@ -35,8 +35,10 @@ def tabulate(rows: pl.DataFrame) -> Cells | None:
         [operation[0].upper() + operation[1:], *(_cheapest(found.get((workload, whose))) for whose in groups)]
         for workload, operation in operations.items()
     ]
-    return Cells(["Operation", *(whose if whose == OTHERS else title(whose) for whose in groups)], cells, "l" * (len(groups) + 1))
+    return Cells(
+        ["1,000 a second, USD a month", *(whose if whose == OTHERS else title(whose) for whose in groups)], cells, "l" * (len(groups) + 1)
+    )
 
 
 def _cheapest(row: dict[str, object] | None) -> str:
-    return f"{row['placement']}, {number(float(str(row['shared_usd'])), 2)} USD" if row else DASH
+    return f"{row['placement']}, {number(float(str(row['shared_usd'])), 2)}" if row else DASH
