@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from rejected_run import RUN_ID, rejected_run
+from rows import make_run
 from tierwise.advisor.advice import Question, advise
 from tierwise.advisor.ranking import DISKS, Gain, advised, gains_of
 from tierwise.advisor.workload import fixed
@@ -14,8 +15,9 @@ from tierwise.report.display import Figure, Missing, Table
 from tierwise.report.page import open_shared
 from tierwise.report.prices import book_of
 from tierwise.report.run import Run, open_run
-from tierwise.report.values.front import EVERYTHING, TABLES, newest, placed, speedups
+from tierwise.report.values.front import EVERYTHING, TABLES, TOO_SMALL, advice, newest, placed, speedups
 from tierwise.report.values.workloads import gather
+from tierwise.timings.manifest import load_manifest
 
 REPLICATES = range(5)
 MOST_WORDS = 700
@@ -26,6 +28,21 @@ def rejected(tmp_path_factory: pytest.TempPathFactory) -> Run:
     raw: Path = tmp_path_factory.mktemp("raw")
     rejected_run(raw)
     return open_run(RUN_ID, raw)
+
+
+def test_with_too_few_data_a_workload_has_no_advice_and_advise_warns(tmp_path: Path) -> None:
+    folder = make_run(tmp_path, ratios={("cold", state): 0.5 for state in ("FL", "PR", "NV")})
+    manifest = load_manifest(folder)
+    small = {"index_placement": {"too_small": ["cold counts"]}}
+    manifest.model_copy(update={"profile": {**manifest.profile, "studies": small}}).save(folder)
+    run = open_run(folder.name, tmp_path)
+    rows = speedups(run)
+    assert rows["too_small"].all()
+    assert advice(rows) == TOO_SMALL
+    (workload,) = gather(run).workloads
+    assert (
+        "cold counts" in advise(workload, Question(ssd_gib=1, devices={"hdd": "sata-7k2", "ssd": "mtron-3025"}), book_of(run)).warnings[0]
+    )
 
 
 def test_the_first_page_is_short(reference: Run, rejected: Run) -> None:
