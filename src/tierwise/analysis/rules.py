@@ -191,13 +191,13 @@ def _judged(held: _Held, p_holm: float | None, verdict: Verdict) -> CaseVerdict:
 
 def _share(bounds: Bounds, shares: Mapping[int, float]) -> tuple[Estimate, float | None]:
     """Estimate and p-value of shares above 0 and below 1, by their odds: so no interval leaves 0 to 1."""
-    estimate = geometric_estimate({replicate: _odds(share) for replicate, share in shares.items()})
-    sides = {name: _odds(side) for name in ("lower", "upper") if (side := getattr(bounds, name)) is not None}
-    value, low, high = (None if odds is None else odds / (1 + odds) for odds in (estimate.value, estimate.low, estimate.high))
+    estimate = geometric_estimate({replicate: odds(share) for replicate, share in shares.items()})
+    sides = {name: odds(side) for name in ("lower", "upper") if (side := getattr(bounds, name)) is not None}
+    value, low, high = (None if one is None else one / (1 + one) for one in (estimate.value, estimate.low, estimate.high))
     return replace(estimate, value=value, low=low, high=high), p_beyond(bounds.model_copy(update=sides), estimate)
 
 
-def _odds(share: float) -> float:
+def odds(share: float) -> float:
     return share / (1 - share)
 
 
