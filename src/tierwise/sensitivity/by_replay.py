@@ -14,10 +14,8 @@ from tierwise.pipeline import runs_in
 from tierwise.report.run import Run
 from tierwise.sensitivity.bands import Move
 from tierwise.sensitivity.moved_checkout import at_home, make_checkout
-from tierwise.sensitivity.quantities import ByReplicate, Quantity, values_of
+from tierwise.sensitivity.quantities import Values, values_of
 from tierwise.timings.manifest import load_manifest
-
-Values = Mapping[Quantity, ByReplicate]
 
 
 class Replayed:

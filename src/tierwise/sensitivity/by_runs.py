@@ -15,12 +15,11 @@ from tierwise.core.files import make_folder, scratch_folder
 from tierwise.pipeline import runs_in
 from tierwise.report.run import Run
 from tierwise.sensitivity.bands import Move
-from tierwise.sensitivity.by_replay import Values
 from tierwise.sensitivity.moved_checkout import make_checkout
-from tierwise.sensitivity.quantities import values_of
+from tierwise.sensitivity.quantities import Values, values_of
 from tierwise.timings.manifest import load_manifest
 
-LOG: Final = "measured.log"
+LOG: Final = ".measured.log"
 
 
 def measured(study: str, profile: str, seed: int, raw: Path, home: Path | None = None) -> Path:

@@ -18,8 +18,9 @@ from tierwise.core.files import make_folder
 from tierwise.core.progress import Progress, say
 from tierwise.report.study_registry import judge_all
 from tierwise.sensitivity.bands import Move, moves_of
-from tierwise.sensitivity.by_replay import Replayed, Values
+from tierwise.sensitivity.by_replay import Replayed
 from tierwise.sensitivity.by_runs import measured, moved_values, values_in
+from tierwise.sensitivity.quantities import Values
 from tierwise.timings.manifest import load_manifest
 from tierwise.timings.parquet import keep_whole, read_whole
 
@@ -48,7 +49,6 @@ class Base:
         taken, values = found or (move, self.own)
         of: dict[str, Any] = {
             "study": self.study,
-            "pair": self.pair,
             "parameter": move.parameter,
             "end": move.end,
             "own": shown(move.own, move.unit),
