@@ -1,6 +1,7 @@
 """The ratios of the first page, by replicate, and what beside them is not known of devices."""
 
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from tierwise.advisor.ranking import gains_of
 from tierwise.analysis.model_interval import Key, shifts_of
@@ -10,7 +11,7 @@ from tierwise.report.run import Run
 from tierwise.report.study_registry import named
 from tierwise.report.values.front import named_workloads, placed
 
-SPEEDUP = "speedup"
+SPEEDUP: Final = "speedup"
 
 
 def headlines_of(run: Run, study: str, pair: str) -> Iterator[tuple[Key, Mapping[int, float]]]:

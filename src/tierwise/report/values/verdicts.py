@@ -36,7 +36,6 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of al
         "turned": sum(claim.cause is Cause.MODEL for claim in run.verdicts),
         "alone": sum(not _has_model(claim) and any(case.low is not None for case in claim.cases) for claim in decided),
         "fitted": sum(claim.fitted is not None for claim in run.verdicts),
-        "starred": sum(claim.bounds_how == "assumed" for claim in known),
         "changed": sum(verdict_shown(run.store, *both) is not None for both in zip(known, run.verdicts, strict=True)),
         "minimum": MINIMUM_REPEATS,
         "runs": len(run.manifest.merged) or 1,
