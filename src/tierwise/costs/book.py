@@ -22,6 +22,8 @@ LONE: Final = 2.0
 """How far off a price may be that was read only once: assumed."""
 WORLD: Final = "world"
 GIVEN: Final = "given on the command line"
+GUESS: Final = "guess"
+"""How the note of a price begins that is no offer."""
 
 _REMEDIES: Final = {
     "source": "name the source of the price, or leave the price out",
@@ -66,6 +68,11 @@ class Price(Strict):
     @property
     def day(self) -> dt.date:
         return first_day(self.date)
+
+    @property
+    def guess(self) -> bool:
+        """Return whether nobody offered it at this price: no claim may hang on it."""
+        return self.note.startswith(GUESS)
 
     @property
     def dimension(self) -> str:
@@ -142,7 +149,7 @@ class Book:
         row = self.price(item)
         if not 0 < value < inf:
             raise InputError("--price", field=item, value=value, rule=f"must be a number above zero, in {row.currency} per {row.unit}")
-        given = row.model_copy(update={"price": value, "date": self.on.isoformat(), "source": GIVEN})
+        given = row.model_copy(update={"price": value, "date": self.on.isoformat(), "source": GIVEN, "note": ""})
         return replace(self, given={**self.given, item: given})
 
     def lone(self, item: str) -> bool:

@@ -163,12 +163,6 @@ def plan_on(
     return Plan(label, name, medium(name), in_ram, devices, machines, ram_bytes, bill, rate)
 
 
-def in_servers(plan: Plan, server: Server) -> Plan:
-    """Return `plan`, of what is owned, in machines that hold what `server` does, at the price of its own."""
-    machines = server.enough(drives=plan.devices * members(plan.device)[1], ram_bytes=plan.ram_bytes)
-    return replace(plan, machines=machines, bill=plan.bill + server_bill(server) * (machines - plan.machines))
-
-
 def _volumes(name: str, load: Load, misses_per_s: float, book: Book, rate: Iops) -> tuple[int, int, Bill]:
     """(volumes, machines, rent of both): a volume hangs on one machine, and each is as large as its IOPS need.
 

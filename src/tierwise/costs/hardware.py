@@ -1,6 +1,7 @@
 """What is bought with a device, a server or a rented instance: ``data/costs/hardware.toml`` and the bills that follow from it."""
 
 from collections.abc import Sequence
+from datetime import date
 from functools import cache
 from math import ceil, inf
 from typing import Annotated, Literal
@@ -25,6 +26,7 @@ ELECTRICITY = "electricity"
 RAM = "ram"
 SWEPT = "swept"
 """Source of what no file says, because it is varied."""
+NONE = "none is stated"
 TB = 1e12
 
 
@@ -80,6 +82,7 @@ class Server(Strict):
     power_w: Figure
     drive_bays: Figure
     ram_most_gib: Figure
+    ram_included_gib: Figure = Figure(value=0.0, source=NONE)
 
     def able_to_hold(self, *, ram_gib: float | None = None, bays: int | None = None) -> "Server":
         """Return the same machine, at the same price, with other space for memory or for drives."""
@@ -91,6 +94,13 @@ class Server(Strict):
         return max(1, ceil(drives / self.drive_bays.value), ceil(ram_bytes / (self.ram_most_gib.value * GIB)))
 
 
+class Setting(Strict):
+    """The server that holds the drives of a pair, and the day whose prices are taken."""
+
+    day: date
+    server: str
+
+
 class Hardware(Strict):
     """The file ``data/costs/hardware.toml``; drives and volumes bear the names of their files in ``data/devices``."""
 
@@ -98,6 +108,7 @@ class Hardware(Strict):
     drives: dict[str, Drive]
     volumes: dict[str, Volume]
     servers: dict[str, Server]
+    settings: dict[str, Setting]
 
 
 @cache
