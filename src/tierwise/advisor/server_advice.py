@@ -26,7 +26,7 @@ CALIBRATION: Final = 0.1
 SCANNED: Final = 0.5
 BOOTSTRAPS, BLOCK, SEED = 500, 2, 1
 LOG_GIB: Final = 1.0
-"""The room that a log takes (`max_wal_size` by default)."""
+"""The space that a log takes (`max_wal_size` by default)."""
 LOCKS: Final = {"table": "table", "materialized view": "table", "index": "index", LOG: LOG}
 
 
