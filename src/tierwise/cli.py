@@ -29,6 +29,7 @@ from tierwise.core.progress import say
 from tierwise.core.text_table import wrapped
 from tierwise.costs.cli import cost, volumes
 from tierwise.datasets.cli import check_data
+from tierwise.device_command import own_device
 from tierwise.publish_command import VERSION_HELP, publish
 from tierwise.report.site import PDFS
 from tierwise.scans.cli import predict_scan
@@ -307,6 +308,7 @@ def emulate(
     mount(device, backing, mountpoint)
 
 
+app.add_typer(own_device, name="device", rich_help_panel=MODELS)
 app.add_typer(simulating, name="simulate", rich_help_panel=MODELS)
 app.add_typer(validating, name="validate", rich_help_panel=MODELS)
 

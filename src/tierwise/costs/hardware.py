@@ -70,6 +70,7 @@ class Volume(Strict):
 
     medium: Medium
     size: str | None = None
+    sizes_gib: dict[str, str] = Field(default={}, description="price of each size, where sizes are sold whole")
     iops: tuple[Step, ...] = ()
     throughput_mib_s: tuple[Step, ...] = ()
     source: str = Field(pattern=r"\S")
@@ -163,9 +164,10 @@ def volume_bill(name: str, size_bytes: float, iops: float, throughput_bytes_s: f
         MissingError: no page with its price was found.
     """
     volume = load_hardware().volumes[name]
-    if volume.size is None:
+    size = volume.sizes_gib.get(f"{size_bytes / GIB:.0f}") if volume.sizes_gib else volume.size
+    if size is None:
         raise MissingError(f"price of {name}", why="data/prices has none", remedy="add its price to data/prices, and its item to " + PLACE)
-    month = Bill({volume.size: size_bytes}) + _above(volume.iops, iops) + _above(volume.throughput_mib_s, throughput_bytes_s / MIB) * MIB
+    month = Bill({size: size_bytes}) + _above(volume.iops, iops) + _above(volume.throughput_mib_s, throughput_bytes_s / MIB) * MIB
     return month * MONTHS_A_YEAR
 
 
@@ -181,7 +183,8 @@ def share_bill(name: str, size_bytes: float, book: Book) -> Bill:
         return Bill({})
     if not isinstance(spec, CloudSpec):
         return device_bill(name, book) * (size_bytes / capacity_bytes(name))
-    each = spec.with_size(max(size_bytes, spec.limits.smallest.base), spec.max_iops.base, spec.max_rate.base)
+    size = spec.limits.sold_size(max(size_bytes, spec.limits.smallest.base))
+    each = spec.with_size(size, spec.max_iops.base, spec.max_rate.base)
     return volume_bill(named(name).stem, each.capacity.base, each.sold_iops, each.sold_rate)
 
 
