@@ -50,7 +50,7 @@ class Wish:
             ("--sample", self.sample_rate, 0 < self.sample_rate <= 1, "must be above 0 and at most 1"),
             ("--behind", self.behind, self.behind is None or self.behind >= 1, "must be 1 or more"),
             ("--policy", self.policy, not self.policy or self.policy in POLICIES, f"must be one of {', '.join(POLICIES)}"),
-            ("--policy", self.policy, not self.policy or self.sample_rate == 1, "cannot be replayed on a sample: leave out --sample"),
+            ("--policy", self.policy, not self.policy or self.sample_rate == 1, "no replay of a sample"),
         ):
             if not good:
                 raise InputError(option, value=value, rule=rule)
