@@ -72,6 +72,12 @@ def pair(name: str) -> None:
     pair_file(load_pair(name))
 
 
+def bands() -> None:
+    from tierwise.sensitivity.bands import moves_of
+
+    moves_of("wal_placement", "wal-placement")
+
+
 def profile(name: str) -> None:
     from tierwise.bench.study_registry import load_study
     from tierwise.core import studies
@@ -278,6 +284,7 @@ TARGETS: Final = (
     Target("hardware", "data/costs/hardware.toml", hardware, VOLUMES),
     Target("claims", "data/published/claims.toml", claims),
     Target("machine", "data/machines/source-r.toml", partial(machine, "source-r")),
+    Target("bands", "data/sensitivity/bands.toml", bands),
     Target("processor", "data/machines/postgres-18-scans.toml", processor, SCAN),
     *(Target(name, f"data/published/{name}", partial(series, f"data/published/{name}")) for name in ("read_latency.csv", "survey.csv")),
     Target("validation", "data/validation/models.json", validation),

@@ -13,10 +13,10 @@ from tierwise.analysis import rules
 from tierwise.analysis.claim_rows import PUBLISHED, series_of
 from tierwise.analysis.claims import Claim, Kind
 from tierwise.analysis.judging import ClaimVerdict
-from tierwise.analysis.moved_bounds import BY_INTERVAL
 from tierwise.analysis.rules import CaseVerdict, Verdict
 from tierwise.core.vocabulary import IoMode
 
+BY_INTERVAL: Final = {Verdict.CONFIRMED, Verdict.CONTRADICTED, Verdict.UNDECIDED}
 IO_MODES: Final = (IoMode.DIRECT, IoMode.BUFFERED)
 """The ways of I/O that there were."""
 

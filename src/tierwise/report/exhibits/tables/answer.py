@@ -4,11 +4,13 @@ from typing import Final
 
 import polars as pl
 
+from tierwise.analysis.model_interval import Key
 from tierwise.report.estimates import cell
 from tierwise.report.exhibit_registry import Cells
 from tierwise.report.reference import open_reference
 from tierwise.report.run import Run
 from tierwise.report.values.front import advice, answers
+from tierwise.report.values.headlines import SPEEDUP, beside
 from tierwise.report.values.todays import title
 
 UNIT: Final = "paired replicates"
@@ -55,4 +57,7 @@ def _advice(rows: pl.DataFrame, workload: str) -> str:
     if found.is_empty():
         return NOT_MEASURED
     best = NOT_COMPARABLE if not found["comparable"].all() else advice(found)
-    return best if isinstance(best, str) else f"{best[0]}, {cell(best[1])}"
+    if isinstance(best, str):
+        return best
+    key = Key(found["pair"][0], SPEEDUP, workload, best[0], "", found["io_mode"][0])
+    return f"{best[0]}, {cell(best[1])}{beside(key, best[1])}"

@@ -10,9 +10,9 @@ from tierwise.analysis.earlier_rules import verdict_shown
 from tierwise.analysis.judging import ClaimVerdict
 from tierwise.core.vocabulary import Evidence
 from tierwise.report.exhibit_registry import Cells
-from tierwise.report.formats import DASH, count, tied
+from tierwise.report.formats import count, tied
 from tierwise.report.run import Run
-from tierwise.report.words import case_name, estimated, flipped, marked, quoted, tested
+from tierwise.report.words import case_name, estimated, marked, quoted, tested
 
 UNIT: Final = "statements and cases"
 HEADER: Final = {
@@ -63,12 +63,10 @@ def tabulate(rows: pl.DataFrame) -> Cells:
 
 
 def _otherwise(run: Run, claim: Claim, now: ClaimVerdict) -> Iterator[str]:
-    """Yield why there is no verdict, or what moved bounds, the earlier rules and a fitted parameter do to it."""
+    """Yield why there is no verdict, or what the earlier rules and a fitted parameter do to it."""
     if now.unjudged:
         yield tied(now.unjudged)
         return
-    if (moved := flipped(now)) != DASH:
-        yield f"with moved bounds: {moved}"
     then = verdict_shown(run.store, claim, now)
     if then is not None:
         yield f"by the earlier rules: {then.mark}"
