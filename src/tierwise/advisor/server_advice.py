@@ -18,6 +18,8 @@ from tierwise.costs.hardware import share_bill
 from tierwise.costs.units import MONTHS_A_YEAR
 
 LOG: Final = "wal"
+WRITES: Final = "writes"
+"""The cause of a watch, which no relation has for itself."""
 MOVABLE: Final = ("table", "materialized view", "index", LOG)
 LEAST_SHARE: Final = 0.01
 """Units that wait for less of a transaction's time are not looked at (chosen)."""
@@ -115,13 +117,14 @@ class Question:
         fast = set(self.tiers[FAST].tablespaces)
         homes = {_name(load): FAST if load.tablespace in fast else SLOW for load in self.activity.relations}
         homes |= {_name(load): FAST if self.tiers[FAST].wal else SLOW for load in self.activity.relations if load.kind == LOG}
-        return homes
+        return {**homes, WRITES: SLOW}
 
     @cached_property
     def load(self) -> Load:
-        """The watched load: what waits at no device of the tiers is spent elsewhere."""
+        """The watched load: what waits at no device of the tiers is spent elsewhere. Writes of pages stay on the slower tier (assumed)."""
         whole = self.activity.transaction_s or 0.0
-        parts = tuple(Part(unit.name, unit.waiting_s) for unit in self.units)
+        writes_s = sum(cause.time_s for cause in self.activity.causes if cause.cause == WRITES)
+        parts = (*(Part(unit.name, unit.waiting_s) for unit in self.units), Part(WRITES, writes_s))
         rate = self.activity.transactions_per_s.high
         return Load(parts, self.placement, max(0.0, whole - sum(part.waiting_s for part in parts)), max(1.0, rate * whole), rate)
 
@@ -211,7 +214,7 @@ def _step(question: Question, moved: list[Unit], noise: float, *, worth: bool) -
     band = Band(low=max(0.0, min(saved) * (1 - spread)), high=min(whole, max(saved) * (1 + spread)))
     size = sum(unit.size_bytes or 0.0 for unit in moved)
     cost, limits = question.usd_a_month(size), question.limits
-    stay = min(sum(unit.waiting_s - one.waiting_s[unit.name] for unit in question.units if unit.name not in names) for one in both)
+    stay = min(sum(part.waiting_s - one.waiting_s[part.name] for part in question.load.parts if part.name not in names) for one in both)
     fits = (limits.ssd_gib is None or size <= limits.ssd_gib * GIB) and (
         limits.budget is None or (cost is not None and cost <= limits.budget)
     )

@@ -13,6 +13,7 @@ from tierwise.advisor.server_tiers import FAST, SLOW, Latency
 ROUNDS: Final = 300
 DAMPING: Final = 0.3
 TIERS: Final = (SLOW, FAST)
+ELSEWHERE: Final = "elsewhere"
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Predicted:
 
     @property
     def binds(self) -> str:
-        """The device with most requests, or the processor where none has as many as there is time elsewhere."""
+        """Where most sessions are: at a device, or elsewhere."""
         return max(self.depth, key=lambda name: self.depth[name])
 
 
@@ -57,7 +58,7 @@ def predict(load: Load, placement: Mapping[str, str], latency: Mapping[str, Late
     for part in load.parts:
         depth[load.placement[part.name]] += load.transactions_per_s * part.waiting_s
     watched = {tier: _seen(latency[tier], depth[tier], load.sessions) for tier in TIERS}
-    waiting = {part.name: part.waiting_s for part in load.parts}
+    waiting, transaction_s, rate = {part.name: part.waiting_s for part in load.parts}, 0.0, load.transactions_per_s
     for _ in range(ROUNDS):
         each = {tier: _seen(latency[tier], depth[tier], load.sessions) for tier in TIERS}
         waiting = {part.name: part.waiting_s * each[placement[part.name]] / watched[load.placement[part.name]] for part in load.parts}
@@ -66,7 +67,7 @@ def predict(load: Load, placement: Mapping[str, str], latency: Mapping[str, Late
         for tier in TIERS:
             there = rate * sum(time_s for name, time_s in waiting.items() if placement[name] == tier)
             depth[tier] += DAMPING * (min(load.sessions, there) - depth[tier])
-    return Predicted(load.elsewhere_s + sum(waiting.values()), waiting, depth)
+    return Predicted(transaction_s, waiting, {**depth, ELSEWHERE: rate * load.elsewhere_s})
 
 
 def _seen(latency: Latency, depth: float, sessions: float) -> float:
