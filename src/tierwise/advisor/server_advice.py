@@ -87,6 +87,7 @@ class Unit:
     kind: str
     size_bytes: float | None
     waiting_s: float
+    writes_per_s: float
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,9 @@ class Question:
                 with_it = [load, *([toast[load.relation]] if load.relation in toast and load.kind != "index" else [])]
                 sizes = [one.size_bytes for one in with_it]
                 size = LOG_GIB * GIB if load.kind == LOG else None if None in sizes else float(sum(one or 0 for one in sizes))
-                found.append(Unit(_name(load), load.kind, size, sum(one.waiting_s or 0.0 for one in with_it)))
+                written = sum(self._written.get(one.relation, 0.0) for one in with_it)
+                waiting_s = sum(one.waiting_s or 0.0 for one in with_it) + written * self._writes_s
+                found.append(Unit(_name(load), load.kind, size, waiting_s, written * (self.activity.page_writes_per_s or 0.0)))
         least = LEAST_SHARE * (self.activity.transaction_s or 0.0)
         return sorted((unit for unit in found if unit.waiting_s > least), key=lambda unit: -unit.waiting_s)
 
@@ -117,14 +120,24 @@ class Question:
         fast = set(self.tiers[FAST].tablespaces)
         homes = {_name(load): FAST if load.tablespace in fast else SLOW for load in self.activity.relations}
         homes |= {_name(load): FAST if self.tiers[FAST].wal else SLOW for load in self.activity.relations if load.kind == LOG}
-        return {**homes, WRITES: SLOW}
+        return homes
+
+    @property
+    def _writes_s(self) -> float:
+        return sum(cause.time_s for cause in self.activity.causes if cause.cause == WRITES)
+
+    @cached_property
+    def _written(self) -> dict[int, float]:
+        """Return each relation's share of the pages written. A page is written at most once for each read of it and each changed row."""
+        most = {load.relation: min(load.writes_per_s.high, load.reads_per_s) for load in self.activity.relations if load.writes_per_s}
+        every = sum(most.values())
+        return {relation: one / every for relation, one in most.items()} if every else {}
 
     @cached_property
     def load(self) -> Load:
-        """The watched load: what waits at no device of the tiers is spent elsewhere. Writes of pages stay on the slower tier (assumed)."""
+        """The watched load: what waits at no device of the tiers is spent elsewhere."""
         whole = self.activity.transaction_s or 0.0
-        writes_s = sum(cause.time_s for cause in self.activity.causes if cause.cause == WRITES)
-        parts = (*(Part(unit.name, unit.waiting_s) for unit in self.units), Part(WRITES, writes_s))
+        parts = tuple(Part(unit.name, unit.waiting_s, unit.writes_per_s) for unit in self.units)
         rate = self.activity.transactions_per_s.high
         return Load(parts, self.placement, max(0.0, whole - sum(part.waiting_s for part in parts)), max(1.0, rate * whole), rate)
 
