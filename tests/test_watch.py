@@ -17,7 +17,7 @@ import pytest
 from conftest import empty
 from support import said
 from tierwise.core import paths
-from tierwise.core.activity import Steadiness
+from tierwise.core.activity import Steadiness, read_answer
 from tierwise.core.errors import InputError
 from tierwise.core.output_format import TicketFormat
 from tierwise.postgres.cluster import Cluster
@@ -324,9 +324,13 @@ def test_masked_names_are_in_the_key_file_and_nowhere_else(server: Cluster, tmp_
     names = json.loads(key.read_text())["names"]
     assert {"verdeckt", "kundennummern", "kundenindex", "postgres"} <= set(names.values())
     assert key.stat().st_mode & 0o077 == 0
+    restored = read_answer(out, key)
+    assert (restored.database, {load.name for load in restored.relations} >= {"kundennummern", "kundenindex"}) == ("postgres", True)
     (table,) = (one for one, name in names.items() if name == "kundennummern")
     assert table in text
     key.write_text("{}")
+    with pytest.raises(InputError, match="--key"):
+        read_answer(out, key)
     with pytest.raises(InputError, match="--mask"):
         watched(server, tmp_path / "again.parquet", mask=key)
 
