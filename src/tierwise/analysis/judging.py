@@ -101,6 +101,8 @@ class ClaimVerdict(Strict):
     flip: Flip | None = None
     run_id: str | None = None
     profile: str | None = None
+    rule_newer: bool = Field(default=False, description="its rule changed after the run began")
+    rule_after_results: bool = Field(default=False, description="its rule was chosen after results had been seen")
     here: "ClaimVerdict | None" = None
     today: Today | None = None
 

@@ -3,9 +3,11 @@
 from datetime import date
 from typing import Any, Final
 
+from tierwise.analysis.causes import Cause
 from tierwise.core import paths
 from tierwise.core.errors import MissingError
 from tierwise.core.text_files import read_json
+from tierwise.report.exhibit_registry import find
 from tierwise.report.run import Run
 from tierwise.report.text_template import Value
 
@@ -13,6 +15,10 @@ MODELS: Final = ("data/validation/models.json", "scripts/validate_models.py")
 EMULATOR: Final = ("data/validation/emulator.json", "benchmarks/emulator.py")
 WHOLE: Final = "own_electronics"
 """The part of a drive's trace with the drive's own electronics, to which nothing was fitted."""
+
+
+SCANS: Final = {"disks": "scan of the catalog on seven disks in RAID5", "six": "scan of the catalog on six SSDs in RAID5"}
+"""Names of rates."""
 
 
 def load(place: str, maker: str) -> dict[str, Any]:
@@ -24,7 +30,7 @@ def load(place: str, maker: str) -> dict[str, Any]:
     return found
 
 
-def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  nothing of it hangs on a run
+def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of all pairs
     models, emulator = load(*MODELS), load(*EMULATOR)
     means = [abs(drive[WHOLE]["mean_error"]) for drive in models["drives"]]
     held = [line["met"] for line in emulator["rows"] if line["expected"] is not None and line["met"] is not None]  # as in the table
@@ -39,4 +45,12 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  nothi
         "measured": date.fromisoformat(emulator["measured_at"][:10]),
         "cores": emulator["host"]["cores"],
         "server_ratio": beside["ratio"] if beside else None,
+        "missed": sum(claim.cause is Cause.MODEL for claim in run.verdicts),
+        **_scans(run),
     }
+
+
+def _scans(run: Run) -> dict[str, Value]:
+    """Return our rate of a scan over the published one, on the disks and on the SSDs in RAID5."""
+    factors = dict(find("tbl-rates").rows(run, "").frame.select("name", "factor").rows())
+    return {f"scan_{key}": factors.get(name) for key, name in SCANS.items()}
