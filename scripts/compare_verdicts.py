@@ -1,5 +1,5 @@
 """Print the verdicts on one run under the rules of two commits, and which changes of rules apply to each difference:
-``PYTHONPATH=src .venv/bin/python scripts/compare_verdicts.py BEFORE [RUN]``. BEFORE is a commit; its files are unpacked into a temporary folder.
+``PYTHONPATH=src .venv/bin/python scripts/compare_verdicts.py BEFORE [RUN]``. BEFORE is a commit, which is unpacked into a temporary folder.
 """
 
 import json
@@ -20,6 +20,8 @@ from tierwise.analysis.runs import REFERENCE
 from tierwise.core import paths
 from tierwise.core.rule_history import load_rules
 
+GENERAL: Final = 12
+"""The number of statements from which on a change is general, and shows by the cause of a verdict."""
 DECIDED: Final = {"confirmed", "contradicted"}
 UNRECORDED: Final = sum(change.day < date(2026, 11, 28) for change in load_rules().changes)
 """The number of changes before the file that lists them."""
@@ -51,9 +53,9 @@ def table(before: Verdicts, after: Verdicts, since: int) -> list[str]:
         old, new = (str(found[claim.id]["verdict"]) if claim.id in found else "absent" for found in (before, after))
         if old == new or (old, new) == ("absent", "reported"):
             continue
-        cause = "; ".join(change.now for change in changes_of(claim, since=since) if claim.id in change.claims)
-        own = after[claim.id]["cause"]
-        lines.append(f"| {claim.id} | {old} | {new} | {f'{own}: ' if new == 'undecided' and own else ''}{cause} |")
+        own = [str(after[claim.id]["cause"])] if new == "undecided" else []
+        specific = [change.now for change in changes_of(claim, since=since) if claim.id in change.claims and len(change.claims) < GENERAL]
+        lines.append(f"| {claim.id} | {old} | {new} | {'; '.join([*own, *specific])} |")
     return lines
 
 

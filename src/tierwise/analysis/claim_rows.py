@@ -107,7 +107,7 @@ def _case_reads(
 
 
 def selected(case: Case, variant: str | None) -> dict[str, str]:
-    """Return column -> word, by which the rows of `case` are chosen: those of `variant`, if one is given and the case is of the published."""
+    """Return column -> word, by which the rows of `case` are chosen: those of `variant`, if given, in place of the published."""
     return {**case.select, VARIANT: variant} if variant is not None and case.select.get(VARIANT) == PUBLISHED else case.select
 
 
@@ -119,10 +119,11 @@ def _case_series(connection: duckdb.DuckDBPyConnection, case: Case, pair: str, v
     """Return the series of `case` by I/O mode; without `flags`, of what is counted, which no flag of a time touches."""
     select = selected(case, variant)
     columns = connection.table(case.study).columns
+    flagged = "coalesce(flagged, false)" if flags else "false"
     outstanding, hangs_on = (name if name in columns else "null" for name in ("outstanding", "hangs_on"))
     rows = connection.execute(
         f"""
-        select io_mode, replicate, evidence, {"coalesce(flagged, false)" if flags else "false"}, ({case.value})::double, {case.note or "''"}, {outstanding}::double,
+        select io_mode, replicate, evidence, {flagged}, ({case.value})::double, {case.note or "''"}, {outstanding}::double,
             {hangs_on}::text
         from {case.study}
         where pair = ? and {_chosen(select)} and (({case.value}) is not null or flagged)
