@@ -7,7 +7,6 @@ from tierwise.analysis.causes import Cause
 from tierwise.core import paths
 from tierwise.core.errors import MissingError
 from tierwise.core.text_files import read_json
-from tierwise.report.exhibit_registry import find
 from tierwise.report.run import Run
 from tierwise.report.text_template import Value
 
@@ -15,10 +14,6 @@ MODELS: Final = ("data/validation/models.json", "scripts/validate_models.py")
 EMULATOR: Final = ("data/validation/emulator.json", "benchmarks/emulator.py")
 WHOLE: Final = "own_electronics"
 """The part of a drive's trace with the drive's own electronics, to which nothing was fitted."""
-
-
-SCANS: Final = {"disks": "scan of the catalog on seven disks in RAID5", "six": "scan of the catalog on six SSDs in RAID5"}
-"""Names of rates."""
 
 
 def load(place: str, maker: str) -> dict[str, Any]:
@@ -46,11 +41,4 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of al
         "cores": emulator["host"]["cores"],
         "server_ratio": beside["ratio"] if beside else None,
         "missed": sum(claim.cause is Cause.MODEL for claim in run.verdicts),
-        **_scans(run),
     }
-
-
-def _scans(run: Run) -> dict[str, Value]:
-    """Return our rate of a scan over the published one, on the disks and on the SSDs in RAID5."""
-    factors = dict(find("tbl-rates").rows(run, "").frame.select("name", "factor").rows())
-    return {f"scan_{key}": factors.get(name) for key, name in SCANS.items()}
