@@ -32,7 +32,7 @@ def held(raw: Path, claim: str, verdict: Verdict, *rows: pl.DataFrame) -> ClaimV
 def test_a_model_beyond_a_factor_of_two_judges_nothing_and_a_lower_limit_has_one_side(tmp_path: Path, tps: float, verdict: Verdict) -> None:
     found = held(tmp_path, "V4", Verdict.CONFIRMED, pgbench_rows(dict.fromkeys(SMALL, tps), size="small"))
     assert found.verdict is verdict
-    assert (found.cause is Cause.MODEL) == (verdict is Verdict.UNDECIDED)
+    assert (found.cause is Cause.STATED_RATE) == (verdict is Verdict.UNDECIDED)
     assert found.cause is None or "by itself, the result would be confirmed" in found.reason
 
 

@@ -134,6 +134,6 @@ def held_to(claim: Claim, found: ClaimVerdict, compared: Sequence[Compared], man
     worst = max(own, key=lambda one: one.miss)
     if worst.met:
         return found
-    reason = Reason("model", {"rate": worst.rate.name, "factor": worst.miss, "verdict": found.verdict})
-    open_ = ruled((Verdict.UNDECIDED, Cause.MODEL, reason), manifest, worst.rate.study)
+    reason = Reason("stated_rate", {"rate": worst.rate.name, "factor": worst.miss, "verdict": found.verdict})
+    open_ = ruled((Verdict.UNDECIDED, Cause.STATED_RATE, reason), manifest, worst.rate.study)
     return found.model_copy(update={**open_, "conditions": found.conditions})

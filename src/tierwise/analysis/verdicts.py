@@ -189,7 +189,7 @@ def _verdict(
             "conditions": (*own.conditions, *aside),
             "bounds": None if bounds is None else (bounds.lower, bounds.upper),
             "bounds_text": _bounds_text(claim),
-            "flip": None if own.cause is Cause.MODEL else flip(claim, own.verdict, own.cases, own.open_map),
+            "flip": None if own.cause is Cause.STATED_RATE else flip(claim, own.verdict, own.cases, own.open_map),
             **(marks_of(claim, rows.manifest) if rows and own.verdict in DECIDED else {}),
             "today": now,
             "run_id": rows.manifest.run_id if rows else None,

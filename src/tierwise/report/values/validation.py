@@ -40,5 +40,5 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of al
         "measured": date.fromisoformat(emulator["measured_at"][:10]),
         "cores": emulator["host"]["cores"],
         "server_ratio": beside["ratio"] if beside else None,
-        "missed": sum(claim.cause is Cause.MODEL for claim in run.verdicts),
+        "missed": sum(claim.cause is Cause.STATED_RATE for claim in run.verdicts),
     }

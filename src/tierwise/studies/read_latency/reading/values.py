@@ -89,7 +89,7 @@ def _claims(run: Run) -> dict[str, Value]:
         "lead_pages": plain.get("replayed"),
         "lead_records": plain.get("records"),
         "tenfold": lead.verdict.mark if lead else None,
-        "model_missed": lead is not None and lead.cause is Cause.MODEL,
+        "model_missed": lead is not None and lead.cause is Cause.STATED_RATE,
         "ssd_off": 1 / factor if factor else None,
         "bucket_missed": by_rows.get(SHARE) is Verdict.CONTRADICTED and Verdict.CONFIRMED not in replayed,
         "spike_seen": by_rows.get(SPIKE) is Verdict.CONFIRMED,
