@@ -331,15 +331,17 @@ def reference(
             autocompletion=completion.runs,
         ),
     ] = "",
+    runs: Annotated[int, typer.Option(min=1, help="Number of runs to merge, each with another seed, from 1 on.", envvar="RUNS")] = 1,
     yes: YesOption = False,
 ) -> None:
     """Replace the reference run in data/reference, which every checkout contains.
 
     Without --run, the command copies your complete run of --profile with the current inputs. Without such a run, the command measures.
+    With --runs, it merges several runs, and measures only those that are not complete.
     """
     from tierwise.pipeline import ReportRequest, make_reference  # noqa: PLC0415
 
-    say(f"reference: {make_reference(ReportRequest(profile, fresh=fresh, agree=confirming(yes=yes)), run_id=run)}")
+    say(f"reference: {make_reference(ReportRequest(profile, fresh=fresh, agree=confirming(yes=yes)), run_id=run, runs=runs)}")
 
 
 def main() -> None:

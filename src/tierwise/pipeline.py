@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +19,7 @@ from tierwise.bench.loop import gather_inputs, with_trials
 from tierwise.bench.retry import begin_retry
 from tierwise.bench.run_record import record_stage, update
 from tierwise.bench.runs import begin_run, complete, finish, lacking, look_ahead
-from tierwise.bench.study_registry import load_study
+from tierwise.bench.study_registry import load_study, summary_of
 from tierwise.bench.workspace import one_report
 from tierwise.core import data_sets, paths, studies
 from tierwise.core.errors import GO_ON, InputError, MissingError, TierwiseError, one_line, with_remedy
@@ -36,6 +36,8 @@ from tierwise.report.latest_answer import answer_lines, ship_answer
 from tierwise.report.verdict_cache import judged
 from tierwise.timings.export import export
 from tierwise.timings.manifest import RETRIED, Manifest, Stage, load_manifest
+from tierwise.timings.merging import merge_runs
+from tierwise.timings.store import manifests
 
 
 @dataclass(frozen=True)
@@ -92,11 +94,24 @@ def make_report(request: ReportRequest, *, engine: str, run_id: str = "") -> Pat
         return site
 
 
-def make_reference(request: ReportRequest, *, run_id: str = "") -> Path:
-    """Have a complete run ship with the checkout: `export_run` in ``data/reference``, with the five lines that it says alone."""
+def make_reference(request: ReportRequest, *, run_id: str = "", runs: int = 1) -> Path:
+    """Have a complete run ship with the checkout: `export_run` in ``data/reference``, with the five lines that it says alone.
+
+    With `runs` it is merged of as many, which are measured with the request's seed and the next ones unless they are complete.
+    """
+    if runs > 1 and not run_id:
+        run_id = _merged(request, runs)
     shipped = export_run(request, paths.reference(), run_id=run_id)
     ship_answer(shipped)
     return shipped
+
+
+def _merged(request: ReportRequest, runs: int) -> str:
+    with kernels():
+        measured = [_measured(replace(request, seed=request.seed + number))[0].run_id for number in range(runs)]
+    there = manifests(paths.raw()).values()
+    known = next((run.run_id for run in there if [one.run_id for one in run.merged] == measured), None)
+    return known or merge_runs([paths.raw() / name for name in measured], paths.raw(), summary_of).run_id
 
 
 def export_run(request: ReportRequest, place: Path, *, run_id: str = "") -> Path:
