@@ -136,19 +136,20 @@ def test_what_is_counted_is_judged_whatever_flags_its_time_has(tmp_path: Path) -
 
 
 NOT_BY_IT = phrase("conditions.other_mode", decider="published", wanted="published (buffered)")
+ALONE = phrase("conditions.replicates_alone")
 
 
 def test_the_io_mode_that_claims_toml_fixes_decides_and_one_that_says_otherwise_is_shown(tmp_path: Path) -> None:
     save_run(tmp_path, pl.concat([make_rows(ratios=AS_PUBLISHED), make_rows(io_mode=IoMode.BUFFERED)]))
     verdict = by_id(judge(tmp_path))["M1"]
-    assert (verdict.verdict_text, verdict.variant, verdict.io_mode) == (f"contradicted ({NOTHING_STATED})", "published", IoMode.BUFFERED)
+    assert (verdict.verdict_text, verdict.variant, verdict.io_mode) == (f"contradicted ({ALONE}, {NOTHING_STATED})", "published", IoMode.BUFFERED)
     assert {name: io_mode.verdict for name, io_mode in others(verdict).items()} == {"published": Verdict.CONFIRMED}
 
 
 def test_a_run_without_the_deciding_io_mode_is_judged_by_the_first_that_it_has_and_says_so(tmp_path: Path) -> None:
     save_run(tmp_path, make_rows(ratios=AS_PUBLISHED))
     verdict = by_id(judge(tmp_path))["M1"]
-    assert (verdict.verdict, verdict.io_mode, verdict.conditions) == (Verdict.CONFIRMED, IoMode.DIRECT, (NOT_BY_IT, NOTHING_STATED))
+    assert (verdict.verdict, verdict.io_mode, verdict.conditions) == (Verdict.CONFIRMED, IoMode.DIRECT, (NOT_BY_IT, ALONE, NOTHING_STATED))
 
 
 def test_a_verdict_that_the_deciding_io_mode_of_the_reference_run_contradicts_says_so(tmp_path: Path) -> None:
@@ -158,9 +159,9 @@ def test_a_verdict_that_the_deciding_io_mode_of_the_reference_run_contradicts_sa
     for reference, conditions in (
         (
             contradicting,
-            (NOT_BY_IT, NOTHING_STATED, phrase("conditions.reference_says", verdict=Verdict.CONTRADICTED, named="published (buffered)")),
+            (NOT_BY_IT, ALONE, NOTHING_STATED, phrase("conditions.reference_says", verdict=Verdict.CONTRADICTED, named="published (buffered)")),
         ),
-        (agreeing, (NOT_BY_IT, NOTHING_STATED)),
+        (agreeing, (NOT_BY_IT, ALONE, NOTHING_STATED)),
     ):
         verdict = by_id(judged_by(tmp_path / "own", judges=JUDGES, reference=reference))["M1"]
         assert (verdict.verdict, verdict.conditions) == (Verdict.CONFIRMED, conditions)
@@ -175,7 +176,7 @@ def test_an_asynchronous_io_mode_with_fewer_than_two_requests_at_once_is_marked(
     verdict = by_id(judge(tmp_path))["M1"]
     io_mode = others(verdict)["published (asynchronous)"]
     assert (io_mode.conditions, [case.outstanding for case in io_mode.cases]) == (conditions, [outstanding] * 3)
-    assert verdict.conditions == (NOT_BY_IT, NOTHING_STATED), "the direct I/O mode asks for one thing at a time, and nobody says otherwise"
+    assert verdict.conditions == (NOT_BY_IT, ALONE, NOTHING_STATED), "the direct I/O mode asks for one thing at a time, and nobody says otherwise"
 
 
 def test_a_claim_is_never_judged_on_a_device_that_was_fitted_on_it(tmp_path: Path) -> None:
@@ -261,52 +262,16 @@ def test_json_has_a_version_and_an_object_for_each_claim_with_every_number_s_evi
     make_run(tmp_path, ratios=AS_PUBLISHED)
     reported = json.loads(json.dumps(as_json(of_m(judge(tmp_path))), allow_nan=False))
     assert reported.keys() == {"version", "claims"}
-    assert reported["version"] == 6
+    assert reported["version"] == 7
     objects = reported["claims"]
     assert [one["id"] for one in objects] == [f"M{number}" for number in range(1, 22)]
     for one in objects:
         assert {"id", "bounds", "estimate", "low", "high", "evidence", "verdict", "here", "run_id", "profile", "io_mode"} <= one.keys()
-        assert {"quotation", "unjudged", "fitted", "flip"} <= one.keys()
+        assert {"quotation", "unjudged", "fitted"} <= one.keys()
         assert one["evidence"] == (None if one["id"] in ARGUED | ELSEWHERE else "emulated")
         assert all(case["evidence"] == "emulated" for case in one["cases"])
     assert [one["bounds"] for one in objects[:7]] == [[0.03, 0.1], [2.7, 4.2], [None, 0.2], [0.7, 0.85], [0.0125, 0.05], None, [1.0, None]]
     assert [one["bounds_how"] for one in objects[:7]] == ["stated", "assumed", "stated", "stated", "assumed", None, None]
-
-
-# whether a verdict hangs on a bound that is ours
-
-
-@pytest.mark.parametrize(
-    ("ratio", "verdict", "nearer", "farther"),
-    [
-        (3.4, "confirmed", "confirmed", "confirmed"),
-        (4.0, "confirmed", "contradicted", "confirmed"),
-        (4.5, "contradicted", "contradicted", "confirmed"),
-        (9.0, "contradicted", "contradicted", "contradicted"),
-    ],
-)
-def test_an_assumed_bound_moves_by_half_its_distance_from_the_text_s_figure(
-    tmp_path: Path, ratio: float, verdict: str, nearer: str, farther: str
-) -> None:
-    least = dict.fromkeys((("cold", "PR"), ("cold", "NV")), 0.03)
-    make_run(tmp_path, ratios={**AS_PUBLISHED, **least, ("cold", "FL"): 0.03 * ratio})
-    found = by_id(judge(tmp_path))["M2"]
-    assert found.flip is not None
-    assert [str(one) for one in (found.verdict, found.flip.nearer.verdict, found.flip.farther.verdict)] == [verdict, nearer, farther]
-    assert found.flip.flips == (len({verdict, nearer, farther}) > 1)
-    assert [found.flip.nearer.bounds[1], found.flip.farther.bounds[1]] == pytest.approx(
-        [3.33 * (4.2 / 3.33) ** exponent for exponent in (0.5, 1.5)]
-    )
-
-
-def test_what_has_no_bound_to_move_or_no_interval_does_not_flip(tmp_path: Path) -> None:
-    save_run(tmp_path, make_rows(ratios=AS_PUBLISHED, replicates=4))
-    few = by_id(judge(tmp_path))
-    assert few["M2"].flip is None, "four repeats give no interval"
-    make_run(tmp_path, run_id="whole", ratios=AS_PUBLISHED)
-    assert {verdict.id for verdict in of_m(judge(tmp_path, "whole")) if verdict.flip} == {"M2", "M5", "M12"}, (
-        "the others' bounds are the text's"
-    )
 
 
 # the views beneath

@@ -26,7 +26,6 @@ CASES = [
 ELSEWHERE: Final = {
     "newest partition on SSD",  # whose load the view names in other words than the cell
     "all on disks",
-    *("two indexes, PR", "two indexes, NV", "temporary files on disks", "temporary files on SSD"),  # by no cell of full yet
 }
 
 

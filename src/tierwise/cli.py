@@ -38,7 +38,7 @@ app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode="markdown")
 PANELS: Final = ("The study", "Your server", "Costs", "Models", "Housekeeping")
 """The groups of commands in ``tierwise --help``, in this order."""
 STUDY, SERVER, COSTS, MODELS, HOUSEKEEPING = PANELS
-NEED_CHECKOUT: Final = ("report", "run", "plan", "reference", "publish", "merge", "diff", "clean")
+NEED_CHECKOUT: Final = ("report", "run", "plan", "reference", "publish", "merge", "diff", "sensitivity", "clean")
 """Commands that need notebooks, runs or built reports. A wheel has the other commands, and one run: the reference run."""
 
 
@@ -235,6 +235,43 @@ def merge(
     folders = [Path(name) if (Path(name) / MANIFEST).is_file() else find_run(name) for name in runs]
     merged = merge_runs(folders, paths.raw(), summary_of)
     say(f"merged: {merged.run_id} has the rows of {len(folders)} runs (tierwise claims {merged.run_id})")
+
+
+@command(STUDY, f"sensitivity --study {studies.names()[0]} --repeat ''")
+def sensitivity(
+    study: Annotated[
+        str, typer.Option(help="Study whose parameters are moved. Default: every study.", envvar="STUDY", autocompletion=studies.names)
+    ] = "",
+    run: Annotated[
+        str,
+        typer.Option(
+            help="Complete run whose recorded requests are replayed too: latest, reference or a run id. Empty: none.",
+            autocompletion=completion.runs,
+        ),
+    ] = "reference",
+    repeat: Annotated[
+        str,
+        typer.Option(
+            help="Profile with which the three parameters that matter most are moved again. Empty: none.",
+            autocompletion=completion.profiles,
+        ),
+    ] = "full",
+    seed: SeedOption = 1,
+    *,
+    yes: YesOption = False,
+) -> None:
+    """Compute how far verdicts and headlines depend on device parameters that no source states.
+
+    The command moves one parameter at a time to both ends of its band (data/sensitivity/bands.toml). It replays recorded requests, or
+    measures with profile smoke. The results are written to data/reference/sensitivity.parquet. An interrupted command continues where it
+    stopped.
+    """
+    from tierwise.sensitivity.screening import known_studies  # noqa: PLC0415
+    from tierwise.sensitivity.screening import sensitivity as compute  # noqa: PLC0415
+
+    names = known_studies(study)
+    confirming(yes=yes)(f"measure {len(names)} studies again for each parameter, which takes hours?")
+    say(f"sensitivity: {paths.short(compute(names, run=run, repeat=repeat, seed=seed))}")
 
 
 command(SERVER, "advise --ssd-gib 4 --run reference")(advise)

@@ -30,6 +30,7 @@ class Cause(Enum):
     JUMPED = "jumped"
     FEW_REPLICATES = "few_replicates"
     STRADDLES = "straddles"
+    MODEL = "model"
     SMALL = "small"
     CHANCE = "chance"
     FLAT = "flat"

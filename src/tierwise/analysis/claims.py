@@ -63,12 +63,6 @@ class Bounds(Strict):
         """Return what an interval must lie below, or above, to be outside."""
         return self.lower and self.lower / self.apart, self.upper and self.upper * self.apart
 
-    def moved(self, exponent: float) -> Self:
-        """Return the bounds, each side's ratio to `around` `exponent` times as far from 1 on the log scale."""
-        sides = {"lower": self.lower, "upper": self.upper}
-        moved = {name: self.around * (side / self.around) ** exponent for name, side in sides.items() if side is not None}
-        return self.model_copy(update=moved)
-
     def __str__(self) -> str:
         lower, upper = (None if side is None else _short(side) for side in (self.lower, self.upper))
         if lower and upper:

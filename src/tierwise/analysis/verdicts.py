@@ -15,7 +15,6 @@ from tierwise.analysis.causes import Cause, phrase
 from tierwise.analysis.claim_rows import THROUGH, Rows, relations
 from tierwise.analysis.claims import Claim, Claims, Kind, load_claims
 from tierwise.analysis.judging import ClaimVerdict, Grounds, Judge, decides, named
-from tierwise.analysis.moved_bounds import flip
 from tierwise.analysis.rates import compare_rates, held_to
 from tierwise.analysis.rule_marks import marks_of
 from tierwise.analysis.rules import Verdict
@@ -32,7 +31,7 @@ from tierwise.timings.references import MANIFEST
 
 DECIDED: Final = (Verdict.CONFIRMED, Verdict.CONTRADICTED)
 TEXT: Final = "analysis/text"
-JSON_VERSION: Final = 6
+JSON_VERSION: Final = 7
 """The version of the JSON form, one higher with every field that is renamed, dropped or means something else."""
 FEW_ORDERS: Final = 3
 """The largest number of orders that are spelled out as bounds; where there are more the ratios name them."""
@@ -189,7 +188,6 @@ def _verdict(
             "conditions": (*own.conditions, *aside),
             "bounds": None if bounds is None else (bounds.lower, bounds.upper),
             "bounds_text": _bounds_text(claim),
-            "flip": None if own.cause is Cause.STATED_RATE else flip(claim, own.verdict, own.cases, own.open_map),
             **(marks_of(claim, rows.manifest) if rows and own.verdict in DECIDED else {}),
             "today": now,
             "run_id": rows.manifest.run_id if rows else None,

@@ -59,7 +59,7 @@ def speedups(run: Run, only: str | None = None) -> pl.DataFrame:
     largest share of the devices' own pace. `advised`: the placement to choose (`advisor.ranking`).
     """
     rows = []
-    for name, workload in _workloads(run, only):
+    for name, workload in named_workloads(run, only):
         gains = gains_of(workload)
         best = advised(gains)
         for gain in gains:
@@ -83,7 +83,7 @@ def placed(placement: str) -> str:
     return SHORT.get(placement, placement.removesuffix(" ssd"))
 
 
-def _workloads(run: Run, only: str | None) -> Iterator[tuple[str, Workload]]:
+def named_workloads(run: Run, only: str | None) -> Iterator[tuple[str, Workload]]:
     found: dict[str, Workload] = {}
     for workload in gather(run, only=only).workloads:
         name = _names(workload.study).get(heat.PACE.sub("", workload.name), workload.name)

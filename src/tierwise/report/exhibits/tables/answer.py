@@ -4,11 +4,13 @@ from typing import Final
 
 import polars as pl
 
+from tierwise.analysis.model_interval import Key
 from tierwise.report.estimates import cell
 from tierwise.report.exhibit_registry import Cells
 from tierwise.report.reference import open_reference
 from tierwise.report.run import Run
 from tierwise.report.values.front import advice, speedups, todays
+from tierwise.report.values.headlines import SPEEDUP, beside
 
 UNIT: Final = "paired replicates"
 HEADER: Final = ["Workload", "Move first", "Speed-up"]
@@ -44,4 +46,7 @@ def tabulate(rows: pl.DataFrame) -> Cells | None:
 def _advice(rows: pl.DataFrame, workload: str) -> tuple[str, str]:
     found = rows.filter(workload=workload)
     best = advice(found) if found.height else NOT_COMPARABLE
-    return (best, "") if isinstance(best, str) else (best[0], cell(best[1]))
+    if isinstance(best, str):
+        return best, ""
+    key = Key(found["pair"][0], SPEEDUP, workload, best[0], "", found["io_mode"][0])
+    return best[0], cell(best[1]) + beside(key, best[1])

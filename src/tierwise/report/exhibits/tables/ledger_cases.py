@@ -8,9 +8,9 @@ import polars as pl
 from tierwise.analysis.judging import ClaimVerdict
 from tierwise.core.vocabulary import Evidence
 from tierwise.report.exhibit_registry import Cells
-from tierwise.report.formats import DASH, count, tied
+from tierwise.report.formats import count, tied
 from tierwise.report.run import Run
-from tierwise.report.words import case_name, estimated, flipped, marked, quoted, tested
+from tierwise.report.words import case_name, estimated, marked, quoted, tested
 
 UNIT: Final = "statements and cases"
 HEADER: Final = {
@@ -61,11 +61,9 @@ def tabulate(rows: pl.DataFrame) -> Cells:
 
 
 def _otherwise(now: ClaimVerdict) -> Iterator[str]:
-    """Yield why there is no verdict, or what moved bounds and a fitted parameter do to it."""
+    """Yield why there is no verdict, or what a fitted parameter does to it."""
     if now.unjudged:
         yield tied(now.unjudged)
         return
-    if (moved := flipped(now)) != DASH:
-        yield f"with moved bounds: {moved}"
     if now.fitted:
         yield tied(f"fit: {now.fitted.parameter}, to {now.fitted.on}; left open: {now.fitted.left}")

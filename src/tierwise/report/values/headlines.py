@@ -1,0 +1,39 @@
+"""The ratios of the first page, by replicate, and what beside them is not known of devices."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from tierwise.advisor.ranking import gains_of
+from tierwise.analysis.model_interval import Key, shifts_of
+from tierwise.analysis.statistics import Estimate
+from tierwise.report.formats import interval
+from tierwise.report.run import Run
+from tierwise.report.study_registry import named
+from tierwise.report.values.front import named_workloads, placed
+
+SPEEDUP: Final = "speedup"
+
+
+def headlines_of(run: Run, study: str, pair: str) -> Iterator[tuple[Key, Mapping[int, float]]]:
+    """Yield the speed-ups of each placement of the workloads of `study` on `pair`, and the ratios of its module ``headlines``."""
+    for name, workload in named_workloads(run, pair if pair == run.manifest.todays_pair else None):
+        if (workload.study, workload.pair) == (study, pair):
+            for gain in gains_of(workload):
+                ratios = {replicate: 1 / ratio for replicate, ratio in gain.ratios.items()}
+                yield Key(pair, SPEEDUP, name, placed(gain.placement), "", workload.io_mode), ratios
+    for name, module in named("headlines"):
+        if name == study:
+            yield from ((Key(pair, study, *of), ratios) for of, ratios in module.headlines(run, pair).items())
+
+
+def every_headline(run: Run) -> Iterator[tuple[Key, Mapping[int, float]]]:
+    for record in run.manifest.studies:
+        yield from headlines_of(run, record.name, record.pair)
+
+
+def beside(key: Key, estimate: Estimate) -> str:
+    """Return ``; model 0.9 to 1.4``, to stand behind an estimate; empty where no model interval was computed."""
+    shifts = shifts_of(key)
+    if shifts is None or estimate.low is None or estimate.high is None:
+        return ""
+    return f"; model {interval(*shifts.widened(estimate.low, estimate.high))}"
