@@ -142,7 +142,11 @@ ALONE = phrase("conditions.replicates_alone")
 def test_the_io_mode_that_claims_toml_fixes_decides_and_one_that_says_otherwise_is_shown(tmp_path: Path) -> None:
     save_run(tmp_path, pl.concat([make_rows(ratios=AS_PUBLISHED), make_rows(io_mode=IoMode.BUFFERED)]))
     verdict = by_id(judge(tmp_path))["M1"]
-    assert (verdict.verdict_text, verdict.variant, verdict.io_mode) == (f"contradicted ({ALONE}, {NOTHING_STATED})", "published", IoMode.BUFFERED)
+    assert (verdict.verdict_text, verdict.variant, verdict.io_mode) == (
+        f"contradicted ({ALONE}, {NOTHING_STATED})",
+        "published",
+        IoMode.BUFFERED,
+    )
     assert {name: io_mode.verdict for name, io_mode in others(verdict).items()} == {"published": Verdict.CONFIRMED}
 
 
@@ -159,7 +163,12 @@ def test_a_verdict_that_the_deciding_io_mode_of_the_reference_run_contradicts_sa
     for reference, conditions in (
         (
             contradicting,
-            (NOT_BY_IT, ALONE, NOTHING_STATED, phrase("conditions.reference_says", verdict=Verdict.CONTRADICTED, named="published (buffered)")),
+            (
+                NOT_BY_IT,
+                ALONE,
+                NOTHING_STATED,
+                phrase("conditions.reference_says", verdict=Verdict.CONTRADICTED, named="published (buffered)"),
+            ),
         ),
         (agreeing, (NOT_BY_IT, ALONE, NOTHING_STATED)),
     ):
@@ -176,7 +185,9 @@ def test_an_asynchronous_io_mode_with_fewer_than_two_requests_at_once_is_marked(
     verdict = by_id(judge(tmp_path))["M1"]
     io_mode = others(verdict)["published (asynchronous)"]
     assert (io_mode.conditions, [case.outstanding for case in io_mode.cases]) == (conditions, [outstanding] * 3)
-    assert verdict.conditions == (NOT_BY_IT, ALONE, NOTHING_STATED), "the direct I/O mode asks for one thing at a time, and nobody says otherwise"
+    assert verdict.conditions == (NOT_BY_IT, ALONE, NOTHING_STATED), (
+        "the direct I/O mode asks for one thing at a time, and nobody says otherwise"
+    )
 
 
 def test_a_claim_is_never_judged_on_a_device_that_was_fitted_on_it(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from pgbench_rows import LARGE, SMALL, pgbench_rows
 from rows import make_rows, save_run
 from support import shared
 from survey_rows import PLACEMENT_S, array_rows, placement_rows
-from tierwise.analysis.claims import Bounds, Claim, Claims, Kind, load_claims
+from tierwise.analysis.claims import Claim, Claims, Kind, load_claims
 from tierwise.analysis.published import published_series
 from tierwise.analysis.views import open_views
 from tierwise.core import paths, studies
@@ -224,10 +224,3 @@ def test_ids_are_unique_and_sources_described() -> None:
     ):
         with pytest.raises(InputError, match=rule):
             validate(table, Claims, where="claims.toml")
-
-
-def test_a_bound_moves_from_1_and_one_around_a_figure_from_that() -> None:
-    assert validate({"lower": 2.0}, Bounds, where="x").moved(0.5).lower == pytest.approx(2**0.5)
-    assert validate({"upper": 0.05}, Bounds, where="x").moved(1.5).upper == pytest.approx(0.05**1.5)
-    nearer = validate({"lower": 5.0, "upper": 20.0, "around": 10.0}, Bounds, where="x").moved(0.5)
-    assert [nearer.lower, nearer.upper] == pytest.approx([50**0.5, 200**0.5])

@@ -1,4 +1,4 @@
-"""Every judged cell of full is measured by the I/O mode that decides; quick has a little of the others beside the direct one."""
+"""Every judged cell of full is measured by the I/O mode that decides, and quick measures nothing else."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -68,22 +68,6 @@ def test_every_deciding_variant_is_one_that_a_run_has() -> None:
             assert (decides.variant, decides.io_mode) in measured
 
 
-def test_quick_has_one_cell_of_the_census_and_one_query_of_the_survey_on_the_other_io_modes() -> None:
-    beside = {
-        study: [cell for cell in cells(study, source, "quick") if cell["io_mode"] != IoMode.DIRECT]
-        for study, source in (
-            ("index_placement", "M"),
-            ("survey_placement", "H"),
-            ("survey_arrays", "H"),
-            ("pgbench_placement", "V"),
-        )
-    }
-    assert {(cell["io_mode"], cell["variant"], cell["table"], cell["start"]) for cell in beside.pop("index_placement")} == {
-        ("buffered", "published", "hdd", "NV"),
-        ("asynchronous", "bitmap", "hdd", "NV"),
-    }
-    assert {(cell["io_mode"], cell["query"]) for cell in beside.pop("survey_placement")} == {
-        ("buffered", "join_single"),
-        ("asynchronous", "join_single"),
-    }
-    assert not any(beside.values())
+def test_quick_measures_each_study_in_the_deciding_mode_alone() -> None:
+    for study, source in {(case.study, source) for source, case in CASES}:
+        assert {cell["io_mode"] for cell in cells(study, source, "quick")} == {DECIDING[study]}, study

@@ -72,7 +72,9 @@ def test_an_end_that_makes_no_seek_curve_gives_way_to_the_furthest_that_does(tmp
 def shifts(*effects: tuple[str, str, float | None, float], name: str = "M1") -> dict[Key, Shifts]:
     """Combine (parameter, end, log shift, share of the data)."""
     of = {"pair": "source-m", "kind": CLAIM, "name": name, "case": "FL", "variant": "published", "io_mode": "direct"}
-    rows: list[dict[str, object]] = [{**of, "parameter": one, "end": end, "log_shift": shift, "fraction": size} for one, end, shift, size in effects]
+    rows: list[dict[str, object]] = [
+        {**of, "parameter": one, "end": end, "log_shift": shift, "fraction": size} for one, end, shift, size in effects
+    ]
     return combined(pl.DataFrame(rows, schema=SCHEMA))
 
 
