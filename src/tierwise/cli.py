@@ -28,6 +28,7 @@ from tierwise.core.output_format import Format, FormatOption
 from tierwise.core.progress import say
 from tierwise.core.text_table import wrapped
 from tierwise.costs.cli import cost, volumes
+from tierwise.datasets.cli import check_data
 from tierwise.publish_command import VERSION_HELP, publish
 from tierwise.report.site import PDFS
 from tierwise.scans.cli import predict_scan
@@ -98,9 +99,10 @@ def report(
 
     On a terminal, the command asks for confirmation before it measures.
     """
+    from tierwise.datasets.checking import check_first_rows  # noqa: PLC0415
     from tierwise.pipeline import ReportRequest, make_report  # noqa: PLC0415
 
-    sources = {"census": census, "sky": sky}
+    sources = check_first_rows({"census": census, "sky": sky})
     request = ReportRequest(profile=profile, tiers=tiers, seed=seed, sources=sources, fresh=fresh, retry=retry, agree=confirming(yes=yes))
     site = make_report(request, engine=engine, run_id=run)
     say(f"report: {site / 'index.html'}")
@@ -130,9 +132,11 @@ def run_study(
     A later `tierwise report` with the same options adds the other studies to this run. A run with --trials never becomes complete. On a
     terminal, the command asks for confirmation before it measures.
     """
+    from tierwise.datasets.checking import check_first_rows  # noqa: PLC0415
     from tierwise.pipeline import ReportRequest, run_one_study  # noqa: PLC0415
 
-    request = ReportRequest(profile=profile, tiers=tiers, seed=seed, sources={"census": census, "sky": sky}, agree=confirming(yes=yes))
+    sources = check_first_rows({"census": census, "sky": sky})
+    request = ReportRequest(profile=profile, tiers=tiers, seed=seed, sources=sources, agree=confirming(yes=yes))
     run = run_one_study(request, study, trials)
     has = ", ".join(sorted({record.name for record in run.studies}))
     say(f"run {run.run_id} is {run.status}; it has {has}")
@@ -149,10 +153,15 @@ def plan(
     form: FormatOption = Format.TABLE,
 ) -> None:
     """Estimate how many trials, minutes and bytes of disk space a report needs."""
+    from tierwise.datasets.checking import check_first_rows  # noqa: PLC0415
     from tierwise.plan.estimate import as_json, as_text, make_plan  # noqa: PLC0415
 
-    planned = make_plan(profile=profile, tiers=tiers, seed=seed, census=census, sky=sky)
+    sources = check_first_rows({"census": census, "sky": sky})
+    planned = make_plan(profile=profile, tiers=tiers, seed=seed, **sources)
     print(json.dumps(as_json(planned), indent=2) if form is Format.JSON else wrapped(as_text(planned)))
+
+
+command(STUDY, "check-data --sky file:mine.vot", "check-data")(check_data)
 
 
 @command(STUDY, "claims --run reference")

@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
 from tierwise.core import paths
+from tierwise.core.errors import InputError
 from tierwise.core.pairs import Pair, load_pair
 from tierwise.core.toml import Strict, input_file, read_table, read_toml
 from tierwise.devices.naming import named
@@ -16,6 +17,8 @@ from tierwise.devices.spec import load_device
 from tierwise.simulate.machine import load_machine
 
 Value = float | bool | str
+Factor = Annotated[float, Field(gt=0, le=1e3, allow_inf_nan=False)]
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 MEMBER: Final = "member."
 
 
@@ -23,8 +26,8 @@ class Band(Strict):
     """How far the values of some parameters may lie from ours; one way of giving it, or none where we chose the values."""
 
     parameters: tuple[str, ...] = Field(min_length=1)
-    factors: tuple[float, float] | None = None
-    values: tuple[float, float] | None = None
+    factors: tuple[Factor, Factor] | None = None
+    values: tuple[Amount, Amount] | None = None
     unit: str | None = None
     others: tuple[Value, ...] | None = None
     chosen: bool = False
@@ -36,6 +39,8 @@ class Band(Strict):
             raise ValueError("a band has factors, values, others or chosen = true, and one of these alone")
         if (self.values is None) != (self.unit is None):
             raise ValueError("values and unit go together")
+        if self.unit is not None and self.unit not in UNITS:
+            raise ValueError(f"unit must be one of {', '.join(UNITS)}, not {self.unit!r}")
         return self
 
     def holds(self, parameter: str) -> bool:
@@ -48,12 +53,12 @@ class Method(Strict):
     name: str
     kind: Literal["factor", "scale"]
     studies: tuple[str, ...]
-    factors: tuple[float, float]
+    factors: tuple[Factor, Factor]
     reason: str = Field(min_length=1)
 
 
 class Rule(Strict):
-    factors: tuple[float, float]
+    factors: tuple[Factor, Factor]
     reason: str
 
 
@@ -136,15 +141,17 @@ def _ends(name: str, one: Sourced, band: Band | None, rule: Rule) -> Iterator[Mo
     unit = one.unit if isinstance(one, Parameter) else ""
     if band is not None and band.chosen:
         return
-    for end, value in _values(one, band, rule).items():
+    for end, value in _values(name, one, band, rule).items():
         if value != own:
             yield Move(f"{file.removeprefix('devices/')}: {place}", end, own, value, unit, file=file, place=tuple(place.split(".")))
 
 
-def _values(one: Sourced, band: Band | None, rule: Rule) -> Mapping[str, Value]:
+def _values(name: str, one: Sourced, band: Band | None, rule: Rule) -> Mapping[str, Value]:
     if band is not None and band.others is not None:
         return {str(other).lower(): other for other in band.others}
-    assert isinstance(one, Parameter), f"{one} is no number, and no band lists what may stand in its place"
+    if not isinstance(one, Parameter):
+        why, remedy = "is no number, and no band lists what may stand in its place", "add a band with `others` or `chosen`"
+        raise InputError("data/sensitivity/bands.toml", field="parameters", value=name, rule=why, remedy=remedy)
     if band is not None and band.values is not None and band.unit is not None:
         low, high = (value * UNITS[band.unit][1] / UNITS[one.unit][1] for value in band.values)
     else:

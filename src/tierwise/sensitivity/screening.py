@@ -15,13 +15,14 @@ from tierwise.analysis.model_interval import FILE, SCHEMA, combined
 from tierwise.analysis.runs import find_run
 from tierwise.core import paths, studies
 from tierwise.core.files import make_folder
+from tierwise.core.pairs import load_pair
 from tierwise.core.progress import Progress, say
 from tierwise.report.study_registry import judge_all
 from tierwise.sensitivity.bands import Move, moves_of
 from tierwise.sensitivity.by_replay import Replayed
 from tierwise.sensitivity.by_runs import measured, moved_values, values_in
 from tierwise.sensitivity.quantities import Values
-from tierwise.timings.manifest import load_manifest
+from tierwise.timings.manifest import Manifest, load_manifest
 from tierwise.timings.parquet import keep_whole, read_whole
 
 LARGEST: Final = 3
@@ -111,16 +112,23 @@ def _screen(study: str, profile: str, seed: int, only: Sequence[str] = ()) -> It
 
 def _bases(folder: Path, study: str, *, profile: str = "", seed: int = 1, replayed_only: bool = False) -> Iterator[Base]:
     verdicts = {one.id: one for one in judge_all(folder.parent, folder.name)}
-    for record in load_manifest(folder).of(study):
+    manifest = load_manifest(folder)
+    for record in manifest.of(study):
         pair = record.pair
         own = values_in(folder, study, pair, verdicts)
-        if not own or not moves_of(study, pair):
+        if not own or not moves_of(study, pair) or not _as_it_was(manifest, pair):
             continue
         if replayed := Replayed(folder, study, pair, verdicts):
             yield Base(folder, study, pair, "replay", own, replayed.values)
         elif not replayed_only:
             again = partial(moved_values, study=study, pair=pair, verdicts=verdicts, profile=profile, seed=seed, within=folder.parent)
             yield Base(folder, study, pair, "runs", own, again)
+
+
+def _as_it_was(manifest: Manifest, pair: str) -> bool:
+    """Return whether the tiers of `pair` still have the devices that the run of `manifest` had."""
+    now = {tier: getattr(spec, "device", None) for tier, spec in load_pair(pair).tiers.items()}
+    return {tier: spec.get("device") for tier, spec in manifest.pairs[pair].get("tiers", {}).items()} == now
 
 
 def _every(base: Base, moves: Sequence[Move]) -> pl.DataFrame:
