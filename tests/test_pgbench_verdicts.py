@@ -148,6 +148,6 @@ def test_where_the_log_binds_a_verdict_needs_the_same_one_of_commits_that_do_not
     assert (alone["V2"].verdict, alone["V2"].cause) == (Verdict.UNDECIDED, Cause.LOG)
     agreed = judged(tmp_path / "agreed", pgbench_rows(LARGE, mix=load, shares=log), pgbench_rows(LARGE, mix=twins, shares={"WAL": 0.02}))
     assert agreed["V2"].verdict is Verdict.CONTRADICTED
-    slower = {**LARGE, "table_ssd": 2 * LARGE["all_hdd"]}
+    slower = {**LARGE, "table_ssd": 3.5 * LARGE["all_hdd"]}
     differ = judged(tmp_path / "differ", pgbench_rows(LARGE, mix=load, shares=log), pgbench_rows(slower, mix=twins))
     assert (differ["V2"].verdict, differ["V2"].cause) == (Verdict.UNDECIDED, Cause.LOG)

@@ -39,8 +39,6 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of al
         "newer": sum(claim.rule_newer for claim in decided),
         "after_results": sum(claim.rule_after_results for claim in decided),
         "one_sided": sum(one_sided(claim) for claim in known),
-        "missed": sum(claim.cause is Cause.STATED_RATE for claim in run.verdicts),
-        "emulated": sum(claim.evidence is Evidence.EMULATED for claim in decided),
         "rules": load_rules().version.version,
         "rules_day": load_rules().version.day,
         "minimum": MINIMUM_REPEATS,
