@@ -9,21 +9,25 @@ from tierwise.analysis.statistics import Estimate
 from tierwise.report.formats import interval
 from tierwise.report.run import Run
 from tierwise.report.study_registry import named
-from tierwise.report.values.front import named_workloads, placed
+from tierwise.report.values.front import LOG
+from tierwise.report.values.workloads import named_workloads, placed
 
 SPEEDUP: Final = "speedup"
 
 
 def headlines_of(run: Run, study: str, pair: str) -> Iterator[tuple[Key, Mapping[int, float]]]:
-    """Yield the speed-ups of each placement of the workloads of `study` on `pair`, and the ratios of its module ``headlines``."""
-    for name, workload in named_workloads(run, pair if pair == run.manifest.todays_pair else None):
+    """Yield the speed-ups of each placement of the workloads of `study` on `pair`, and of moving the log."""
+    only = pair if pair in run.manifest.todays_pairs else None
+    for name, workload in named_workloads(run, only):
         if (workload.study, workload.pair) == (study, pair):
             for gain in gains_of(workload):
                 ratios = {replicate: 1 / ratio for replicate, ratio in gain.ratios.items()}
                 yield Key(pair, SPEEDUP, name, placed(gain.placement), "", workload.io_mode), ratios
-    for name, module in named("headlines"):
+    for name, module in named("log_moves"):
         if name == study:
-            yield from ((Key(pair, study, *of), ratios) for of, ratios in module.headlines(run, pair).items())
+            for (moved, on, io_mode), rows in module.moved(run, only).group_by("workload", "pair", "io_mode", maintain_order=True):
+                if on == pair:
+                    yield Key(pair, SPEEDUP, str(moved), LOG, "", str(io_mode)), dict(rows.select("replicate", "ratio").rows())
 
 
 def every_headline(run: Run) -> Iterator[tuple[Key, Mapping[int, float]]]:

@@ -12,8 +12,3 @@ COLOURS: Final = {"hdd": theme.VERMILLION, "cached": theme.ORANGE, "ssd": theme.
 SHAPES: Final = {"hdd": "circle", "cached": "diamond", "ssd": "square"}
 GROUPED: Final = {"off": "0", "on": "half a flush"}
 """How long a commit waits for others (commit_delay)."""
-
-
-def of_clients(clients: int) -> str:
-    """Name the commits of so many clients, as a headline."""
-    return f"commits of {clients} clients"

@@ -4,14 +4,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from tierwise.analysis.model_interval import Key, shifts_of
+from tierwise.analysis.model_interval import shifts_of
 from tierwise.analysis.statistics import Estimate
 from tierwise.report.estimates import ends, estimates
 from tierwise.report.exhibit_registry import find
 from tierwise.report.run import Run
 from tierwise.report.session_time import records_sessions
 from tierwise.report.text_template import Value
-from tierwise.studies.wal_placement.reading.names import PAIR, STUDY, of_clients
+from tierwise.studies.wal_placement.reading.log_moves import headline
+from tierwise.studies.wal_placement.reading.names import PAIR, STUDY
 
 WORTH: Final = 1.1
 """The least gain in commits per second that is worth a drive (assumed)."""
@@ -70,7 +71,8 @@ def _over(run: Run, pair: str, place: str, over: str) -> Ratios:
 
 def _widened(pair: str, key: tuple[object, ...], one: Estimate) -> Estimate:
     """Return `one` with its model interval, where that was computed."""
-    shifts = shifts_of(Key(pair, STUDY, of_clients(int(str(key[1]))), f"{key[2]} over {key[3]}"))
+    named = headline(pair, int(str(key[1])), str(key[2]), str(key[3]))
+    shifts = named and shifts_of(named)
     if shifts is None or one.low is None or one.high is None:
         return one
     low, high = shifts.widened(one.low, one.high)

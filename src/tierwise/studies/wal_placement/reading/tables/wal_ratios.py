@@ -4,13 +4,13 @@ from typing import Final
 
 import polars as pl
 
-from tierwise.analysis.model_interval import Key
 from tierwise.analysis.statistics import Estimate
 from tierwise.report.estimates import cell, estimates
 from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import count
 from tierwise.report.values.headlines import beside
-from tierwise.studies.wal_placement.reading.names import GROUPED, PAIR, SHORT, STUDY, of_clients
+from tierwise.studies.wal_placement.reading.log_moves import headline
+from tierwise.studies.wal_placement.reading.names import GROUPED, PAIR, SHORT
 
 QUERY: Final = """
 select group_commit, clients, wal, over, replicate, ratio, if(flagged, 'rejected', 'none') as flag
@@ -42,6 +42,6 @@ def tabulate(rows: pl.DataFrame) -> Cells | None:
 
 
 def _shown(one: Estimate | None, grouped: str, clients: int, place: str, over: str) -> str:
-    """Return the estimate, and without a delay of commits the model interval beside it."""
-    key = Key(PAIR, STUDY, of_clients(clients), f"{place} over {over}")
-    return cell(one) + (beside(key, one) if one and grouped == "off" else "")
+    """Return the estimate, with the model interval beside it where it is a headline."""
+    key = headline(PAIR, clients, place, over) if grouped == "off" else None
+    return cell(one) + (beside(key, one) if one and key else "")
