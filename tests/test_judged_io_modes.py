@@ -1,4 +1,4 @@
-"""Every judged cell of full is measured by the I/O mode that decides, and quick measures nothing else."""
+"""Every judged cell is measured by the I/O mode that decides, in every profile."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -68,6 +68,8 @@ def test_every_deciding_variant_is_one_that_a_run_has() -> None:
             assert (decides.variant, decides.io_mode) in measured
 
 
-def test_quick_measures_each_study_in_the_deciding_mode_alone() -> None:
-    for study, source in {(case.study, source) for source, case in CASES}:
-        assert {cell["io_mode"] for cell in cells(study, source, "quick")} == {DECIDING[study]}, study
+@pytest.mark.parametrize("profile", ["smoke", "quick", "full"])
+def test_every_profile_measures_a_study_in_the_io_mode_that_decides_alone(profile: str) -> None:
+    for study, mode in DECIDING.items():
+        source = next(source for source, case in CASES if case.study == study)
+        assert {cell["io_mode"] for cell in cells(study, source, profile)} == {mode}, study

@@ -109,7 +109,7 @@ def made(cluster: Cluster, what: Load, disk: Emulated, flash: Emulated) -> None:
         session.execute("CHECKPOINT")
     cluster.stop()
     if what.log_on_disk:
-        shutil.move(cluster.data / "pg_wal", disk.directory / "pg_wal")
+        cluster.account.run(["mv", cluster.data / "pg_wal", disk.directory / "pg_wal"], folder=cluster.folder)
         (cluster.data / "pg_wal").symlink_to(disk.directory / "pg_wal")
 
 
@@ -117,7 +117,7 @@ def unmade(cluster: Cluster, disk: Emulated) -> None:
     cluster.stop()
     if (cluster.data / "pg_wal").is_symlink():
         (cluster.data / "pg_wal").unlink()
-        shutil.move(disk.directory / "pg_wal", cluster.data / "pg_wal")
+        cluster.account.run(["mv", disk.directory / "pg_wal", cluster.data / "pg_wal"], folder=cluster.folder)
     empty(cluster)
     cluster.stop()
 

@@ -1,8 +1,16 @@
 """What a watched PostgreSQL waits for: the answer of `tierwise watch`, which `tierwise advise` reads."""
 
 from enum import StrEnum
+from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tierwise.core.errors import InputError
 from tierwise.core.toml import Strict
+
+ANSWER = b"tierwise.answer"
+"""Where an activity file has its answer, in the metadata of the Parquet file."""
 
 
 class Band(Strict):
@@ -108,3 +116,17 @@ class Activity(Strict):
     placements_changed: int
     replicas: int
     unknown: tuple[str, ...]
+
+
+def read_answer(path: Path) -> Activity:
+    """Return the answer that a complete activity file has.
+
+    Raises:
+        InputError: it is no such file, or one of another version.
+    """
+    remedy = "name a file that tierwise watch has finished"
+    try:
+        metadata = pq.read_schema(path).metadata or {}
+        return Activity.model_validate_json(metadata.get(ANSWER, b""))
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise InputError("--activity", value=str(path), rule="must be a whole activity file of this version", remedy=remedy) from error
