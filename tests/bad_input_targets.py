@@ -309,6 +309,7 @@ TARGETS: Final = (
     Target("options of volumes", command=VOLUMES),
     Target("options of move-plan", command=MOVE),
     Target("options of simulate trace", command=PAGES),
+    Target("options of map", command=("map", "mine/fio", "--pages", "4,8", "--relation", "t=/a", "--sample", "1", "--tiers", "today-aws")),
     Target("options of check-data", command=("check-data", "--sky", "file:mine/psc")),
     Target("options of validate device", command=DRIVE),
 )

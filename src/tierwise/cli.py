@@ -10,6 +10,7 @@ import typer
 
 from tierwise import __version__
 from tierwise.advisor.cli import RunOption, advise, move_plan
+from tierwise.advisor.map_command import map_command
 from tierwise.core import completion, paths, studies
 from tierwise.core.command_errors import run_command
 from tierwise.core.confirmation import YesOption, confirming
@@ -345,6 +346,7 @@ def emulate(
     mount(device, backing, mountpoint)
 
 
+command(MODELS, "map pages.lis --pages 1024,65536", "map")(map_command)
 app.add_typer(own_device, name="device", rich_help_panel=MODELS)
 app.add_typer(simulating, name="simulate", rich_help_panel=MODELS)
 app.add_typer(validating, name="validate", rich_help_panel=MODELS)

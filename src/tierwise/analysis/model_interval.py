@@ -43,7 +43,7 @@ SCHEMA: Final = pl.Schema(
         "measured_on": pl.String,
     }
 )
-"""Columns: what moved, with which parameter from `own` to `value`, how far, and the run that it was computed from."""
+"""Columns: what moved, with which parameter from `own` to `value`, how far, the run that it was computed from, and the code that did it."""
 CLAIM: Final = "claim"
 
 

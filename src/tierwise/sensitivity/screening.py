@@ -17,6 +17,7 @@ from tierwise.core import paths, studies
 from tierwise.core.files import make_folder
 from tierwise.core.pairs import load_pair
 from tierwise.core.progress import Progress, say
+from tierwise.report.site import code_version
 from tierwise.report.study_registry import judge_all
 from tierwise.sensitivity.bands import Move, moves_of
 from tierwise.sensitivity.by_replay import Replayed
@@ -59,7 +60,7 @@ class Base:
             "fraction": float(manifest.profile["fraction"]),
             "seed": manifest.seed,
             "run_id": manifest.run_id,
-            "code_version": manifest.code_version,
+            "code_version": code_version(),
             "cpu": manifest.host.cpu,
             "cores": manifest.host.cores,
             "measured_on": f"{datetime.now(UTC):%Y-%m-%d}",

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tierwise.core.compiled import Ints
+from tierwise.core.compiled import Floats, Ints
 from tierwise.core.errors import InputError, suggesting
 from tierwise.core.packed_content import HEAD_BYTES, WHOLE, Content, opened
 from tierwise.core.paths import short
@@ -40,6 +40,7 @@ class TraceOptions:
     device: str = ""
     page_bytes: int | None = None
     event: str | None = None
+    timed: bool = False
 
     def __post_init__(self) -> None:
         if self.input_format and self.input_format not in formats.NAMES:
@@ -56,6 +57,7 @@ class Requests(NamedTuple):
 
     pages: Ints
     writes: Flags
+    times: Floats | None = None  # of the trace's own unit, where they are wanted
 
 
 class TraceResult(TypedDict):
@@ -80,6 +82,7 @@ class TraceReader:
     left_out: dict[str, int] = field(default_factory=dict)
     devices: dict[str, int] = field(default_factory=dict)
     objects: bool = False
+    format: str = ""
 
     def chunks(self) -> Iterator[Requests]:
         """Yield the requests in order, some million at a time."""
@@ -104,7 +107,7 @@ class TraceReader:
         return InputError(short(self.path) + (f" line {line}" if line else ""), rule=rule, remedy=remedy, **at)
 
     def _chunks(self, content: Content) -> Iterator[Requests]:
-        name = self._format(content.head())
+        name = self.format = self._format(content.head())
         if name in {PARQUET, ORACLE}:
             self.title = {PARQUET: "tierwise Parquet", ORACLE: "libCacheSim oracleGeneral"}[name]
             self._check_units(objects=name == ORACLE, blocks=False)
@@ -119,6 +122,8 @@ class TraceReader:
             fields = Fields(text, commas=known.commas, most=len(known.names))
             columns = known.read(fields, self._device, self.options.event or formats.DEFAULT_EVENT)
             self._settle(known, fields, columns, before)
+            if self.options.timed:
+                columns = columns._replace(time=fields.decimals(self._clock(known)))
             yield from self._requests(columns, known.units, before)
             before += len(fields) - 1
 
@@ -143,6 +148,11 @@ class TraceReader:
             raise InputError("--page-bytes", value=self.options.page_bytes, rule=f"{self.title}: an object is one page, whatever its size")
         if self.options.event is not None and not blocks:
             raise InputError("--event", value=self.options.event, rule=f"{self.title} has no events; they are blkparse's")
+
+    def _clock(self, known: formats.TextFormat) -> int:
+        if known.time is None:
+            raise InputError(short(self.path), field="times", value=known.title, rule="this format has none", remedy="leave out --by-time")
+        return known.time
 
     def _device(self, name: str) -> int:
         return self.devices.setdefault(name, len(self.devices)) if name else 0
@@ -208,9 +218,10 @@ class TraceReader:
         start, size, device = columns.start[rows], columns.size[rows], columns.device[rows]
         writes = kind[rows] == formats.WRITE
         self.rows += len(rows)
+        times = None if columns.time is None else columns.time[rows]
         if units is None:
             self.writes += int(writes.sum())
-            yield Requests(start, writes)
+            yield Requests(start, writes, times)
             return
         page_bytes = self.options.page_bytes or PAGE_BYTES
         first, blocks, beyond = _pages(start, size, units, page_bytes)
@@ -219,7 +230,7 @@ class TraceReader:
             rule = f"a request has at most {_MOST_REQUEST_BYTES} bytes, and ends before page 2^{PAGE_BITS}"
             raise self.fault(rule, line=before + int(rows[at]) + 1, field="start and size", value=(int(start[at]), int(size[at])))
         self.writes += int(blocks[writes].sum())
-        yield from _single_pages(first + (device << PAGE_BITS), blocks, writes)
+        yield from _single_pages(Requests(first + (device << PAGE_BITS), writes, times), blocks)
 
     def _selected(self, columns: formats.Columns) -> Ints:
         """Return the kinds of rows, of which some are left out now: nothing to read or write, another device, writes."""
@@ -239,9 +250,11 @@ class TraceReader:
         while part := content.read(_READ_BYTES // size * size):
             if len(part) % size:
                 raise self.fault(f"records have {size} bytes, the last one has {len(part) % size}")
-            identities = np.frombuffer(part, formats.ORACLE_RECORD)["id"].copy()
-            none = np.zeros(len(identities), np.int64)
-            yield from self._requests(formats.Columns(none, identities, none + 1, none, {}), None)
+            records = np.frombuffer(part, formats.ORACLE_RECORD)
+            none = np.zeros(len(records), np.int64)
+            yield from self._requests(
+                formats.Columns(none, records["id"].copy(), none + 1, none, {}, records["time"].astype(np.float64)), None
+            )
 
     def _parquet(self, content: Content) -> Iterator[Requests]:
         with content.seekable_file() as whole:
@@ -249,8 +262,10 @@ class TraceReader:
             for name in _COLUMNS:
                 if name not in file.schema_arrow.names:
                     raise self.fault(f"the column {name} is missing", field="columns", value=file.schema_arrow.names[:8])
-            operation = [name for name in ("operation",) if name in file.schema_arrow.names]
-            for batch in file.iter_batches(columns=[*_COLUMNS, *operation]):
+            others = [name for name in ("operation", "time_s") if name in file.schema_arrow.names]
+            if self.options.timed and "time_s" not in others:
+                raise InputError(short(self.path), field="time_s", rule="the column is missing", remedy="leave out --by-time")
+            for batch in file.iter_batches(columns=[*_COLUMNS, *others]):
                 yield from self._requests(self._columns(batch), (PAGE_BYTES, 1))
 
     def _columns(self, batch: pa.RecordBatch) -> formats.Columns:
@@ -265,7 +280,8 @@ class TraceReader:
             kind[~pc.is_in(operation, pa.array(["read", "write"])).to_numpy(zero_copy_only=False)] = formats.NO_DATA
         kind[batch["page"].is_null().to_numpy(zero_copy_only=False)] = formats.NO_DATA
         self._count_left_out(kind)
-        return formats.Columns(kind, page, size, numbers[relation.indices.to_numpy()], {})
+        times = batch["time_s"].cast(pa.float64()).to_numpy(zero_copy_only=False) if self.options.timed else None
+        return formats.Columns(kind, page, size, numbers[relation.indices.to_numpy()], {}, times)
 
 
 def simulate_trace(path: Path, pages: int, policy: str = "lru", options: TraceOptions | None = None) -> TraceResult:
@@ -322,12 +338,13 @@ def _pages(start: Ints, size: Ints, units: tuple[int, int], page_bytes: int) -> 
     return first, blocks, far | (size > _MOST_REQUEST_BYTES // bytes_each)
 
 
-def _single_pages(first: Ints, blocks: Ints, writes: Flags) -> Iterator[Requests]:
+def _single_pages(requests: Requests, blocks: Ints) -> Iterator[Requests]:
+    first, writes, times = requests
     until, begin = np.cumsum(blocks), 0
     while begin < len(first):
         end = max(begin + 1, int(np.searchsorted(until, (until[begin - 1] if begin else 0) + _CHUNK_PAGES, side="right")))
         starts, counts = first[begin:end], blocks[begin:end]
         # The pages are counted through, from each request's start on.
         pages = np.arange(counts.sum()) + np.repeat(starts + counts - counts.cumsum(), counts)
-        yield Requests(pages, np.repeat(writes[begin:end], counts))
+        yield Requests(pages, np.repeat(writes[begin:end], counts), None if times is None else np.repeat(times[begin:end], counts))
         begin = end

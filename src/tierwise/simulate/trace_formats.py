@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from tierwise.core.compiled import Ints
+from tierwise.core.compiled import Floats, Ints
 from tierwise.simulate.trace_fields import Fields, Flags
 
 READ, WRITE, NO_DATA, OTHER_EVENT, SUMMARY, COMMENT, OTHER_DEVICE, WRITES, MALFORMED = range(9)
@@ -35,6 +35,7 @@ class Columns(NamedTuple):
     size: Ints
     device: Ints
     good: dict[int, Flags]
+    time: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class TextFormat:
     commas: bool = False
     least: int = 0
     most: int = 0
+    time: int | None = None  # the field with the time, in any unit
 
     def known(self, line: str) -> bool:
         return re.fullmatch(self.line, line, re.IGNORECASE) is not None
@@ -127,13 +129,14 @@ _BLKPARSE_NAMES: Final = ("device", "processor", "number", "time", "process", "e
 TEXTS: Final[dict[str, TextFormat]] = {
     "arc": TextFormat("ARC", r"\d+\s+\d+\s+\d+\s+\d+", ("start", "blocks", "x", "request"), _arc, (0, 0), least=4, most=4),
     "fio2": TextFormat("fio iolog version 2", "", _FIO_NAMES, _fio(0), (1, 1)),
-    "fio3": TextFormat("fio iolog version 3", "", ("time", *_FIO_NAMES), _fio(1), (1, 1)),
+    "fio3": TextFormat("fio iolog version 3", "", ("time", *_FIO_NAMES), _fio(1), (1, 1), time=0),
     "msr": TextFormat(
         "MSR Cambridge CSV",
         r"\d+\s*,[^,]*,\s*\d+\s*,\s*(read|write)\s*,\s*\d+\s*,\s*\d+\s*,\s*\d+",
         ("time", "host", "disk", "type", "offset", "size", "response"),
         _msr,
         (1, 1),
+        time=0,
         commas=True,
         least=7,
         most=7,
@@ -144,6 +147,7 @@ TEXTS: Final[dict[str, TextFormat]] = {
         ("device", "opcode", "offset", "length", "timestamp"),
         _alibaba,
         (1, 1),
+        time=4,
         commas=True,
         least=5,
         most=5,
@@ -154,12 +158,13 @@ TEXTS: Final[dict[str, TextFormat]] = {
         ("unit", "sector", "size", "opcode", "timestamp"),
         _spc,
         (SECTOR_BYTES, 1),
+        time=4,
         commas=True,
         least=5,
         most=100,
     ),
     "blkparse": TextFormat(
-        "blkparse text", r"\d+,\d+\s+\d+\s+\d+\s+\d+\.\d+\s+\d+\s+\w+\s+\w+.*", _BLKPARSE_NAMES, _blkparse, (SECTOR_BYTES,) * 2
+        "blkparse text", r"\d+,\d+\s+\d+\s+\d+\s+\d+\.\d+\s+\d+\s+\w+\s+\w+.*", _BLKPARSE_NAMES, _blkparse, (SECTOR_BYTES,) * 2, time=3
     ),
     "twitter": TextFormat(
         "Twitter CSV",
@@ -167,11 +172,12 @@ TEXTS: Final[dict[str, TextFormat]] = {
         ("timestamp", "key", "key size", "value size", "client", "operation", "TTL"),
         _twitter,
         None,
+        time=0,
         commas=True,
         least=7,
         most=7,
     ),
-    "lrb": TextFormat("LRB", "", ("time", "id", "size"), _lrb, None, least=3, most=100),
+    "lrb": TextFormat("LRB", "", ("time", "id", "size"), _lrb, None, least=3, most=100, time=0),
 }
 """Formats of lines by their names. LRB is read on request alone: its lines are numbers that might be anything."""
 PARQUET, ORACLE, FIO = "parquet", "oracle", "fio"

@@ -19,7 +19,8 @@ def placements(run: Run, _pair: str = "") -> pl.DataFrame:
         {
             "placement": f"{'all in RAM, ' if each.in_ram else ''}{count(each.devices)} x {each.device}",
             "kind": _kind(each.device, in_ram=each.in_ram),
-            "storage_usd": sum(cost for item, cost in each.parts_a_year.items() if item in bought) / a_month,
+            # a machine's own disks are in its price
+            "storage_usd": (sum(cost for item, cost in each.parts_a_year.items() if item in bought) or each.cost_a_year) / a_month,
             "usd": each.cost_a_year / a_month,
             "ram_gib": each.ram_gib,
             "devices": each.devices,
@@ -41,5 +42,5 @@ def _storage() -> frozenset[str]:
     """Items of the price book that are drives or volumes, and no machine, memory or power."""
     hardware = load_hardware()
     steps = (step.price for volume in hardware.volumes.values() for step in (*volume.iops, *volume.throughput_mib_s))
-    sizes = (volume.size for volume in hardware.volumes.values() if volume.size)
+    sizes = (item for volume in hardware.volumes.values() for item in (volume.size, *volume.sizes_gib.values()) if item)
     return frozenset([*(drive.price for drive in hardware.drives.values()), *sizes, *steps])
