@@ -84,7 +84,8 @@ def shown(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 def pair_of(study: str) -> str:
     sources = load_claims().sources
     return next(
-        (sources[claim.source].pair for claim in load_claims().claims for case in claim.cases if case.study == study), "wal-placement"
+        (claim.pair or sources[claim.source].pair for claim in load_claims().claims for case in claim.cases if case.study == study),
+        "wal-placement",
     )
 
 

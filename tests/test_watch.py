@@ -82,9 +82,8 @@ def test_a_load_is_counted_as_the_server_counts_it_and_answered_on_one_screen(lo
     after = counted(cluster)
     each = {load.name: load for load in found.relations}
     done, transactions_per_s = after[0] - before[0], found.transactions_per_s.high
-    for name in ("orders", "orders_pkey"):
-        seen, every = each[name].reads_per_s / transactions_per_s, (after[1][name] - before[1][name]) / done
-        assert seen == pytest.approx(every, rel=0.4), f"{name}: pages read by a transaction, in the watch and in all"
+    seen, every = each["orders"].reads_per_s / transactions_per_s, (after[1]["orders"] - before[1]["orders"]) / done
+    assert seen == pytest.approx(every, rel=0.4), "pages of the table read by a transaction, in the watch and in all"
     assert found.transactions_per_s.high == pytest.approx(200, rel=0.3), "200 scripts a second"
     assert found.transaction_s is not None
     assert sum(cause.time_s for cause in found.causes) == pytest.approx(found.transaction_s, rel=1e-6)

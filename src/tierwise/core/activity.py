@@ -107,6 +107,7 @@ class Activity(Strict):
     relations: tuple[RelationLoad, ...]
     reads_per_s: float
     depth: float
+    page_writes_per_s: float | None
     wal_bytes_per_s: float
     background_transactions_per_s: float
     background_reads_per_s: float
