@@ -143,7 +143,11 @@ def test_every_shared_page_renders_whatever_a_run_has(shown: Run, name: str) -> 
 @pytest.mark.parametrize("pages", SHARED.values(), ids=SHARED)
 def test_values_and_templates_of_shared_pages_name_the_same_things(shown: Run, pages: list[str]) -> None:
     opened = [open_shared(shown, name) for name in pages]
-    used = frozenset().union(*(page.text.variables() for page in opened)) - CAPTIONED - {"sources", "parameters", "assumed", "reasons"}
+    used = (
+        frozenset().union(*(page.text.variables() for page in opened))
+        - CAPTIONED
+        - {"sources", "parameters", "assumed", "reasons", "with_model"}
+    )
     inner = set(CONVERTED) - used  # studies whose values a page need not use
     assert used == opened[0].own.keys() - {"answered"} - inner
 

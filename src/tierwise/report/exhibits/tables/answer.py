@@ -10,7 +10,7 @@ from tierwise.report.exhibit_registry import Cells
 from tierwise.report.reference import open_reference
 from tierwise.report.run import Run
 from tierwise.report.values.front import advice, answers
-from tierwise.report.values.headlines import SPEEDUP, beside
+from tierwise.report.values.headlines import MODEL, SPEEDUP, beside
 from tierwise.report.values.todays import title
 
 UNIT: Final = "paired replicates"
@@ -36,7 +36,8 @@ SOURCE = rows
 def facts(rows: pl.DataFrame) -> dict[str, object]:
     """Return the reasons that stand in place of an answer, for the caption."""
     found = tabulate(rows)
-    return {"reasons": {cell for row in found.rows for cell in row} if found else set()}
+    cells = {cell for row in found.rows for cell in row} if found else set()
+    return {"reasons": cells, "with_model": any(MODEL in cell for cell in cells)}
 
 
 def tabulate(rows: pl.DataFrame) -> Cells | None:
