@@ -122,9 +122,7 @@ def test_a_run_in_which_nearly_all_is_rejected_shows_no_row_of_its_own(rejected:
     assert page.own["answered"] is False
     assert page.values["answered"] is True, "the reference run speaks instead"
     assert isinstance(page.exhibit("fig-answer"), Missing)
-    commits = page.exhibit("tbl-answer")
-    assert isinstance(commits, Table)
-    assert all(row[0].startswith("Commits") for row in commits.rows), "the only workload with clean replicates"
+    assert isinstance(page.exhibit("tbl-answer"), Missing)
     assert all(isinstance(open_shared(rejected, "advice").exhibit(label), Missing) for label in ("tbl-strategies", "tbl-advice-regret"))
 
 

@@ -88,6 +88,7 @@ def activity(*relations: RelationLoad, spread: float = 0.01, steady: Steadiness 
         relations=relations,
         reads_per_s=100,
         depth=3,
+        page_writes_per_s=0,
         wal_bytes_per_s=0,
         background_transactions_per_s=0,
         background_reads_per_s=0,

@@ -56,6 +56,9 @@ def advise(  # noqa: PLR0917  each is an option with a name
     tiers: Annotated[
         Path | None, typer.Option(help="With --activity: TOML file with the server's tiers hdd and ssd (docs/commands.md shows one).")
     ] = None,
+    key: Annotated[
+        Path | None, typer.Option(help="With --activity: key file of `tierwise watch --mask`, to print the names of the server.")
+    ] = None,
     latency_ms: Annotated[
         float | None, typer.Option(help="With --activity: highest accepted mean time of a transaction, in milliseconds. Default: no limit.")
     ] = None,
@@ -88,7 +91,7 @@ def advise(  # noqa: PLR0917  each is an option with a name
     A job runs each query of the workload once. For transactions, a job is one transaction.
     """
     if activity is not None or tiers is not None:
-        print(_server_advice(activity, tiers, ssd_gib=ssd_gib, budget=budget, latency_ms=latency_ms, form=form, on=on, region=region))
+        print(_server_advice(activity, tiers, key, ssd_gib=ssd_gib, budget=budget, latency_ms=latency_ms, form=form, on=on, region=region))
         return
     if ssd_gib is None:
         raise InputError("--ssd-gib", rule="is needed without --activity", remedy="give --ssd-gib N, or --activity FILE --tiers FILE")
@@ -161,6 +164,7 @@ def move_plan(  # noqa: PLR0917  each is an option with a name
 def _server_advice(
     activity: Path | None,
     tiers: Path | None,
+    key: Path | None,
     *,
     ssd_gib: float | None,
     budget: float | None,
@@ -182,7 +186,7 @@ def _server_advice(
             raise InputError(name, value=value, rule="must be above zero")
     limits = Limits(ssd_gib, budget, None if latency_ms is None else latency_ms / 1000)
     book = load_book((on or datetime.now()).date(), currency="USD", region=region)  # noqa: DTZ005  the reader's day
-    return shown(advise_server(Question(read_answer(activity), read_server_tiers(tiers), limits, book)), form)
+    return shown(advise_server(Question(read_answer(activity, key), read_server_tiers(tiers), limits, book)), form)
 
 
 def _goal(word: str) -> Goal:

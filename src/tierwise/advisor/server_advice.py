@@ -18,6 +18,8 @@ from tierwise.costs.hardware import share_bill
 from tierwise.costs.units import MONTHS_A_YEAR
 
 LOG: Final = "wal"
+WRITES: Final = "writes"
+"""The cause of a watch, which no relation has for itself."""
 MOVABLE: Final = ("table", "materialized view", "index", LOG)
 LEAST_SHARE: Final = 0.01
 """Units that wait for less of a transaction's time are not looked at (chosen)."""
@@ -85,6 +87,7 @@ class Unit:
     kind: str
     size_bytes: float | None
     waiting_s: float
+    writes_per_s: float
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,9 @@ class Question:
                 with_it = [load, *([toast[load.relation]] if load.relation in toast and load.kind != "index" else [])]
                 sizes = [one.size_bytes for one in with_it]
                 size = LOG_GIB * GIB if load.kind == LOG else None if None in sizes else float(sum(one or 0 for one in sizes))
-                found.append(Unit(_name(load), load.kind, size, sum(one.waiting_s or 0.0 for one in with_it)))
+                written = sum(self._written.get(one.relation, 0.0) for one in with_it)
+                waiting_s = sum(one.waiting_s or 0.0 for one in with_it) + written * self._writes_s
+                found.append(Unit(_name(load), load.kind, size, waiting_s, written * (self.activity.page_writes_per_s or 0.0)))
         least = LEAST_SHARE * (self.activity.transaction_s or 0.0)
         return sorted((unit for unit in found if unit.waiting_s > least), key=lambda unit: -unit.waiting_s)
 
@@ -117,11 +122,22 @@ class Question:
         homes |= {_name(load): FAST if self.tiers[FAST].wal else SLOW for load in self.activity.relations if load.kind == LOG}
         return homes
 
+    @property
+    def _writes_s(self) -> float:
+        return sum(cause.time_s for cause in self.activity.causes if cause.cause == WRITES)
+
+    @cached_property
+    def _written(self) -> dict[int, float]:
+        """Return each relation's share of the pages written. A page is written at most once for each read of it and each changed row."""
+        most = {load.relation: min(load.writes_per_s.high, load.reads_per_s) for load in self.activity.relations if load.writes_per_s}
+        every = sum(most.values())
+        return {relation: one / every for relation, one in most.items()} if every else {}
+
     @cached_property
     def load(self) -> Load:
         """The watched load: what waits at no device of the tiers is spent elsewhere."""
         whole = self.activity.transaction_s or 0.0
-        parts = tuple(Part(unit.name, unit.waiting_s) for unit in self.units)
+        parts = tuple(Part(unit.name, unit.waiting_s, unit.writes_per_s) for unit in self.units)
         rate = self.activity.transactions_per_s.high
         return Load(parts, self.placement, max(0.0, whole - sum(part.waiting_s for part in parts)), max(1.0, rate * whole), rate)
 
@@ -211,7 +227,7 @@ def _step(question: Question, moved: list[Unit], noise: float, *, worth: bool) -
     band = Band(low=max(0.0, min(saved) * (1 - spread)), high=min(whole, max(saved) * (1 + spread)))
     size = sum(unit.size_bytes or 0.0 for unit in moved)
     cost, limits = question.usd_a_month(size), question.limits
-    stay = min(sum(unit.waiting_s - one.waiting_s[unit.name] for unit in question.units if unit.name not in names) for one in both)
+    stay = min(sum(part.waiting_s - one.waiting_s[part.name] for part in question.load.parts if part.name not in names) for one in both)
     fits = (limits.ssd_gib is None or size <= limits.ssd_gib * GIB) and (
         limits.budget is None or (cost is not None and cost <= limits.budget)
     )

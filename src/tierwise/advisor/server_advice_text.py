@@ -10,9 +10,9 @@ from tierwise.core.text_template import render
 from tierwise.core.units import GIB
 
 WIDTH, ROWS = 100, 8
-HEADINGS: Final = ("move", "GiB", "saves, ms", "left, ms", "others gain, ms", "USD/month", "lock", "then binds")
+HEADINGS: Final = ("move", "GiB", "saves, ms", "left, ms", "others, ms", "USD/month", "lock", "binds")
 NUMBERS: Final = (1, 2, 3, 4, 5)
-LOCKS: Final = {"table": "table closed", "index": "none, if concurrent", "wal": "server stopped"}
+LOCKS: Final = {"table": "closed", "index": "concurrent", "wal": "stop"}
 
 
 def shown(advice: ServerAdvice, form: TicketFormat) -> str:

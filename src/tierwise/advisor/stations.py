@@ -13,14 +13,16 @@ from tierwise.advisor.server_tiers import FAST, SLOW, Latency
 ROUNDS: Final = 300
 DAMPING: Final = 0.3
 TIERS: Final = (SLOW, FAST)
+ELSEWHERE: Final = "elsewhere"
 
 
 @dataclass(frozen=True)
 class Part:
-    """What a transaction waited for on one relation, or on the log."""
+    """What a transaction waited for on one relation, or on the log, and the pages of it that were written each second."""
 
     name: str
     waiting_s: float
+    writes_per_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Predicted:
 
     @property
     def binds(self) -> str:
-        """The device with most requests, or the processor where none has as many as there is time elsewhere."""
+        """Where most sessions are: at a device, or elsewhere."""
         return max(self.depth, key=lambda name: self.depth[name])
 
 
@@ -56,20 +58,28 @@ def predict(load: Load, placement: Mapping[str, str], latency: Mapping[str, Late
     depth = dict.fromkeys(TIERS, 0.0)
     for part in load.parts:
         depth[load.placement[part.name]] += load.transactions_per_s * part.waiting_s
-    watched = {tier: _seen(latency[tier], depth[tier], load.sessions) for tier in TIERS}
-    waiting = {part.name: part.waiting_s for part in load.parts}
+    background = _background(load, load.placement, latency, 1.0)
+    watched = {tier: _seen(latency[tier], depth[tier], load.sessions, background[tier]) for tier in TIERS}
+    waiting, transaction_s, rate = {part.name: part.waiting_s for part in load.parts}, 0.0, load.transactions_per_s
     for _ in range(ROUNDS):
-        each = {tier: _seen(latency[tier], depth[tier], load.sessions) for tier in TIERS}
+        background = _background(load, placement, latency, rate / load.transactions_per_s)
+        each = {tier: _seen(latency[tier], depth[tier], load.sessions, background[tier]) for tier in TIERS}
         waiting = {part.name: part.waiting_s * each[placement[part.name]] / watched[load.placement[part.name]] for part in load.parts}
         transaction_s = load.elsewhere_s + sum(waiting.values())
         rate = load.sessions / transaction_s if closed else load.transactions_per_s
         for tier in TIERS:
             there = rate * sum(time_s for name, time_s in waiting.items() if placement[name] == tier)
             depth[tier] += DAMPING * (min(load.sessions, there) - depth[tier])
-    return Predicted(load.elsewhere_s + sum(waiting.values()), waiting, depth)
+    return Predicted(transaction_s, waiting, {**depth, ELSEWHERE: rate * load.elsewhere_s})
 
 
-def _seen(latency: Latency, depth: float, sessions: float) -> float:
+def _background(load: Load, placement: Mapping[str, str], latency: Mapping[str, Latency], pace: float) -> dict[str, float]:
+    """Return how many pages are being written on each device: one at a time, and more of them where transactions are more."""
+    writes = {tier: sum(part.writes_per_s for part in load.parts if placement[part.name] == tier) for tier in TIERS}
+    return {tier: min(1.0, pace * writes[tier] * latency[tier](1.0)) for tier in TIERS}
+
+
+def _seen(latency: Latency, depth: float, sessions: float, background: float) -> float:
     """Return what a request takes that finds the others there: its own session has none before it."""
     others = depth * max(0.0, sessions - 1) / sessions if sessions > 1 else 0.0
-    return latency(1.0 + others)
+    return latency(1.0 + others + background)

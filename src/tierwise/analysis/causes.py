@@ -42,6 +42,7 @@ class Cause(Enum):
     MIXED = "mixed"
     LOG = "log"
     LEFT_OPEN = "left_open"
+    STATED_RATE = "stated_rate"
 
     def __str__(self) -> str:
         return phrase(f"causes.{self.value}")

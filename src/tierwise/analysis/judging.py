@@ -99,6 +99,8 @@ class ClaimVerdict(Strict):
     bounds_text: str = ""
     run_id: str | None = None
     profile: str | None = None
+    rule_newer: bool = Field(default=False, description="its rule changed after the run began")
+    rule_after_results: bool = Field(default=False, description="its rule was chosen after results had been seen")
     here: "ClaimVerdict | None" = None
     today: Today | None = None
 
@@ -183,7 +185,7 @@ def judge_cases(claim: Claim, on: Grounds) -> ClaimVerdict:
     mapped = map_of(claim, manifest, on.pair, found.verdict) if claim.left_open else None
     own = _agreed(found, every)
     outcome = mapped.outcome(own) if mapped else own
-    aside = [*_aside(claim, found, mapped), *_of_replicates(outcome[0], found)]
+    aside = [*_aside(claim, found, mapped), *([] if claim.counts else _of_replicates(outcome[0], found))]
     ruling = ruled(outcome, manifest, study, found.cases, aside)
     others = tuple(one for one in every if one is not found)
     return found.model_copy(update={**ruling, "others": others, "open_map": mapped})

@@ -116,6 +116,12 @@ def needed_bounds(claim: Claim, order: Bounds = CLEARLY_ABOVE_ONE) -> Bounds | N
     return claim.bounds or order if claim.kind is Kind.ORDER else claim.bounds
 
 
+def one_sided(claim: Claim) -> bool:
+    """Return whether what `claim` is held against has one side, so that a misfit on the other confirms it."""
+    bounds = needed_bounds(claim)
+    return bounds is not None and None in {bounds.lower, bounds.upper}
+
+
 def order_series(greater: Series, than: Series) -> Series:
     """Return the ratio of two cases of one I/O mode, replicate by replicate."""
     flagged = greater.flagged | than.flagged
@@ -144,7 +150,7 @@ def judge_series(claim: Claim, series: Sequence[Series], withheld: Verdict | Non
 def with_model(claim: Claim, case: CaseVerdict, shifts: Shifts | None) -> CaseVerdict:
     """Return `case` with its model interval by `shifts`, undecided where that does not say what the replicates say."""
     bounds = needed_bounds(claim)
-    if shifts is None or bounds is None or case.low is None or case.high is None:
+    if shifts is None or claim.counts or bounds is None or case.low is None or case.high is None:
         return case
     low, high = shifts.widened(case.low, case.high)
     if claim.kind is Kind.SHARE:
@@ -179,8 +185,10 @@ def _held(claim: Claim, series: Series) -> _Held:
             estimate = geometric_estimate(series.values)
             p_value = p_beyond(bounds, estimate)
         verdict = within(bounds, estimate)
-        if claim.kind is Kind.SHARE and estimate.flat:  # counts, which no scatter can hide
+        if (claim.kind is Kind.SHARE or claim.counts) and estimate.flat:  # counts, which no scatter can hide
             verdict, conditions = by_interval(bounds, estimate), conditions | {COUNTS}
+    if claim.counts:
+        conditions |= {phrase("conditions.counted", what=claim.counts)}
     if series.io_mode is IoMode.ASYNCHRONOUS and series.outstanding is not None and series.outstanding < ASYNCHRONOUS:
         conditions |= {NOT_ASYNCHRONOUS}
     return _Held(series, estimate, p_value, verdict, conditions)

@@ -25,7 +25,8 @@ def values_of(run: Run, study: str, pair: str, verdicts: Mapping[str, ClaimVerdi
 def _of_claims(run: Run, study: str, pair: str, verdicts: Mapping[str, ClaimVerdict]) -> Iterator[tuple[Key, Mapping[int, float]]]:
     known = load_claims()
     for claim in known.claims:
-        decides, judged = verdicts.get(claim.id), claim.kind in JUDGED and known.sources[claim.source].pair == pair
+        own = (claim.pair or known.sources[claim.source].pair) == pair
+        decides, judged = verdicts.get(claim.id), claim.kind in JUDGED and own and not claim.counts
         if not judged or decides is None or decides.io_mode is None or {case.study for case in claim.cases} != {study}:
             continue
         for series in series_of(run.store, claim, pair, decides.variant):

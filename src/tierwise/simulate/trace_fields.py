@@ -86,7 +86,7 @@ def _split(text: Bytes, first: Places, end: Places, counts: Places, lines: Place
         fields, begun, last = 0, -1, -1
         while True:
             letter = text[at] if at < size else 10
-            blank = letter in {9, 13, 32}
+            blank = letter == 32 or (letter != 10 and 9 <= letter <= 13)
             if letter == 10 or (letter == 44 if commas else blank):
                 if begun >= 0 or (commas and (letter == 44 or fields)):
                     if fields < most:

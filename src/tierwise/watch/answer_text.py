@@ -96,7 +96,7 @@ def _scanned(load: RelationLoad, answer: Activity) -> bool:
 
 
 def _bar(value: float, largest: float) -> str:
-    return "#" * round(BAR * value / largest) if largest else ""
+    return "#" * round(BAR * min(1.0, value / largest)) if largest else ""
 
 
 def percent(share: float) -> str:

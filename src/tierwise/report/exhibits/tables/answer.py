@@ -34,7 +34,7 @@ SOURCE = rows
 
 
 def facts(rows: pl.DataFrame) -> dict[str, object]:
-    """Return the reasons that stand in place of an answer, for the caption."""
+    """Return the cells, among them the reasons that stand in place of an answer, and whether one has a model interval, for the caption."""
     found = tabulate(rows)
     cells = {cell for row in found.rows for cell in row} if found else set()
     return {"reasons": cells, "with_model": any(MODEL in cell for cell in cells)}

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from tierwise.analysis.model_interval import shifts_of
 from tierwise.analysis.statistics import Estimate
@@ -29,20 +29,20 @@ from wal_placement_windows where pair = $pair
 Ratios = Mapping[tuple[object, ...], Estimate]
 
 
-def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
+def values(run: Run, pair: str = PAIR) -> dict[str, Any]:
     """Return the ratios of commits per second: of places of the log, here, today and on the reader's drives, and of commit_delay."""
     disks, cache, battery = (_over(run, pair, *one) for one in (("ssd", "hdd"), ("ssd", "cached"), ("cached", "hdd")))
     model = {key: _widened(pair, key, one) for key, one in cache.items()}
     widened = any(model[key] != one for key, one in cache.items())
     delay = {key: one for key, one in estimates(run.query(DELAYED, {"pair": pair}), ["wal", "clients"]).items() if one.interval}
-    todays, readers = run.manifest.todays_pair, run.manifest.reader_pair
+    readers = run.manifest.reader_pair
     return {
         "answered": bool(disks or cache),
         "worth": WORTH,
         "recorded": records_sessions(run, STUDY, pair),
         **run.query(SLOWED, {"pair": pair}).row(0, named=True),
         "evidence": str(run.evidence(pair)) if disks else None,
-        "todays_pair": todays,
+        "todays": [{"pair": one, **ends("ssd", _over(run, one, "ssd", "hdd"))} for one in run.manifest.todays_pairs],
         "readers_pair": readers,
         "disks_pays": _above(disks, WORTH),
         "battery_pays": _above(battery, WORTH),
@@ -58,7 +58,6 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
         **ends("battery", battery),
         **ends("delay", delay),
         **_delays(delay),
-        **ends("today", _over(run, todays, "ssd", "hdd") if todays else {}),
         **ends("here", _over(run, readers, "ssd", "hdd") if readers else {}),
     }
 
