@@ -16,10 +16,14 @@ import pytest
 
 from conftest import empty
 from support import said
+from tierwise.bench.testbed import Testbed
 from tierwise.core import paths
 from tierwise.core.activity import Steadiness, read_answer
 from tierwise.core.errors import InputError
 from tierwise.core.output_format import TicketFormat
+from tierwise.core.pairs import load_pair
+from tierwise.core.profiles import load_profile
+from tierwise.core.vocabulary import ClockKind
 from tierwise.postgres.cluster import Cluster
 from tierwise.watch import snapshot, statements
 from tierwise.watch.activity_file import EVENT, FORMAT, NAME, VERSION, Segments
@@ -130,7 +134,7 @@ def refused(dsn: str, *words: str) -> None:
     assert all(word in message for word in words), message
 
 
-def test_what_must_not_be_watched_is_refused_in_one_line(server: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_must_not_be_watched_is_refused_in_one_line(server: Cluster, tmp_path: Path) -> None:
     refused("host=/nowhere user=x", "cannot be reached")
     refused("what=ever", "connection string")
     refused("postgresql://me:secret@localhost/shop", "PGPASSFILE", "password")
@@ -147,8 +151,11 @@ def test_what_must_not_be_watched_is_refused_in_one_line(server: Cluster, monkey
         finally:
             session.execute("DROP ROLE plain")
     server.stop()
-    server.start({**STARTED, "tierwise.clock": "virtual-several"})
-    refused(dsn_of(server), "virtual time")
+    testbed = Testbed(load_profile("smoke"), load_pair("source-m"), 1, tmp_path, server)
+    with testbed.serving(STARTED, ClockKind.VIRTUAL_SEVERAL):
+        refused(dsn_of(server), "virtual time")
+    with testbed.serving(STARTED, ClockKind.REAL):
+        connect(dsn_of(server))[0].close()
 
 
 def test_a_password_of_the_environment_appears_nowhere(server: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
