@@ -37,11 +37,7 @@ def facts(rows: pl.DataFrame) -> dict[str, object]:
     """Return the cells, among them the reasons that stand in place of an answer, and whether one has a model interval, for the caption."""
     found = tabulate(rows)
     cells = {cell for row in found.rows for cell in row} if found else set()
-<<<<<<< HEAD
-    return {"reasons": cells, "with_model": any("model" in cell for cell in cells)}
-=======
     return {"reasons": cells, "with_model": any(MODEL in cell for cell in cells)}
->>>>>>> main
 
 
 def tabulate(rows: pl.DataFrame) -> Cells | None:
