@@ -147,7 +147,7 @@ def test_values_and_templates_of_shared_pages_name_the_same_things(shown: Run, p
     used = (
         frozenset().union(*(page.text.variables() for page in opened))
         - CAPTIONED
-        - {"sources", "parameters", "assumed", "reasons", "modelled"}
+        - {"sources", "parameters", "assumed", "reasons", "with_model"}
     )
     inner = set(CONVERTED) - used  # studies whose values a page need not use
     assert used == opened[0].own.keys() - {"answered"} - inner

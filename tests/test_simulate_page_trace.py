@@ -15,9 +15,10 @@ import pytest
 from support import said_as_json, shared
 from tierwise.core.errors import InputError
 from tierwise.simulate.page_cache import replay
-from tierwise.simulate.page_trace import PAGE_BITS, TraceOptions, TraceReader, read_page_trace, simulate_trace
+from tierwise.simulate.page_trace import TraceOptions, TraceReader, read_page_trace, simulate_trace
 from tierwise.simulate.trace_fields import Fields, Numbering
 from tierwise.simulate.trace_formats import NAMES, ORACLE_RECORD
+from tierwise.simulate.trace_pages import PAGE_BITS
 
 
 def _zstd(content: bytes) -> bytes:

@@ -4,27 +4,24 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Final, NamedTuple, TypedDict
+from typing import Any, BinaryIO, Final, TypedDict
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tierwise.core.compiled import Floats, Ints
+from tierwise.core.compiled import Ints
 from tierwise.core.errors import InputError, suggesting
 from tierwise.core.packed_content import HEAD_BYTES, WHOLE, Content, opened
 from tierwise.core.paths import short
 from tierwise.core.units import GIB, MIB, PAGE_BYTES
 from tierwise.simulate import trace_formats as formats
 from tierwise.simulate.page_cache import POLICIES, replay_stream
-from tierwise.simulate.trace_fields import Bytes, Fields, Flags
+from tierwise.simulate.trace_fields import Bytes, Fields
 from tierwise.simulate.trace_formats import ORACLE, PARQUET, TEXTS
+from tierwise.simulate.trace_pages import MOST_REQUEST_BYTES, PAGE_BITS, Requests, pages_of, single_pages
 
-PAGE_BITS: Final = 40
-"""A page number has these bits; above them stands the number of its device."""
-_MOST_REQUEST_BYTES: Final = GIB
-_CHUNK_PAGES: Final = 2**22
 _READ_BYTES: Final = 16 * MIB
 _COLUMNS: Final = ("relation", "page", "size_bytes")
 """What a Parquet file of ours has, beside ``operation`` where writes are recorded too."""
@@ -50,14 +47,6 @@ class TraceOptions:
             raise InputError("--page-bytes", value=self.page_bytes, rule=f"must be from {formats.SECTOR_BYTES} to {GIB}")
         if self.event is not None and self.event not in _EVENTS:
             raise InputError("--event", value=self.event, rule=f"must be one of {', '.join(_EVENTS)}")
-
-
-class Requests(NamedTuple):
-    """Requests of single pages; the device's number stands above `PAGE_BITS` of a page's. Objects have 64 bits of their own."""
-
-    pages: Ints
-    writes: Flags
-    times: Floats | None = None  # of the trace's own unit, where they are wanted
 
 
 class TraceResult(TypedDict):
@@ -224,13 +213,13 @@ class TraceReader:
             yield Requests(start, writes, times)
             return
         page_bytes = self.options.page_bytes or PAGE_BYTES
-        first, blocks, beyond = _pages(start, size, units, page_bytes)
+        first, blocks, beyond = pages_of(start, size, units, page_bytes)
         if beyond.any():
             at = int(np.argmax(beyond))
-            rule = f"a request has at most {_MOST_REQUEST_BYTES} bytes, and ends before page 2^{PAGE_BITS}"
+            rule = f"a request has at most {MOST_REQUEST_BYTES} bytes, and ends before page 2^{PAGE_BITS}"
             raise self.fault(rule, line=before + int(rows[at]) + 1, field="start and size", value=(int(start[at]), int(size[at])))
         self.writes += int(blocks[writes].sum())
-        yield from _single_pages(Requests(first + (device << PAGE_BITS), writes, times), blocks)
+        yield from single_pages(Requests(first + (device << PAGE_BITS), writes, times), blocks)
 
     def _selected(self, columns: formats.Columns) -> Ints:
         """Return the kinds of rows, of which some are left out now: nothing to read or write, another device, writes."""
@@ -320,31 +309,3 @@ def read_page_trace(path: Path, options: TraceOptions | None = None) -> Ints:
 
 def _counts(left_out: Mapping[str, int]) -> str:
     return ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in left_out.items())
-
-
-def _pages(start: Ints, size: Ints, units: tuple[int, int], page_bytes: int) -> tuple[Ints, Ints, Flags]:
-    """Return the first page of each request, how many it has, and which requests lie beyond the limits."""
-    start_bytes, size_bytes = units
-    if not start_bytes:  # blocks are pages
-        first, blocks, bytes_each = start, size, page_bytes
-        far = start > (1 << PAGE_BITS) - size
-    else:
-        bytes_each = size_bytes
-        far = (start > (1 << PAGE_BITS) * page_bytes // start_bytes) | (start < 0) | (size < 0)
-        begin = np.where(far, 0, start) * start_bytes
-        first = begin // page_bytes
-        blocks = (begin + np.clip(size, 1, _MOST_REQUEST_BYTES) * size_bytes - 1) // page_bytes - first + 1
-        far |= first + blocks > 1 << PAGE_BITS
-    return first, blocks, far | (size > _MOST_REQUEST_BYTES // bytes_each)
-
-
-def _single_pages(requests: Requests, blocks: Ints) -> Iterator[Requests]:
-    first, writes, times = requests
-    until, begin = np.cumsum(blocks), 0
-    while begin < len(first):
-        end = max(begin + 1, int(np.searchsorted(until, (until[begin - 1] if begin else 0) + _CHUNK_PAGES, side="right")))
-        starts, counts = first[begin:end], blocks[begin:end]
-        # The pages are counted through, from each request's start on.
-        pages = np.arange(counts.sum()) + np.repeat(starts + counts - counts.cumsum(), counts)
-        yield Requests(pages, np.repeat(writes[begin:end], counts), None if times is None else np.repeat(times[begin:end], counts))
-        begin = end

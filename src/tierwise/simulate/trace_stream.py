@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from tierwise.core.compiled import Floats, Ints
 from tierwise.core.errors import InputError, suggesting
 from tierwise.core.paths import short
-from tierwise.simulate.page_trace import PAGE_BITS, Requests, TraceOptions, TraceReader
+from tierwise.simulate.page_trace import TraceOptions, TraceReader
 from tierwise.simulate.trace_fields import Flags, Numbering
 from tierwise.simulate.trace_formats import PARQUET
+from tierwise.simulate.trace_pages import PAGE_BITS, Requests
 
 OBJECTS: Final = "objects"
 PAGES: Final = "pages"

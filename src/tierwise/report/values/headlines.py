@@ -13,6 +13,8 @@ from tierwise.report.values.front import LOG
 from tierwise.report.values.workloads import named_workloads, placed
 
 SPEEDUP: Final = "speedup"
+MODEL: Final = "; model "
+"""What stands between an estimate and its model interval."""
 
 
 def headlines_of(run: Run, study: str, pair: str) -> Iterator[tuple[Key, Mapping[int, float]]]:
@@ -40,4 +42,4 @@ def beside(key: Key, estimate: Estimate) -> str:
     shifts = shifts_of(key)
     if shifts is None or estimate.low is None or estimate.high is None:
         return ""
-    return f"; model {interval(*shifts.widened(estimate.low, estimate.high))}"
+    return f"{MODEL}{interval(*shifts.widened(estimate.low, estimate.high))}"

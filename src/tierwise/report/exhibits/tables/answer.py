@@ -10,7 +10,7 @@ from tierwise.report.exhibit_registry import Cells
 from tierwise.report.reference import open_reference
 from tierwise.report.run import Run
 from tierwise.report.values.front import advice, answers
-from tierwise.report.values.headlines import SPEEDUP, beside
+from tierwise.report.values.headlines import MODEL, SPEEDUP, beside
 from tierwise.report.values.todays import title
 
 UNIT: Final = "paired replicates"
@@ -37,7 +37,7 @@ def facts(rows: pl.DataFrame) -> dict[str, object]:
     """Return the cells, among them the reasons that stand in place of an answer, and whether one has a model interval, for the caption."""
     found = tabulate(rows)
     cells = {cell for row in found.rows for cell in row} if found else set()
-    return {"reasons": cells, "modelled": any("model" in cell for cell in cells)}
+    return {"reasons": cells, "with_model": any(MODEL in cell for cell in cells)}
 
 
 def tabulate(rows: pl.DataFrame) -> Cells | None:

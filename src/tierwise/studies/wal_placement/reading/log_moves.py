@@ -16,7 +16,7 @@ from tierwise.report.values.headlines import SPEEDUP
 from tierwise.studies.wal_placement.reading.names import PAIR, STUDY
 
 OPERATION: Final = "commit"
-WORKLOADS: Final = {"hdd": "Commits (log on plain disks)", "cached": "Commits (log on disks with a battery-backed cache)"}
+WORKLOADS: Final = {"hdd": "Commits (log on plain disks)", "cached": "Commits (log behind a battery-backed cache)"}
 """Place of the log before the move -> workload."""
 MOVED: Final = {"hdd": "nothing", "cached": "nothing, but the disks have a cache", "ssd": "write-ahead log"}
 """Place of the log -> what is on the SSD."""
