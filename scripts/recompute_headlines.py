@@ -20,7 +20,7 @@ CENSUS, JOINS, CURVES = "Cold counts through an index (census)", "Joins of two l
 OLTP, PLAIN, CACHED = (
     "OLTP, data three times the memory (pgbench)",
     "Commits (log on plain disks)",
-    "Commits (log on disks with a battery-backed cache)",
+    "Commits (log behind a battery-backed cache)",
 )
 LOG = "write-ahead log"
 
