@@ -42,9 +42,17 @@ def drives(folder: Path) -> list[dict[str, Any]]:
 
 def caches(trace: Path) -> list[dict[str, Any]]:
     """LRU on the ARC paper's OLTP trace beside the published hit ratios."""
-    counted = ("requests", "misses", "hit_ratio")
     found = ((pages, percent, simulate_trace(trace, pages)) for pages, percent in PUBLISHED_HIT_PERCENT.items())
-    return [{"pages": pages, "published_hit_percent": percent, **{name: one[name] for name in counted}} for pages, percent, one in found]
+    return [
+        {
+            "pages": pages,
+            "published_hit_percent": percent,
+            "requests": one["requests"],
+            "misses": one["misses"],
+            "hit_ratio": one["hit_ratio"],
+        }
+        for pages, percent, one in found
+    ]
 
 
 def mean_read_s(device: str, depth: int) -> float:

@@ -158,7 +158,7 @@ def check_first_page(site: Path) -> None:
 
 def test_the_claims_table_shows_every_verdict_of_the_run(built: Built) -> None:
     rows = {row.select("td")[0].get_text(): row for row in built.page.select("#tbl-claims tbody tr")}
-    verdicts = {claim: mark.get_text() for claim, row in rows.items() if (mark := row.select_one(".verdict"))}
+    verdicts = {claim: " ".join(mark.get_text().split()) for claim, row in rows.items() if (mark := row.select_one(".verdict"))}
     with placed(built.root, built.root / "_site"):
         judged = {found.id: str(found.verdict) for found in open_run(RUN_ID).verdicts}
     assert verdicts == judged
