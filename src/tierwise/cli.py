@@ -219,7 +219,8 @@ def merge(
     runs: Annotated[
         list[str],
         typer.Argument(
-            metavar="RUN", help="Runs to merge: run ids, latest, reference, or folders of runs. Runs may come from other machines."
+            metavar="RUN", help="Runs to merge: run ids, latest, reference, folders of runs, or addresses in a store, such as s3://bucket/prefix/RUN. "
+            "Runs may come from other machines.",
         ),
     ],
 ) -> None:
@@ -227,12 +228,12 @@ def merge(
 
     If you merge three or more runs, the 95 % intervals also cover the variation between runs.
     """
-    from tierwise.analysis.runs import find_run  # noqa: PLC0415
     from tierwise.bench.study_registry import summary_of  # noqa: PLC0415
+    from tierwise.pipeline import stored_or_found  # noqa: PLC0415
     from tierwise.timings.merging import merge_runs  # noqa: PLC0415
     from tierwise.timings.references import MANIFEST  # noqa: PLC0415
 
-    folders = [Path(name) if (Path(name) / MANIFEST).is_file() else find_run(name) for name in runs]
+    folders = [Path(name) if (Path(name) / MANIFEST).is_file() else stored_or_found(name) for name in runs]
     merged = merge_runs(folders, paths.raw(), summary_of)
     say(f"merged: {merged.run_id} has the rows of {len(folders)} runs (tierwise claims {merged.run_id})")
 

@@ -1,0 +1,43 @@
+"""Which machine a replicate was measured on, and the lock that keeps other work away from it meanwhile."""
+
+import fcntl
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
+LOCK: Final = "tierwise-host"
+
+
+def machine_id() -> str:
+    """Return a name of this machine that discloses nothing: containers on one kernel have the same name, clones of one image have not."""
+    boot = BOOT.read_text(encoding="ascii").strip() if BOOT.exists() else os.uname().nodename
+    return hashlib.sha256(f"tierwise machine {boot}".encode()).hexdigest()[:8]
+
+
+@contextmanager
+def host_lock(*, shared: bool = False, folder: Path | None = None) -> Iterator[None]:
+    """Wait for the lock of the host and hold it: alone for a measurement, or `shared` with other simulated work.
+
+    Who waits to be alone holds the gate, so that no stream of simulated work keeps a measurement waiting.
+    """
+    place = folder or Path(tempfile.gettempdir())
+    gate, held = (_opened(place / f"{LOCK}.{part}") for part in ("gate", "lock"))
+    try:
+        fcntl.flock(gate, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
+        fcntl.flock(held, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
+        fcntl.flock(gate, fcntl.LOCK_UN)
+        yield
+    finally:
+        os.close(held)
+        os.close(gate)
+
+
+def _opened(path: Path) -> int:
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644))
+    return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)  # to lock a file, one need not own it
