@@ -10,6 +10,8 @@
 #   ENGINE=auto       program that builds the report: quarto, plain or auto
 #   TO=FOLDER         folder that make publish writes
 #   ONE=FILE.html     single HTML file that make publish writes instead
+#   SCHEDULER=ADDRESS Dask scheduler whose workers measure (tls://HOST:PORT), or local for this machine
+#   STORE=PLACE       store for the rows that workers measure: s3://BUCKET/PREFIX or a folder
 #   VERBOSE=1         print the name of each trial and notebook
 #   PG_BIN=FOLDER     programs of your own PostgreSQL
 #   PYTHON=PROGRAM    Python interpreter with which .venv is made
@@ -17,10 +19,10 @@
 MAKEFLAGS += --no-print-directory
 .SILENT:
 .DEFAULT_GOAL := help
-.PHONY: report plan publish reference test check lab bench soak quarto clean help
+.PHONY: report plan publish reference test check lab bench soak quarto cluster clean help
 
 PROFILE ?= $(if $(filter reference,$(MAKECMDGOALS)),smoke,quick)
-export PROFILE TIERS SEED CENSUS SKY FRESH RETRY RUN ENGINE TO ONE PG_BIN PYTHON VERBOSE
+export PROFILE TIERS SEED CENSUS SKY FRESH RETRY RUN ENGINE TO ONE PG_BIN PYTHON SCHEDULER STORE VERBOSE
 # Tests start hundreds of processes: each would compile every module again where the shell forbids Python to write bytecode.
 test soak: export PYTHONDONTWRITEBYTECODE :=
 
@@ -46,6 +48,7 @@ reference: $(ENV)/.ready
 
 # Run all tests but the long ones of make soak; tests that measure run one at a time
 test: $(ENV)/.ready
+	$(MAKE) cluster || echo "test: without Dask, tests of campaigns skip"
 	failed=0; $(BIN)/python -m pytest -m "not alone and not soak" --numprocesses=4 --dist=loadfile --durations=40 --durations-min=5 || failed=1; \
 	$(BIN)/python -m pytest -m "alone and not soak" $(shell grep -l mark.alone tests/*.py) && exit $$failed
 
@@ -76,6 +79,10 @@ soak: $(ENV)/.ready
 # Try again to install Quarto, which can build the report (optional)
 quarto: $(ENV)/.ready
 	PYTHONPATH=src $(BIN)/python scripts/setup_quarto.py $(ENV)
+
+# Install what campaigns on several machines need (Dask)
+cluster: $(ENV)/.ready
+	$(BIN)/python -m pip install --quiet --no-deps --only-binary :all: --require-hashes -r requirements-cluster.txt
 
 # Remove the environment, caches and work files, but keep measured rows, downloads and reports
 clean:

@@ -44,8 +44,8 @@ class S3Server:
         files = self.folder / "files"
         (files / BUCKET).mkdir(parents=True, exist_ok=True)
         keys = {"ROOT_ACCESS_KEY": self.variables["AWS_ACCESS_KEY_ID"], "ROOT_SECRET_KEY": self.variables["AWS_SECRET_ACCESS_KEY"]}
-        sidecar = [] if has_attributes(files) else ["--sidecar", _made(self.folder / "attributes")]
-        command = [program(), "--quiet", "--port", f"127.0.0.1:{self.port}", "posix", *sidecar, files]
+        sidecar: list[str | Path] = [] if has_attributes(files) else ["--sidecar", _made(self.folder / "attributes")]
+        command: list[str | Path] = [program(), "--quiet", "--port", f"127.0.0.1:{self.port}", "posix", *sidecar, files]
         self.process = subprocess.Popen(command, env={**os.environ, **keys}, stdout=subprocess.DEVNULL)
         for _ in range(200):
             with socket.socket() as one:

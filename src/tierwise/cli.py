@@ -10,6 +10,7 @@ import typer
 
 from tierwise import __version__
 from tierwise.advisor.cli import RunOption, advise, move_plan
+from tierwise.cluster.cli import campaigns
 from tierwise.core import completion, paths, studies
 from tierwise.core.command_errors import run_command
 from tierwise.core.confirmation import YesOption, confirming
@@ -20,8 +21,10 @@ from tierwise.core.measurement_options import (
     FreshOption,
     ProfileOption,
     RetryOption,
+    SchedulerOption,
     SeedOption,
     SkyOption,
+    StoreOption,
     TiersOption,
 )
 from tierwise.core.output_format import Format, FormatOption
@@ -38,7 +41,7 @@ app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode="markdown")
 PANELS: Final = ("The study", "Your server", "Costs", "Models", "Housekeeping")
 """The groups of commands in ``tierwise --help``, in this order."""
 STUDY, SERVER, COSTS, MODELS, HOUSEKEEPING = PANELS
-NEED_CHECKOUT: Final = ("report", "run", "plan", "reference", "publish", "merge", "diff", "clean")
+NEED_CHECKOUT: Final = ("report", "run", "worker", "plan", "reference", "publish", "merge", "diff", "clean")
 """Commands that need notebooks, runs or built reports. A wheel has the other commands, and one run: the reference run."""
 
 
@@ -92,6 +95,8 @@ def report(
             autocompletion=completion.runs,
         ),
     ] = "",
+    scheduler: SchedulerOption = "",
+    store: StoreOption = "",
     yes: YesOption = False,
 ) -> None:
     """Measure every study that was not yet measured with the current code and inputs, then build the report.
@@ -101,7 +106,17 @@ def report(
     from tierwise.pipeline import ReportRequest, make_report  # noqa: PLC0415
 
     sources = {"census": census, "sky": sky}
-    request = ReportRequest(profile=profile, tiers=tiers, seed=seed, sources=sources, fresh=fresh, retry=retry, agree=confirming(yes=yes))
+    request = ReportRequest(
+        profile=profile,
+        tiers=tiers,
+        seed=seed,
+        sources=sources,
+        fresh=fresh,
+        retry=retry,
+        agree=confirming(yes=yes),
+        scheduler=scheduler,
+        store=store,
+    )
     site = make_report(request, engine=engine, run_id=run)
     say(f"report: {site / 'index.html'}")
     for name, file in PDFS.items():
@@ -219,7 +234,8 @@ def merge(
     runs: Annotated[
         list[str],
         typer.Argument(
-            metavar="RUN", help="Runs to merge: run ids, latest, reference, folders of runs, or addresses in a store, such as s3://bucket/prefix/RUN. "
+            metavar="RUN",
+            help="Runs to merge: run ids, latest, reference, folders of runs, or addresses in a store, such as s3://bucket/prefix/RUN. "
             "Runs may come from other machines.",
         ),
     ],
@@ -238,6 +254,21 @@ def merge(
     say(f"merged: {merged.run_id} has the rows of {len(folders)} runs (tierwise claims {merged.run_id})")
 
 
+@command(STUDY, "worker --scheduler tls://host:8786")
+def worker(scheduler: SchedulerOption = "") -> None:
+    """Measure replicates for campaigns on this machine, until you end the command.
+
+    The command first checks the machine as `tierwise doctor` does.
+    """
+    from tierwise import doctor as examination  # noqa: PLC0415
+    from tierwise.cluster.worker import serve  # noqa: PLC0415
+
+    if examination.main():
+        raise typer.Exit(1)
+    serve(scheduler)
+
+
+app.add_typer(campaigns, name="campaign", rich_help_panel=STUDY)
 command(SERVER, "advise --ssd-gib 4 --run reference")(advise)
 command(SERVER, "move-plan --size-gib 10 --hdd sata-7k2 --ssd gp3 --before-s 100 --after-s 10", "move-plan")(move_plan)
 scan = "--pages 1000000 --rows 20000000 --selectivity 0.01 --correlation 0.9"

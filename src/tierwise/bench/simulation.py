@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 import polars as pl
 
-from tierwise.bench.order import Turn, interleave, replicate_seed
+from tierwise.bench.order import Turn, in_testbed, interleave, replicate_seed
 from tierwise.bench.study import C, Trial, no_check
 from tierwise.bench.trial_loop import run_trials
 from tierwise.core.pairs import Calibrations, Pair
@@ -89,12 +89,17 @@ class ByModels:
         return self._study.describe(self._profile, self._pair) if before is None else dict(before)
 
 
-def simulate_on_pair(study: SimulatedStudy[Any, Any], pair: Pair, inputs: "Inputs", record: "RunRecord", work: Path) -> None:
-    """Get what the run of `record` still lacks of `study`; the first replicate has the run's own seed. `work`: for what is read live."""
+def simulate_on_pair(
+    study: SimulatedStudy[Any, Any], pair: Pair, inputs: "Inputs", record: "RunRecord", work: Path, *, replicate: int | None = None
+) -> None:
+    """Get what the run of `record` still lacks of `study`, or of one `replicate` alone; the first replicate has the run's own seed.
+
+    `work`: for what is read live.
+    """
     if pair.source != study.source:
         return
     replicates = inputs.profile.replicates_of(study.name) + record.replicates_added(study.name, pair.name)
-    turns = interleave(study.trials(inputs.profile, pair), replicates=replicates, seed=inputs.seed)
+    turns = in_testbed(interleave(study.trials(inputs.profile, pair), replicates=replicates, seed=inputs.seed), replicate)
     live = any(turn.trial.preparation == LIVE for turn in turns)
 
     @contextmanager

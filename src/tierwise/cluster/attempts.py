@@ -15,6 +15,7 @@ from functools import partial
 from typing import Final, Literal
 
 import polars as pl
+from pydantic import Field
 
 from tierwise.cluster.store import PATIENCE_S, Store, patiently
 from tierwise.core.errors import InputError
@@ -42,7 +43,7 @@ class Attempt(Strict):
     attempt: str  # a UUID
     outcome: Literal["whole", "failed"]
     error: str = ""
-    objects: dict[str, StoredObject] = {}  # table -> what must be in the store
+    objects: dict[str, StoredObject] = Field(default_factory=dict)  # table -> what must be in the store
     machine: str  # `machine.machine_id`
     host: Host
     code_version: str
@@ -50,7 +51,7 @@ class Attempt(Strict):
     prices: str  # digest of the price book that the machine had
     records: tuple[StudyRecord, ...] = ()  # one for each pair
     datasets: tuple[DatasetRecord, ...] = ()
-    calibrations: dict[str, dict[str, float]] = {}
+    calibrations: dict[str, dict[str, float]] = Field(default_factory=dict)
     started_at: datetime
     finished_at: datetime
 
@@ -90,14 +91,18 @@ def described(content: bytes) -> StoredObject:
     return StoredObject(size_bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
 
 
-def put_attempt(store: Store, attempt: Attempt, tables: Mapping[str, bytes], *, patience_s: float = PATIENCE_S) -> Attempt:
-    """Store the encoded `tables`, then the manifest with their sizes and digests, and return the manifest."""
-    whole = attempt.model_copy(update={"objects": {table: described(content) for table, content in tables.items()}})
+def sealed(attempt: Attempt, tables: Mapping[str, bytes]) -> Attempt:
+    """Return the manifest with the sizes and digests of the encoded `tables`."""
+    return attempt.model_copy(update={"objects": {table: described(content) for table, content in tables.items()}})
+
+
+def put_attempt(store: Store, attempt: Attempt, tables: Mapping[str, bytes], *, patience_s: float = PATIENCE_S) -> None:
+    """Store the encoded `tables`, then the manifest."""
+    whole = sealed(attempt, tables)
     contents = {whole.name_of(table): content for table, content in tables.items()}
     contents[whole.name] = whole.model_dump_json(indent=2).encode()
     for name, content in contents.items():
         patiently(partial(store.write, name, content), name, patience_s=patience_s)
-    return whole
 
 
 class Surveyor:

@@ -58,10 +58,16 @@ def read_campaign(store: Store, run_id: str) -> Campaign:
         raise InputError(name, rule=f"must describe a run ({error})") from error
 
 
-def fetch_run(address: str, summarise: Summarise, complete: Completes) -> Path:
-    """Collect the run at `address`, which is a store's followed by the run's id, below ``data/raw``, and return its folder."""
+def named_run(address: str) -> tuple[Store, str]:
+    """Return the store and the id of the run at `address`, which is the store's followed by the run's id."""
     place, _, run_id = address.rstrip("/").rpartition("/")
-    store, folder = open_store(place), paths.raw() / run_id
+    return open_store(place), run_id
+
+
+def fetch_run(address: str, summarise: Summarise, complete: Completes) -> Path:
+    """Collect the run at `address` (`named_run`) below ``data/raw``, and return its folder."""
+    store, run_id = named_run(address)
+    folder = paths.raw() / run_id
     if (folder / MANIFEST).is_file() and load_manifest(folder).status == "complete":
         return folder
     campaign = read_campaign(store, run_id)

@@ -107,7 +107,12 @@ CAMPAIGN: Final = "campaign.json"
 
 
 def patiently(
-    write: Callable[[], None], what: str, *, patience_s: float = PATIENCE_S, first_pause_s: float = 1.0, sleep: Callable[[float], None] = time.sleep
+    write: Callable[[], None],
+    what: str,
+    *,
+    patience_s: float = PATIENCE_S,
+    first_pause_s: float = 1.0,
+    sleep: Callable[[float], None] = time.sleep,
 ) -> None:
     """Call `write` again with longer and longer pauses while the store refuses, for `patience_s` in all."""
     deadline_s, pause_s = time.monotonic() + patience_s, first_pause_s
