@@ -16,11 +16,12 @@ from tierwise.bench.study_registry import load_study, summary_of
 from tierwise.cluster import work
 from tierwise.cluster.attempts import Attempt, Survey, Surveyor, new_name
 from tierwise.cluster.collecting import Campaign, begin_campaign, collect_study, report_leftovers
-from tierwise.cluster.connection import LOCAL, checked, need_dask, refuse_stealing, security
+from tierwise.cluster.connection import checked, need_dask, refuse_stealing, security
 from tierwise.cluster.replicate import Job
 from tierwise.cluster.store import PATIENCE_S, Store, open_store
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.progress import Progress, say
+from tierwise.core.tasks import LOCAL
 from tierwise.timings.manifest import Manifest, load_manifest
 
 POLL_S: Final = 1.0
@@ -89,8 +90,9 @@ def run_study(name: str, **chosen: Any) -> Manifest:
 
 def check_options(scheduler: str, store: str) -> None:
     """Refuse a scheduler without a store, which would lose what workers measure, and a store without a scheduler."""
-    if scheduler and scheduler != LOCAL:
+    if scheduler:
         need_dask()
+    if scheduler and scheduler != LOCAL:
         checked(scheduler)
         if not store:
             raise InputError(

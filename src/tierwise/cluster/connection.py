@@ -1,13 +1,10 @@
 """Connections to a Dask scheduler: which addresses are safe, and what a scheduler must not do."""
 
 from ipaddress import ip_address
-from typing import Any, Final
+from typing import Any
 from urllib.parse import urlsplit
 
 from tierwise.core.errors import InputError, MissingError
-
-LOCAL: Final = "local"
-"""The scheduler that is none: this machine's processors."""
 
 
 def need_dask() -> None:

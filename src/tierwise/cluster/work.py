@@ -19,6 +19,7 @@ from tierwise.cluster.spool import hand_over_left
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.files import make_folder, write_whole
 from tierwise.core.progress import say
+from tierwise.core.tasks import LOCAL, SCHEDULER
 from tierwise.core.text_files import read_json
 from tierwise.postgres.workspace import open_workspace
 
@@ -32,7 +33,8 @@ def measure(text: str) -> None:
         InputError: this machine has other code or inputs than the run.
     """
     job, started_at = Job.model_validate_json(text), datetime.now(UTC)
-    child = subprocess.Popen([sys.executable, "-m", "tierwise.cluster.replicate"], stdin=subprocess.PIPE, start_new_session=True)
+    command, alone = [sys.executable, "-m", "tierwise.cluster.replicate"], {**os.environ, SCHEDULER: LOCAL}
+    child = subprocess.Popen(command, stdin=subprocess.PIPE, env=alone, start_new_session=True)
     assert child.stdin is not None
     with _noted(child.pid, job.run.run_id):
         try:
