@@ -75,6 +75,11 @@ class Site:
     def start_client(self) -> subprocess.Popen[str]:
         return self.start("client", "-c", RUN)
 
+    def kill(self, name: str) -> None:
+        process = self.started.pop(name)
+        process.kill()
+        process.wait()
+
     def log(self, name: str) -> str:
         return (self.home.folder / f"{name}.log").read_text(encoding="utf-8")
 
@@ -114,9 +119,11 @@ class Site:
         rows = rows_so_far(self.home.folder / "raw" / run.run_id).filter(study=STUDY)
         assert not rows.select("pair", "trial", "replicate", "step").is_duplicated().any()
         self.stop()
+        deadline_s = time.monotonic() + PATIENCE_S
+        while left := self.home.processes():
+            assert time.monotonic() < deadline_s, left
+            time.sleep(0.2)
         assert self.home.mounts() == []
-        left = self.home.processes()
-        assert left == [], left
         return run
 
     def stop(self) -> None:

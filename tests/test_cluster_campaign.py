@@ -31,7 +31,7 @@ def test_a_campaign_is_complete_after_a_worker_was_killed_in_a_replicate(site: S
     measuring = site.wait_for_measuring()
     assert site.listens_on() == {"127.0.0.1"}
     killed = next(name for name, process in site.started.items() if process.pid == measuring.ppid())
-    site.started.pop(killed).kill()
+    site.kill(killed)
     site.start_worker("three")
     run = site.check_complete()
     found = site.survey()
