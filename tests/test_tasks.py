@@ -18,7 +18,7 @@ from tierwise.studies.pgbench_placement.measuring.simulated_maps import FlipMap,
 from tierwise.studies.ram_or_ssd.measuring.trials import STUDY
 from tierwise.timings.schema import Timing
 
-GRID = {"dataset_gib": [8, 32], "scale": 4096, "disk_scale": 4096}
+GRID = {"dataset_gib": [32], "scale": 4096, "disk_scale": 4096}
 
 
 def squared(number: int) -> tuple[int, int]:
@@ -35,7 +35,7 @@ def simulated_rows() -> list[list[Timing]]:
 def simulated_map() -> list[dict[str, object]]:
     axes = FlipMap(seeds=2, transactions=200, memories=(1.0, 4.0), skews=(0.0, 0.9), layouts=(Layout.STREWN,), writes=(1.0,))
     testbed = ModelledAlone(load_pair("source-v"), stretch=10.0, seed=3)
-    return flip_map(testbed, axes, Rows(20_000, 60), memory_bytes=2e5, clients=4, warming=lambda _: Warming(50, 50))
+    return flip_map(testbed, axes, Rows(200_000, 600), memory_bytes=4e6, clients=4, warming=lambda _: Warming(50, 50))
 
 
 def test_tasks_in_several_processes_give_in_their_order_what_they_give_one_after_the_other() -> None:
