@@ -12,6 +12,8 @@
 #   ONE=FILE.html     single HTML file that make publish writes instead
 #   SCHEDULER=ADDRESS Dask scheduler whose workers measure (tls://HOST:PORT), or local for this machine
 #   STORE=PLACE       store for the rows that workers measure: s3://BUCKET/PREFIX or a folder
+#   MACHINES=1,10     numbers of machines for which make plan estimates a campaign
+#   PRICE_PER_HOUR=X  price of a machine for an hour, for make plan
 #   VERBOSE=1         print the name of each trial and notebook
 #   PG_BIN=FOLDER     programs of your own PostgreSQL
 #   PYTHON=PROGRAM    Python interpreter with which .venv is made
@@ -22,7 +24,7 @@ MAKEFLAGS += --no-print-directory
 .PHONY: report plan publish reference test check lab bench soak quarto cluster clean help
 
 PROFILE ?= $(if $(filter reference,$(MAKECMDGOALS)),smoke,quick)
-export PROFILE TIERS SEED CENSUS SKY FRESH RETRY RUN ENGINE TO ONE PG_BIN PYTHON SCHEDULER STORE VERBOSE
+export PROFILE TIERS SEED CENSUS SKY FRESH RETRY RUN ENGINE TO ONE PG_BIN PYTHON SCHEDULER STORE MACHINES PRICE_PER_HOUR VERBOSE
 # Tests start hundreds of processes: each would compile every module again where the shell forbids Python to write bytecode.
 test soak: export PYTHONDONTWRITEBYTECODE :=
 

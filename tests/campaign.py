@@ -22,8 +22,8 @@ from tierwise.timings.parts import rows_so_far
 
 STUDY = "wal_placement"
 TRIALS = "wal=ssd"
-REPLICATES = 3
-PATIENCE_S = 150.0
+REPLICATES = 2
+PATIENCE_S = 400.0
 TTL_S = 5
 RUN = f"""
 from tierwise.cluster.client import run_study

@@ -40,7 +40,7 @@ def test_a_campaign_is_complete_after_a_worker_was_killed_in_a_replicate(site: S
     assert {one.machine for one in run.attempts} == {attempt.machine for attempt in found.failed}, "all on one machine"
     folder = site.home.folder / "raw" / run.run_id
     status = site.home.command("campaign", "status", f"{site.store}/{run.run_id}")
-    assert status.stdout.split("\n")[1].split() == ["wal_placement", "3", "3", "1", "1"]
+    assert status.stdout.split("\n")[1].split() == ["wal_placement", "2", "2", "1", "1"]
     assert load_manifest(folder).attempts == run.attempts
 
 

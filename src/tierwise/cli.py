@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -161,13 +162,33 @@ def plan(
     *,
     census: CensusOption = SYNTHETIC,
     sky: SkyOption = SYNTHETIC,
+    machines: Annotated[
+        str,
+        typer.Option(
+            help="Numbers of machines like this one to estimate a campaign for, such as 1,3,10. Default: none.", envvar="MACHINES"
+        ),
+    ] = "",
+    price_per_hour: Annotated[
+        float | None, typer.Option(help="Price of one machine for an hour, in any currency.", envvar="PRICE_PER_HOUR", min=0)
+    ] = None,
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Estimate how many trials, minutes and bytes of disk space a report needs."""
+    """Estimate how many trials, minutes and bytes of disk space a report needs.
+
+    With --machines, the command also estimates the minutes and the price of a campaign on several machines.
+    """
+    from tierwise.plan import machines as campaign  # noqa: PLC0415
     from tierwise.plan.estimate import as_json, as_text, make_plan  # noqa: PLC0415
 
+    numbers = campaign.parsed(machines)
     planned = make_plan(profile=profile, tiers=tiers, seed=seed, census=census, sky=sky)
-    print(json.dumps(as_json(planned), indent=2) if form is Format.JSON else wrapped(as_text(planned)))
+    found = campaign.fleets(planned, numbers, price_per_hour)
+    if form is Format.JSON:
+        print(json.dumps({**as_json(planned), "campaigns": [asdict(one) for one in found]}, indent=2))
+    else:
+        print(wrapped(as_text(planned)))
+        if found:
+            print(f"\n{campaign.as_text(found)}")
 
 
 @command(STUDY, "claims --run reference")

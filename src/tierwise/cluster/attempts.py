@@ -76,6 +76,11 @@ class Survey:
     failed: list[Attempt] = field(default_factory=list)
     ignored: dict[str, str] = field(default_factory=dict)
 
+    def add(self, later: "Survey") -> None:
+        """Take over what a later survey of one replicate found."""
+        self.counting |= later.counting
+        self.failed += [one for one in later.failed if one not in self.failed]
+
 
 def new_name() -> str:
     return str(uuid.uuid4())
@@ -113,6 +118,7 @@ class Surveyor:
         self._known: dict[str, Attempt] = {}
 
     def survey(self, study: str = "") -> Survey:
+        """Look at every attempt of a `study`, of one replicate (``study/0``), or of the whole run."""
         sizes = self.store.sizes(f"{self.run_id}/{study}" if study else self.run_id)
         found, explained = Survey(), set[str]()
         for name in sorted(name for name in sizes if name.endswith(".json") and name.count("/") == 3):

@@ -25,8 +25,8 @@ from tierwise.core.tasks import LOCAL
 from tierwise.timings.manifest import Manifest, load_manifest
 
 POLL_S: Final = 1.0
-SURVEY_S: Final = 5.0
-"""How often the client looks into the store, unless a task has ended."""
+SURVEY_S: Final = 30.0
+"""How often the client looks at all attempts of a study; at those of a replicate it looks when its task has ended."""
 MOST_FAILURES: Final = 3
 """Failed attempts at one replicate after which the campaign ends."""
 CANCELLED: Final = "cancelled"
@@ -179,8 +179,11 @@ def _until_whole(dispatch: Dispatch, client: Any, progress: Progress) -> Survey:
                 )
                 dispatch.running[machine] = Running(replicate, addresses[0], future)
         time.sleep(POLL_S)
-        if ended or time.monotonic() - surveyed_s > SURVEY_S:
+        for replicate in ended:
+            found.add(dispatch.surveyor.survey(f"{dispatch.study}/{replicate}"))
+        if time.monotonic() - surveyed_s > SURVEY_S:
             found, surveyed_s = dispatch.surveyor.survey(dispatch.study), time.monotonic()
+        if ended:
             progress.step(len(missing) - len(dispatch.missing(found)))
             _end_after_failures(dispatch, found.failed)
         if not workers and not waiting_said:
@@ -199,9 +202,9 @@ def _by_machine(client: Any) -> dict[str, list[str]]:
     return found
 
 
-def _ended(dispatch: Dispatch, workers: Mapping[str, Sequence[str]]) -> bool:
-    """Release what has ended, or has lost its worker; return whether anything has."""
-    ended = False
+def _ended(dispatch: Dispatch, workers: Mapping[str, Sequence[str]]) -> list[int]:
+    """Release what has ended, or has lost its worker, and return the numbers of these replicates."""
+    ended = []
     for machine, one in list(dispatch.running.items()):
         lost = one.worker not in workers.get(machine, ())
         if not lost and not one.future.done():
@@ -216,7 +219,7 @@ def _ended(dispatch: Dispatch, workers: Mapping[str, Sequence[str]]) -> bool:
         one.future.cancel()
         one.future.release()
         del dispatch.running[machine]
-        ended = True
+        ended.append(one.replicate)
     return ended
 
 
