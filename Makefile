@@ -5,6 +5,7 @@
 #   CENSUS=synthetic  rows of the 1990 census: synthetic, download or file:PATH
 #   SKY=synthetic     sky catalog: synthetic, download or file:PATH, or download:RA_MIN,RA_MAX,DEC_MIN,DEC_MAX (degrees), or download:psc_aaa,... (files)
 #   RUN=latest        use this complete run instead of measuring: latest, reference or a run id
+#   RUNS=1            number of runs that make reference merges, each with another seed
 #   FRESH=1           measure again, even if a complete run with the same inputs exists
 #   RETRY=1           add replicates, once, to studies with rejected rows; the earlier rows stay
 #   ENGINE=auto       program that builds the report: quarto, plain or auto
@@ -24,7 +25,7 @@ MAKEFLAGS += --no-print-directory
 .PHONY: report plan publish reference test check lab bench soak quarto cluster campaign-demo clean help
 
 PROFILE ?= $(if $(filter reference,$(MAKECMDGOALS)),smoke,quick)
-export PROFILE TIERS SEED CENSUS SKY FRESH RETRY RUN ENGINE TO ONE PG_BIN PYTHON SCHEDULER STORE MACHINES PRICE_PER_HOUR VERBOSE
+export PROFILE TIERS SEED CENSUS SKY FRESH RETRY RUN RUNS ENGINE TO ONE PG_BIN PYTHON SCHEDULER STORE MACHINES PRICE_PER_HOUR VERBOSE
 # Tests start hundreds of processes: each would compile every module again where the shell forbids Python to write bytecode.
 test soak: export PYTHONDONTWRITEBYTECODE :=
 

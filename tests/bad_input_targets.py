@@ -3,6 +3,7 @@
 import gzip
 import json
 import shutil
+import struct
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -235,7 +236,8 @@ VARIABLES: Final = (("PROFILE", "smoke"), ("TIERS", "local"), ("SEED", "1"), ("C
 COST: Final = ("cost", "--device", "sata-7k2", "--on", "2026-11-01", "--price", "ram=3", "--data-gib", "10", "--ram-gib", "1",
                "--reads-per-s", "100", "--misses-per-read", "0.5", "--life-years", "3", "--iops", "simulated", "--latency-ms", "30",
                "--currency", "USD", "--region", "US")  # fmt: skip
-PAGES: Final = ("simulate", "trace", "mine/pages.lis", "--pages", "10", "--policy", "lru")
+PAGES: Final = ("simulate", "trace", "mine/pages.lis", "--pages", "10", "--policy", "lru", "--page-bytes", "4096",
+                "--input-format", "arc")  # fmt: skip
 DRIVE: Final = ("validate", "device", "--trace", "mine/drive.trace", "--model", "mine/drive.model", "--seek", "mine/drive.seek",
                 "--specs", "mine/drive.diskspecs", "--bus-ms-per-sector", "0.1")  # fmt: skip
 
@@ -267,9 +269,10 @@ TARGETS: Final = (
     *(Target(f"census as {file}", f"mine/{file}", partial(acquired, "census", f"mine/{file}")) for file in ("census.csv", "census.tsv.gz")),
     *(
         Target(f"sky as {file}", f"mine/{file}", partial(acquired, "sky", f"mine/{file}"))
-        for file in ("psc", "sky.vot", "sky.fits", "sky.parquet")
+        for file in ("psc", "sky.vot", "sky.fits", "sky.parquet", "sky.tbl")
     ),
     Target("page trace", "mine/pages.lis", partial(page_trace, "mine/pages.lis"), PAGES),
+    *(Target(f"trace as {kind}", f"mine/{kind}", partial(page_trace, f"mine/{kind}")) for kind in ("fio", "blkparse", "oracle")),
     *(Target(f"drive's {ending}", f"mine/drive.{ending}", drive, DRIVE) for ending in ("trace", "model", "seek", "diskspecs")),
     Target("rows", f"{RUN}/timings.parquet", stored),
     Target("manifest", f"{RUN}/manifest.json", stored, ("claims", "--run", OLDER)),
@@ -284,6 +287,7 @@ TARGETS: Final = (
     Target("options of volumes", command=VOLUMES),
     Target("options of move-plan", command=MOVE),
     Target("options of simulate trace", command=PAGES),
+    Target("options of check-data", command=("check-data", "--sky", "file:mine/psc")),
     Target("options of validate device", command=DRIVE),
 )
 BY_NAME: Final = {target.name: target for target in TARGETS}
@@ -328,6 +332,12 @@ def own_files(folder: Path) -> None:
     by_astropy(rows, folder / "sky.vot")
     by_astropy(rows, folder / "sky.fits")
     rows.write_parquet(folder / "sky.parquet")
+    (folder / "sky.tbl").write_text(
+        "|    ra|   dec|designation|\n|double|double|       char|\n    1.5    2.5           a \n", encoding="utf-8"
+    )
+    (folder / "fio").write_text("fio version 2 iolog\n/a open\n/a read 0 8192\n/a write 8192 4096\n", encoding="utf-8")
+    (folder / "blkparse").write_text("  8,16   1        1     0.000000000  1200  Q   R 4096 + 16 [backend]\n", encoding="utf-8")
+    (folder / "oracle").write_bytes(b"".join(struct.pack("<IQIq", time, 7, 100, -1) for time in range(3)))
     (folder / "pages.lis").write_text("7 1 0 1\n100 3 0 2\n7 2 0 3\n", encoding="utf-8")
     (folder / "drive.trace").write_text(TRACE, encoding="utf-8")
     (folder / "drive.model").write_text(MODEL, encoding="utf-8")

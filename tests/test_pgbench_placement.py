@@ -117,9 +117,9 @@ def test_real_time_is_measured_beside_emulated_tiers_alone_and_not_on_those_of_t
     cells = [{"placements": ["all_hdd", "table_ssd"]}, {"placements": ["table_ssd"], "real_time": 1}]
     profile = with_grid(load_profile("quick"), cells=cells, today=cells)
     assert profile.today
-    found = {name: pgbench_placement.trials(profile, load_pair(name)) for name in ("source-v", profile.today)}
+    found = {name: pgbench_placement.trials(profile, load_pair(name)) for name in ("source-v", *profile.today)}
     assert [trial.placed for trial in found["source-v"] if trial.real_time] == ["table_ssd"]
-    assert not any(trial.real_time for trial in found[profile.today])
+    assert not any(trial.real_time for name in profile.today for trial in found[name])
 
 
 def test_a_database_of_other_rows_has_another_name() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from tierwise.core.units import MIB, PAGE_BYTES
-from tierwise.postgres.planner_estimates import EFFECTIVE_CACHE_PAGES, IndexScanCost, column_statistics, estimates, sampled_plans
+from tierwise.postgres.planner_estimates import EFFECTIVE_CACHE_PAGES, IndexScanCost, column_statistics, estimates
 from tierwise.postgres.settings import Connection
 
 SOURCE_M = IndexScanCost(table_pages=1010 * MIB / PAGE_BYTES, index_pages=52 * MIB / PAGE_BYTES, tuples=2_458_285)
@@ -47,19 +47,3 @@ def test_the_published_costs_imply_rows_in_the_order_of_states() -> None:
     assert small_cache.explained(12_800, 36_708.78) == florida, "no page would be fetched twice"
     assert SOURCE_M.correlation(12_800, 50_000) is None
     assert SOURCE_M.correlation(12_800, 1_000) is None
-
-
-def test_a_small_statistics_target_leaves_rare_keys_alike_and_what_was_known_stands_again(strewn: Connection) -> None:
-    before = column_statistics(strewn, "strewn", "key")
-    few, many = (
-        sampled_plans(strewn, "strewn", "key", STATEMENTS, statistics_target=target, analyses=3, published=SOURCE_M) for target in (2, 1000)
-    )
-    assert max(few["most_common"]) <= 2, "one sample in some dozens lists 7 alone"
-    rare = zip(few["estimates"]["1"]["rows"], few["estimates"]["93"]["rows"], strict=True)
-    assert any(one == other for one, other in rare), "one sample in fifty lists either beside 7"
-    assert min(few["estimates"]["7"]["rows"]) > max(few["estimates"]["1"]["rows"])
-    (found,) = strewn.execute(STATEMENTS["93"]).fetchall()[0]
-    assert many["estimates"]["93"]["rows"] == [pytest.approx(found, rel=0.01)] * 3
-    enlarged = many["estimates"]["93"]["rows_at_published_size"]
-    assert enlarged == [pytest.approx(rows * SOURCE_M.tuples / 100_000, rel=1e-6) for rows in many["estimates"]["93"]["rows"]]
-    assert column_statistics(strewn, "strewn", "key") == {**before, "tuples": 100_000}, "the number of rows is a plain correction"

@@ -77,15 +77,15 @@ def test_a_real_answer_of_the_archive_is_read(tmp_path: Path) -> None:
 
 
 def test_a_file_without_positions_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"Orion_A_2mass\.fits: columns is \['jmag', .*: the column ra is missing"):
+    with pytest.raises(InputError, match=r"Orion_A_2mass\.fits: columns is \['Jmag', .*: the column ra is missing"):
         sky.acquire(f"file:{shared('realdata', 'twomass', 'Orion_A_2mass.fits')}", fraction=1, seed=1, folder=tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
 BROKEN: list[tuple[str, str, str, str]] = [
-    ("a field too few", "|\\N|", "|", r"not readable as text of the release: .*(Row|Expected).*60"),
-    ("no number", "|0|0|", "|0|zero|", r"not readable as text of the release: .*zero"),
-    ("no position", "", "\\N|", r" row 3: ra: a value is needed"),
+    ("a field too few", "|\\N|", "|", r" line 3: number of fields is 59: 60 fields are needed"),
+    ("no number", "|0|0|", "|0|zero|", r" line 3: .* is 'zero': not of type"),
+    ("no position", "", "\\N|", r" line 3: ra: a value is needed"),
 ]
 
 

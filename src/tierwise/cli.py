@@ -32,6 +32,7 @@ from tierwise.core.output_format import Format, FormatOption
 from tierwise.core.progress import say
 from tierwise.core.text_table import wrapped
 from tierwise.costs.cli import cost, volumes
+from tierwise.datasets.cli import check_data
 from tierwise.publish_command import VERSION_HELP, publish
 from tierwise.report.site import PDFS
 from tierwise.scans.cli import predict_scan
@@ -104,9 +105,10 @@ def report(
 
     On a terminal, the command asks for confirmation before it measures.
     """
+    from tierwise.datasets.checking import check_first_rows  # noqa: PLC0415
     from tierwise.pipeline import ReportRequest, make_report  # noqa: PLC0415
 
-    sources = {"census": census, "sky": sky}
+    sources = check_first_rows({"census": census, "sky": sky})
     request = ReportRequest(
         profile=profile,
         tiers=tiers,
@@ -146,9 +148,11 @@ def run_study(
     A later `tierwise report` with the same options adds the other studies to this run. A run with --trials never becomes complete. On a
     terminal, the command asks for confirmation before it measures.
     """
+    from tierwise.datasets.checking import check_first_rows  # noqa: PLC0415
     from tierwise.pipeline import ReportRequest, run_one_study  # noqa: PLC0415
 
-    request = ReportRequest(profile=profile, tiers=tiers, seed=seed, sources={"census": census, "sky": sky}, agree=confirming(yes=yes))
+    sources = check_first_rows({"census": census, "sky": sky})
+    request = ReportRequest(profile=profile, tiers=tiers, seed=seed, sources=sources, agree=confirming(yes=yes))
     run = run_one_study(request, study, trials)
     has = ", ".join(sorted({record.name for record in run.studies}))
     say(f"run {run.run_id} is {run.status}; it has {has}")
@@ -177,11 +181,13 @@ def plan(
 
     With --machines, the command also estimates the minutes and the price of a campaign on several machines.
     """
+    from tierwise.datasets.checking import check_first_rows  # noqa: PLC0415
     from tierwise.plan import machines as campaign  # noqa: PLC0415
     from tierwise.plan.estimate import as_json, as_text, make_plan  # noqa: PLC0415
 
     numbers = campaign.parsed(machines)
-    planned = make_plan(profile=profile, tiers=tiers, seed=seed, census=census, sky=sky)
+    sources = check_first_rows({"census": census, "sky": sky})
+    planned = make_plan(profile=profile, tiers=tiers, seed=seed, **sources)
     found = campaign.fleets(planned, numbers, price_per_hour)
     if form is Format.JSON:
         print(json.dumps({**as_json(planned), "campaigns": [asdict(one) for one in found]}, indent=2))
@@ -189,6 +195,9 @@ def plan(
         print(wrapped(as_text(planned)))
         if found:
             print(f"\n{campaign.as_text(found)}")
+
+
+command(STUDY, "check-data --sky file:mine.vot", "check-data")(check_data)
 
 
 @command(STUDY, "claims --run reference")
@@ -384,15 +393,17 @@ def reference(
             autocompletion=completion.runs,
         ),
     ] = "",
+    runs: Annotated[int, typer.Option(min=1, help="Number of runs to merge, each with another seed, from 1 on.", envvar="RUNS")] = 1,
     yes: YesOption = False,
 ) -> None:
     """Replace the reference run in data/reference, which every checkout contains.
 
     Without --run, the command copies your complete run of --profile with the current inputs. Without such a run, the command measures.
+    With --runs, it merges several runs, and measures only those that are not complete.
     """
     from tierwise.pipeline import ReportRequest, make_reference  # noqa: PLC0415
 
-    say(f"reference: {make_reference(ReportRequest(profile, fresh=fresh, agree=confirming(yes=yes)), run_id=run)}")
+    say(f"reference: {make_reference(ReportRequest(profile, fresh=fresh, agree=confirming(yes=yes)), run_id=run, runs=runs)}")
 
 
 def main() -> None:

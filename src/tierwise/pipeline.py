@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -39,6 +39,8 @@ from tierwise.report.latest_answer import answer_lines, ship_answer
 from tierwise.report.verdict_cache import judged
 from tierwise.timings.export import export
 from tierwise.timings.manifest import RETRIED, Manifest, Stage, load_manifest
+from tierwise.timings.merging import merge_runs
+from tierwise.timings.store import manifests
 
 
 @dataclass(frozen=True)
@@ -104,11 +106,24 @@ def stored_or_found(name: str) -> Path:
     return fetch_run(name, summary_of, complete) if is_stored(name) else find_run(name)
 
 
-def make_reference(request: ReportRequest, *, run_id: str = "") -> Path:
-    """Have a complete run ship with the checkout: `export_run` in ``data/reference``, with the five lines that it says alone."""
+def make_reference(request: ReportRequest, *, run_id: str = "", runs: int = 1) -> Path:
+    """Have a complete run ship with the checkout: `export_run` in ``data/reference``, with the five lines that it says alone.
+
+    With `runs` it is merged of as many, which are measured with the request's seed and the next ones unless they are complete.
+    """
+    if runs > 1 and not run_id:
+        run_id = _merged(request, runs)
     shipped = export_run(request, paths.reference(), run_id=run_id)
     ship_answer(shipped)
     return shipped
+
+
+def _merged(request: ReportRequest, runs: int) -> str:
+    with kernels():
+        measured = [_measured(replace(request, seed=request.seed + number))[0].run_id for number in range(runs)]
+    there = manifests(paths.raw()).values()
+    known = next((run.run_id for run in there if [one.run_id for one in run.merged] == measured), None)
+    return known or merge_runs([paths.raw() / name for name in measured], paths.raw(), summary_of).run_id
 
 
 def export_run(request: ReportRequest, place: Path, *, run_id: str = "") -> Path:

@@ -163,7 +163,10 @@ def advise(workload: Workload, question: Question, book: Book, service_s: Servic
         heat=workload.evidence,
         chosen_by=workload.evidence if measured else Evidence.SIMULATED,
         assumptions=tuple(assumptions(workload)),
-        warnings=(why_free,) if why_free else tuple(remarks([device_bill(name, book) for name in devices.values()], book)),
+        warnings=(
+            *((render(f"{WORDS}:warnings.too_small", workload=workload.name),) if workload.too_small else ()),
+            *((why_free,) if why_free else remarks([device_bill(name, book) for name in devices.values()], book)),
+        ),
     )
 
 

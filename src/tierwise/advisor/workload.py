@@ -62,9 +62,9 @@ class Workload:
     `host_s` is what a job takes besides the requests, on the placement `reference` that they were counted on. `measured`: by the name of
     one of `CELLS`, or of a placement of the study's own, by the I/O mode that decides. The requests are of `requests_io_mode`: the same one
     where they were recorded in their order, else the first that has a record; `replayed` has what was measured by it. `tiers`: as the
-    pair's file has them, `FAST` the one that the study takes for it. `left_out`: relations that no job asks for anything. The measured
-    times are of tiers that were all slowed `slowdown`-fold, so that the processors were not what is measured; the requests and `host_s` are
-    not.
+    pair's file has them, `FAST` the one that the study takes for it. `left_out`: relations that no job asks for anything.
+    `too_small`: the run has too few data for advice. The measured times are of tiers that were all slowed `slowdown`-fold, so that the
+    processors were not what is measured; the requests and `host_s` are not.
     """
 
     run_id: str
@@ -85,6 +85,7 @@ class Workload:
     stretch: float
     slowdown: float
     left_out: tuple[str, ...] = ()
+    too_small: bool = False
 
     def device(self, tier: str, name: str | None = None, *, seed: int = SEED) -> Build:
         """Return what makes new devices as the run's tier has them, or in their place the device `name` of ``data/devices``.
@@ -172,6 +173,7 @@ def workload_of(
         stretch=record.stretch,
         slowdown=float(rows["slowdown"][0]),
         left_out=tuple(sorted(sizes.keys() - classes.keys())),
+        too_small=name in record.too_small,
     )
 
 

@@ -29,13 +29,14 @@ _UNITS: Final = {"kB": 2**10, "MB": 2**20, "GB": 2**30}
 class Record:
     """What the manifest of a run keeps of one study on one pair, as far as a placement needs it.
 
-    `stretch` is the factor on seek distances that the run's tiers had.
+    `stretch` is the factor on seek distances that the run's tiers had; `too_small` names workloads of which the profile has too few data.
     """
 
     pair: dict[str, Any]
     facts: dict[str, Any]
     settings: dict[str, str]
     stretch: float
+    too_small: tuple[str, ...] = ()
 
     def sizes_bytes(self, data_set: str | None) -> dict[str, int]:
         """Return relation -> bytes in one of the study's data sets (`None`: it has one); the log by the space that the server leaves it."""
@@ -71,7 +72,8 @@ def record_of(connection: duckdb.DuckDBPyConnection, study: str, pair: str) -> R
     manifest = json.loads(text)
     for kept in manifest["studies"]:
         if (kept["name"], kept["pair"]) == (study, pair):
-            return Record(manifest["pairs"].get(pair) or {}, kept["facts"], kept["settings"], kept["facts"].get("seek_stretch", 1.0))
+            small = tuple((manifest["profile"].get("studies", {}).get(study) or {}).get("too_small") or ())
+            return Record(manifest["pairs"].get(pair) or {}, kept["facts"], kept["settings"], kept["facts"].get("seek_stretch", 1.0), small)
     return None
 
 

@@ -36,7 +36,7 @@ def fingerprint(name: str, inputs: Inputs) -> Fingerprint:
         decisive["server version"] = inputs.server_version
         decisive["counting of several sessions"] = inputs.counting.several  # a run goes on by the clocks that it began with
         if study.today:
-            decisive["pair of few cells"] = profile.today
+            decisive["pairs of few cells"] = profile.today
     return Fingerprint(inputs={what: _digest(value) for what, value in sorted(decisive.items())}, code=code)
 
 

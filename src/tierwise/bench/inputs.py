@@ -1,6 +1,5 @@
 """The inputs of a run."""
 
-import hashlib
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from typing import Any, Final
 
 from tierwise.core import paths
 from tierwise.core.errors import InputError
+from tierwise.core.files import digest
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.simulate.machine import load_machine
@@ -72,8 +72,7 @@ def identity(source: str, option: str) -> str:
         return source
     path = paths.home() / Path(source.removeprefix("file:")).expanduser()  # a relative path starts at the checkout
     try:
-        with path.open("rb") as handle:
-            return hashlib.file_digest(handle, "sha256").hexdigest()
+        return digest(path)
     except OSError as error:
         rule = f"must name a readable file ({error.strerror})"
         raise InputError(option, value=source, rule=rule, remedy=f"{option}=file:PATH") from error

@@ -12,7 +12,6 @@ from tierwise.bench.order import Turn, in_real_time, in_testbed, interleave, rep
 from tierwise.bench.testbed import Testbed
 from tierwise.bench.trial_loop import run_trials
 from tierwise.core.pairs import DirectoryTier, Pair
-from tierwise.core.profiles import Sweep
 from tierwise.core.session_group import session_group
 from tierwise.core.vocabulary import Evidence
 from tierwise.postgres.binaries import find_binaries
@@ -84,20 +83,19 @@ def measure_on_pair(
 
 
 def turns_of(study: "Study[Any, Any]", pair: Pair, inputs: "Inputs", replicates: int) -> list[Turn]:
-    """Return every execution that a run of `inputs` has of `study` on `pair`. Its first replicate also has a sample in real time: one
-    trial, or one of each placement where the profile's sweep is whole.
+    """Return every execution that a run of `inputs` has of `study` on `pair`. Its first replicate also has one trial in real time.
 
-    The few trials on the pair of today have none and, since no verdict rests on them, one draw of data.
+    The few trials on a pair of today have none and, since no verdict rests on them, one draw of data.
     """
     trials = study.trials(inputs.profile, pair)
     virtual = is_virtual(trials, pair, inputs)
     trials = tuple(trial for trial in trials if virtual or not trial.real_time)
-    is_today = pair.name == inputs.profile.today
+    is_today = pair.name in inputs.profile.today
     trials = tuple(replace(trial, replicated=False) for trial in trials) if is_today else trials
     turns = interleave(trials, replicates=replicates, seed=inputs.seed)
     if virtual and not is_today and not any(trial.real_time for trial in trials):
         sample = in_real_time(trials, seed=inputs.seed)  # by name, so that the last is on SSD: on slowed disks it would take longest
-        turns += interleave(sample if inputs.profile.sweep is Sweep.WHOLE else sample[-1:], replicates=1, seed=inputs.seed)
+        turns += interleave(sample[-1:], replicates=1, seed=inputs.seed)
     ordered = sorted(turns, key=lambda turn: turn.testbed)
     return [replace(turn, sequence=number) for number, turn in enumerate(ordered)]
 

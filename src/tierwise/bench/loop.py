@@ -43,13 +43,13 @@ def gather_inputs(*, profile: str, tiers: str, seed: int, **sources: str) -> Inp
     files = sorted(path.stem for path in (paths.data() / "tiers").glob("*.toml"))
     pairs = [pair for pair in map(load_pair, files) if pair.source in letters]
     chosen = load_profile(profile)
-    if chosen.today and load_pair(chosen.today).source != TODAY:
-        where = f"data/profiles/{profile}.toml"
-        raise InputError(where, field="today", value=chosen.today, rule=f'must be a pair of data/tiers with source = "{TODAY}"')
-    if tiers == chosen.today:
-        chosen = chosen.model_copy(update={"today": None})  # the reader's own pair has every cell
+    for name in chosen.today:
+        if load_pair(name).source != TODAY:
+            where = f"data/profiles/{profile}.toml"
+            raise InputError(where, field="today", value=name, rule=f'must be a pair of data/tiers with source = "{TODAY}"')
+    chosen = chosen.model_copy(update={"today": tuple(name for name in chosen.today if name != tiers)})  # one's own pair has every cell
     there = {pair.name for pair in pairs}
-    pairs += [load_pair(name) for name in (tiers, chosen.today) if name and name not in there]
+    pairs += [load_pair(name) for name in (tiers, *chosen.today) if name and name not in there]
     possible = possible_pairs(pairs)
     simulated = any(tier.evidence is Evidence.SIMULATED for pair in possible for tier in pair.tiers.values())
     return Inputs(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
-LOCK: Final = "tierwise-host"
+LOCK: Final = "tierwise-host.lock"
 
 
 def machine_id() -> str:
@@ -20,21 +20,14 @@ def machine_id() -> str:
 
 
 @contextmanager
-def host_lock(*, shared: bool = False, folder: Path | None = None) -> Iterator[None]:
-    """Wait for the lock of the host and hold it: alone for a measurement, or `shared` with other simulated work.
-
-    Who waits to be alone holds the gate, so that no stream of simulated work keeps a measurement waiting.
-    """
-    place = folder or Path(tempfile.gettempdir())
-    gate, held = (_opened(place / f"{LOCK}.{part}") for part in ("gate", "lock"))
+def host_lock() -> Iterator[None]:
+    """Wait for the lock of the host, and hold it."""
+    held = _opened(Path(tempfile.gettempdir()) / LOCK)
     try:
-        fcntl.flock(gate, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
-        fcntl.flock(held, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
-        fcntl.flock(gate, fcntl.LOCK_UN)
+        fcntl.flock(held, fcntl.LOCK_EX)
         yield
     finally:
         os.close(held)
-        os.close(gate)
 
 
 def _opened(path: Path) -> int:

@@ -70,5 +70,5 @@ def suggesting(wrong: object, names: Iterable[str], remedy: str | None = None) -
 
 
 def one_line(text: str) -> str:
-    line = " ".join(text.split())
+    line = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in " ".join(text.split()))
     return line if len(line) <= MOST else f"{line[: MOST - 4]} ..."

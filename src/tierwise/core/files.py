@@ -14,6 +14,7 @@ not flushed: what was loaded before the machine was last started is loaded again
 import errno
 import fcntl
 import glob
+import hashlib
 import os
 import shutil
 import tempfile
@@ -31,6 +32,15 @@ UNLOCKED: Final = ".new-"
 """How the name of a scratch folder begins until it is locked."""
 NO_LOCKS: Final = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 """How a file system refuses that knows no locks."""
+
+
+def digest(path: Path) -> str:
+    """Return the SHA-256 of a file, or of the names and digests of all files of a folder."""
+    if path.is_dir():
+        parts = (f"{part.relative_to(path)} {digest(part)}\n" for part in sorted(path.rglob("*")) if part.is_file())
+        return hashlib.sha256("".join(parts).encode()).hexdigest()
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 @contextmanager

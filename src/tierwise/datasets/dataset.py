@@ -1,12 +1,9 @@
 """A dataset on disk: one Parquet file, and beside it a sidecar that says where its rows come from."""
 
-import hashlib
 import json
-import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +13,9 @@ import pyarrow.parquet as pq
 
 from tierwise.core import paths
 from tierwise.core.errors import InputError, suggesting
-from tierwise.core.files import replacing, write_whole
+from tierwise.core.files import digest, replacing, write_whole
+from tierwise.core.packed_content import DAMAGED
+from tierwise.core.units import MIB
 
 
 @dataclass(frozen=True)
@@ -38,9 +37,33 @@ def check_size(name: str, fraction: float, seed: int, *, least: float, why: str)
         raise InputError(name, field="seed", value=seed, rule="a whole number from 0")
 
 
-def sha256_of(path: Path) -> str:
-    with path.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
+@dataclass
+class Reading:
+    """A file of the reader's as it is read: `tables` yields its rows in the columns and types of the data set, or raises what is wrong.
+
+    `format` and `columns` (our name: the file's) are known once the first table is.
+    """
+
+    source: Path
+    format: str = ""
+    columns: dict[str, str] = field(default_factory=dict)
+    skipped_lines: int | None = None  # lines before the first row; None: rows are not lines
+    most_rows: int | None = None  # a reader need not read much more; None: all are wanted
+    tables: Iterator[pa.Table | pa.RecordBatch] = field(default_factory=lambda: iter(()))
+
+    @property
+    def block_bytes(self) -> int:
+        """Return how much text is read at a time: some 30,000 rows of the census."""
+        return 8 * MIB if self.most_rows is None else 2 * MIB
+
+    def at(self, row: int) -> str:
+        """Return how a person finds row number `row`, from 0."""
+        if self.skipped_lines is None:
+            return f"{paths.short(self.source)} row {row + 1}"
+        return f"{paths.short(self.source)} line {row + self.skipped_lines + 1}"
+
+
+sha256_of = digest
 
 
 def cached(name: str, parquet: Path, request: dict[str, Any], build: Callable[[Path], dict[str, Any]]) -> Dataset:
@@ -80,11 +103,16 @@ def from_file(name: str, source: str, folder: Path, version: int, write: Callabl
         rule = f"not a source of {name} rows"
         remedy = suggesting(source, ["synthetic", "download"], f"name one of: {others}, file:PATH")
         raise InputError(name, field="source", value=source, rule=rule, remedy=remedy)
-    path = paths.home() / Path(named).expanduser()
+    path = located(named)
     with readable(name, path):
-        digest = sha256_of(path)
-    request = {"source": f"file:{paths.short(path)}", "file_sha256": digest, "reader_version": version}
-    return cached(name, folder / f"{name}-file-{digest[:8]}.parquet", request, partial(write, path))
+        content = sha256_of(path)
+    request = {"source": f"file:{paths.short(path)}", "file_sha256": content, "reader_version": version}
+    return cached(name, folder / f"{name}-file-{content[:8]}.parquet", request, partial(write, path))
+
+
+def located(named: str) -> Path:
+    """Return the path that stands behind ``file:``; a relative one starts at the checkout."""
+    return paths.home() / Path(named).expanduser()
 
 
 @contextmanager
@@ -92,6 +120,7 @@ def readable(name: str, path: Path) -> Iterator[None]:
     """Make what the system, an unpacker or astropy finds wrong in the file at `path` an `InputError`, while open."""
     try:
         yield
-    except (OSError, EOFError, ValueError, SyntaxError, NotImplementedError, zlib.error, zipfile.BadZipFile) as error:
+    except (*DAMAGED, OSError, ValueError, SyntaxError, NotImplementedError) as error:
         rule = f"cannot be read: {getattr(error, 'strerror', None) or error}"
-        raise InputError(paths.short(path), rule=rule, remedy=f"name a whole file: {name.upper()}=file:PATH") from error
+        remedy = f"tierwise check-data --{name} file:PATH shows what is read of a file"
+        raise InputError(paths.short(path), rule=rule, remedy=remedy) from error

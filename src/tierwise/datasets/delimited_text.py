@@ -1,24 +1,19 @@
-"""Rows of a text file with one delimiter: plain, .gz, .bz2, or in an archive (.zip). Arrow reads them strictly and says what is wrong."""
+"""Rows of a text with one delimiter, packed or not. Arrow reads them strictly; what it finds wrong is said by line and column."""
 
-import bz2
-import gzip
 import io
-import zipfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
-from pathlib import Path
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, Final
 
 import pyarrow as pa
 import pyarrow.csv as pv
 
 from tierwise.core.errors import InputError
-from tierwise.core.paths import short
+from tierwise.core.packed_content import Content
 from tierwise.core.progress import Progress
-from tierwise.core.units import MIB
+from tierwise.datasets.dataset import Reading
 
-_BLOCK_BYTES: Final = 8 * MIB
-"""A batch: some 30,000 rows of the census."""
+DELIMITERS: Final = "\t,;|"
 
 
 class _Trimmed(io.RawIOBase):
@@ -40,41 +35,55 @@ class _Trimmed(io.RawIOBase):
         return b""
 
 
-@contextmanager
-def unpacked(source: Path, member: str) -> Iterator[tuple[BinaryIO, Any]]:
-    """Open the text of `source`, in an archive that of `member`, by how the file begins; yields the file itself too, for its position."""
-    with source.open("rb") as raw:
-        begins = raw.read(2)
-        raw.seek(0)
-        if begins == b"PK" and member:
-            with zipfile.ZipFile(raw) as archive, archive.open(_place(archive, source, member)) as content:
-                yield raw, content
-            return
-        opener: Any = {b"\x1f\x8b": gzip.open, b"BZ": bz2.open}.get(begins, nullcontext)
-        with opener(raw) as content:
-            yield raw, content
+def fields_of(line: str, delimiter: str) -> list[str]:
+    """Return the fields of a header, without blanks and quotes around them."""
+    return [field.strip().strip('"').strip() for field in line.split(delimiter)]
 
 
-def _place(archive: zipfile.ZipFile, source: Path, member: str) -> str:
-    names = archive.namelist()
-    if found := [name for name in names if Path(name).name == member]:
-        return found[0]
-    raise InputError(short(source), field="members", value=names[:5], rule=f"an archive must hold {member}")
+def delimiter_of(line: str, most_likely: str = DELIMITERS) -> str:
+    """Return the delimiter that stands most often in `line`."""
+    return max(most_likely, key=line.count)
 
 
 def batches(
-    data_set: str, source: Path, names: Sequence[str], schema: pa.Schema, *, delimiter: str, header: bool, member: str = "", **convert: Any
+    data_set: str,
+    content: Content,
+    reading: Reading,
+    names: Sequence[str],
+    schema: pa.Schema,
+    *,
+    delimiter: str,
+    needed: Mapping[str, str],
+    quoted: bool = True,
+    **convert: Any,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of `source`, whose fields are `names` in its order, as the columns of `schema`; `convert`: of `pv.ConvertOptions`."""
-    with unpacked(source, member) as (raw, content):
-        progress = Progress(f"{data_set}: reading", source.stat().st_size, already=raw.tell())  # an archive's member begins anywhere
+    """Yield the rows of `content`, whose fields are `names` in its order, as the columns of `schema`.
+
+    `needed` says by Arrow's name of a type what a value of it must be; `convert` has options of `pv.ConvertOptions`.
+    """
+    progress = Progress(f"{data_set}: reading", reading.source.stat().st_size, already=content.position)
+    try:
         for batch in pv.open_csv(
             pa.PythonFile(_Trimmed(content), mode="r"),
             read_options=pv.ReadOptions(  # with threads it would not know the line of a fault
-                column_names=names, skip_rows=int(header), block_size=_BLOCK_BYTES, use_threads=False
+                column_names=names, skip_rows=reading.skipped_lines or 0, block_size=reading.block_bytes, use_threads=False
             ),
-            parse_options=pv.ParseOptions(delimiter=delimiter, quote_char=False, ignore_empty_lines=False),
+            parse_options=pv.ParseOptions(delimiter=delimiter, quote_char='"' if quoted else False, ignore_empty_lines=False),
             convert_options=pv.ConvertOptions(column_types=schema, include_columns=schema.names, **convert),
         ):
             yield batch
-            progress.step(raw.tell() - progress.done)
+            progress.step(max(0, content.position - progress.done))
+    except pa.ArrowInvalid as error:
+        if not re.match("Empty CSV file|Could not skip initial", str(error)):
+            raise _malformed(reading, names, needed, str(error)) from error
+
+
+def _malformed(reading: Reading, names: Sequence[str], needed: Mapping[str, str], reason: str) -> InputError:
+    where = reading.at(0).rpartition(" ")[0]
+    if found := re.match(r"In CSV column #(\d+): Row #(\d+): CSV conversion error to (\w+): (?:invalid value '(.*)')?", reason, re.DOTALL):
+        column, line, kind, value = found.groups()
+        return InputError(f"{where} {line}", field=names[int(column)], value=value, rule=needed.get(kind, f"not of type {kind}"))
+    if found := re.match(r"CSV parse error: Row #(\d+): Expected (\d+) columns, got (\d+)", reason):
+        line, fields, got = found.groups()
+        return InputError(f"{where} {line}", field="number of fields", value=int(got), rule=f"{fields} fields are needed")
+    return InputError(where.removesuffix(" line"), rule=f"not readable as a table: {reason}")

@@ -5,12 +5,9 @@ which have costed a single index scan alike from before 8.3 until today, with th
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
-
-from psycopg import sql
 
 from tierwise.core.errors import InputError
 from tierwise.core.units import GIB, PAGE_BYTES
@@ -89,15 +86,6 @@ def column_statistics(conn: Connection, table: str, column: str) -> dict[str, An
     return {"correlation": row[0], "distinct": row[1], "most_common": row[2] or [], "tuples": row[3]}
 
 
-@contextmanager
-def analysed_anew(conn: Connection, table: str, column: str, *, statistics_target: int) -> Iterator[dict[str, Any]]:
-    """Give `column`, while open, the statistics of a new ANALYZE with `statistics_target`; restore the old ones then."""
-    with conn.transaction(force_rollback=True):
-        conn.execute(f"SET LOCAL default_statistics_target = {statistics_target}")
-        conn.execute(sql.SQL("ANALYZE {} ({})").format(sql.Identifier(table), sql.Identifier(column)))
-        yield column_statistics(conn, table, column)
-
-
 def scans(conn: Connection, statements: Mapping[str, str]) -> dict[str, Node]:
     return {name: planned(conn, statement).nodes[1] for name, statement in statements.items()}
 
@@ -111,44 +99,4 @@ def estimates(conn: Connection, statements: Mapping[str, str]) -> dict[str, dict
             "found_rows": one_value(conn, statements[name]),
         }
         for name, scan in scans(conn, statements).items()
-    }
-
-
-def sampled_plans(
-    conn: Connection,
-    table: str,
-    column: str,
-    statements: Mapping[str, str],
-    *,
-    statistics_target: int,
-    analyses: int,
-    published: IndexScanCost,
-) -> dict[str, Any]:
-    """Return what the planner estimates after each of `analyses` ANALYZEs with `statistics_target`: lists with a value for each.
-
-    Rows and cost are also given as they follow from the same share of rows and correlation in a table of the `published` size.
-    The old statistics are restored afterwards.
-    """
-    statistics, chosen = [], []
-    for _ in range(analyses):
-        with analysed_anew(conn, table, column, statistics_target=statistics_target) as found:
-            statistics.append(found)
-            chosen.append(scans(conn, statements))
-    return {
-        "statistics_target": statistics_target,
-        "correlation": [found["correlation"] for found in statistics],
-        "distinct": [found["distinct"] for found in statistics],
-        "most_common": [len(found["most_common"]) for found in statistics],
-        "estimates": {name: _enlarged([scan[name] for scan in chosen], statistics, published) for name in statements},
-    }
-
-
-def _enlarged(found: Sequence[Node], statistics: Sequence[Mapping[str, Any]], published: IndexScanCost) -> dict[str, list[Any]]:
-    rows = [scan.rows * published.tuples / known["tuples"] for scan, known in zip(found, statistics, strict=True)]
-    return {
-        "scan": [scan.label for scan in found],
-        "rows": [scan.rows for scan in found],
-        "total_cost": [scan.total_cost for scan in found],
-        "rows_at_published_size": rows,
-        "cost_at_published_size": [published.total(count, known["correlation"]) for count, known in zip(rows, statistics, strict=True)],
     }

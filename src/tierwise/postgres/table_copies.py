@@ -17,9 +17,6 @@ SORT_MEMORY: Final = "256MB"
 class Build:
     """How a copy's rows and index are made; by default the rows as loaded, then an index with an entry for each row."""
 
-    deduplicated: bool = False  # equal keys share an entry of the index: the default since PostgreSQL 13
-    grown: bool = False  # the index is there before the rows, and grows as they are inserted
-    shuffled: bool = False  # the rows in a random order
     vacuumed: bool = False  # every page marked as visible to all
 
 
@@ -36,40 +33,31 @@ class CopiedTable:
     statistics_target: int
     load: Callable[[Connection], None]  # into the empty table of the search path, in a transaction
 
-    def use(self, conn: Connection, tier: str, name: str, build: Build, *, seed: int) -> None:
+    def use(self, conn: Connection, tier: str, name: str, build: Build) -> None:
         """Set the search path to the copy `name` on `tier`, made where it does not exist yet.
 
         A copy of the plain build is loaded, and named by the tier alone (`schema_of`); any other takes its rows from that one.
         """
         schema = schema_of(tier, name, build)
         if build != Build() and not is_complete(conn, schema):
-            self.use(conn, tier, name, Build(), seed=seed)
-        create_copy(conn, schema, tier, [self.name], lambda empty: self._fill(empty, tier, build, seed), vacuumed=build.vacuumed)
+            self.use(conn, tier, name, Build())
+        create_copy(conn, schema, tier, [self.name], lambda empty: self._fill(empty, tier, build), vacuumed=build.vacuumed)
 
-    def _fill(self, conn: Connection, tier: str, build: Build, seed: int) -> None:
+    def _fill(self, conn: Connection, tier: str, build: Build) -> None:
         conn.execute(sql.SQL(self.ddl))
-        if build.grown:
-            self._create_index(conn, build)
         if build == Build():
             self.load(conn)
         else:
-            self._copy(conn, schema_of(tier, "", Build()), seed if build.shuffled else None)
-        if not build.grown:
-            self._create_index(conn, build)
+            self._copy(conn, schema_of(tier, "", Build()))
+        names = map(sql.Identifier, (self.index, self.name, self.key))
+        conn.execute(sql.SQL("CREATE INDEX {} ON {} ({}) WITH (deduplicate_items = off)").format(*names))
         conn.execute(f"SET LOCAL default_statistics_target = {self.statistics_target}")
         conn.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(self.name)))
 
-    def _create_index(self, conn: Connection, build: Build) -> None:
-        names = map(sql.Identifier, (self.index, self.name, self.key))
-        storage = sql.SQL("on" if build.deduplicated else "off")
-        conn.execute(sql.SQL("CREATE INDEX {} ON {} ({}) WITH (deduplicate_items = {})").format(*names, storage))
-
-    def _copy(self, conn: Connection, schema: str, seed: int | None) -> None:
+    def _copy(self, conn: Connection, schema: str) -> None:
         columns = sql.SQL(", ").join(sql.Identifier(column.lower()) for column in self.columns)
-        row_id = sql.Identifier(self.row_id)
-        order = row_id if seed is None else sql.SQL("hashint4extended({}, {}), {}").format(row_id, sql.Literal(seed), row_id)
         conn.execute(f"SET LOCAL work_mem = '{SORT_MEMORY}'")
-        parts = sql.Identifier(self.name), columns, columns, sql.Identifier(schema, self.name), order
+        parts = sql.Identifier(self.name), columns, columns, sql.Identifier(schema, self.name), sql.Identifier(self.row_id)
         conn.execute(sql.SQL("INSERT INTO {} ({}) SELECT {} FROM {} ORDER BY {}").format(*parts))
 
 

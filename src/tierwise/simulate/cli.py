@@ -8,8 +8,25 @@ import typer
 
 from tierwise.core import completion
 from tierwise.core.output_format import Format, FormatOption, answered
+from tierwise.core.text_table import wrapped
 
 validating = typer.Typer(no_args_is_help=True, help="Compare a device model with measurements of a real drive.")
+InputFormatOption = Annotated[
+    str,
+    typer.Option(
+        help="Format of the trace: arc, fio, msr, alibaba, spc, blkparse, twitter, lrb, oracle or parquet. "
+        "Default: the format that the content shows. The content never shows lrb."
+    ),
+]
+ReadsOnlyOption = Annotated[bool, typer.Option("--reads-only", help="Leave writes out.")]
+DeviceOption = Annotated[
+    str,
+    typer.Option(help="Keep only requests to this device: a disk, a volume, a file or a relation, as the trace names it. Default: all."),
+]
+PageBytesOption = Annotated[int | None, typer.Option(help="Size of a page, in bytes. Default: 8192. Refused where an object is a page.")]
+EventOption = Annotated[
+    str | None, typer.Option(help="Event of a blkparse trace to count: Q (queued), D (issued) or C (completed). Default: Q.")
+]
 simulating = typer.Typer(no_args_is_help=True, help="Simulate a page cache that serves a page trace or Zipfian reads.")
 
 
@@ -53,11 +70,7 @@ def validate_device(  # noqa: PLR0917  each is an option with a name
 @simulating.command("trace", epilog="Example: tierwise simulate trace pages.lis --pages 4096 --policy clock")
 def simulate_trace(
     file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE",
-            help="Page trace to replay. Each line has four fields: first page, number of pages, an unused field, and request number.",
-        ),
+        Path, typer.Argument(metavar="FILE", help="Trace to replay. The content shows the format, and whether the file is compressed.")
     ],
     pages: Annotated[int, typer.Option(help="Number of pages that the simulated cache holds.")],
     policy: Annotated[
@@ -67,14 +80,24 @@ def simulate_trace(
             autocompletion=completion.policies,
         ),
     ] = "lru",
+    input_format: InputFormatOption = "",
+    *,
+    reads_only: ReadsOnlyOption = False,
+    device: DeviceOption = "",
+    page_bytes: PageBytesOption = None,
+    event: EventOption = None,
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Replay a page trace through a simulated cache, and count the misses."""
+    """Replay a page trace through a simulated cache, and count the misses.
+
+    Formats: ARC, fio iolog, MSR Cambridge CSV, Alibaba CSV, blkparse text, SPC, Twitter CSV, LRB, libCacheSim oracleGeneral, and Parquet
+    files of tierwise. A request touches every page that it overlaps. Pages of different devices are different pages.
+    """
     from tierwise.simulate import page_trace  # noqa: PLC0415
 
-    found = page_trace.simulate_trace(file, pages, policy)
-    text = f"{found['requests']:,} requests, {found['misses']:,} misses, hit ratio {found['hit_ratio']:.2%}"
-    print(json.dumps(found, indent=2) if form is Format.JSON else text)
+    options = page_trace.TraceOptions(input_format, reads_only=reads_only, device=device, page_bytes=page_bytes, event=event)
+    found = page_trace.simulate_trace(file, pages, policy, options)
+    print(json.dumps(found, indent=2) if form is Format.JSON else wrapped(page_trace.as_text(found)))
 
 
 @simulating.command("zipf", epilog="Example: tierwise simulate zipf --device crucial-m4 --dataset-gib 64 --cache-gib 14.49 --scale 64")

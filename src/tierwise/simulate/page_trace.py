@@ -1,40 +1,275 @@
-"""Page traces in the format of the ARC paper: ``start blocks x request`` a line, plain or packed.
-
-Megiddo and Modha, ARC: a self-tuning, low overhead replacement cache, FAST 2003. A line reads `blocks` pages from page `start` on; the
-other two numbers are not used. Empty lines are skipped.
-"""
+"""Page requests of a trace, in order, of any format of `trace_formats`: a stream, which takes memory by pages and not by requests."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, TypedDict
+from typing import Any, BinaryIO, Final, NamedTuple, TypedDict
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
-from tierwise.core.compiled import Ints, compiled
+from tierwise.core.compiled import Ints
 from tierwise.core.errors import InputError, suggesting
+from tierwise.core.packed_content import HEAD_BYTES, WHOLE, Content, opened
 from tierwise.core.paths import short
-from tierwise.core.units import MIB
+from tierwise.core.units import GIB, MIB, PAGE_BYTES
+from tierwise.simulate import trace_formats as formats
 from tierwise.simulate.page_cache import POLICIES, replay_stream
+from tierwise.simulate.trace_fields import Bytes, Fields, Flags
+from tierwise.simulate.trace_formats import ORACLE, PARQUET, TEXTS
 
-_CODECS: Final = {".zst": "zstd", ".gz": "gzip", ".bz2": "bz2"}
-_FIELDS: Final = ("start", "blocks", "x", "request")
-_MOST_DIGITS: Final = 15
-_MOST_BLOCKS: Final = 2**24
+PAGE_BITS: Final = 40
+"""A page number has these bits; above them stands the number of its device."""
+_MOST_REQUEST_BYTES: Final = GIB
 _CHUNK_PAGES: Final = 2**22
-_REMEDY: Final = "write one request per line, as four numbers: start blocks x request"
+_READ_BYTES: Final = 16 * MIB
+_COLUMNS: Final = ("relation", "page", "size_bytes")
+"""What a Parquet file of ours has, beside ``operation`` where writes are recorded too."""
+_EVENTS: Final = ("Q", "D", "C")
+
+
+@dataclass(frozen=True)
+class TraceOptions:
+    """How a trace is read: `input_format` overrides what its content says; None: the page size or event by default."""
+
+    input_format: str = ""
+    reads_only: bool = False
+    device: str = ""
+    page_bytes: int | None = None
+    event: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.input_format and self.input_format not in formats.NAMES:
+            rule, remedy = f"must be one of {', '.join(formats.NAMES)}", suggesting(self.input_format, formats.NAMES)
+            raise InputError("--input-format", value=self.input_format, rule=rule, remedy=remedy)
+        if self.page_bytes is not None and not formats.SECTOR_BYTES <= self.page_bytes <= GIB:
+            raise InputError("--page-bytes", value=self.page_bytes, rule=f"must be from {formats.SECTOR_BYTES} to {GIB}")
+        if self.event is not None and self.event not in _EVENTS:
+            raise InputError("--event", value=self.event, rule=f"must be one of {', '.join(_EVENTS)}")
+
+
+class Requests(NamedTuple):
+    """Requests of single pages; the device's number stands above `PAGE_BITS` of a page's. Objects have 64 bits of their own."""
+
+    pages: Ints
+    writes: Flags
 
 
 class TraceResult(TypedDict):
+    format: str
+    rows: int
+    left_out: dict[str, int]
     requests: int
+    writes: int
     misses: int
     hit_ratio: float
 
 
-def simulate_trace(path: Path, pages: int, policy: str = "lru") -> TraceResult:
-    """Replay the trace `path` through a cache of `pages` pages, empty at first; every page of a line is one request.
+@dataclass
+class TraceReader:
+    """A trace; after `chunks` have ended, `title`, `rows`, `writes` (of pages), `left_out` and `devices` say what was read."""
+
+    path: Path
+    options: TraceOptions = field(default_factory=TraceOptions)
+    title: str = ""
+    rows: int = 0
+    writes: int = 0
+    left_out: dict[str, int] = field(default_factory=dict)
+    devices: dict[str, int] = field(default_factory=dict)
+    objects: bool = False
+
+    def chunks(self) -> Iterator[Requests]:
+        """Yield the requests in order, some million at a time."""
+        self.rows, self.writes, self.left_out = 0, 0, {}
+        try:
+            with opened(self.path) as content:
+                yield from self._chunks(content)
+        except FileNotFoundError:
+            raise InputError(short(self.path), rule="no such file") from None
+        except (OSError, pa.ArrowException) as error:
+            rule = f"cannot be read: {getattr(error, 'strerror', None) or error}"
+            raise InputError(short(self.path), rule=rule, remedy=WHOLE) from error
+        if not self.rows:
+            if self.left_out.keys() & {"other_device"}:
+                rule = f"the trace has {', '.join(list(self.devices)[:20]) or 'no devices'}"
+                raise InputError("--device", value=self.options.device, rule=rule, remedy=suggesting(self.options.device, self.devices))
+            raise self.fault("holds no request" if not self.left_out else f"no request is left: {_counts(self.left_out)} left out")
+
+    def fault(self, rule: str, **at: Any) -> InputError:
+        remedy = f"name a whole file in one of the formats {', '.join(formats.NAMES)} (--input-format overrides what the content says)"
+        line = at.pop("line", None)
+        return InputError(short(self.path) + (f" line {line}" if line else ""), rule=rule, remedy=remedy, **at)
+
+    def _chunks(self, content: Content) -> Iterator[Requests]:
+        name = self._format(content.head())
+        if name in {PARQUET, ORACLE}:
+            self.title = {PARQUET: "tierwise Parquet", ORACLE: "libCacheSim oracleGeneral"}[name]
+            self._check_units(objects=name == ORACLE, blocks=False)
+            yield from self._parquet(content) if name == PARQUET else self._oracle(content)
+            return
+        known = TEXTS[name]
+        self.title = known.title
+        self._check_units(objects=known.units is None, blocks=name == "blkparse")
+        before = 0
+        for part in self._whole_lines(content):
+            text = part if before else self._without_header(part, known)
+            fields = Fields(text, commas=known.commas, most=len(known.names))
+            columns = known.read(fields, self._device, self.options.event or formats.DEFAULT_EVENT)
+            self._settle(known, fields, columns, before)
+            yield from self._requests(columns, known.units, before)
+            before += len(fields) - 1
+
+    def _format(self, head: bytes) -> str:
+        whole = len(head) < HEAD_BYTES
+        found, wanted = formats.recognised(head, whole=whole), self.options.input_format
+        if wanted == formats.FIO:
+            wanted = "fio2" if found != "fio3" else found
+        if wanted or found:
+            return wanted or str(found)
+        lines = formats.lines_of(head, whole=whole)
+        if not lines:
+            raise self.fault("holds no request")
+        printable = lines[0][:80].isprintable() and "\ufffd" not in lines[0]
+        raise self.fault(
+            "is no trace of a known format", field="first line" if printable else None, value=lines[0][:80] if printable else None
+        )
+
+    def _check_units(self, *, objects: bool, blocks: bool) -> None:
+        self.objects = objects
+        if objects and self.options.page_bytes is not None:
+            raise InputError("--page-bytes", value=self.options.page_bytes, rule=f"{self.title}: an object is one page, whatever its size")
+        if self.options.event is not None and not blocks:
+            raise InputError("--event", value=self.options.event, rule=f"{self.title} has no events; they are blkparse's")
+
+    def _device(self, name: str) -> int:
+        return self.devices.setdefault(name, len(self.devices)) if name else 0
+
+    def _whole_lines(self, content: BinaryIO) -> Iterator[Bytes]:
+        rest = b""
+        while part := content.read(_READ_BYTES):
+            *whole, rest = (rest + part).rpartition(b"\n")
+            if len(rest) > _READ_BYTES:
+                raise self.fault(f"a line is longer than {_READ_BYTES} bytes")
+            if text := b"".join(whole):
+                yield np.frombuffer(text, np.uint8)
+        if rest:
+            yield np.frombuffer(rest, np.uint8)
+
+    def _without_header(self, text: Bytes, known: formats.TextFormat) -> Bytes:
+        """Return `text`, blank where its first line names the fields or the format, which is counted as left out."""
+        found = re.match(rb"(?:[ \t\r]*\n|#[^\n]*\n)*([^\n]*)", text.tobytes()[:HEAD_BYTES])
+        line = found[1] if found else b""
+        names = known.commas and line.count(b",") + 1 >= known.least and not re.search(rb"(?:^|,)\s*\d", line)
+        if not found or not (names or line.lstrip().startswith(b"fio version")):
+            return text
+        blank = text.copy()
+        blank[slice(*found.span(1))] = ord(" ")
+        self.left_out["header"] = 1
+        return blank
+
+    def _settle(self, known: formats.TextFormat, fields: Fields, columns: formats.Columns, before: int) -> None:
+        """Decide which rows are requests; the first that is malformed is refused."""
+        kind, counts = columns.kind, fields.counts
+        filled = counts > 0
+        comment = filled & (fields.text[np.minimum(fields.first[0], len(fields.text) - 1)] == ord("#"))
+        kind[comment] = formats.COMMENT
+        wanted = filled & ((kind <= formats.WRITE) | (kind == formats.MALFORMED))
+        bad = wanted & ((kind == formats.MALFORMED) | (counts < known.least) | ((counts > known.most) if known.most else False))
+        for good in columns.good.values():
+            bad |= wanted & ~good
+        if bad.any():
+            raise self._malformed(known, fields, columns, int(np.argmax(bad)), before)
+        kind[~filled] = formats.MALFORMED
+        self._count_left_out(kind)
+
+    def _count_left_out(self, kind: Ints) -> None:
+        for code, count in enumerate(np.bincount(kind)):
+            if count and code in formats.LEFT_OUT:
+                self.left_out[formats.LEFT_OUT[code]] = self.left_out.get(formats.LEFT_OUT[code], 0) + int(count)
+
+    def _malformed(self, known: formats.TextFormat, fields: Fields, columns: formats.Columns, row: int, before: int) -> InputError:
+        line, count = before + row + 1, int(fields.counts[row])
+        if count < known.least or (known.most and count > known.most):
+            text = fields.line(row).decode("utf-8", "replace").strip()[:80]
+            return self.fault(f"{known.title} has {known.least} fields, not {count}: {' '.join(known.names)}", line=line, value=text)
+        for column, good in columns.good.items():
+            if not good[row]:
+                rule = f"{known.title} needs a whole number here" + (" of 1 or more" if known.names[column] == "blocks" else "")
+                return self.fault(rule, line=line, field=known.names[column], value=fields.word(column, row)[:80])
+        text = fields.line(row).decode("utf-8", "replace").strip()[:80]
+        return self.fault(f"{known.title} has no such operation", line=line, value=text)
+
+    def _requests(self, columns: formats.Columns, units: tuple[int, int] | None, before: int = 0) -> Iterator[Requests]:
+        kind = self._selected(columns)
+        rows = np.flatnonzero((kind == formats.READ) | (kind == formats.WRITE))
+        start, size, device = columns.start[rows], columns.size[rows], columns.device[rows]
+        writes = kind[rows] == formats.WRITE
+        self.rows += len(rows)
+        if units is None:
+            self.writes += int(writes.sum())
+            yield Requests(start, writes)
+            return
+        page_bytes = self.options.page_bytes or PAGE_BYTES
+        first, blocks, beyond = _pages(start, size, units, page_bytes)
+        if beyond.any():
+            at = int(np.argmax(beyond))
+            rule = f"a request has at most {_MOST_REQUEST_BYTES} bytes, and ends before page 2^{PAGE_BITS}"
+            raise self.fault(rule, line=before + int(rows[at]) + 1, field="start and size", value=(int(start[at]), int(size[at])))
+        self.writes += int(blocks[writes].sum())
+        yield from _single_pages(first + (device << PAGE_BITS), blocks, writes)
+
+    def _selected(self, columns: formats.Columns) -> Ints:
+        """Return the kinds of rows, of which some are left out now: nothing to read or write, another device, writes."""
+        before = columns.kind
+        kind, request = before.copy(), before <= formats.WRITE
+        kind[request & (columns.size == 0)] = formats.NO_DATA
+        if wanted := self.options.device:
+            numbers = [number for name, number in self.devices.items() if wanted in {name, name.rpartition(".")[2]}]
+            kind[request & ~np.isin(columns.device, numbers)] = formats.OTHER_DEVICE
+        if self.options.reads_only:
+            kind[kind == formats.WRITE] = formats.WRITES
+        self._count_left_out(kind[kind != before])
+        return kind
+
+    def _oracle(self, content: Content) -> Iterator[Requests]:
+        size = formats.ORACLE_RECORD.itemsize
+        while part := content.read(_READ_BYTES // size * size):
+            if len(part) % size:
+                raise self.fault(f"records have {size} bytes, the last one has {len(part) % size}")
+            identities = np.frombuffer(part, formats.ORACLE_RECORD)["id"].copy()
+            none = np.zeros(len(identities), np.int64)
+            yield from self._requests(formats.Columns(none, identities, none + 1, none, {}), None)
+
+    def _parquet(self, content: Content) -> Iterator[Requests]:
+        with content.seekable_file() as whole:
+            file = pq.ParquetFile(whole)
+            for name in _COLUMNS:
+                if name not in file.schema_arrow.names:
+                    raise self.fault(f"the column {name} is missing", field="columns", value=file.schema_arrow.names[:8])
+            operation = [name for name in ("operation",) if name in file.schema_arrow.names]
+            for batch in file.iter_batches(columns=[*_COLUMNS, *operation]):
+                yield from self._requests(self._columns(batch), (PAGE_BYTES, 1))
+
+    def _columns(self, batch: pa.RecordBatch) -> formats.Columns:
+        page, size = (pc.fill_null(batch[name].cast(pa.int64()), 0).to_numpy() for name in ("page", "size_bytes"))
+        relation = pc.fill_null(batch["relation"].cast(pa.string()), "unknown").dictionary_encode()
+        numbers = np.array([self._device(name) for name in relation.dictionary.to_pylist()], np.int64)
+        kind = np.zeros(len(page), np.int64)
+        if "operation" in batch.schema.names:
+            operation = pc.fill_null(batch["operation"].cast(pa.string()), "")
+            for code, name in enumerate(("read", "write")):
+                kind[pc.equal(operation, name).to_numpy(zero_copy_only=False)] = code
+            kind[~pc.is_in(operation, pa.array(["read", "write"])).to_numpy(zero_copy_only=False)] = formats.NO_DATA
+        kind[batch["page"].is_null().to_numpy(zero_copy_only=False)] = formats.NO_DATA
+        self._count_left_out(kind)
+        return formats.Columns(kind, page, size, numbers[relation.indices.to_numpy()], {})
+
+
+def simulate_trace(path: Path, pages: int, policy: str = "lru", options: TraceOptions | None = None) -> TraceResult:
+    """Replay the trace `path` through a cache of `pages` pages, empty at first; reads and writes use a page alike.
 
     The file is read as a stream, twice or three times: memory is taken by pages, not by requests.
     """
@@ -42,92 +277,57 @@ def simulate_trace(path: Path, pages: int, policy: str = "lru") -> TraceResult:
         raise InputError("--policy", value=policy, rule=f"must be one of {', '.join(POLICIES)}", remedy=suggesting(policy, POLICIES))
     if pages < 1:
         raise InputError("--pages", value=pages, rule="must be 1 or more")
-    result = replay_stream(lambda: page_chunks(path), pages, policy)
-    return {"requests": result.requests, "misses": result.misses, "hit_ratio": result.hit_ratio}
+    reader = TraceReader(path, options or TraceOptions())
+    result = replay_stream(lambda: (chunk.pages for chunk in reader.chunks()), pages, policy)
+    return {
+        "format": reader.title,
+        "rows": reader.rows,
+        "left_out": reader.left_out,
+        "requests": result.requests,
+        "writes": reader.writes,
+        "misses": result.misses,
+        "hit_ratio": result.hit_ratio,
+    }
 
 
-def read_page_trace(path: Path) -> Ints:
-    return np.concatenate(list(page_chunks(path)))
+def as_text(found: TraceResult) -> str:
+    left = f"{sum(found['left_out'].values()):,} left out" + (f" ({_counts(found['left_out'])})" if found["left_out"] else "")
+    return (
+        f"{found['requests']:,} requests, {found['misses']:,} misses, hit ratio {found['hit_ratio']:.2%}\n"
+        f"{found['format']}: {found['rows']:,} rows read, {left}; {found['writes']:,} of the requests are writes"
+    )
 
 
-def page_chunks(path: Path) -> Iterator[Ints]:
-    """Yield the page numbers of `path`, in order: some million at a time."""
-    lines = count = 0
-    for text in _whole_lines(_unpacked(path)):
-        requests = np.empty((np.count_nonzero(text == ord("\n")) + 1, 2), np.int64)
-        found, broken = _parse(text, requests)
-        if broken >= 0:
-            raise _fault(text, broken, short(path), lines)
-        lines, count = lines + len(requests) - 1, count + found
-        until = np.cumsum(requests[:found, 1])
-        begin = 0
-        while begin < found:
-            end = max(begin + 1, int(np.searchsorted(until, (until[begin - 1] if begin else 0) + _CHUNK_PAGES, side="right")))
-            starts, blocks = requests[begin:end].T
-            # The pages are counted through, from each request's start on.
-            yield np.arange(blocks.sum()) + np.repeat(starts + blocks - blocks.cumsum(), blocks)
-            begin = end
-    if not count:
-        raise InputError(short(path), rule="holds no request", remedy=_REMEDY)
+def read_page_trace(path: Path, options: TraceOptions | None = None) -> Ints:
+    return np.concatenate([chunk.pages for chunk in TraceReader(path, options or TraceOptions()).chunks()])
 
 
-def _whole_lines(parts: Iterator[bytes]) -> Iterator[NDArray[np.uint8]]:
-    rest = b""
-    for part in parts:
-        *whole, rest = (rest + part).rpartition(b"\n")
-        yield np.frombuffer(b"".join(whole), np.uint8)
-    yield np.frombuffer(rest, np.uint8)
+def _counts(left_out: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in left_out.items())
 
 
-def _unpacked(path: Path) -> Iterator[bytes]:
-    try:
-        with path.open("rb") as raw:
-            codec = _CODECS.get(path.suffix)
-            content = pa.CompressedInputStream(raw, codec) if codec else raw
-            while part := content.read(16 * MIB):
-                yield part
-    except FileNotFoundError:
-        raise InputError(short(path), rule="no such file") from None
-    except OSError as error:  # pyarrow's own are of this kind
-        raise InputError(short(path), rule=f"cannot be read: {error.strerror or error}", remedy="name a file that is complete") from error
+def _pages(start: Ints, size: Ints, units: tuple[int, int], page_bytes: int) -> tuple[Ints, Ints, Flags]:
+    """Return the first page of each request, how many it has, and which requests lie beyond the limits."""
+    start_bytes, size_bytes = units
+    if not start_bytes:  # blocks are pages
+        first, blocks, bytes_each = start, size, page_bytes
+        far = start > (1 << PAGE_BITS) - size
+    else:
+        bytes_each = size_bytes
+        far = (start > (1 << PAGE_BITS) * page_bytes // start_bytes) | (start < 0) | (size < 0)
+        begin = np.where(far, 0, start) * start_bytes
+        first = begin // page_bytes
+        blocks = (begin + np.clip(size, 1, _MOST_REQUEST_BYTES) * size_bytes - 1) // page_bytes - first + 1
+        far |= first + blocks > 1 << PAGE_BITS
+    return first, blocks, far | (size > _MOST_REQUEST_BYTES // bytes_each)
 
 
-@compiled
-def _parse(text: NDArray[np.uint8], requests: Ints) -> tuple[int, int]:
-    """Fill `requests` with (start, blocks); returns how many, and where the first malformed line begins, or -1."""
-    count, at, size = 0, 0, len(text)
-    while at < size:
-        line, fields, faults = at, 0, 0
-        while at < size and text[at] != 10:
-            if text[at] == 32 or text[at] == 9 or text[at] == 13:
-                at += 1
-                continue
-            begin, number = at, np.int64(0)
-            while at < size and 48 <= text[at] <= 57:
-                number = number * 10 + np.int64(text[at] - 48)
-                at += 1
-            faults += fields > 3 or not 0 < at - begin <= _MOST_DIGITS or (fields == 1 and not 1 <= number <= _MOST_BLOCKS)
-            if not faults and fields < 2:
-                requests[count, fields] = number
-            fields += 1
-            if at < size and text[at] != 32 and text[at] != 9 and text[at] != 13 and text[at] != 10:  # the field goes on
-                faults += 1
-                at += 1
-        at += 1
-        if fields and (fields != 4 or faults):
-            return count, line
-        count += fields > 0
-    return count, -1
-
-
-def _fault(text: NDArray[np.uint8], begin: int, where: str, lines: int) -> InputError:
-    line = text[begin : begin + 4096].tobytes().split(b"\n")[0].decode("ascii", "replace")
-    where = f"{where} line {lines + np.count_nonzero(text[:begin] == 10) + 1}"
-    fields = [field for field in re.split("[ \t\r]", line) if field]
-    if len(fields) != len(_FIELDS):
-        return InputError(where, value=line[:80], rule=f"must have four fields, not {len(fields)}", remedy=_REMEDY)
-    for name, field in zip(_FIELDS, fields, strict=True):
-        if not (field.isascii() and field.isdigit()) or len(field) > _MOST_DIGITS:
-            rule = f"must be a whole number of zero or more, of at most {_MOST_DIGITS} digits"
-            return InputError(where, field=name, value=field[:80], rule=rule, remedy=_REMEDY)
-    return InputError(where, field="blocks", value=fields[1], rule=f"must be from 1 to {_MOST_BLOCKS}", remedy=_REMEDY)
+def _single_pages(first: Ints, blocks: Ints, writes: Flags) -> Iterator[Requests]:
+    until, begin = np.cumsum(blocks), 0
+    while begin < len(first):
+        end = max(begin + 1, int(np.searchsorted(until, (until[begin - 1] if begin else 0) + _CHUNK_PAGES, side="right")))
+        starts, counts = first[begin:end], blocks[begin:end]
+        # The pages are counted through, from each request's start on.
+        pages = np.arange(counts.sum()) + np.repeat(starts + counts - counts.cumsum(), counts)
+        yield Requests(pages, np.repeat(writes[begin:end], counts))
+        begin = end

@@ -7,7 +7,7 @@ from tierwise.core.pairs import DirectoryTier, SimulatedTier, TierSpec
 from tierwise.devices.model import build, built_of
 from tierwise.devices.protocol import DeviceModel
 from tierwise.devices.slowed_device import SlowedDevice
-from tierwise.devices.spec import load_device
+from tierwise.devices.spec import ArraySpec, load_device
 from tierwise.tiers.daemon import Daemon
 from tierwise.tiers.directory import Directory, Simulated
 from tierwise.tiers.emulated import Emulated
@@ -39,6 +39,14 @@ def device_model(spec: TierSpec, *, stretch: float, seed: int, slowdown: float =
     slowed = SlowedDevice(model)
     slowed.slow(0.0, slowdown)
     return slowed
+
+
+def is_flash(spec: TierSpec) -> bool:
+    """Return whether the tier's device has no heads to move: flash or a rented volume. Nothing is known of a real disk."""
+    if isinstance(spec, DirectoryTier):
+        return False
+    device = load_device(spec.device)
+    return (device.member if isinstance(device, ArraySpec) else device).kind != "hdd"
 
 
 def device_files(spec: TierSpec) -> dict[str, dict[str, Any]]:

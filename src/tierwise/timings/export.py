@@ -27,9 +27,9 @@ MOST_ROWS: Final = 20_000
 """The most single observations of a study in one table that an export takes whole; of more a sample goes."""
 MOST_NEEDED: Final = 180_000
 """The most rows of recorded page sequences of a study that are kept because somebody rests on them: some 1.4 MB."""
-FILE_BYTES: Final = 2_000_000
+FILE_BYTES: Final = 4_000_000
 """The largest file of an export: three runs of the profile `full` in one have less of raw rows."""
-WHOLE_BYTES: Final = 6_000_000
+WHOLE_BYTES: Final = 10_000_000
 """The most that all files of an export have together."""
 TABLES: Final = (READS, TRACES, TRANSACTIONS)
 """What lies beside the raw rows."""

@@ -161,10 +161,16 @@ class Manifest(Strict):
         return Conditions(took_s, pace, steal)
 
     @property
+    def todays_pairs(self) -> tuple[str, ...]:
+        """Return the pairs of today that the profile names, and the reader's own if it is one of today's."""
+        named = self.profile.get("today") or ()
+        names = (named,) if isinstance(named, str) else tuple(named)
+        return tuple(name for name in (*names, self.reader_pair) if name and self.pairs.get(name, {}).get("source") == TODAY)
+
+    @property
     def todays_pair(self) -> str | None:
-        """Return the pair of today that the profile names, else the reader's own where that is one; `None`: there is none."""
-        named = self.profile.get("today") or self.reader_pair
-        return named if named and self.pairs.get(named, {}).get("source") == TODAY else None
+        """Return the first pair of today; `None`: there is none."""
+        return next(iter(self.todays_pairs), None)
 
     def of(self, study: str) -> list[StudyRecord]:
         return [record for record in self.studies if record.name == study]

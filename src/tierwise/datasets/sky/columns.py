@@ -47,6 +47,28 @@ _RUNS: Final = (
 TYPES: Final = {name: kind for kind, names in _RUNS for name in names.split()}
 """SQL type by column, in the file's order."""
 
+_VIZIER: Final = (
+    "RAJ2000 DEJ2000 errMaj errMin errPA 2MASS Jmag Jcmsig e_Jmag Jsnr Hmag Hcmsig e_Hmag Hsnr Kmag Kcmsig e_Kmag Ksnr Qflg Rflg Bflg Cflg "
+    "Ndet prox pxPA pxCntr Xflg Aflg Cntr Hemis Date Scan GLON GLAT Xscan JD Jpsfchi Hpsfchi Kpsfchi Jstdap e_Jstdap Hstdap e_Hstdap "
+    "Kstdap e_Kstdap edgeNS edgeEW edge dup use opt Dopt PAopt Bmag Rmag Nopt extKey scanKey coaddKey coadd"
+)
+"""What VizieR's II/246 calls the columns, in the same order."""
+NAMES: Final = {name: name for name in TYPES} | {
+    **{theirs.lower(): ours for theirs, ours in zip(_VIZIER.split(), TYPES, strict=True)},
+    "decl": "dec",
+    "xdate": "date",
+    "cntr": "pts_key",
+    "_2mass": "designation",
+    "_tab1_36": "jdate",
+    "_raj2000": "ra",
+    "_dej2000": "dec",
+    "radeg": "ra",
+    "dedeg": "dec",
+    "ra_icrs": "ra",
+    "de_icrs": "dec",
+}
+"""Our name of a column by what a file calls it, in lower case: the release's schema, the archive's services, VizieR."""
+
 NULLABLE: Final = frozenset(TYPES) - {"ra", "dec", "designation", "pts_key"}
 """Columns that may hold no value; in the release's text ``\\N``."""
 

@@ -21,7 +21,8 @@ from tierwise.core.toml import Strict, read_toml, validate
 from tierwise.datasets import download
 from tierwise.datasets.dataset import cached
 from tierwise.datasets.sky.columns import ROWS
-from tierwise.datasets.sky.reader import VERSION, columns_of, write_tables
+from tierwise.datasets.sky.reader import VERSION, write_tables
+from tierwise.datasets.sky.tables import columns_of
 
 OFFLINE: Final = "SKY=download again, where the network is; or SKY=file:PATH of a copy that you have; or without SKY, synthetic sources"
 MOST_ROWS: Final = 2_000_000

@@ -31,8 +31,9 @@ SHORT: Final = {INDEXES: "indexes", TABLES: "tables", EVERYTHING: "everything"}
 """Placement -> what it has on the SSD."""
 NOTHING: Final = "nothing"
 NO_TABLE: Final = "table not measured"
-UNDECIDED: Final = (NO_INTERVAL, NO_TABLE)
-"""Why a workload has no advice: all replicates took the same time, or no table was moved."""
+TOO_SMALL: Final = "too small"
+UNDECIDED: Final = (NO_INTERVAL, NO_TABLE, TOO_SMALL)
+"""Why a workload has no advice: all replicates took the same time, no table was moved, or the profile has too few of its data."""
 WORDS: Final = "reading/words.toml"
 DIGITS: Final = 12
 """Digits of a ratio that are kept: threads add in any order, and the last ones differ from run to run."""
@@ -45,6 +46,7 @@ SCHEMA: Final = {
     "slowdown": pl.Float64,
     "placement": pl.String,
     "advised": pl.Boolean,
+    "too_small": pl.Boolean,
     "replicate": pl.Int64,
     "speedup": pl.Float64,
 }
@@ -62,7 +64,7 @@ def speedups(run: Run, only: str | None = None) -> pl.DataFrame:
         best = advised(gains)
         for gain in gains:
             of = (run.run_id, workload.pair, str(workload.evidence), workload.io_mode, name, workload.slowdown)
-            what = (placed(gain.placement), gain is best)
+            what = (placed(gain.placement), gain is best, workload.too_small)
             rows += [(*of, *what, replicate + 1, round(1 / ratio, DIGITS)) for replicate, ratio in gain.ratios.items()]
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
@@ -109,6 +111,8 @@ def advice(rows: pl.DataFrame) -> tuple[str, Estimate] | str:
 
     Where neither can be decided, return why: one of `UNDECIDED`.
     """
+    if rows["too_small"].any():
+        return TOO_SMALL
     best = rows.filter("advised")
     gains = estimates((best if best.height else rows).with_columns(flag=pl.lit("none")), ["placement"], "speedup")
     if best.height:

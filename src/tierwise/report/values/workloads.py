@@ -44,13 +44,14 @@ class Found:
 
 def gather(run: Run, *, only: str | None = None) -> Found:
     """Gather every workload of `run` whose relations can be placed, on its source's pair or the reader's, or on the pair `only`."""
-    return Found(run, _workloads(run.store, run.folder, run.manifest.profile.get("today"), only))
+    todays = tuple(name for name in run.manifest.todays_pairs if name != run.manifest.reader_pair)
+    return Found(run, _workloads(run.store, run.folder, todays, only))
 
 
 @lru_cache(maxsize=8)  # most pages show several exhibits of the same workloads
-def _workloads(store: duckdb.DuckDBPyConnection, folder: Path, todays: str | None, only: str | None) -> tuple[Workload, ...]:
+def _workloads(store: duckdb.DuckDBPyConnection, folder: Path, todays: tuple[str, ...], only: str | None) -> tuple[Workload, ...]:
     every = store.sql(heat.every()).pl()
-    every = every.filter(~pl.col("pair").eq_missing(pl.lit(todays)) if only is None else pl.col("pair") == only)
+    every = every.filter(~pl.col("pair").is_in(todays) if only is None else pl.col("pair") == only)
     found = []
     for (study, pair), rows in every.group_by("study", "pair", maintain_order=True):
         for name in sorted(rows["workload"].unique()):

@@ -7,10 +7,13 @@ from tierwise.postgres.cold_proof import METAPAGES, expected_pages
 from tierwise.postgres.settings import Connection
 
 RELATIONS: Final = ("census", "pob", "census_pkey")
+SECOND: Final = "age"
+"""The column, and its index, of a count that uses two indexes."""
+AGE: Final = 30
 
 
-def statement(state: str) -> str:
-    return counting(census.STATES[state])
+def statement(state: str, *, second: bool = False) -> str:
+    return counting(census.STATES[state]) + (f" and {SECOND} = {AGE}" if second else "")
 
 
 def counting(code: int) -> str:

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from pydantic import Field
 
+from tierwise.bench.loaded_tables import cold_pages as cold_pages_of
 from tierwise.bench.loaded_tables import sizes_bytes
 from tierwise.bench.query_scaling import PROOF, Scales, by_size
 from tierwise.bench.recording import Observed, Recorder
@@ -30,12 +31,12 @@ from tierwise.datasets import census
 from tierwise.datasets.dataset import Dataset
 from tierwise.postgres.cold_proof import relation_files, visibility_pages
 from tierwise.postgres.loading import copy_parquet
-from tierwise.postgres.planner_estimates import IndexScanCost, analysed_anew, column_statistics, estimates, sampled_plans
+from tierwise.postgres.planner_estimates import IndexScanCost, column_statistics, estimates
 from tierwise.postgres.plans import assert_plan, planned
 from tierwise.postgres.relations import move
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.table_copies import CopiedTable, schema_of
-from tierwise.studies.index_placement.measuring.count_query import RELATIONS, cold_pages, counting, predicate, statement
+from tierwise.studies.index_placement.measuring.count_query import RELATIONS, SECOND, cold_pages, counting, predicate, statement
 from tierwise.studies.index_placement.measuring.scales import STATE, by_scale, count_query
 from tierwise.studies.index_placement.measuring.variants import (
     BITMAP,
@@ -44,6 +45,7 @@ from tierwise.studies.index_placement.measuring.variants import (
     MAP,
     PUBLISHED,
     PUBLISHED_SCAN,
+    TWO_INDEXES,
     VARIANTS,
     Variant,
 )
@@ -54,25 +56,23 @@ TIERS: Final = ("hdd", "ssd")
 NEXT: Final = {"FL": "PR", "PR": "NV", "NV": "FL"}
 """The source's order of cross tests."""
 STATISTICS_TARGET: Final = 10
-TODAYS_TARGET: Final = 100
 HOT_AGAIN: Final = 15
 """A hot count takes about 1 ms; one scatters by an eighth beside other work, the median of 15, each against reference work, by 5 %."""
-SAMPLED_TARGETS: Final = (STATISTICS_TARGET, TODAYS_TARGET, 1000)
-ANALYSES: Final = 5
-"""ANALYZE reads a random sample, so its results vary."""
 EXPLAINED: Final = {12: (12_800, 36_708.78), 33: (11_686, 33_965.20)}
 """Rows and cost of the index scan in the source's EXPLAIN, by place of birth; the source does not time the second."""
 PUBLISHED_COST: Final = IndexScanCost(table_pages=1010 * MIB / PAGE_BYTES, index_pages=52 * MIB / PAGE_BYTES, tuples=census.ROWS)
 """The planner's cost at the sizes that the source states."""
 
 
-HEAP_CACHED_STARTS: Final = {Sweep.SAMPLE: ("NV",), Sweep.DECIDING: ("NV",), Sweep.WHOLE: tuple(census.STATES)}
+FASTEST: Final = (STATE,)
 OTHER_STARTS: Final = ("PR", "NV")
-"""First states of every other variant: the two that take a third of the time of all three."""
-BESIDE: Final = {IoMode.DIRECT: PUBLISHED, IoMode.BUFFERED: PUBLISHED, IoMode.ASYNCHRONOUS: BITMAP}
-"""The variant of an I/O mode of which only one cell is measured beside the first mode: the plan that it is for."""
-BESIDE_START: Final = "NV"
-"""First state of that cell, the fastest."""
+"""First states of most variants: the two that take a third of the time of all three."""
+STARTS: Final[dict[Sweep, dict[str, tuple[str, ...]]]] = {
+    Sweep.SAMPLE: dict.fromkeys((HEAP_CACHED, BITMAP, TWO_INDEXES), FASTEST),
+    Sweep.DECIDING: dict.fromkeys((HEAP_CACHED, BITMAP, TWO_INDEXES), FASTEST),
+    Sweep.WHOLE: {**dict.fromkeys(set(VARIANTS) - {PUBLISHED}, OTHER_STARTS), HEAP_CACHED: tuple(census.STATES)},
+}
+"""Variant -> first states, by the profile's sweep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +86,9 @@ class Cell(AnyCell):
 
 class Grid(Strict):
     replicates: int = Field(default=5, ge=1)
+    io_modes: tuple[IoMode, ...] = Field(default=(IoMode.BUFFERED,), description="of those that the machine has; else the first of these")
+    today_share: float = Field(default=1.0, gt=0, le=1, description="of the rows, on a pair of today")
+    too_small: tuple[str, ...] = Field(default=(), description="workloads on which so few rows give no advice")
     scales: Scales | None = Field(default=None, description="at which one count is simulated as well, on a pair that is emulated")
 
 
@@ -101,6 +104,7 @@ class Copy:
 class StudyState:
     data: Dataset
     copies: dict[str, Copy] = field(default_factory=dict)
+    second: dict[str, dict[str, int]] = field(default_factory=dict)  # pages of a count by two indexes, by its statement
     files: dict[str, list[Path]] = field(default_factory=dict)
 
 
@@ -109,9 +113,9 @@ def grid(profile: Profile) -> Grid:
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
-    """Return {table, index} on {hdd, ssd} x start state x I/O mode, and the variants that the profile's sweep includes.
+    """Return {table, index} on {hdd, ssd} x start state, and the variants that the profile's sweep includes.
 
-    The pair of today has only the published protocol, with the table on hdd, in the first mode, of two states unless the sweep is whole.
+    A pair of today has only the published protocol: whole, or the table on hdd and two states.
     """
     pair.require(TIERS, NAME)
     return tuple(
@@ -119,32 +123,22 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
             cell=Cell(table, index, start, io_mode, variant),
             io_mode=io_mode,
             tiers=frozenset({table, index}),
-            preparation=f"table={table}/index={index}/build={VARIANTS[variant].build}",
+            preparation=f"table={table}/index={index}/build={VARIANTS[variant].build}{'/second' if VARIANTS[variant].second else ''}",
             replicated=VARIANTS[variant].build == PUBLISHED,
         )
-        for io_mode in (profile.io_modes[:1] if pair.name == profile.today else profile.io_modes)
-        for variant, table, start in _combinations(profile, io_mode, is_today=pair.name == profile.today)
+        for io_mode in profile.possible(grid(profile).io_modes)
+        for variant, table, start in _combinations(profile.sweep, is_today=pair.name in profile.today)
         for index in TIERS
     )
 
 
-def _combinations(profile: Profile, io_mode: IoMode, *, is_today: bool) -> Iterator[tuple[str, str, str]]:
-    sweep = profile.sweep
-    if is_today:
-        yield from product([PUBLISHED], ["hdd"], census.STATES if sweep is Sweep.WHOLE else OTHER_STARTS)
+def _combinations(sweep: Sweep, *, is_today: bool) -> Iterator[tuple[str, str, str]]:
+    if is_today and sweep is not Sweep.WHOLE:
+        yield from product([PUBLISHED], ["hdd"], OTHER_STARTS)
         return
-    if io_mode is not profile.io_modes[0] and sweep is not Sweep.WHOLE:
-        yield (BESIDE[io_mode], "hdd", BESIDE_START)
-        return
-    if io_mode is IoMode.ASYNCHRONOUS:  # an index scan reads nothing ahead: one cell shows that it is unchanged
-        yield (PUBLISHED, "hdd", BESIDE_START)
-    else:
-        yield from product([PUBLISHED], TIERS, census.STATES)
-    if io_mode in VARIANTS[HEAP_CACHED].io_modes or sweep is not Sweep.WHOLE:
-        yield from product([HEAP_CACHED], ["hdd"], HEAP_CACHED_STARTS[sweep])
-    if sweep is Sweep.WHOLE:
-        others = [name for name, variant in VARIANTS.items() if name not in (PUBLISHED, HEAP_CACHED) and io_mode in variant.io_modes]
-        yield from product(others, ["hdd"], OTHER_STARTS)
+    yield from product([PUBLISHED], TIERS, census.STATES)
+    if not is_today:
+        yield from ((variant, "hdd", start) for variant, starts in STARTS[sweep].items() for start in starts)
 
 
 def folder() -> Path:
@@ -152,7 +146,8 @@ def folder() -> Path:
 
 
 def begin(testbed: Testbed) -> StudyState:
-    data = census.acquire(testbed.source_of("census"), fraction=testbed.profile.fraction, seed=testbed.seed, folder=folder())
+    share = grid(testbed.profile).today_share if testbed.pair.name in testbed.profile.today else 1.0
+    data = census.acquire(testbed.source_of("census"), fraction=testbed.profile.fraction * share, seed=testbed.seed, folder=folder())
     testbed.note_dataset(data)
     return StudyState(data)
 
@@ -162,28 +157,35 @@ def published_share(testbed: Testbed, study_state: StudyState) -> float:  # noqa
 
 
 def prepare(trial: Trial[Cell], testbed: Testbed, study_state: StudyState) -> None:
-    table, build = trial.cell.table, VARIANTS[trial.cell.variant].build
+    table, variant = trial.cell.table, VARIANTS[trial.cell.variant]
     with testbed.loading() as connection:
-        _use(connection, table, build, testbed, study_state.data)
+        _use(connection, table, variant.build, study_state.data)
+        connection.execute(f"DROP INDEX IF EXISTS {SECOND}")  # planning reads a page of every index
         move(connection, "pob", trial.cell.index)
-        schema = _schema(table, build)
+        schema = _schema(table, variant.build)
         if schema not in study_state.copies:
             study_state.copies[schema] = _copy(connection)
-        study_state.files[schema] = relation_files(connection, RELATIONS)
+        if variant.second:
+            connection.execute(f"CREATE INDEX {SECOND} ON census ({SECOND}) WITH (deduplicate_items = off) TABLESPACE {trial.cell.index}")
+        study_state.files[schema] = relation_files(connection, _relations(variant))
+
+
+def _relations(variant: Variant) -> tuple[str, ...]:
+    return (*RELATIONS, SECOND) if variant.second else RELATIONS
 
 
 def _schema(tier: str, build: str) -> str:
     return schema_of(tier, build, BUILDS[build])
 
 
-def _use(connection: Connection, tier: str, build: str, testbed: Testbed, data: Dataset) -> None:
+def _use(connection: Connection, tier: str, build: str, data: Dataset) -> None:
     columns = [column.name for column in census.COLUMNS]
 
     def load(empty: Connection) -> None:
         copy_parquet(empty, data.parquet, "census", columns, Progress(f"loading the census onto {tier}", data.rows))
 
     table = CopiedTable("census", census.ddl("census"), columns, "id", "pob", "pob", STATISTICS_TARGET, load)
-    table.use(connection, tier, build, BUILDS[build], seed=testbed.seed)
+    table.use(connection, tier, build, BUILDS[build])
 
 
 def _copy(connection: Connection) -> Copy:
@@ -200,30 +202,32 @@ def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recor
     schema = _schema(trial.cell.table, variant.build)
     copy = study_state.copies[schema]
     sizes = _by_scale(trial, testbed, study_state)  # before the server is started whose settings are recorded
+    setup = (f"SET search_path = {schema}", *variant.scan.switches)
+    texts = {state: statement(state, second=variant.second) for state in (start, NEXT[start])}
+    expected = _second_pages(testbed, study_state, texts[start], setup) if variant.second else _expected(copy.pages[start], variant)
     with testbed.cold(
-        RELATIONS,
+        _relations(variant),
         study_state.files[schema],
-        statement(start),
+        texts[start],
         io_mode=trial.io_mode,
         shared_buffers_bytes=variant.memory_bytes(testbed.profile.memory_fraction, copy.size_bytes),
-        setup=(f"SET search_path = {schema}", *variant.scan.switches),
+        setup=setup,
         recorder=recorder,
         cached=variant.cached,
     ) as session:
         first, second = ({**trial.coordinates, "state": state} for state in (start, NEXT[start]))
-        expected = _expected(copy.pages[start], variant)
-        cold = testbed.timed(session, statement(start), cache=Cache.COLD, cell=first, expected=expected)
-        hot = testbed.timed(session, statement(start), cache=Cache.HOT, cell=first, again=HOT_AGAIN)
-        cross = testbed.timed(session, statement(NEXT[start]), cache=Cache.CROSS, cell=second)
-        assert_plan(planned(session.connection, statement(start)), variant.scan.nodes)  # last, since planning warms
+        cold = testbed.timed(session, texts[start], cache=Cache.COLD, cell=first, expected=expected)
+        hot = testbed.timed(session, texts[start], cache=Cache.HOT, cell=first, again=HOT_AGAIN)
+        cross = testbed.timed(session, texts[NEXT[start]], cache=Cache.CROSS, cell=second)
+        assert_plan(planned(session.connection, texts[start]), variant.scan.nodes)  # last, since planning warms
     return recorder.observed(replace(cold, proof={**cold.proof, **sizes}), hot, cross)
 
 
 def _by_scale(trial: Trial[Cell], testbed: Testbed, study_state: StudyState) -> Facts:
     """Return what the count takes at each size in the profile, once a replicate, beside the cold count of the same cell."""
     scales = grid(testbed.profile).scales
-    own = Cell("hdd", "hdd", STATE, IoMode.DIRECT, PUBLISHED)
-    if scales is None or trial.cell != own or testbed.pair.name == testbed.profile.today:
+    own = Cell("hdd", "hdd", STATE, trial.io_mode, PUBLISHED)
+    if scales is None or trial.cell != own or testbed.pair.name in testbed.profile.today:
         return {}
     schema = _schema("hdd", PUBLISHED)
     copy = study_state.copies[schema]
@@ -231,6 +235,13 @@ def _by_scale(trial: Trial[Cell], testbed: Testbed, study_state: StudyState) -> 
     whole = count_query(study_state.files[schema], schema, memory_bytes, _expected(copy.pages[STATE], VARIANTS[PUBLISHED]))
     found = by_scale(testbed, scales, whole, rows=study_state.data.rows, folder=folder())
     return {PROOF: found} if found else {}
+
+
+def _second_pages(testbed: Testbed, study_state: StudyState, text: str, setup: tuple[str, ...]) -> dict[str, int]:
+    """Return the pages that a count by two indexes must miss, counted once on a server with memory for all of them."""
+    if text not in study_state.second:
+        study_state.second[text] = cold_pages_of(testbed, (*RELATIONS, SECOND), text, setup).pages
+    return study_state.second[text]
 
 
 def _expected(pages: Mapping[str, int], variant: Variant) -> dict[str, int]:
@@ -252,13 +263,13 @@ def placement(trial: Trial[Cell]) -> Placement | None:
 
 def describe(testbed: Testbed, study_state: StudyState) -> dict[str, Any]:
     measured = trials(testbed.profile, testbed.pair)
-    asks_planner = testbed.pair.name != testbed.profile.today
+    asks_planner = testbed.pair.name not in testbed.profile.today
     with testbed.loading() as connection:
         builds = {}
-        for build in sorted({VARIANTS[trial.cell.variant].build for trial in measured} | ({"shuffled"} if asks_planner else set())):
-            _use(connection, "hdd", build, testbed, study_state.data)
+        for build in sorted({VARIANTS[trial.cell.variant].build for trial in measured}):
+            _use(connection, "hdd", build, study_state.data)
             builds[build] = {"size_bytes": sizes_bytes(connection, RELATIONS), "cold_pages": _copy(connection).pages}
-        planner = {"planner": _planner(connection, testbed, study_state.data)} if asks_planner else {}
+        planner = {"planner": _planner(connection, study_state.data)} if asks_planner else {}
     return {
         **builds[PUBLISHED],
         "builds": builds,
@@ -267,31 +278,19 @@ def describe(testbed: Testbed, study_state: StudyState) -> dict[str, Any]:
     }
 
 
-def _planner(connection: Connection, testbed: Testbed, data: Dataset) -> dict[str, Any]:
-    """Return estimates as published and by today's defaults, how they change with statistics target and order, and the source's."""
+def _planner(connection: Connection, data: Dataset) -> dict[str, Any]:
+    """Return estimates with the published settings, and what the source's own imply."""
     statements = {str(code): counting(code) for code in (*census.STATES.values(), *EXPLAINED)}
-    _use(connection, "hdd", PUBLISHED, testbed, data)
+    _use(connection, "hdd", PUBLISHED, data)
     correlation = column_statistics(connection, "census", "pob")["correlation"]
-    with analysed_anew(connection, "census", "pob", statistics_target=TODAYS_TARGET):
-        today = estimates(connection, statements)
     for command in PUBLISHED_SCAN.switches:
         connection.execute(command)
     published = estimates(connection, statements)
-    samples = []
-    for order, build in (("state", PUBLISHED), ("random", "shuffled")):
-        _use(connection, "hdd", build, testbed, data)
-        for target in SAMPLED_TARGETS:
-            found = sampled_plans(
-                connection, "census", "pob", statements, statistics_target=target, analyses=ANALYSES, published=PUBLISHED_COST
-            )
-            samples.append({"order": order, **found})
     return {
         "statistics_target": STATISTICS_TARGET,
         "correlation": correlation,
         "published_switches": published,
-        "today": today,
         "explained": {str(code): PUBLISHED_COST.explained(rows, cost) for code, (rows, cost) in EXPLAINED.items()},
-        "samples": samples,
     }
 
 

@@ -7,7 +7,6 @@ import polars as pl
 from tierwise.analysis.claims import Bounds, Kind, load_claims
 from tierwise.analysis.deciding import mode_in
 from tierwise.analysis.statistics import estimable
-from tierwise.core.vocabulary import IoMode
 from tierwise.report.run import Run
 from tierwise.report.words import case_name
 from tierwise.studies.index_placement.reading.names import STUDY
@@ -24,11 +23,6 @@ def deciding(run: Run, pair: str, rows: pl.DataFrame) -> pl.DataFrame:
 def clean(run: Run, pair: str, rows: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of the I/O mode that decides, of groups with enough replicates."""
     return _enough(deciding(run, pair, rows))
-
-
-def clean_with_direct(run: Run, pair: str, rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the same with the rows of direct I/O, in which every variant is measured."""
-    return _enough(_named(rows.filter(pl.col("io_mode").is_in([mode_in(run.store, STUDY, pair), IoMode.DIRECT]))))
 
 
 def speedup_bounds(cache: str) -> dict[str, Bounds]:

@@ -2,7 +2,8 @@
 -- Reads the view `timings`. The first two are tables, because every claim and I/O mode asks them again.
 
 -- One row an observation: its time beside the pages requested from the storage (reads) or found in shared
--- buffers (hits), of the heap `census`, of the index `pob`, and (other) of the primary key, of which planning reads one page.
+-- buffers (hits), of the heap `census`, of the index `pob` (and of that on `age` where a count uses both), and (other) of the primary
+-- key, of which planning reads one page.
 -- `io_s` is the time of a relation's requests to the storage, null where it is not known; `io_basis` says from where, or why not.
 -- `variant` names what differs from the published protocol.
 -- `outstanding` is the mean number of requests that the device had at once, of the tier that had most.
@@ -22,8 +23,8 @@ select
     elapsed_s,
     result_rows,
     [io for io in relation_io if io.relation = 'census'] as heap_io,
-    [io for io in relation_io if io.relation = 'pob'] as index_io,
-    [io for io in relation_io if io.relation not in ('census', 'pob')] as other_io,
+    [io for io in relation_io if io.relation in ('pob', 'age')] as index_io,
+    [io for io in relation_io if io.relation not in ('census', 'pob', 'age')] as other_io,
     coalesce(list_sum([io.reads for io in heap_io]), 0)::bigint as heap_reads,
     coalesce(list_sum([io.hits for io in heap_io]), 0)::bigint as heap_hits,
     coalesce(list_sum([io.reads for io in index_io]), 0)::bigint as index_reads,

@@ -44,13 +44,15 @@ REMEDIES_SQL: Final = """
 select ours.variant, ours.state, ours.replicate, published.hdd_hdd_s / ours.hdd_hdd_s as speedup
 from index_placement as ours join index_placement as published using (run_id, pair, io_mode, cache, state, replicate)
 where published.variant = 'published' and cache = 'cold' and pair = $pair and not (ours.flagged or published.flagged)
-    and io_mode = if(ours.variant = 'bitmap', $io_mode, 'direct') and speedup is not null
+    and io_mode = $io_mode and speedup is not null
+"""
+INDEXES_SQL: Final = """
+select * from index_placement_gains
+where variant in ('bitmap', 'two-indexes') and pair = $pair and io_mode = $io_mode and cache = 'cold' and placement = 'index on SSD'
 """
 COUNTS_SQL: Final = "select distinct state, result_rows from index_placement_observations where pair = $pair and cache <> 'cross'"
 FLORIDA: Final = "12"
 """The code of Florida as a place of birth, by which the manifest names its statement."""
-SAMPLED: Final = ("state", 10)
-"""Order of the rows and statistics target of the samples that PostgreSQL 8.3 took by default."""
 Gains = Mapping[tuple[Any, ...], Estimate]
 
 
@@ -61,6 +63,7 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
     facts: Mapping[str, Any] = record.facts if (record := run.record(STUDY, pair)) else {}
     through = run.query(THROUGH_SQL, {"pair": pair, "io_mode": io_mode})
     remedies = _estimates(run.query(REMEDIES_SQL, {"pair": pair, "io_mode": io_mode}), ["variant", "state"])
+    moved = _estimates(run.query(INDEXES_SQL, {"pair": pair, "io_mode": io_mode}), ["variant", "row"])
     return {
         "answered": bool(_of(own, "cold", TABLE)),
         "evidence": str(run.evidence(pair) or ""),
@@ -77,6 +80,8 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
         **_range("index_time", through["time"]),
         **_range("heap_saved", through["heap_saved"]),
         **ends("bitmap", _of(remedies, "bitmap")),
+        **ends("bitmap_index", _of(moved, "bitmap")),
+        **ends("second", _of(moved, "two-indexes")),
         **ends("scan", _of(remedies, "index-only")),
         **ends("memory", _of(remedies, "heap-cached")),
         **_hunt(run),
@@ -139,13 +144,11 @@ def _hunt(run: Run) -> dict[str, Value]:
 
 
 def _planner(facts: Mapping[str, Any]) -> dict[str, Value]:
-    """Return what the planner estimates for Florida with the published settings, in small samples too, and the correlations behind it."""
+    """Return what the planner estimates for Florida with the published settings, and the correlations behind it."""
     planner = facts.get("planner") or {}
     florida = (planner.get("published_switches") or {}).get(FLORIDA) or {}
-    samples = [one for one in planner.get("samples") or [] if (one["order"], one["statistics_target"]) == SAMPLED]
     return {
         **{f"planner_{name}": florida.get(name) for name in ("rows", "total_cost", "found_rows")},
-        **_range("planner_sampled", [rows for one in samples for rows in one["estimates"][FLORIDA]["rows_at_published_size"]]),
         **_range("planner_implied", [one.get("correlation") for one in (planner.get("explained") or {}).values()]),
         "planner_correlation": planner.get("correlation"),
     }

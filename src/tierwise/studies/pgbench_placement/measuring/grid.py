@@ -17,6 +17,7 @@ from tierwise.postgres import pgbench
 from tierwise.studies.pgbench_placement.measuring.cells import MIX, Cell, Commit, Script, Size, Tier
 from tierwise.studies.pgbench_placement.measuring.scales import Scales
 from tierwise.studies.pgbench_placement.measuring.simulated_maps import FlipMap, OpenAxes
+from tierwise.tiers.open import is_flash
 
 WAL_TIER: Final = "wal"
 PUBLISHED_SCALES: Final[dict[Size, int]] = {"small": 300, "large": 3000}
@@ -98,7 +99,7 @@ class Cells(Strict):
             )
             tiers = frozenset({table, index, *([WAL_TIER] if WAL_TIER in pair.tiers else [])})
             trial = Trial(cell, io_mode, tiers, preparation=cell.key, placed=name)  # each is put back first
-            yield from (trial, *([trial.in_real_time(self.real_time)] if self.real_time and pair.name != profile.today else []))
+            yield from (trial, *([trial.in_real_time(self.real_time)] if self.real_time and pair.name not in profile.today else []))
 
 
 class Grid(Strict):
@@ -110,7 +111,7 @@ class Grid(Strict):
     warm_s: float = Field(gt=0, description="of writing with the delays off, before")
     settle_s: Lengths = Field(min_length=2, description="of running with the delays on, before: until a controller's cache has filled")
     cells: tuple[Cells, ...]
-    today: tuple[Cells, ...] = Field(default=(), description="of the pair of today")
+    today: tuple[Cells, ...] = Field(default=(), description="of a pair of today")
     flip_map: FlipMap | None = Field(default=None, description="of every other pair")
     left_open: OpenAxes | None = Field(default=None, description="of every other pair")
     scales: Scales | None = Field(default=None, description="of every other pair")
@@ -118,9 +119,9 @@ class Grid(Strict):
     def warming_s(self, skew: float) -> float:
         return self.warm_s * (SKEWED_WARM if skew else 1)
 
-    def waits_on(self, cell: Cell) -> Tier:
-        """Return the tier by which the length of a window goes: where the tables lie, unless memory holds them."""
-        return cell.table if cell.size == "large" else "ssd"
+    def waits_on(self, cell: Cell, pair: Pair) -> Tier:
+        """Return the tier by which the length of a window goes: where the tables lie, unless memory holds them or it is flash too."""
+        return "ssd" if cell.size == "small" or is_flash(pair.tiers[cell.table]) else cell.table
 
     def scale_of(self, size: Size) -> float:
         return self.scale * PUBLISHED_SCALES[size] / PUBLISHED_SCALES["large"]
@@ -145,9 +146,9 @@ def grid(profile: Profile) -> Grid:
 
 
 def grid_on(profile: Profile, pair: Pair) -> Grid:
-    """Return the study's table for `pair`: that of today has its own cells, and no maps."""
+    """Return the study's table for `pair`: one of today has its own cells, and no maps."""
     config = grid(profile)
-    if pair.name != profile.today:
+    if pair.name not in profile.today:
         return config
     return config.model_copy(update={"cells": config.today, "flip_map": None, "left_open": None, "scales": None})
 

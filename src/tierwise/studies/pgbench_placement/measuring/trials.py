@@ -129,7 +129,7 @@ def measure(trial: Trial[Cell], testbed: Testbed, study_state: None, recorder: R
     testbed.processors = cell.processors or PROCESSORS
     buffered = trial.io_mode is IoMode.BUFFERED
     shared_buffers = round(BUFFERED_SHARE * memory) if buffered else memory
-    window_s, settle_s = (lengths[config.waits_on(cell)] for lengths in (config.window_s, config.settle_s))
+    window_s, settle_s = (lengths[config.waits_on(cell, testbed.pair)] for lengths in (config.window_s, config.settle_s))
     limit = memory + WAL_BUFFERS_BYTES + SESSION_BYTES * (clients + OTHER_PROCESSES) if buffered else None
     settings = measuring_settings(testbed.cluster.binaries, io_mode=trial.io_mode, shared_buffers_bytes=shared_buffers)
     settings |= {"synchronous_commit": cell.synchronous_commit, "wal_buffers": f"{WAL_BUFFERS_BYTES // KIB}kB"}

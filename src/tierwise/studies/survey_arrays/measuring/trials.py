@@ -54,10 +54,10 @@ ROOTS: Final = {
 class Grid(Strict):
     replicates: int = Field(default=5, ge=1)
     io_modes: tuple[IoMode, ...] = Field(
-        default=(IoMode.DIRECT,), description="of the profile's; a server without direct I/O has the other"
+        default=(IoMode.ASYNCHRONOUS,), description="of those that the machine has; else the first of these"
     )
     share: float = Field(default=1.0, gt=0, le=1, description="of the rows that the profile's fraction would give")
-    forms: tuple[Form, ...] = ("printed", "meant")
+    forms: tuple[Form, ...] = ("printed",)
     hunt: Hunt = Hunt()
 
 
@@ -86,10 +86,7 @@ def acquire(source: str, *, profile: Profile, seed: int) -> Dataset:
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
-    """Return each query in each form on each subsystem of the pair; forms with one meaning once, as printed.
-
-    Other I/O modes than the first measure only the printed form.
-    """
+    """Return each query in each form on each subsystem of the pair; forms with one meaning once, as printed."""
     subsystems = [name for name in SUBSYSTEMS if name in pair.tiers]
     pair.require([FIRST], NAME)
     ways = profile.possible(grid(profile).io_modes)
@@ -97,7 +94,6 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
         Trial(Cell(tier, query, form, io_mode), io_mode, frozenset({tier}), preparation=f"tier={tier}")
         for io_mode, tier in product(ways, subsystems)
         for query, form in queries(profile)
-        if io_mode is ways[0] or form == PRINTED
     )
 
 

@@ -1,7 +1,7 @@
 """The queries of the survey's second battery, and the plans that they must have."""
 
 from dataclasses import asdict, dataclass
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from tierwise.bench.loaded_tables import relations_of
 from tierwise.datasets import survey
@@ -34,6 +34,10 @@ LIGHT_CURVE: Final = (
 
 
 QueryName = Literal["light_curves", "variable_light_curves", "join_single", "join_several"]
+QUERY_NAMES: Final[tuple[str, ...]] = get_args(QueryName)
+SORT: Final = "sort"
+"""In place of a query: a sort of whole rows of the table `SORTED`, which spills to temporary files."""
+SORTED: Final = "bestmatch"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +95,10 @@ QUERIES: Final[dict[str, Query]] = {
             "Index Scan using mergelog_pkey on mergelog",
             "Index Scan using detection_pkey on detection",
         ),
+    ),
+    SORT: Query(
+        f"SELECT count(b) FROM (SELECT * FROM {SORTED} ORDER BY seqNum, sourceID OFFSET 0) AS b",
+        ("Aggregate", "Subquery Scan", "Sort", f"Seq Scan on {SORTED}"),
     ),
 }
 

@@ -2,10 +2,10 @@
 
 A trial is one query, cold, on one placement: everything on the disks, or the indexes, the table Source, or the table Detection on the
 SSDs. The source does not print its queries; ours follow its names and the archives' usual queries, and every plan is asserted: a chain
-of nested loops, each step through one index.
+of nested loops, each step through one index. One trial more is a sort that spills, with its temporary files on either.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
@@ -26,6 +26,7 @@ from tierwise.core.errors import InputError
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.toml import Strict
+from tierwise.core.units import KIB
 from tierwise.core.vocabulary import Cache, Evidence, IoMode, RelationClass
 from tierwise.datasets import survey
 from tierwise.datasets.dataset import Dataset
@@ -34,20 +35,37 @@ from tierwise.postgres.plans import assert_plan, planned
 from tierwise.postgres.relations import move_statements
 from tierwise.postgres.settings import PINNED_BYTES, Connection
 from tierwise.studies.survey_placement.measuring import scales
-from tierwise.studies.survey_placement.measuring.queries import BY_INDEX, QUERIES, RELATIONS, SCHEMA, Facts, QueryName, find_facts
+from tierwise.studies.survey_placement.measuring.queries import (
+    BY_INDEX,
+    QUERIES,
+    QUERY_NAMES,
+    RELATIONS,
+    SCHEMA,
+    SORT,
+    SORTED,
+    Facts,
+    QueryName,
+    find_facts,
+)
 
 NAME: Final = "survey_placement"
 TABLES: Final = tuple(name.lower() for name in survey.NAMES)
 INDEXES: Final = tuple(name for name in RELATIONS if name not in TABLES)
+BASE: Final = "all_hdd"
 SSDS: Final = ("ssd_raid5", "ssd")
 """The source's hybrid has the array; a pair without one has its SSD."""
 PLACEMENTS: Final[dict[str, tuple[str, ...]]] = {
-    "all_hdd": (),
+    BASE: (),
     "index_ssd": INDEXES,
     "source_ssd": ("source",),
     "detection_ssd": ("detection",),
 }
 """What lies on the SSDs; every other relation lies on the disks. Primary keys are indexes."""
+TEMPORARY: Final = "temp_ssd"
+"""The placement of `SORT` with its temporary files on the SSDs, and everything else on the disks."""
+SORT_SHARE: Final = 1 / 16
+LEAST_SORT_KIB: Final = 64
+"""Memory of a sort over the size of its table, and the least that a server takes: it spills at every scale."""
 MOVE: Final = "move"
 """In place of a query: the placement's SSD relations are copied there from the disks, and back."""
 PUBLISHED_DETECTIONS: Final = 1e8
@@ -82,14 +100,8 @@ class StudyState:
         return self.facts.statement(query)
 
 
-class Beside(Strict):
-    io_modes: tuple[IoMode, ...]
-    query: QueryName
-    placements: tuple[str, ...]
-
-
 class Again(Strict):
-    """A query with so few pages that one execution says little: its executions a replicate in the first I/O mode, and where."""
+    """A query with so few pages that one execution says little: its executions a replicate, and where."""
 
     query: QueryName
     placements: tuple[str, ...]
@@ -99,12 +111,13 @@ class Again(Strict):
 class Grid(Strict):
     replicates: int = Field(default=5, ge=1)
     io_modes: tuple[IoMode, ...] = Field(
-        default=(IoMode.DIRECT,), description="of the profile's; a server without direct I/O has the other"
+        default=(IoMode.ASYNCHRONOUS,), description="of those that the machine has; else the first of these"
     )
     share: float = Field(default=1.0, gt=0, le=1, description="of the sources that the profile's fraction would give")
     queries: tuple[QueryName, ...] = ("light_curves", "variable_light_curves", "join_single", "join_several")
-    today: tuple[QueryName, ...] = Field(default=("light_curves", "join_single"), description="of the queries, on the pair of today")
-    beside: Beside | None = None
+    today: tuple[QueryName, ...] = Field(default=("light_curves", "join_single"), description="of the queries, on a pair of today")
+    today_placements: tuple[str, ...] = Field(default=tuple(PLACEMENTS), description="of the placements, on a pair of today")
+    today_share: float = Field(default=1.0, gt=0, le=1, description="of the sources, on a pair of today")
     again: Again | None = None
     light_curves: int = Field(default=20, ge=1, description="sources whose light curves are selected")
     joined: int = Field(default=400, ge=1, description="sources of the join by several indexes")
@@ -115,13 +128,21 @@ def grid(profile: Profile) -> Grid:
     return profile.study(NAME, Grid)
 
 
-def operations(profile: Profile, pair: Pair) -> tuple[str, ...]:
+def operations(profile: Profile, pair: Pair) -> Iterator[tuple[str, str]]:
+    """Yield (placement, query or what stands in its place)."""
     config = grid(profile)
-    return tuple(name for name in config.queries if name in config.today) if pair.name == profile.today else (*config.queries, MOVE)
+    if pair.name in profile.today:
+        yield from product(config.today_placements, (name for name in config.queries if name in config.today))
+        return
+    yield from product(PLACEMENTS, config.queries)
+    if pair.evidence is not Evidence.SIMULATED:  # which copies nothing, and replays no temporary file
+        yield from ((placement, MOVE) for placement, moved in PLACEMENTS.items() if moved)
+        yield from ((placement, SORT) for placement in (BASE, TEMPORARY))
 
 
-def acquire(*, profile: Profile, seed: int) -> dict[str, Dataset]:
-    return survey.acquire(fraction=fraction(profile), seed=seed, folder=folder())
+def acquire(*, profile: Profile, seed: int, is_today: bool = False) -> dict[str, Dataset]:
+    share = grid(profile).today_share if is_today else 1.0
+    return survey.acquire(fraction=fraction(profile) * share, seed=seed, folder=folder())
 
 
 def fraction(profile: Profile) -> float:
@@ -133,41 +154,30 @@ def folder() -> Path:
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
-    """Return each query on each placement in each I/O mode, the moves in the first, and `beside` and `again`.
-
-    The pair of today has the first mode alone; a simulated move is not measured.
-    """
+    """Return each query on each placement, the moves, the sort, and `again`; of a pair of today some queries and placements."""
     ssd = next((name for name in SSDS if name in pair.tiers), None)
     if ssd is None or "hdd" not in pair.tiers:
         where = f"data/tiers/{pair.name}.toml"
         raise InputError(where, field="tiers", value=sorted(pair.tiers), rule=f"{NAME} needs a tier named 'hdd', and one of {SSDS}")
-    is_today, config = pair.name == profile.today, grid(profile)
-    ways, beside, again = profile.possible(config.io_modes), config.beside, config.again
-    combinations = [
-        (io_mode, placement, query)
-        for io_mode, placement, query in product(ways[:1] if is_today else ways, PLACEMENTS, operations(profile, pair))
-        if query != MOVE or (PLACEMENTS[placement] and io_mode is ways[0] and pair.evidence is not Evidence.SIMULATED)
-    ]
-    if beside is not None and not is_today:
-        others = [io_mode for io_mode in beside.io_modes if io_mode in profile.io_modes and io_mode not in ways]
-        combinations += product(others, beside.placements, [beside.query])
-    cells = [Cell(placement, query, ssd, io_mode) for io_mode, placement, query in combinations]
-    if again is not None and not is_today:
+    config, again = grid(profile), grid(profile).again
+    ways = profile.possible(config.io_modes)
+    cells = [Cell(placement, query, ssd, io_mode) for io_mode, (placement, query) in product(ways, operations(profile, pair))]
+    if again is not None and pair.name not in profile.today:
         often = product(again.placements, range(1, again.executions))
         cells += [Cell(placement, again.query, ssd, ways[0], execution) for placement, execution in often]
     return tuple(
         Trial(
             cell=cell,
             io_mode=cell.io_mode,
-            tiers=frozenset({"hdd", ssd} if PLACEMENTS[cell.placement] else {"hdd"}),
-            preparation=f"placement={'all_hdd' if cell.query == MOVE else cell.placement}",
+            tiers=frozenset({"hdd"} if cell.placement == BASE else {"hdd", ssd}),
+            preparation=f"placement={cell.placement if cell.query in QUERY_NAMES else BASE}",
         )
         for cell in cells
     )
 
 
 def begin(testbed: Testbed) -> StudyState:
-    data = acquire(profile=testbed.profile, seed=testbed.seed)
+    data = acquire(profile=testbed.profile, seed=testbed.seed, is_today=testbed.pair.name in testbed.profile.today)
     for one in data.values():
         testbed.note_dataset(one)
     return StudyState(data)
@@ -178,7 +188,7 @@ def published_share(testbed: Testbed, study_state: StudyState) -> float:  # noqa
 
 
 def prepare(trial: Trial[Cell], testbed: Testbed, study_state: StudyState) -> None:
-    on_ssd = () if trial.cell.query == MOVE else PLACEMENTS[trial.cell.placement]
+    on_ssd = PLACEMENTS[trial.cell.placement] if trial.cell.query in QUERY_NAMES else ()
     with testbed.loading() as connection:
         _load(connection, testbed, study_state)
         place(connection, {name: trial.cell.ssd if name in on_ssd else "hdd" for name in RELATIONS})
@@ -196,14 +206,24 @@ def _load(connection: Connection, testbed: Testbed, study_state: StudyState) -> 
 
 def _find_cold_pages(testbed: Testbed, study_state: StudyState) -> None:
     if not study_state.cold_pages:
-        statements = {name: study_state.statement(name) for name in grid(testbed.profile).queries}
+        statements = {name: study_state.statement(name) for name in (*grid(testbed.profile).queries, SORT)}
         study_state.cold_pages = {
-            name: cold_pages(testbed, RELATIONS, text, planned_before(BY_INDEX, text)) for name, text in statements.items()
+            name: cold_pages(testbed, RELATIONS, text, setup_of(name, text, "hdd", study_state.size_bytes))
+            for name, text in statements.items()
         }
 
 
 def memory_bytes(profile: Profile, size_bytes: Mapping[str, int]) -> int:
     return round(profile.memory_fraction * sum(size_bytes.values())) + SPARE_BYTES
+
+
+def setup_of(query: str, text: str, temporary: str, size_bytes: Mapping[str, int]) -> tuple[str, ...]:
+    """Return what comes before a query; `temporary`: the tier of the temporary files of a sort."""
+    if query != SORT:
+        return planned_before(BY_INDEX, text)
+    memory_kib = max(LEAST_SORT_KIB, round(SORT_SHARE * size_bytes[SORTED] / KIB))
+    own = (f"SET search_path = {SCHEMA}", f"SET temp_tablespaces = {temporary}", f"SET work_mem = '{memory_kib}kB'")
+    return planned_before(own, text)
 
 
 def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recorder: Recorder) -> Observed:
@@ -212,7 +232,8 @@ def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recor
         return _moved(trial, testbed, study_state, recorder)
     text = study_state.statement(name)
     sizes = _by_scale(trial, testbed, study_state)  # before the server is started whose settings are recorded
-    setup, memory = planned_before(BY_INDEX, text), memory_bytes(testbed.profile, study_state.size_bytes)
+    temporary = trial.cell.ssd if trial.cell.placement == TEMPORARY else "hdd"
+    setup, memory = setup_of(name, text, temporary, study_state.size_bytes), memory_bytes(testbed.profile, study_state.size_bytes)
     with testbed.cold(
         RELATIONS, study_state.files, text, io_mode=trial.io_mode, shared_buffers_bytes=memory, setup=setup, recorder=recorder
     ) as session:
@@ -225,7 +246,7 @@ def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recor
 def _by_scale(trial: Trial[Cell], testbed: Testbed, study_state: StudyState) -> dict[str, Any]:
     """Return what one join takes at each size in the profile, once a replicate, beside the cold one of the same cell."""
     axes, ssd = grid(testbed.profile).scales, trial.cell.ssd
-    if axes is None or trial.cell != Cell("all_hdd", scales.QUERY, ssd, IoMode.DIRECT) or testbed.pair.name == testbed.profile.today:
+    if axes is None or trial.cell != Cell(BASE, scales.QUERY, ssd, trial.io_mode) or testbed.pair.name in testbed.profile.today:
         return {}
     expected = study_state.cold_pages[scales.QUERY].pages
     whole = scales.join_query(

@@ -13,7 +13,7 @@ queries as (
         list_sum([io.intended_s for io in tier_io]) as devices_s,
         unnest(relation_io) as io
     from timings
-    where study = 'survey_placement' and cell ->> 'query' <> 'move' and coalesce((cell ->> 'execution')::bigint, 0) = 0
+    where study = 'survey_placement' and cell ->> 'query' not in ('move', 'sort') and coalesce((cell ->> 'execution')::bigint, 0) = 0
 )
 select
     run_id,

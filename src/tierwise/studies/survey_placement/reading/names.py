@@ -8,7 +8,7 @@ STUDY: Final = "survey_placement"
 PAIR: Final = "source-h"
 BASE: Final = "all_hdd"
 """The placement that the others are compared with."""
-INDEXES, SOURCE, DETECTION = "index_ssd", "source_ssd", "detection_ssd"
+INDEXES, SOURCE, DETECTION, TEMPORARY = "index_ssd", "source_ssd", "detection_ssd", "temp_ssd"
 SCALED: Final = "join_single"
 """The query that is simulated at several sizes."""
 QUERIES: Final = {
@@ -16,15 +16,17 @@ QUERIES: Final = {
     "variable_light_curves": "Variable light curves",
     "join_single": "Join by one index",
     "join_several": "Join by several indexes",
+    "sort": "Sort that spills",
 }
 PLACEMENTS: Final = {
     BASE: "all on disks",
     INDEXES: "indexes on SSDs",
     SOURCE: "Source on SSDs",
     DETECTION: "Detection on SSDs",
+    TEMPORARY: "temporary files on SSDs",
 }
 COLOURS: Final = {
     BASE: theme.PLACEMENTS["disks"],
     INDEXES: theme.PLACEMENTS["indexes"],
-    **dict.fromkeys((SOURCE, DETECTION), theme.PLACEMENTS["tables"]),
+    **dict.fromkeys((SOURCE, DETECTION, TEMPORARY), theme.PLACEMENTS["tables"]),
 }

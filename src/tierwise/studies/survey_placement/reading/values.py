@@ -15,7 +15,7 @@ from tierwise.report.run import Run
 from tierwise.report.sizes_of_data import entries_of, holds, ratios
 from tierwise.report.text_template import Value
 from tierwise.report.values.workloads import gather
-from tierwise.studies.survey_placement.reading.names import BASE, DETECTION, INDEXES, PAIR, SCALED, SOURCE, STUDY
+from tierwise.studies.survey_placement.reading.names import BASE, DETECTION, INDEXES, PAIR, SCALED, SOURCE, STUDY, TEMPORARY
 
 GROUPS: Final = {"indexes": INDEXES, "source": SOURCE, "detection": DETECTION}
 MOVES: Final = {"indexes ssd": "all indexes", "Source ssd": "Source", "Detection ssd": "Detection"}
@@ -39,7 +39,8 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
         "answered": bool(gains),
         "evidence": str(run.evidence(pair)) if gains else None,
         "io_mode": str(mode_in(run.store, STUDY, pair)),
-        "queries": len({query for query, _ in gains}),
+        "queries": len({query for query, place in gains if place != TEMPORARY}),
+        **ends("temporary", {query: one for (query, place), one in gains.items() if place == TEMPORARY}),
     }
     for name, placement in GROUPS.items():
         own = {query: one for (query, place), one in gains.items() if place == placement}

@@ -28,6 +28,7 @@ from tierwise.postgres import pgbench
 from tierwise.postgres.cluster_files import place_wal
 from tierwise.postgres.settings import measuring_settings
 from tierwise.tiers import sleeps
+from tierwise.tiers.open import is_flash
 
 NAME: Final = "wal_placement"
 Place = Literal["hdd", "cached", "ssd"]
@@ -67,7 +68,11 @@ class Grid(Strict):
     settle_s: float = Field(gt=0, description="of running with the delays on, before")
     slowdown: float = Field(gt=0, description="factor on the times of every tier and on sleeps before commits; a real disk is not slowed")
     cells: tuple[Cells, ...]
-    today: tuple[Cells, ...] = Field(default=(), description="of the pair of today")
+    today: tuple[Cells, ...] = Field(default=(), description="of a pair of today")
+
+    def waits_on(self, cell: "Cell", pair: Pair) -> Place:
+        """Return the place by which the length of a window goes: that of the log, or the SSD where it is flash too."""
+        return "ssd" if is_flash(pair.tiers[cell.wal]) else cell.wal
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +103,7 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
     config, slowdown = grid(profile), grid(profile).slowdown if pair.evidence is Evidence.EMULATED else 1.0
     every = (
         trial
-        for cells in (config.today if pair.name == profile.today else config.cells)
+        for cells in (config.today if pair.name in profile.today else config.cells)
         for trial in _trials(cells, slowdown, profile.io_modes[0])
     )
     found = {trial.key: trial for trial in every if trial.cell.wal in pair.tiers}
@@ -157,7 +162,7 @@ def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recor
             testbed.hold(True)  # not before pgbench is ready: it reads the catalogues first
             testbed.sleep(config.settle_s, hold=True)
             with window.phase(PHASE):
-                testbed.sleep(config.window_s[cell.wal], hold=True)
+                testbed.sleep(config.window_s[config.waits_on(cell, testbed.pair)], hold=True)
         transactions = window.by_clock(load.transactions)
         timings = window.timings(transactions, script=OPERATION, clients=cell.clients, cell=trial.coordinates)
         return Observed(tuple(timings), transactions=transactions)

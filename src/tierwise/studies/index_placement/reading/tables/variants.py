@@ -1,16 +1,15 @@
-"""Speed-up by the index on the SSD in each variant and I/O mode, and what each variant differs in."""
+"""Speed-up by the index on the SSD in each variant, and what each variant differs in."""
 
 from typing import Final
 
 import polars as pl
 
 from tierwise.analysis.statistics import Estimate
-from tierwise.core.vocabulary import IoMode
 from tierwise.report.estimates import estimates
 from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import DASH, between, interval
-from tierwise.report.words import VARIANTS, variant_label
-from tierwise.studies.index_placement.reading.frames import clean_with_direct
+from tierwise.report.words import VARIANTS
+from tierwise.studies.index_placement.reading.frames import clean
 
 QUERY: Final = """
 select io_mode, variant, cache, state as row, replicate + 1 as replicate, ratio, 1 / ratio as speedup, 'none' as flag
@@ -20,18 +19,15 @@ order by io_mode, variant, cache, row, replicate
 """
 UNIT: Final = "paired ratios"
 HEADER: Final = ["Variant", "What differs", "Cold cache", "After another state"]
-derive = clean_with_direct
+derive = clean
 
 
 def tabulate(rows: pl.DataFrame) -> Cells:
-    shown: dict[tuple[str, str], dict[str, list[Estimate]]] = {}
-    for (io_mode, variant, cache, _), one in estimates(rows, ["io_mode", "variant", "cache", "row"], "speedup").items():
-        shown.setdefault((variant, io_mode), {"cold": [], "cross": []})[cache].append(one)
+    shown: dict[str, dict[str, list[Estimate]]] = {}
+    for (variant, cache, _), one in estimates(rows, ["variant", "cache", "row"], "speedup").items():
+        shown.setdefault(variant, {"cold": [], "cross": []})[cache].append(one)
     ordered = sorted(shown.items(), key=lambda item: -max((one.value or 0.0 for one in item[1]["cold"]), default=0.0))
-    cells = [
-        [variant_label(key[0], IoMode(key[1])), VARIANTS[key[0]][1], *(_range(found[cache]) for cache in ("cold", "cross"))]
-        for key, found in ordered
-    ]
+    cells = [[*VARIANTS[variant], *(_range(found[cache]) for cache in ("cold", "cross"))] for variant, found in ordered]
     return Cells(HEADER, cells, "llrr")
 
 

@@ -1,0 +1,226 @@
+"""The forms in which others keep traces, and how a file is known for one of them: by its content, never by its name."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from tierwise.core.compiled import Ints
+from tierwise.simulate.trace_fields import Fields, Flags
+
+READ, WRITE, NO_DATA, OTHER_EVENT, SUMMARY, COMMENT, OTHER_DEVICE, WRITES, MALFORMED = range(9)
+"""What a row is: a request, or why it is left out."""
+LEFT_OUT: Final = {
+    NO_DATA: "no_data",
+    OTHER_EVENT: "other_event",
+    SUMMARY: "summary",
+    COMMENT: "comment",
+    OTHER_DEVICE: "other_device",
+    WRITES: "write",
+}
+SECTOR_BYTES: Final = 512
+DEFAULT_EVENT: Final = "Q"
+_SAMPLE_LINES: Final = 200
+
+DeviceNumber = Callable[[str], int]
+
+
+class Columns(NamedTuple):
+    """What the lines of a text say: kind of row, place and size in the format's units, device; `bad` marks what is no value, by field."""
+
+    kind: Ints
+    start: Ints
+    size: Ints
+    device: Ints
+    good: dict[int, Flags]
+
+
+@dataclass(frozen=True)
+class TextFormat:
+    """A text with a request a line; `units` are those of start and size in bytes, 1 page where it is 0; None: an object is one page."""
+
+    title: str
+    line: str
+    names: tuple[str, ...]
+    read: Callable[[Fields, DeviceNumber, str], Columns]
+    units: tuple[int, int] | None
+    commas: bool = False
+    least: int = 0
+    most: int = 0
+
+    def known(self, line: str) -> bool:
+        return re.fullmatch(self.line, line, re.IGNORECASE) is not None
+
+
+def _kinds(fields: Fields, column: int, reads: str, writes: str, without: str = "") -> Ints:
+    words = dict.fromkeys(reads.split(), READ) | dict.fromkeys(writes.split(), WRITE) | dict.fromkeys(without.split(), NO_DATA)
+    return fields.meanings(column, lambda word: words.get(word.lower(), MALFORMED))
+
+
+def _constant(fields: Fields, value: int = 0) -> Ints:
+    return np.full(len(fields), value, np.int64)
+
+
+def _arc(fields: Fields, _: DeviceNumber, __: str) -> Columns:
+    (start, good), (size, fine) = fields.whole(0), fields.whole(1)
+    others = {column: fields.whole(column)[1] for column in (2, 3)}
+    return Columns(_constant(fields, READ), start, size, _constant(fields), {0: good, 1: fine & (size > 0)} | others)
+
+
+def _msr(fields: Fields, device: DeviceNumber, _: str) -> Columns:
+    (start, good), (size, fine) = fields.whole(4), fields.whole(5)
+    disk = fields.meanings(1, lambda word: device(word.replace(",", ".")), until=2)  # hosts number their disks alike
+    return Columns(_kinds(fields, 3, "read", "write"), start, size, disk, {4: good, 5: fine})
+
+
+def _alibaba(fields: Fields, device: DeviceNumber, _: str) -> Columns:
+    (start, good), (size, fine) = fields.whole(2), fields.whole(3)
+    return Columns(_kinds(fields, 1, "r", "w"), start, size, fields.meanings(0, device), {2: good, 3: fine})
+
+
+def _spc(fields: Fields, device: DeviceNumber, _: str) -> Columns:
+    (start, good), (size, fine) = fields.whole(1), fields.whole(2)
+    return Columns(_kinds(fields, 3, "r", "w"), start, size, fields.meanings(0, device), {1: good, 2: fine})
+
+
+def _fio(first: int) -> Callable[[Fields, DeviceNumber, str], Columns]:
+    def read(fields: Fields, device: DeviceNumber, _: str) -> Columns:
+        (start, good), (size, fine) = fields.whole(first + 2), fields.whole(first + 3)
+        kind = _kinds(fields, first + 1, "read", "write", "add open close wait sync datasync trim")
+        return Columns(kind, start, size, fields.meanings(first, device), {first + 2: good, first + 3: fine})
+
+    return read
+
+
+def _blkparse(fields: Fields, device: DeviceNumber, event: str) -> Columns:
+    number = re.compile(r"\d+,\d+")
+    devices = fields.meanings(0, lambda word: device(word) if number.fullmatch(word) else -1)
+    events = fields.meanings(5, lambda word: word == event)
+    data = fields.meanings(8, lambda word: word == "+")
+    (start, good), (size, fine) = fields.whole(7), fields.whole(9)
+    kind = np.where(data == 1, fields.meanings(6, _operation), NO_DATA)
+    kind = np.where(devices < 0, SUMMARY, np.where(events == 1, kind, OTHER_EVENT))
+    return Columns(kind, start, size, np.maximum(devices, 0), {7: good, 9: fine})
+
+
+def _operation(flags: str) -> int:
+    """Return what blkparse's letters mean: a discard has D, a flush before the data F."""
+    letters = flags.removeprefix("F")
+    return NO_DATA if letters.startswith("D") else READ if "R" in letters else WRITE if "W" in letters else NO_DATA
+
+
+def _twitter(fields: Fields, _: DeviceNumber, __: str) -> Columns:
+    kind = _kinds(fields, 5, "get gets", "set add replace cas append prepend delete incr decr")
+    return Columns(kind, fields.hashes(1), _constant(fields, 1), _constant(fields), {0: fields.whole(0)[1], 3: fields.whole(3)[1]})
+
+
+def _lrb(fields: Fields, _: DeviceNumber, __: str) -> Columns:
+    good = {column: fields.whole(column)[1] for column in (0, 2)}
+    return Columns(_constant(fields, READ), fields.hashes(1), _constant(fields, 1), _constant(fields), good)
+
+
+_NUMBER: Final = r"\d+"
+_FIO_NAMES: Final = ("file", "action", "offset", "length")
+_BLKPARSE_NAMES: Final = ("device", "processor", "number", "time", "process", "event", "operation", "sector", "+", "sectors")
+TEXTS: Final[dict[str, TextFormat]] = {
+    "arc": TextFormat("ARC", r"\d+\s+\d+\s+\d+\s+\d+", ("start", "blocks", "x", "request"), _arc, (0, 0), least=4, most=4),
+    "fio2": TextFormat("fio iolog version 2", "", _FIO_NAMES, _fio(0), (1, 1)),
+    "fio3": TextFormat("fio iolog version 3", "", ("time", *_FIO_NAMES), _fio(1), (1, 1)),
+    "msr": TextFormat(
+        "MSR Cambridge CSV",
+        r"\d+\s*,[^,]*,\s*\d+\s*,\s*(read|write)\s*,\s*\d+\s*,\s*\d+\s*,\s*\d+",
+        ("time", "host", "disk", "type", "offset", "size", "response"),
+        _msr,
+        (1, 1),
+        commas=True,
+        least=7,
+        most=7,
+    ),
+    "alibaba": TextFormat(
+        "Alibaba CSV",
+        r"\w+\s*,\s*[rw]\s*,\s*\d+\s*,\s*\d+\s*,\s*\d+(\.\d+)?",
+        ("device", "opcode", "offset", "length", "timestamp"),
+        _alibaba,
+        (1, 1),
+        commas=True,
+        least=5,
+        most=5,
+    ),
+    "spc": TextFormat(
+        "SPC",
+        r"\d+\s*,\s*\d+\s*,\s*\d+\s*,\s*[rw]\s*,\s*[\d.]+(e-?\d+)?\s*(,.*)?",
+        ("unit", "sector", "size", "opcode", "timestamp"),
+        _spc,
+        (SECTOR_BYTES, 1),
+        commas=True,
+        least=5,
+        most=100,
+    ),
+    "blkparse": TextFormat(
+        "blkparse text", r"\d+,\d+\s+\d+\s+\d+\s+\d+\.\d+\s+\d+\s+\w+\s+\w+.*", _BLKPARSE_NAMES, _blkparse, (SECTOR_BYTES,) * 2
+    ),
+    "twitter": TextFormat(
+        "Twitter CSV",
+        r"\d+,.+,\d+,\d+,\d+,(gets?|set|add|replace|cas|append|prepend|delete|incr|decr),\d+",
+        ("timestamp", "key", "key size", "value size", "client", "operation", "TTL"),
+        _twitter,
+        None,
+        commas=True,
+        least=7,
+        most=7,
+    ),
+    "lrb": TextFormat("LRB", "", ("time", "id", "size"), _lrb, None, least=3, most=100),
+}
+"""Formats of lines by their names. LRB is read on request alone: its lines are numbers that might be anything."""
+PARQUET, ORACLE, FIO = "parquet", "oracle", "fio"
+NAMES: Final = (*dict.fromkeys(name.rstrip("23") for name in TEXTS), ORACLE, PARQUET)
+"""What ``--input-format`` takes."""
+ORACLE_RECORD: Final = np.dtype([("time", "<u4"), ("id", "<i8"), ("size", "<u4"), ("next", "<i8")])
+"""A record of libCacheSim's oracleGeneral: the last is when the object is requested next, counted in requests."""
+_NEVER: Final = (-2, -1, 2**63 - 1)
+_FARTHEST: Final = 2**40
+
+
+def recognised(head: bytes, *, whole: bool) -> str | None:
+    """Return the name of the format that a file begins in, all of it where `head` is the `whole`; None: of none."""
+    if head.startswith(b"PAR1"):
+        return PARQUET
+    if is_oracle(head, whole=whole):
+        return ORACLE
+    if b"\0" in head:
+        return None
+    if version := re.match(rb"\s*fio version (\d+) iolog", head):
+        name = f"fio{version[1].decode()}"
+        return name if name in TEXTS else None
+    sample = lines_of(head, whole=whole)
+    matches = {name: sum(map(known.known, sample)) for name, known in TEXTS.items() if known.line}
+    best = max(matches, key=lambda name: matches[name])
+    if 2 * matches[best] < max(1, len(sample)) or (best == "arc" and not _is_arc(sample)):
+        return None
+    return best
+
+
+def lines_of(head: bytes, *, whole: bool) -> list[str]:
+    lines = head.decode("utf-8", "replace").split("\n")
+    sample = [line.strip() for line in (lines if whole else lines[:-1])]
+    return [line for line in sample if line and not line.startswith("#")][:_SAMPLE_LINES]
+
+
+def _is_arc(sample: list[str]) -> bool:
+    """Whether four numbers a line are ARC's: the third is 0 or 1, the request's number never falls."""
+    rows = [line.split() for line in sample if TEXTS["arc"].known(line)]
+    numbers = [int(row[3]) for row in rows]
+    return all(row[2] in {"0", "1"} for row in rows) and numbers == sorted(numbers)
+
+
+def is_oracle(head: bytes, *, whole: bool) -> bool:
+    """Whether records of 24 bytes fit: times never fall, and each next request is later than the record's own, or never."""
+    size = ORACLE_RECORD.itemsize
+    if len(head) < size or (whole and len(head) % size):
+        return False
+    records = np.frombuffer(head[: len(head) // size * size], ORACLE_RECORD)
+    own, after = np.arange(len(records)), records["next"]
+    later = np.isin(after, _NEVER) | ((after > own) & (after < _FARTHEST))
+    return bool(np.all(later) and np.all(np.diff(records["time"].astype(np.int64)) >= 0))
