@@ -136,7 +136,7 @@ class Surveyor:
             else:
                 found.counting[attempt.study, attempt.replicate] = attempt
         for name in sizes.keys() - explained - found.ignored.keys():
-            if name.count("/") > 1:
+            if name.count("/") == 3:
                 found.ignored[name] = "no matching manifest"
         return found
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
+from tierwise import __version__
 from tierwise.bench import loop
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.study_registry import load_study, summary_of
@@ -145,7 +146,7 @@ def _dispatch(dispatch: Dispatch, scheduler: str) -> Survey:
                 raise TierwiseError(
                     f"the scheduler {scheduler} is away: {error}. Remedy: start it; make report continues the run"
                 ) from error
-            say(f"the scheduler {scheduler} is away, next try in {POLL_S:.0f} s ({error})")
+            say(f"the scheduler or the store is away, next try in {POLL_S:.0f} s ({error})")
             dispatch.running.clear()  # what workers still measure, they store
             time.sleep(POLL_S)
 
@@ -193,12 +194,14 @@ def _until_whole(dispatch: Dispatch, client: Any, progress: Progress) -> Survey:
 
 
 def _by_machine(client: Any) -> dict[str, list[str]]:
-    """Return the addresses of the connected workers by machine."""
+    """Return the addresses of the connected workers of this version by machine."""
     if client.status != "running":
         raise OSError(f"the connection is {client.status}")
     found: dict[str, list[str]] = {}
     for address, worker in client.scheduler_info()["workers"].items():
-        found.setdefault(str(worker["name"]).split("-")[0], []).append(address)
+        machine, _, rest = str(worker["name"]).partition("-")
+        if rest.endswith(f"-{__version__}"):
+            found.setdefault(machine, []).append(address)
     return found
 
 
@@ -210,10 +213,8 @@ def _ended(dispatch: Dispatch, workers: Mapping[str, Sequence[str]]) -> list[int
         if not lost and not one.future.done():
             continue
         if not lost and one.future.status == "error":
-            error = one.future.exception()
-            if isinstance(error, InputError):
-                dispatch.unfit[machine] = str(error)
-                say(f"machine {machine} gets no work: {error}")
+            dispatch.unfit[machine] = str(one.future.exception())
+            say(f"machine {machine} gets no more work: {dispatch.unfit[machine]}")
         if lost:
             say(f"machine {machine} is away; replicate {one.replicate + 1} is measured elsewhere")
         one.future.cancel()

@@ -73,6 +73,8 @@ def fetch_run(address: str, summarise: Summarise, complete: Completes) -> Path:
     campaign = read_campaign(store, run_id)
     if campaign.run.run_id != run_id:
         raise InputError(address, field="run_id", value=campaign.run.run_id, rule="must be the name of its folder")
+    if campaign.run.chosen:
+        raise InputError("run", value=run_id, rule="has chosen trials only, and never becomes complete", remedy="name another run")
     found = Surveyor(store, run_id).survey()
     report_leftovers(found)
     wanted = {(study, number) for study, replicates in campaign.replicates.items() for number in range(replicates)}

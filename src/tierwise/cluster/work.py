@@ -53,12 +53,12 @@ def measure(text: str) -> None:
         fail(job, f"its process ended by signal {-status}", started_at)
 
 
-def end_run(run_id: str) -> int:
-    """End this worker's processes of a run, and return how many there were."""
+def end_run(run_id: str = "") -> int:
+    """End this worker's processes of a run, or of all runs, and return how many there were."""
     ended = 0
     for noted in _notes():
         note = read_json(noted, noted.name)
-        if note["run_id"] == run_id and note["worker"] == os.getpid() and _is(note):
+        if run_id in {"", note["run_id"]} and note["worker"] == os.getpid() and _is(note):
             os.kill(note["group"], signal.SIGINT)
             ended += 1
     return ended

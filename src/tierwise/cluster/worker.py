@@ -40,8 +40,13 @@ async def _serve(address: str, keys: Any, local: str) -> None:
 
     this = asyncio.current_task()
     assert this is not None
+
+    def end() -> None:
+        work.end_run()
+        this.cancel()
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, this.cancel)
+        asyncio.get_running_loop().add_signal_handler(number, end)
     pause_s = FIRST_PAUSE_S
     ways = {"host": "127.0.0.1"} if address.startswith("tcp:") else {"protocol": "tls"}
     make = partial(Worker, address, name=name(), nthreads=1, security=keys, local_directory=local, dashboard_address=HTTP, memory_limit=0)
