@@ -22,7 +22,7 @@
 MAKEFLAGS += --no-print-directory
 .SILENT:
 .DEFAULT_GOAL := help
-.PHONY: report plan publish reference test check lab bench soak quarto cluster campaign-demo clean help
+.PHONY: report plan publish reference test check lab bench soak demo quarto cluster campaign-demo clean help
 
 PROFILE ?= $(if $(filter reference,$(MAKECMDGOALS)),smoke,quick)
 export PROFILE TIERS SEED CENSUS SKY FRESH RETRY RUN RUNS ENGINE TO ONE PG_BIN PYTHON SCHEDULER STORE MACHINES PRICE_PER_HOUR VERBOSE
@@ -78,6 +78,10 @@ bench: $(ENV)/.ready
 # Run the long tests, which make test leaves out
 soak: $(ENV)/.ready
 	$(BIN)/python -m pytest -m soak
+
+# Start a PostgreSQL on an emulated disk with a load, and watch it, in two minutes
+demo: $(ENV)/.ready
+	PYTHONPATH=src $(BIN)/python scripts/demo.py
 
 # Try again to install Quarto, which can build the report (optional)
 quarto: $(ENV)/.ready

@@ -110,6 +110,18 @@ def instance() -> None:
     attached("aws", "m7i.large")
 
 
+def gcp_instance() -> None:
+    from tierwise.devices.instances import attached
+
+    attached("gcp", "c4d-standard-2")
+
+
+def managed() -> None:
+    from tierwise.costs.managed import managed_storages
+
+    managed_storages()
+
+
 def claims() -> None:
     from tierwise.analysis.claims import load_claims
 
@@ -227,7 +239,8 @@ def first(table: str) -> str:
 SCAN: Final = ("predict-scan", "--device", "sata-7k2", "--pages", "100", "--rows", "1000", "--selectivity", "0.1", "--correlation", "0.9",
                "--method", "bitmap", "--cache", "cold", "--io-workers", "3", "--processors", "2")  # fmt: skip
 VOLUMES: Final = ("volumes", "--gib", "500", "--iops", "6000", "--mibs", "200", "--latency-ms", "2", "--read-kib", "16",
-                  "--reads-per-gib", "400", "--on", "2026-11-01", "--currency", "USD", "--region", "US", "--format", "json")  # fmt: skip
+                  "--write-iops", "10", "--pieces", "2", "--vcpus", "2", "--memory-gib", "4", "--reads-per-gib", "400",
+                  "--on", "2026-11-01", "--currency", "USD", "--region", "US", "--format", "json")  # fmt: skip
 MOVE: Final = ("move-plan", "--size-gib", "10", "--hdd", "sata-7k2", "--ssd", "intel-s3700", "--before-s", "10", "--after-s", "1",
                "--jobs", "5", "--way", "server", "--format", "json")  # fmt: skip
 TRIALS: Final = ("PROFILE=smoke", "TIERS=", "SEED=1", "TRIALS=start=NV variant=published")
@@ -256,6 +269,8 @@ TARGETS: Final = (
     device("intel-x25-e", scanned("intel-x25-e")),
     device("aws-gp3", scanned("aws-gp3")),
     Target("instances", "data/instances/aws.toml", instance, scanned("gp3@m7i.large")),
+    Target("machines", "data/instances/gcp.csv", gcp_instance),
+    Target("managed storage", "data/costs/managed.toml", managed),
     *(Target(f"pair {name}", f"data/tiers/{name}.toml", partial(pair, name)) for name in ("source-m", "local", "source-r")),
     Target("profile", "data/profiles/smoke.toml", partial(profile, "smoke")),
     Target("prices", "data/prices/flash.csv", prices, VOLUMES),

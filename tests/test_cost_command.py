@@ -113,7 +113,7 @@ def test_the_table_shows_all_parts() -> None:
         (("--reads-per-s", "0"), "load: reads_per_s is 0.0: must be above zero"),
         (("--latency-ms", "0.001"), "--latency-ms is 0.001: no device with a price has IOPS at that latency: "),
         (("--latency-ms", "nan"), "--latency-ms is nan: must be above zero"),
-        (("--on", "1800-01-01"), "--on is '1800-01-01': no device has a price by then: aws-gp3: the first price is dated 2021"),
+        (("--on", "1800-01-01"), "--on is '1800-01-01': no device has a price by then: aws-gp2: the first price is dated 2026"),
         (("--device", "gp3:10GiB,11000IOPS"), "11,000 IOPS is not sold: 3,000 to 5,000 IOPS (IOPS per GiB)"),
         (("--device", "floppy"), "data/devices/floppy.toml: no such file"),
     ],

@@ -10,7 +10,7 @@ from tierwise.core.errors import InputError, MissingError
 from tierwise.core.units import GIB
 from tierwise.core.vocabulary import Evidence
 from tierwise.costs.bill import Bill
-from tierwise.costs.delivered import Load, Plan, in_servers, newest_server, plans, published_load, without_flash
+from tierwise.costs.delivered import Load, Plan, newest_server, plan_on, plans, published_load, without_flash
 from tierwise.costs.hardware import load_hardware
 from tierwise.costs.iops import Iops
 from tierwise.costs.sensitivity import limits, rank, ratio_over_band
@@ -19,6 +19,7 @@ NOW = book(
     price("hdd-3tb-7k2", 135),
     price("ssd-m4-128gb", 250),
     price("ram", 8, "GiB"),
+    price("server-poweredge-2950", 2456, date="2010-06"),
     price("server-microserver", 325, date="2011"),
     price("server-microserver-gen8", 450),
     price("server-microserver-gen11", 2500, date="2027"),
@@ -58,7 +59,7 @@ def test_volumes_are_provisioned_for_the_load_and_attach_to_rented_machines() ->
     load = Load(data_bytes=100 * GIB, ram_bytes=32 * GIB, reads_per_s=10_000, misses_per_read=0.5)
     (plan,) = plans(load, NOW, {"aws-gp3": Iops(3000, Evidence.SIMULATED)})
     assert (plan.devices, plan.machines) == (2, 2)  # a volume hangs on one machine, and each includes 3,000 IOPS
-    assert plan.bill.cost(NOW) == pytest.approx(12 * 100 * 0.08 + 2 * 0.2 * 8766)
+    assert plan.bill.cost(NOW) == pytest.approx(12 * 100 * 0.08 + 2 * 0.2 * 8760)
 
 
 def test_source_r_flash_replaces_memory_and_not_disks_at_the_prices_of_its_time() -> None:
@@ -76,11 +77,13 @@ def test_a_server_must_have_a_price_by_then() -> None:
         newest_server(replace(NOW, on=dt.date(2010, 1, 1)))
 
 
+LARGE = Load(200 * GIB, 16 * GIB, 1e5, 0.2)
+
+
 def test_what_a_server_holds_changes_the_number_of_machines_and_nothing_else() -> None:
-    memory = next(plan for plan in plans(Load(200 * GIB, 16 * GIB, 1e5, 0.2), NOW, RATES) if plan.in_ram)
+    memory = next(plan for plan in plans(LARGE, NOW, RATES) if plan.in_ram)
     own = newest_server(NOW)
-    assert in_servers(memory, own) == memory
-    roomy = in_servers(memory, own.able_to_hold(ram_gib=512))
+    roomy = plan_on(memory.device, LARGE, NOW, memory.iops, server=own.able_to_hold(ram_gib=512), in_ram=True)
     assert (memory.machines, roomy.machines) == (14, 1), "200 / 0.9 GiB in pieces of 16"
     assert memory.bill.a_year["server-microserver-gen8"] == pytest.approx(14 * roomy.bill.a_year["server-microserver-gen8"])
     assert memory.bill.a_year["ram"] == roomy.bill.a_year["ram"]

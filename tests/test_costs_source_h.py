@@ -15,16 +15,7 @@ from tierwise.core.vocabulary import Evidence
 from tierwise.costs.book import load_book
 from tierwise.costs.hardware import TB, device_bill, members
 from tierwise.report.study_registry import judge_all
-from tierwise.studies.survey_arrays.reading.money import (
-    MEMBERS,
-    SUBSYSTEMS,
-    THEN,
-    by_size,
-    holding,
-    housed,
-    over_memory,
-    time_ratios,
-)
+from tierwise.studies.survey_arrays.reading.money import MEMBERS, SUBSYSTEMS, THEN, holding, time_ratios, turning_gbp
 
 TODAY = load_book(dt.date(2026, 11, 20))
 
@@ -42,38 +33,25 @@ def test_a_years_money_is_that_of_the_drives() -> None:
     assert holding("hdd-1tb", 6 * TB, book).cost(book) == pytest.approx(seven.cost(book))
 
 
-def test_h13_is_as_its_largest_doubt(tmp_path: Path) -> None:
-    """Three drives of either kind hold one terabyte, and the price band reaches equality; at tens of terabytes it does not."""
+def test_h13_holds_at_the_prices_that_the_source_states_for_every_size(tmp_path: Path) -> None:
     (claim,) = (claim for claim in load_claims().claims if claim.id == "H13")
     assert claim.bounds_how == "assumed"
     found = next(verdict for verdict in judge_all(tmp_path) if verdict.id == "H13")
-    assert (found.verdict_text, found.deciding_case) == (
-        "undecided (the bound lies within the price band; half to twice is assumed of prices that were read once: electricity, "
-        "hdd-1tb-source-h, ssd-source-h; needs prices that are known more closely)",
-        "SSDs over disks, 1 TB",
-    )
-    assert [case.verdict for case in found.cases] == [Verdict.UNDECIDED, Verdict.CONFIRMED, Verdict.CONFIRMED]
+    assert (found.verdict, found.deciding_case) == (Verdict.CONFIRMED, "SSDs over disks, 1 TB")
+    assert [case.verdict for case in found.cases] == [Verdict.CONFIRMED] * 3
     assert found.evidence is Evidence.PUBLISHED
-    assert set(others(found)) == {"a terabyte with its servers"}
-
-
-def test_h13_with_servers_is_of_all_that_they_may_hold(tmp_path: Path) -> None:
-    book = load_book(THEN)
-    found = next(verdict for verdict in judge_all(tmp_path) if verdict.id == "H13")
-    found = others(found)["a terabyte with its servers"]
-    assert [case.verdict for case in found.cases] == [Verdict.UNDECIDED, Verdict.CONFIRMED, Verdict.CONFIRMED]
-    assert "server-microserver" in found.verdict_text
-    (flash, disk), (alone, _) = housed(30, 4, book), housed(30, 60, book)
-    assert (flash.machines, disk.machines) == (18, 9), "drives of 512 GB and of 1 TB, in arrays with a parity each"
-    assert alone.machines == 2
-    assert over_memory(flash, disk, book)[1] < by_size(book)[30][1], "servers on both sides bring the costs together"
+    assert not others(found)
+    conditions = " ".join(found.cases[0].conditions)
+    assert "electricity" in conditions
+    assert "ssd-source-h" not in conditions, "a price that the source states has no band"
+    assert f"{turning_gbp(load_book(THEN)):.3g} instead of 87 GBP" in conditions
 
 
 def test_h13_by_what_is_delivered_stands_beside(tmp_path: Path) -> None:
     save_run(tmp_path, array_rows())
     found = next(verdict for verdict in judge_all(tmp_path, RUN_ID) if verdict.id == "H13")
     delivered = {f"{what}{when}" for what in ("an IOPS", "a query an hour") for when in ("", ", today's prices")}
-    assert set(others(found)) == delivered | {"a terabyte, today's prices", "a terabyte with its servers"}
+    assert set(others(found)) == delivered | {"a terabyte, today's prices"}
     assert others(found)["an IOPS"].verdict is Verdict.CONTRADICTED
     assert others(found)["an IOPS"].evidence is Evidence.SIMULATED
     by_query = {case.case: case for case in others(found)["a query an hour"].cases}

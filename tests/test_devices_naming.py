@@ -72,7 +72,7 @@ def test_a_volume_on_disks_grows_faster_with_its_size_and_bursts_no_more_when_la
         ("io2:1TiB,100MiB/s", "the rate of AWS EBS io2 Block Express, 1 TiB is not provisioned: it comes with its IOPS"),
         ("gp3:many", "'many' must be a number and one of"),
         ("gp3:5ms", "'5ms' must be a number and one of"),
-        ("gp3@m7i.tiny", "instance is 'm7i.tiny': no such machine of aws. Remedy: name one of: m7i.large"),
+        ("gp3@m7i.tiny", "instance is 'm7i.tiny': no such machine of aws. Remedy: did you mean m7i."),
         ("micron-7450:1TiB", "micron-7450 is no volume"),
         ("floppy", "data/devices/floppy.toml: no such file. Remedy: name one of: "),
     ],

@@ -1,5 +1,6 @@
 """The first page: what to move for each workload, by one rule that every page and command follows."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,16 +10,22 @@ from rejected_run import RUN_ID, rejected_run
 from tierwise.advisor.advice import Question, advise
 from tierwise.advisor.ranking import DISKS, Gain, advised, gains_of
 from tierwise.advisor.workload import fixed
+from tierwise.core import paths
 from tierwise.core.vocabulary import IoMode
 from tierwise.report.display import Figure, Missing, Table
+from tierwise.report.exhibits.tables.answer import SOURCE_PAIRS, TITLES
 from tierwise.report.page import open_shared
 from tierwise.report.prices import book_of
 from tierwise.report.run import Run, open_run
-from tierwise.report.values.front import EVERYTHING, TABLES, newest, placed, speedups
-from tierwise.report.values.workloads import gather
+from tierwise.report.values.front import answers, newest, speedups
+from tierwise.report.values.operations import cheapest, costs
+from tierwise.report.values.workloads import gather, placed
 
 REPLICATES = range(5)
+TABLES, EVERYTHING = "tables ssd", "all ssd"
 MOST_WORDS = 700
+WORD = re.compile(r"[^\s|]*\w[^\s|]*")
+LABELS = ("tbl-answer", "tbl-answer-costs", "fig-answer")
 
 
 @pytest.fixture(scope="module")
@@ -31,21 +38,21 @@ def rejected(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def test_the_first_page_is_short(reference: Run, rejected: Run) -> None:
     for run in (reference, rejected):
         page = open_shared(run, "front")
-        shown = [page.section("sec-answer").text, *(page.after(label).text for label in ("tbl-answer", "fig-answer"))]
-        table = page.exhibit("tbl-answer")
-        shown += [table.markdown() if isinstance(table, Table) else "", table.caption, page.exhibit("fig-answer").caption]
-        assert len(" ".join(shown).split()) <= MOST_WORDS
+        shown = [page.section("sec-answer").text, *(page.after(label).text for label in LABELS)]
+        for exhibit in map(page.exhibit, LABELS):
+            shown += [exhibit.markdown() if isinstance(exhibit, Table) else "", exhibit.caption]
+        assert len(WORD.findall(" ".join(shown))) <= MOST_WORDS
 
 
 def test_the_table_has_a_row_for_each_workload_with_the_advice_of_the_rule(reference: Run) -> None:
     table = open_shared(reference, "front").exhibit("tbl-answer")
     assert isinstance(table, Table)
-    rows = {row[0]: row for row in table.rows}
-    found = speedups(reference)
+    rows, own = {row[0]: row for row in table.rows}, table.header.index(TITLES[SOURCE_PAIRS])
+    found = answers(reference)
     assert list(rows) == found["workload"].unique(maintain_order=True).to_list()
     for (workload,), part in found.group_by("workload", maintain_order=True):
         best = part.filter("advised")["placement"].unique().to_list()
-        assert [rows[str(workload)][1]] == (best or ["nothing"])
+        assert rows[str(workload)][own].split(",")[0] == (best or ["nothing"])[0]
     assert set(found["io_mode"]) == {IoMode.DIRECT, IoMode.BUFFERED, IoMode.ASYNCHRONOUS}, "those that decide"
 
 
@@ -98,7 +105,9 @@ def test_a_run_in_which_nearly_all_is_rejected_shows_no_row_of_its_own(rejected:
     assert page.own["answered"] is False
     assert page.values["answered"] is True, "the reference run speaks instead"
     assert isinstance(page.exhibit("fig-answer"), Missing)
-    assert isinstance(page.exhibit("tbl-answer"), Missing)
+    commits = page.exhibit("tbl-answer")
+    assert isinstance(commits, Table)
+    assert all(row[0].startswith("Commits") for row in commits.rows), "the only workload with clean replicates"
     assert all(isinstance(open_shared(rejected, "advice").exhibit(label), Missing) for label in ("tbl-strategies", "tbl-advice-regret"))
 
 
@@ -107,3 +116,23 @@ def test_the_newest_answer_has_five_lines(reference: Run, rejected: Run) -> None
         lines = newest(run)
         assert len(lines) == 5
         assert not any(sign in line for line in lines for sign in ("`", "@sec", "None", "nan"))
+
+
+def test_readme_has_the_rows_of_the_first_page(reference: Run) -> None:
+    table = open_shared(reference, "front").exhibit("tbl-answer")
+    assert isinstance(table, Table)
+    readme = (paths.home() / "README.md").read_text(encoding="utf-8").splitlines()
+    rows = {line.split(" | ")[0].removeprefix("| "): line for line in readme if line.startswith("| ")}
+    for workload, *cells, _ in table.rows:
+        assert all(cell in rows[workload] for cell in cells), workload
+
+
+def test_the_cheapest_placement_is_that_of_the_whole_table(reference: Run) -> None:
+    """Whole drives and servers cost at least a share of them, and the first page names the least of each pair."""
+    whole, least = costs(reference), cheapest(costs(reference))
+    assert set(least.columns) == set(whole.columns)
+    for row in least.rows(named=True):
+        own = whole.filter(workload=row["workload"], pair=row["pair"])
+        assert row["shared_usd"] == own["shared_usd"].min()
+    assert (whole["whole_usd"] > 0).all()
+    assert set(least["pair"]) == set(whole["pair"])

@@ -26,7 +26,6 @@ from tierwise.devices.volume import CloudSpec
 from tierwise.report.display import Table
 from tierwise.report.page import open_shared
 from tierwise.report.run import open_run
-from tierwise.report.values import todays
 from tierwise.report.values.workloads import NAMES
 from tierwise.timings.manifest import load_manifest
 
@@ -143,7 +142,6 @@ def test_the_column_says_whether_the_rule_still_matters_and_what_it_saves(raw: P
     assert [case.still for case in claim.today.cases] == [Still.MATTERS] * 3
     assert claim.today.nearest.estimate == pytest.approx(0.5, rel=0.05)
     assert str(claim.verdict) == "confirmed", "what is found today judges nothing"
-    assert todays.devices(run) == SERVER
     table = open_shared(run, "summary").exhibit("tbl-claims")
     assert isinstance(table, Table)
     assert table.header[-1] == "Today"
@@ -164,4 +162,4 @@ def test_without_a_pair_of_today_there_is_no_column(tmp_path: Path, monkeypatch:
     table = open_shared(run, "summary").exhibit("tbl-claims")
     assert isinstance(table, Table)
     assert "Today" not in table.header
-    assert not any(todays.speedups(run))
+    assert run.manifest.todays_pairs == ()

@@ -33,10 +33,12 @@ from tierwise.core.progress import say
 from tierwise.core.text_table import wrapped
 from tierwise.costs.cli import cost, volumes
 from tierwise.datasets.cli import check_data
+from tierwise.device_command import own_device
 from tierwise.publish_command import VERSION_HELP, publish
 from tierwise.report.site import PDFS
 from tierwise.scans.cli import predict_scan
 from tierwise.simulate.cli import simulating, validating
+from tierwise.watch.cli import watch
 
 app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode="markdown")
 
@@ -299,6 +301,7 @@ def worker(scheduler: SchedulerOption = "") -> None:
 
 
 app.add_typer(campaigns, name="campaign", rich_help_panel=STUDY)
+command(SERVER, "watch 'host=db.example dbname=shop user=watcher' --for 10m --out activity.parquet")(watch)
 command(SERVER, "advise --ssd-gib 4 --run reference")(advise)
 command(SERVER, "move-plan --size-gib 10 --hdd sata-7k2 --ssd gp3 --before-s 100 --after-s 10", "move-plan")(move_plan)
 scan = "--pages 1000000 --rows 20000000 --selectivity 0.01 --correlation 0.9"
@@ -358,6 +361,7 @@ def emulate(
     mount(device, backing, mountpoint)
 
 
+app.add_typer(own_device, name="device", rich_help_panel=MODELS)
 app.add_typer(simulating, name="simulate", rich_help_panel=MODELS)
 app.add_typer(validating, name="validate", rich_help_panel=MODELS)
 

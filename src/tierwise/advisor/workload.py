@@ -1,7 +1,7 @@
 """What a run knows of a workload: its relations, what a job asks of each, what it takes besides, and the times of measured placements."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
@@ -44,11 +44,16 @@ class Relation:
 
 @dataclass(frozen=True)
 class Measured:
-    """One placement that the run measured: where each relation lay, and the seconds of a job by clean replicate."""
+    """One placement that the run measured: where each relation lay, and the seconds of a job by clean replicate.
+
+    Seconds of a job on average: `busy_s`, tier -> in which it has a request; `cpu_s`, in which the server computes.
+    """
 
     placement: Placement
     job_s: Mapping[int, float]
     evidence: Evidence
+    busy_s: Mapping[str, float] = field(default_factory=dict)
+    cpu_s: float = 0.0
 
     @property
     def estimate(self) -> Estimate:
@@ -85,6 +90,7 @@ class Workload:
     stretch: float
     slowdown: float
     left_out: tuple[str, ...] = ()
+    memory_bytes: float = 0.0
     too_small: bool = False
 
     def device(self, tier: str, name: str | None = None, *, seed: int = SEED) -> Build:
@@ -173,6 +179,7 @@ def workload_of(
         stretch=record.stretch,
         slowdown=float(rows["slowdown"][0]),
         left_out=tuple(sorted(sizes.keys() - classes.keys())),
+        memory_bytes=record.memory_bytes,
         too_small=name in record.too_small,
     )
 
@@ -285,8 +292,20 @@ def _measured(rows: pl.DataFrame, queries: int) -> dict[str, Measured]:
             placement=dict(cell.select("relation", "tier").unique().sort("relation").rows()),
             job_s=dict(whole.select("replicate", "job_s").rows()),
             evidence=Evidence.of({Evidence(word) for word in cell["evidence"].unique()}),
+            busy_s=_busy_s(cell),
+            cpu_s=float(once.group_by("query").agg((pl.col("cpu_s") / pl.col("jobs")).mean())["cpu_s"].sum()),
         )
     return found
+
+
+def _busy_s(rows: pl.DataFrame) -> dict[str, float]:
+    """Return tier -> seconds of a job in which it has a request, as far as its requests may follow one another."""
+    executed = ["query", "trial", "replicate", "step"]
+    by_tier = rows.group_by([*executed, "tier"]).agg(pl.col("io_s").sum(), pl.col("elapsed_s", "jobs").first())
+    busy = by_tier.with_columns(busy_s=pl.min_horizontal("io_s", "elapsed_s") / pl.col("jobs"))
+    return dict(
+        busy.group_by("query", "tier").agg(pl.col("busy_s").mean()).group_by("tier").agg(pl.col("busy_s").sum()).sort("tier").rows()
+    )
 
 
 def _requests(relation: str, by_query: Mapping[str, pl.DataFrame], traced: Mapping[str, pl.DataFrame | None]) -> list[Requests]:

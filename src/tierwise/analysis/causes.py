@@ -37,7 +37,6 @@ class Cause(Enum):
     NO_RUN = "no_run"
     SOMETIMES = "sometimes"
     PRICES = "prices"
-    SERVERS = "servers"
     INPUT = "input"
     MIXED = "mixed"
     LOG = "log"

@@ -29,7 +29,8 @@ _UNITS: Final = {"kB": 2**10, "MB": 2**20, "GB": 2**30}
 class Record:
     """What the manifest of a run keeps of one study on one pair, as far as a placement needs it.
 
-    `stretch` is the factor on seek distances that the run's tiers had; `too_small` names workloads of which the profile has too few data.
+    `stretch` is the factor on seek distances that the run's tiers had; `too_small` names workloads of which the profile has too few data;
+    `memory_fraction` is the profile's memory over data.
     """
 
     pair: dict[str, Any]
@@ -37,6 +38,16 @@ class Record:
     settings: dict[str, str]
     stretch: float
     too_small: tuple[str, ...] = ()
+    memory_fraction: float = 1.0
+
+    @property
+    def memory_bytes(self) -> float:
+        """Return the server's memory: as the study says, or by its share of the largest data set."""
+        if known := self.facts.get("memory_bytes"):
+            return float(known)
+        sizes: dict[str, Any] = self.facts.get("size_bytes") or {}
+        sets = [sum(part.values()) for part in sizes.values() if isinstance(part, dict)] or [sum(sizes.values())]
+        return float(max(sets) * self.facts.get("memory_share", self.memory_fraction))
 
     def sizes_bytes(self, data_set: str | None) -> dict[str, int]:
         """Return relation -> bytes in one of the study's data sets (`None`: it has one); the log by the space that the server leaves it."""
@@ -72,8 +83,10 @@ def record_of(connection: duckdb.DuckDBPyConnection, study: str, pair: str) -> R
     manifest = json.loads(text)
     for kept in manifest["studies"]:
         if (kept["name"], kept["pair"]) == (study, pair):
-            small = tuple((manifest["profile"].get("studies", {}).get(study) or {}).get("too_small") or ())
-            return Record(manifest["pairs"].get(pair) or {}, kept["facts"], kept["settings"], kept["facts"].get("seek_stretch", 1.0), small)
+            profile, stretch = manifest["profile"], kept["facts"].get("seek_stretch", 1.0)
+            small = tuple((profile.get("studies", {}).get(study) or {}).get("too_small") or ())
+            known = manifest["pairs"].get(pair) or {}
+            return Record(known, kept["facts"], kept["settings"], stretch, small, profile.get("memory_fraction", 1.0))
     return None
 
 

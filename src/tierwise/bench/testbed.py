@@ -40,6 +40,9 @@ from tierwise.timings.schema import Timing
 PROCESSORS = 2
 """How many a virtual clock assumes of a group of processes (assumed: what the machines have that this is tried on)."""
 
+VIRTUAL_CLOCK = "tierwise.clock"
+"""A setting of servers in virtual time, which `tierwise watch` refuses: their waiting takes no real time."""
+
 
 class DatasetLike(Protocol):
     """What the manifest keeps of a data set."""
@@ -193,6 +196,8 @@ class Testbed:
         that is by the clock of the tiers, and as slow as they are.
         """
         self.settings = dict(settings)
+        if clock is not ClockKind.REAL:
+            settings = {**settings, VIRTUAL_CLOCK: str(clock)}
         with self.started_by(clock):
             if self.daemon is not None and clock is not ClockKind.VIRTUAL_ONE and int(settings.get("commit_delay", "0")):
                 sleeps.reporting_sleeps(lambda: self.cluster.start(settings), self.daemon.serve_sleeps)

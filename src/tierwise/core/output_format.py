@@ -14,7 +14,17 @@ class Format(StrEnum):
     JSON = "json"
 
 
+class TicketFormat(StrEnum):
+    TABLE = "table"
+    MARKDOWN = "markdown"
+    JSON = "json"
+
+
 FormatOption = Annotated[Format, typer.Option("--format", help="Output format: table (for people) or json (for programs).")]
+
+TicketFormatOption = Annotated[
+    TicketFormat, typer.Option("--format", help="Output format: table (for people), markdown (for a ticket) or json (for programs).")
+]
 
 
 class _Model(Protocol):

@@ -12,9 +12,9 @@ WIDTH: Final = 120
 """The longest line of a command's output, in characters."""
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]], numbers: Collection[int] = ()) -> str:
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], numbers: Collection[int] = (), width: int = WIDTH) -> str:
     """Return `rows` below their header; long cells continue on the next line, and the columns `numbers` are aligned to the right."""
-    grid, console = Table.grid(padding=(0, 2)), Console(width=WIDTH, color_system=None, force_jupyter=False)
+    grid, console = Table.grid(padding=(0, 2)), Console(width=width, color_system=None, force_jupyter=False)
     for column in range(len(header)):
         grid.add_column(no_wrap=column in numbers, overflow="fold")
     for row in (header, *rows):
@@ -24,13 +24,13 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], numbers: Collect
     return "\n".join(line.rstrip() for line in printed.get().splitlines())
 
 
-def wrapped(text: str) -> str:
+def wrapped(text: str, width: int = WIDTH) -> str:
     """Return `text` with every longer line continued below itself, indented by two more columns."""
-    return "\n".join(_wrapped(line) if len(line) > WIDTH else line for line in text.splitlines())
+    return "\n".join(_wrapped(line, width) if len(line) > width else line for line in text.splitlines())
 
 
-def _wrapped(line: str) -> str:
+def _wrapped(line: str, width: int) -> str:
     indent = " " * (len(line) - len(line.lstrip()))
     return textwrap.fill(
-        line.strip(), WIDTH, initial_indent=indent, subsequent_indent=f"{indent}  ", break_long_words=False, break_on_hyphens=False
+        line.strip(), width, initial_indent=indent, subsequent_indent=f"{indent}  ", break_long_words=False, break_on_hyphens=False
     )

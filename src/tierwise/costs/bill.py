@@ -40,12 +40,14 @@ def total(bills: Iterable[Bill]) -> Bill:
 
 
 def remarks(bills: Iterable[Bill], book: Book) -> list[str]:
-    """Return what a reader must know of the prices behind `bills`, each a sentence without its full stop: which are old, converted, or of
-    years that inflation has drawn apart.
+    """Return what a reader must know of the prices behind `bills`, each a sentence without its full stop: which are old, guessed,
+    converted, or of years that inflation has drawn apart.
     """
     quotes = {item: quote for bill in bills for item, quote in bill.quotes(book).items()}
     old = [f"{item} ({quote.price.date})" for item, quote in sorted(quotes.items()) if quote.stale]
     said = [phrase("prices.old", on=book.on, items=old)] if old else []
+    guesses = [item for item, quote in sorted(quotes.items()) if quote.price.guess]
+    said += [phrase("prices.guess", items=guesses)] if guesses else []
     said += [
         phrase("prices.converted", item=item, price=quote.price, rate=quote.rate) for item, quote in sorted(quotes.items()) if quote.rate
     ]

@@ -16,12 +16,15 @@ from tierwise.core.errors import InputError, MissingError, suggesting
 from tierwise.core.text_files import read_csv
 from tierwise.core.toml import Strict
 from tierwise.costs.units import measure
+from tierwise.devices.instances import load_instances, price_item
 
 FIELDS: Final = ("item", "region", "currency", "date", "price", "unit", "source", "note")
 LONE: Final = 2.0
 """How far off a price may be that was read only once: assumed."""
 WORLD: Final = "world"
 GIVEN: Final = "given on the command line"
+GUESS: Final = "guess"
+"""How the note of a price begins that is no offer."""
 
 _REMEDIES: Final = {
     "source": "name the source of the price, or leave the price out",
@@ -66,6 +69,11 @@ class Price(Strict):
     @property
     def day(self) -> dt.date:
         return first_day(self.date)
+
+    @property
+    def guess(self) -> bool:
+        """Return whether nobody offered it at this price: no claim may hang on it."""
+        return self.note.startswith(GUESS)
 
     @property
     def dimension(self) -> str:
@@ -123,12 +131,24 @@ class Book:
         """Quotes given before: a sweep over prices requests tens of thousands."""
         return {}
 
+    @cached_property
+    def _rows(self) -> dict[str, list[Price]]:
+        """The rows of each item."""
+        found: dict[str, list[Price]] = {}
+        for price in self.prices:
+            found.setdefault(price.item, []).append(price)
+        return found
+
+    def priced(self, item: str) -> bool:
+        """Return whether `item` has a price of the book's day or earlier."""
+        return item in self.given or any(row.day <= self.on for row in self._rows.get(item, ()))
+
     def price(self, item: str) -> Price:
         if item in self.given:
             return self.given[item]
-        rows = [price for price in self.prices if price.item == item]
+        rows = self._rows.get(item)
         if not rows:
-            known = sorted({price.item for price in self.prices})
+            known = sorted(name for name, same in self._rows.items() if same[0].unit != "hour")
             remedy = suggesting(item, known, f"one of {', '.join(known)}")
             raise InputError("price book", field="item", value=item, rule="no such item", remedy=remedy)
         past = [price for price in rows if price.day <= self.on]
@@ -142,7 +162,7 @@ class Book:
         row = self.price(item)
         if not 0 < value < inf:
             raise InputError("--price", field=item, value=value, rule=f"must be a number above zero, in {row.currency} per {row.unit}")
-        given = row.model_copy(update={"price": value, "date": self.on.isoformat(), "source": GIVEN})
+        given = row.model_copy(update={"price": value, "date": self.on.isoformat(), "source": GIVEN, "note": ""})
         return replace(self, given={**self.given, item: given})
 
     def lone(self, item: str) -> bool:
@@ -164,7 +184,7 @@ class Book:
 
     def _near(self, item: str) -> list[Price]:
         used = self.price(item)
-        alike = (row for row in self.prices if (row.item, row.region, row.currency) == (item, used.region, used.currency))
+        alike = (row for row in self._rows[item] if (row.region, row.currency) == (used.region, used.currency))
         return [row for row in alike if abs((row.day - used.day).days) <= STALE_DAYS]
 
     def _nearness(self, price: Price) -> int:
@@ -205,7 +225,19 @@ def load_book(on: dt.date, *, currency: str = "USD", region: str = "US", folder:
             raise InputError(where, field="unit", value=price.unit, rule=rule, remedy="name another item")
         seen[key] = where
         prices.append(price)
-    return Book(tuple(prices), on, currency, region)
+    return Book((*prices, *(_rents() if folder is None else ())), on, currency, region)
+
+
+def _rents() -> Iterator[Price]:
+    """Yield the price of an hour of each machine of ``data/instances`` that has one."""
+    for provider in sorted(path.stem for path in (paths.data() / "instances").glob("*.toml")):
+        there = load_instances(provider)
+        if there is None or there.price is None:
+            continue
+        read = {"unit": "hour", **there.price.model_dump(include={"region", "currency", "date", "source", "note"})}
+        for name, one in there.instances.items():
+            if one.usd_hour is not None:
+                yield Price.model_construct(item=price_item(provider, name), price=one.usd_hour, **read)
 
 
 def read_prices(file: Path) -> Iterator[tuple[str, Price]]:

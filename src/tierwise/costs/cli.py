@@ -99,18 +99,39 @@ def cost(  # noqa: PLR0917  each is an option with a name
     print(answered(found, form, as_text))
 
 
+REQUIREMENTS, MACHINE = "Requirements", "Machine"
+
+
 def volumes(  # noqa: PLR0917  each is an option with a name
-    gib: Annotated[float, typer.Option(help="Size of the volume that you need, in GiB.")],
-    iops: Annotated[float, typer.Option(help="Reads per second that the volume must serve.")],
-    mibs: Annotated[float, typer.Option(help="Throughput that the volume must deliver, in MiB/s.")],
+    gib: Annotated[float, typer.Option(help="Size of the volume that you need, in GiB.", rich_help_panel=REQUIREMENTS)],
+    iops: Annotated[float, typer.Option(help="Reads per second that the volume must serve.", rich_help_panel=REQUIREMENTS)],
+    mibs: Annotated[float, typer.Option(help="Throughput that the volume must deliver, in MiB/s.", rich_help_panel=REQUIREMENTS)],
+    write_iops: Annotated[
+        float, typer.Option(help="Writes per second that the volume must serve beside the reads.", rich_help_panel=REQUIREMENTS)
+    ] = 0,
     latency_ms: Annotated[
-        float | None, typer.Option(help="Highest accepted median latency of a single read, in ms. Default: no limit.")
+        float | None,
+        typer.Option(help="Highest accepted median latency of a single read, in ms. Default: no limit.", rich_help_panel=REQUIREMENTS),
     ] = None,
-    read_kib: Annotated[float, typer.Option(help="Size of each read, in KiB.")] = 16,
+    read_kib: Annotated[float, typer.Option(help="Size of each read and write, in KiB.", rich_help_panel=REQUIREMENTS)] = 16,
+    pieces: Annotated[
+        int, typer.Option(help="Largest number of volumes that may be striped on one machine.", rich_help_panel=REQUIREMENTS)
+    ] = 16,
+    vcpus: Annotated[int, typer.Option(help="Least number of vCPUs of the machine.", rich_help_panel=MACHINE)] = 0,
+    memory_gib: Annotated[float, typer.Option(help="Least memory of the machine, in GiB.", rich_help_panel=MACHINE)] = 0,
+    managed: Annotated[
+        bool,
+        typer.Option(
+            "--managed",
+            help="Also list storage of managed PostgreSQL: RDS, Aurora, Flexible Server and Cloud SQL.",
+            rich_help_panel=MACHINE,
+        ),
+    ] = False,
     reads_per_gib: Annotated[
         float | None,
         typer.Option(
-            help="Reads per second that 1 GiB of additional RAM would save. The output then says whether RAM costs less than these reads."
+            help="Reads per second that 1 GiB of additional RAM would save. The output then says whether RAM costs less than these reads.",
+            rich_help_panel=MACHINE,
         ),
     ] = None,
     on: DayOption = None,
@@ -118,15 +139,31 @@ def volumes(  # noqa: PLR0917  each is an option with a name
     region: RegionOption = "US",
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """List cloud volumes that meet your requirements, cheapest first, with the limit that each volume reaches first."""
+    """List cloud volumes with the machine that takes them, cheapest total first, with the limit that each reaches first."""
     from tierwise.core.toml import validate  # noqa: PLC0415
     from tierwise.costs import volumes as rented  # noqa: PLC0415
     from tierwise.costs.book import load_book  # noqa: PLC0415
+    from tierwise.costs.volume_offers import Wanted  # noqa: PLC0415
     from tierwise.costs.volumes_text import as_text  # noqa: PLC0415
 
     book = load_book((on or datetime.now()).date(), currency=currency, region=region)  # noqa: DTZ005  the reader's day
-    wanted = {"gib": gib, "iops": iops, "mib_s": mibs, "latency_ms": latency_ms, "read_kib": read_kib, "reads_per_gib": reads_per_gib}
-    print(answered(rented.volumes(book, validate(wanted, rented.Wanted, where="volumes")), form, as_text))
+    wanted = {
+        "gib": gib,
+        "iops": iops,
+        "mib_s": mibs,
+        "write_iops": write_iops,
+        "latency_ms": latency_ms,
+        "read_kib": read_kib,
+        "reads_per_gib": reads_per_gib,
+        "pieces": pieces,
+        "vcpus": vcpus,
+        "memory_gib": memory_gib,
+        "managed": managed,
+    }
+    found = rented.volumes(book, validate(wanted, Wanted, where="volumes"))
+    print(answered(found, form, as_text))
+    if not found.offers:
+        raise typer.Exit(2)
 
 
 def _with_given(book: "Book", given: str) -> "Book":

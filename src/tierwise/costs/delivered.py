@@ -19,6 +19,7 @@ from tierwise.core.toml import Strict, read_toml
 from tierwise.core.units import GIB
 from tierwise.costs.bill import Bill
 from tierwise.costs.book import Book
+from tierwise.costs.fitting import VolumeLoad, cheapest_fit, least
 from tierwise.costs.hardware import (
     Medium,
     Server,
@@ -30,14 +31,14 @@ from tierwise.costs.hardware import (
     ram_bill,
     rented,
     server_bill,
-    volume_bill,
 )
 from tierwise.costs.iops import READ_BYTES, Iops
-from tierwise.costs.renting import cheapest
+from tierwise.costs.renting import LOCAL, Need, cheapest
 from tierwise.costs.units import SECONDS_A_YEAR
+from tierwise.costs.volume_offers import PIECES
 from tierwise.devices.naming import named
 from tierwise.devices.spec import load_device
-from tierwise.devices.volume import CloudSpec, enough, fewest
+from tierwise.devices.volume import CloudSpec
 
 MOST: Final = 1e24
 """A load above this, in bytes or reads a second, is a slip of the keyboard, and sums of it may overflow."""
@@ -152,7 +153,7 @@ def plan_on(
     ram_bytes = max(load.ram_bytes, load.data_bytes / usable) if in_ram else load.ram_bytes
     misses_per_s = 0.0 if in_ram else load.reads_per_s * load.misses_per_read
     if rented(name):
-        devices, machines, bill = _volumes(name, replace(load, ram_bytes=ram_bytes), misses_per_s, book, rate)
+        devices, machines, bill = _volumes(name, replace(load, ram_bytes=ram_bytes), misses_per_s, book)
     else:
         devices = _needed(load.data_bytes, capacity_bytes(name), misses_per_s, rate.value)
         assert server is not None, "what is owned stands in a server"
@@ -163,29 +164,25 @@ def plan_on(
     return Plan(label, name, medium(name), in_ram, devices, machines, ram_bytes, bill, rate)
 
 
-def in_servers(plan: Plan, server: Server) -> Plan:
-    """Return `plan`, of what is owned, in machines that hold what `server` does, at the price of its own."""
-    machines = server.enough(drives=plan.devices * members(plan.device)[1], ram_bytes=plan.ram_bytes)
-    return replace(plan, machines=machines, bill=plan.bill + server_bill(server) * (machines - plan.machines))
+def _volumes(name: str, load: Load, misses_per_s: float, book: Book) -> tuple[int, int, Bill]:
+    """(volumes, machines, rent of both): a volume hangs on one machine, and the cheapest number of volumes is taken.
 
-
-def _volumes(name: str, load: Load, misses_per_s: float, book: Book, rate: Iops) -> tuple[int, int, Bill]:
-    """(volumes, machines, rent of both): a volume hangs on one machine, and each is as large as its IOPS need.
-
-    Of disks inside the machines, pieces as ``data/devices`` has them.
+    Disks inside the machines are in the rent of these.
     """
-    spec, provider = load_device(name), named(name).provider
+    found = named(name)
+    spec, provider = load_device(name), found.provider
+    need = Need(iops=misses_per_s, rate=misses_per_s * READ_BYTES, ram_bytes=load.ram_bytes, machine=found.instance)
     if not isinstance(spec, CloudSpec):
-        devices = _needed(load.data_bytes, capacity_bytes(name), misses_per_s, rate.value)
-        machine = cheapest(provider, book, ram_bytes=load.ram_bytes, iops=0.0, rate=0.0)
-        return devices, machine.count, device_bill(name, book) * devices + machine.bill
-    devices, _ = fewest(spec, load.data_bytes, misses_per_s, 0.0, READ_BYTES)
-    machine = cheapest(provider, book, ram_bytes=load.ram_bytes, iops=misses_per_s, rate=misses_per_s * READ_BYTES)
-    devices = max(devices, machine.count)
-    each = enough(spec, load.data_bytes / devices, misses_per_s / devices, 0.0, READ_BYTES)
-    assert each is not None, "fewer were enough"
-    rent = volume_bill(members(name)[0], each.capacity.base, each.sold_iops, each.sold_rate) * devices
-    return devices, machine.count, rent + machine.bill
+        machine = cheapest(provider, LOCAL, book, replace(need, size_bytes=load.data_bytes))
+        return machine.count * machine.instance.local_count, machine.count, machine.bill
+    machine = cheapest(provider, found.stem, book, need)
+    wanted = VolumeLoad(load.data_bytes, misses_per_s, 0.0, READ_BYTES)
+    first, spec = max(machine.count, least(spec, wanted)[0]), spec.model_copy(update={"instance": None})
+    fit = cheapest_fit(members(name)[0], spec, wanted, book, range(first, first + PIECES))
+    assert fit is not None, "so many are enough"
+    if fit.bill is None:
+        raise MissingError(f"price of {name}", why="data/prices has none of that size", remedy="add its price to data/prices")
+    return fit.count, machine.count, fit.bill + machine.bill
 
 
 def _needed(data_bytes: float, capacity: float, misses_per_s: float, iops: float) -> int:

@@ -1,40 +1,40 @@
-"""The fewest volumes of a kind that meet a load, what they rent for, and how much of each limit the load takes."""
+"""The volumes of a kind that meet a load for the least money, what they rent for, and how much of each limit the load takes."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from math import ceil, inf
+from math import ceil
 
 from tierwise.core.errors import MissingError
 from tierwise.core.units import GIB, MIB
 from tierwise.costs.bill import Bill
 from tierwise.costs.book import Book
 from tierwise.costs.hardware import volume_bill
-from tierwise.devices.spec import SsdSpec
+from tierwise.costs.units import MONTHS_A_YEAR
 from tierwise.devices.volume import CloudSpec, Limit, enough, fewest, tightest
 
 
 @dataclass(frozen=True)
 class VolumeLoad:
-    """What a volume is to hold and to bear: bytes, reads of `read_bytes` a second, bytes a second of anything."""
+    """What a volume is to hold and to bear: bytes, requests of `read_bytes` a second (`write_iops` of them write), bytes a second."""
 
     size_bytes: float
     iops: float
     rate: float
     read_bytes: float
+    write_iops: float = 0.0
 
     @property
     def needed_rate(self) -> float:
-        """Return the bytes a second that the volume must bear: those of the reads, where they are more than those that are required."""
+        """Return the bytes a second that the volume must bear: those of the requests, where they are more than those that are required."""
         return max(self.rate, self.iops * self.read_bytes)
 
 
 @dataclass(frozen=True)
 class Fit:
-    """The least number of volumes that are enough: `limits` with how much of each is used, and a year's `bill`, if there is a price."""
+    """`count` volumes like `each` share the load: `limits` with how much of each is used, and a year's `bill`, if there is a price."""
 
     count: int
-    gib: float
-    iops: float
-    mib_s: float
+    each: CloudSpec
     limits: list[tuple[Limit, float]]
     bill: Bill | None
 
@@ -43,47 +43,68 @@ class Fit:
         return tightest(self.limits)[0]
 
 
-def fit(name: str, spec: CloudSpec | SsdSpec, load: VolumeLoad, book: Book) -> Fit:
-    if isinstance(spec, SsdSpec):
-        return _pieces(name, spec, load, book)
+@dataclass(frozen=True)
+class Burst:
+    """Volumes whose size sustains less than the load, and that pay the rest from credits for so long."""
+
+    count: int
+    gib: float
+    sustained_iops: float
+    lasts_s: float
+    bill: Bill | None
+
+
+def fits(name: str, spec: CloudSpec, load: VolumeLoad, book: Book, counts: Iterable[int]) -> Iterator[Fit]:
+    """Yield the load on each of the `counts` of equal volumes that can bear it."""
+    for count in counts:
+        each = enough(spec, load.size_bytes / count, load.iops / count, load.rate / count, load.read_bytes)
+        if each is not None:
+            yield _fit(name, count, each, load, book)
+
+
+def cheapest_fit(name: str, spec: CloudSpec, load: VolumeLoad, book: Book, counts: Iterable[int]) -> Fit | None:
+    """Return the cheapest of `fits`; of those without a price the one with the fewest volumes, where none has one."""
+    return min(fits(name, spec, load, book, counts), key=lambda fit: _price(fit.bill, book), default=None)
+
+
+def least(spec: CloudSpec, load: VolumeLoad) -> tuple[int, Limit]:
+    """Return how many volumes at least bear the load, and the limit that makes it so many."""
     count, each = fewest(spec, load.size_bytes, load.iops, load.rate, load.read_bytes)
-    return _volumes(name, count, each, load, book)
+    return count, tightest(_volume_limits(each, *_requests(each, load, count)))[0]
 
 
-def relieved(name: str, spec: CloudSpec | SsdSpec, load: VolumeLoad, count: int, book: Book) -> Bill | None:
-    """Return a year's bill for `load` on `count` volumes, which are enough for more; disks inside a machine are as few as are enough.
-
-    Fewer volumes would include less: with a read less the bill could be higher.
-    """
-    if isinstance(spec, SsdSpec):
-        return _pieces(name, spec, load, book).bill
-    each = enough(spec, load.size_bytes / count, load.iops / count, load.rate / count, load.read_bytes)
-    assert each is not None, "the volumes are enough for more"
-    return _volumes(name, count, each, load, book).bill
-
-
-def _volumes(name: str, count: int, each: CloudSpec, load: VolumeLoad, book: Book) -> Fit:
-    requests = load.iops / count * max(1.0, load.read_bytes / each.io_size.base)
-    limits = _volume_limits(each, requests, load.needed_rate / count)
-    bill = _rent(name, count, (each.capacity.base, each.sold_iops, each.sold_rate), book)
-    return Fit(count, each.capacity.base / GIB, each.sold_iops, each.sold_rate / MIB, limits, bill)
+def burst(name: str, spec: CloudSpec, load: VolumeLoad, book: Book, most: int) -> Burst | None:
+    """Return how long the fewest volumes bear the load that are large enough for its bytes; `None` where they do not burst or need not."""
+    limits = spec.limits
+    if limits.iops_burst is None or limits.iops_burst_time is None:
+        return None
+    count = max(1, ceil(load.iops / limits.iops_burst.base), ceil(load.size_bytes / limits.largest.base))
+    each = enough(spec, load.size_bytes / count, 0.0, load.needed_rate / count, 1.0)
+    if count > most or each is None or each.sold_iops * count >= load.iops:
+        return None
+    saved = limits.iops_burst.base * limits.iops_burst_time.base
+    lasts_s = saved / (load.iops / count - each.sold_iops)
+    fit = _fit(name, count, each, load, book)
+    return Burst(count, each.capacity.base / GIB, each.sold_iops * count, lasts_s, fit.bill)
 
 
-def _pieces(name: str, spec: SsdSpec, load: VolumeLoad, book: Book) -> Fit:
-    size, rate = spec.capacity.base, spec.read_rate.base
-    iops = spec.max_read_iops.base if spec.max_read_iops else inf
-    count = max(1, ceil(load.size_bytes / size), ceil(load.iops / iops), ceil(load.needed_rate / rate))
-    limits = [
-        (Limit(size / GIB * count, "GiB of its disks"), load.size_bytes / GIB),
-        (Limit(iops * count, "IOPS of its disks"), load.iops),
-        (Limit(rate / MIB * count, "MiB/s of its disks, assumed"), load.needed_rate / MIB),
-    ]
-    return Fit(count, size / GIB, iops, rate / MIB, limits, _rent(name, count, (size, 0.0, 0.0), book))
+def _price(bill: Bill | None, book: Book) -> tuple[bool, float]:
+    return bill is None, 0.0 if bill is None else bill.cost(book) / MONTHS_A_YEAR
 
 
-def _rent(name: str, count: int, each: tuple[float, float, float], book: Book) -> Bill | None:
+def _fit(name: str, count: int, each: CloudSpec, load: VolumeLoad, book: Book) -> Fit:
+    limits = _volume_limits(each, *_requests(each, load, count))
+    return Fit(count, each, limits, _rent(name, count, each, book))
+
+
+def _requests(each: CloudSpec, load: VolumeLoad, count: int) -> tuple[float, float]:
+    """Return (requests, bytes) a second of one volume; a request larger than the volume's counts as several."""
+    return load.iops / count * max(1.0, load.read_bytes / each.io_size.base), load.needed_rate / count
+
+
+def _rent(name: str, count: int, each: CloudSpec, book: Book) -> Bill | None:
     try:
-        bill = volume_bill(name, *each) * count
+        bill = volume_bill(name, each.capacity.base, each.sold_iops, each.sold_rate) * count
         bill.cost(book)
     except MissingError:
         return None
@@ -101,6 +122,9 @@ def _volume_limits(each: CloudSpec, iops: float, rate: float) -> list[tuple[Limi
         found.append((Limit(limits.iops_of(size).value, f"IOPS at {limits.iops_per_gib.value:g} per GiB"), iops))
     if limits.rate_per_iops:
         found.append((Limit(limits.rate_per_iops.base * each.sold_iops / MIB, "MiB/s at its IOPS"), rate / MIB))
+    if limits.steps:
+        found.append((Limit(each.sold_iops, "IOPS at its size"), iops))
+        found.append((Limit(each.sold_rate / MIB, "MiB/s at its size"), rate / MIB))
     if limits.baseline_per_tib:
         whole = max(rate, iops * each.io_size.base)  # each small request costs a whole one
         found.append((Limit(each.sustained_rate / MIB, f"MiB/s sustained at {limits.baseline_per_tib.value:g} per TiB"), whole / MIB))

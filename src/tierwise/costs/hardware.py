@@ -1,6 +1,7 @@
 """What is bought with a device, a server or a rented instance: ``data/costs/hardware.toml`` and the bills that follow from it."""
 
 from collections.abc import Sequence
+from datetime import date
 from functools import cache
 from math import ceil, inf
 from typing import Annotated, Literal
@@ -25,6 +26,7 @@ ELECTRICITY = "electricity"
 RAM = "ram"
 SWEPT = "swept"
 """Source of what no file says, because it is varied."""
+NONE = "none is stated"
 TB = 1e12
 
 
@@ -68,6 +70,7 @@ class Volume(Strict):
 
     medium: Medium
     size: str | None = None
+    sizes_gib: dict[str, str] = Field(default={}, description="price of each size, where sizes are sold whole")
     iops: tuple[Step, ...] = ()
     throughput_mib_s: tuple[Step, ...] = ()
     source: str = Field(pattern=r"\S")
@@ -80,6 +83,7 @@ class Server(Strict):
     power_w: Figure
     drive_bays: Figure
     ram_most_gib: Figure
+    ram_included_gib: Figure = Figure(value=0.0, source=NONE)
 
     def able_to_hold(self, *, ram_gib: float | None = None, bays: int | None = None) -> "Server":
         """Return the same machine, at the same price, with other space for memory or for drives."""
@@ -91,6 +95,13 @@ class Server(Strict):
         return max(1, ceil(drives / self.drive_bays.value), ceil(ram_bytes / (self.ram_most_gib.value * GIB)))
 
 
+class Setting(Strict):
+    """The server that holds the drives of a pair, and the day whose prices are taken."""
+
+    day: date
+    server: str
+
+
 class Hardware(Strict):
     """The file ``data/costs/hardware.toml``; drives and volumes bear the names of their files in ``data/devices``."""
 
@@ -98,6 +109,7 @@ class Hardware(Strict):
     drives: dict[str, Drive]
     volumes: dict[str, Volume]
     servers: dict[str, Server]
+    settings: dict[str, Setting]
 
 
 @cache
@@ -152,9 +164,10 @@ def volume_bill(name: str, size_bytes: float, iops: float, throughput_bytes_s: f
         MissingError: no page with its price was found.
     """
     volume = load_hardware().volumes[name]
-    if volume.size is None:
+    size = volume.sizes_gib.get(f"{size_bytes / GIB:.0f}") if volume.sizes_gib else volume.size
+    if size is None:
         raise MissingError(f"price of {name}", why="data/prices has none", remedy="add its price to data/prices, and its item to " + PLACE)
-    month = Bill({volume.size: size_bytes}) + _above(volume.iops, iops) + _above(volume.throughput_mib_s, throughput_bytes_s / MIB) * MIB
+    month = Bill({size: size_bytes}) + _above(volume.iops, iops) + _above(volume.throughput_mib_s, throughput_bytes_s / MIB) * MIB
     return month * MONTHS_A_YEAR
 
 
@@ -170,7 +183,8 @@ def share_bill(name: str, size_bytes: float, book: Book) -> Bill:
         return Bill({})
     if not isinstance(spec, CloudSpec):
         return device_bill(name, book) * (size_bytes / capacity_bytes(name))
-    each = spec.with_size(max(size_bytes, spec.limits.smallest.base), spec.max_iops.base, spec.max_rate.base)
+    size = spec.limits.sold_size(max(size_bytes, spec.limits.smallest.base))
+    each = spec.with_size(size, spec.max_iops.base, spec.max_rate.base)
     return volume_bill(named(name).stem, each.capacity.base, each.sold_iops, each.sold_rate)
 
 

@@ -1,10 +1,8 @@
 """The verdict on a claim about money: over the band of the prices, which lies beyond what `analysis` may see."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from math import inf, log
-from typing import Self
+from math import inf, log, sqrt
 
 from tierwise.analysis.causes import Cause
 from tierwise.analysis.claim_rows import PUBLISHED
@@ -17,43 +15,18 @@ from tierwise.costs.bill import phrase
 Band = tuple[float, float]
 
 
-def widest(bands: Collection[Band]) -> Band:
-    return min(low for low, _ in bands), max(high for _, high in bands)
-
-
 @dataclass(frozen=True)
 class Compared:
-    """The ratio of two costs: its price band by what a server holds, in order, with the `unit` of that.
-
-    Where no server is counted there is one band.
-    """
+    """The ratio of two costs over the band of their prices; `turning`: at which price of a drive it is 1 (`sensitivity.turning`)."""
 
     evidence: Evidence
-    bands: Mapping[int, Band]
-    unit: str = ""
-
-    @classmethod
-    def alone(cls, evidence: Evidence, band: Band) -> Self:
-        return cls(evidence, {0: band})
+    band: Band
+    turning: str = ""
 
     @property
-    def whole(self) -> Band:
-        return widest(self.bands.values())
-
-    @property
-    def middle(self) -> float | None:
-        """Return the geometric middle of the price band; `None` over several servers, where no server has the middle ratio."""
-        low, high = self.whole
-        return (low * high) ** 0.5 if len(self.bands) == 1 else None
-
-    def break_even(self, bounds: Bounds) -> str:
-        """Say with what servers the band lies inside the bounds, and with what others it does not; empty where that is the same for all."""
-        runs = [(inside, [held for held, _ in run]) for inside, run in groupby(self.bands.items(), lambda one: bounds.contain(*one[1]))]
-        parts = []
-        for inside, held in runs:
-            low, high = widest([self.bands[one] for one in held])
-            parts.append(phrase("band.servers", low=low, high=high, least=held[0], most=held[-1], unit=self.unit, inside=inside))
-        return "; ".join(parts) if len(runs) > 1 else ""
+    def middle(self) -> float:
+        low, high = self.band
+        return sqrt(low * high)
 
 
 @dataclass(frozen=True)
@@ -66,7 +39,7 @@ class Counted:
 
 def judge_band(claim: Claim, pair: str, counted: Counted, *, io_mode: IoMode, others: Mapping[str, Counted] | None = None) -> ClaimVerdict:
     """Judge `claim` on `pair` by what was `counted`, ratios which rest on reads by `io_mode`; beside it stands what `others` say, other
-    ways to count. Every verdict says what is assumed of its prices, and one that hangs on what a server holds where it changes.
+    ways to count. Every verdict says what is assumed of its prices.
     """
     beside = tuple(_found(claim, pair, name, other, io_mode) for name, other in (others or {}).items())
     return _found(claim, pair, PUBLISHED, counted, io_mode).model_copy(update={"others": beside})
@@ -78,7 +51,7 @@ def _found(claim: Claim, pair: str, variant: str, counted: Counted, io_mode: IoM
     cases = tuple(_case(name, io_mode, compared, bounds, counted.read_once) for name, compared in counted.cases.items())
     decider = min(cases, key=lambda case: _margin(case, bounds))
     return ClaimVerdict(
-        **ruled(_combined(cases, counted, bounds), cases=cases),
+        **ruled(_combined(cases, counted), cases=cases),
         pair=pair,
         variant=variant,
         io_mode=io_mode,
@@ -92,9 +65,8 @@ def _found(claim: Claim, pair: str, variant: str, counted: Counted, io_mode: IoM
 
 
 def _case(name: str, io_mode: IoMode, compared: Compared, bounds: Bounds, read_once: str) -> CaseVerdict:
-    low, high = compared.whole
+    low, high = compared.band
     inside, outside = bounds.contain(low, high), bounds.exclude(low, high)
-    turns = compared.break_even(bounds)
     return CaseVerdict(
         case=name,
         io_mode=io_mode,
@@ -104,7 +76,9 @@ def _case(name: str, io_mode: IoMode, compared: Compared, bounds: Bounds, read_o
         high=high,
         pairs=0,
         flagged=0,
-        conditions=tuple(filter(None, (phrase("band.exact") if low == high else "", f"{name}: {turns}" if turns else "", read_once))),
+        conditions=tuple(
+            filter(None, (phrase("band.exact") if low == high else "", compared.turning and f"{name}: {compared.turning}", read_once))
+        ),
         verdict=Verdict.CONFIRMED if inside else Verdict.CONTRADICTED if outside else Verdict.UNDECIDED,
     )
 
@@ -118,12 +92,10 @@ def _margin(case: CaseVerdict, bounds: Bounds) -> float:
     return min(lower, upper)
 
 
-def _combined(cases: Sequence[CaseVerdict], counted: Counted, bounds: Bounds) -> tuple[Verdict, Cause | None, str]:
+def _combined(cases: Sequence[CaseVerdict], counted: Counted) -> tuple[Verdict, Cause | None, str]:
     verdicts = {case.verdict for case in cases}
     if Verdict.CONTRADICTED in verdicts:
         return Verdict.CONTRADICTED, None, ""
     if verdicts == {Verdict.CONFIRMED}:
         return Verdict.CONFIRMED, None, ""
-    turning = {name: turns for name, compared in counted.cases.items() if (turns := compared.break_even(bounds))}
-    why = [f"{name}: {turns}" for name, turns in turning.items()] or [phrase("band.crosses")]
-    return Verdict.UNDECIDED, Cause.SERVERS if turning else Cause.PRICES, "; ".join(filter(None, [*why, counted.read_once]))
+    return Verdict.UNDECIDED, Cause.PRICES, "; ".join(filter(None, [phrase("band.crosses"), counted.read_once]))

@@ -61,6 +61,19 @@ def read_once(bills: Iterable[Bill], book: Book) -> str:
     return phrase("prices.read_once", items=lone) if lone else ""
 
 
+def turning_price(dearer: Bill, cheaper: Bill, item: str, book: Book) -> float | None:
+    """Return the price of `item` at which both bills cost the same, in its row's own currency and unit; `None`: there is none."""
+    price = book.price(item).price * crossing(cheaper, dearer, item, book)
+    return price if 0 < price < inf else None
+
+
+def turning(dearer: Bill, cheaper: Bill, item: str, book: Book) -> str:
+    """Return `turning_price` as a condition of a verdict."""
+    now = book.price(item)
+    known = {"item": item, "now": now.price, "unit": f"{now.currency} per {now.unit}"}
+    return phrase("band.turning", price=turning_price(dearer, cheaper, item, book), **known)
+
+
 def _at(bill: Bill, each: Mapping[str, float]) -> float:
     return sum(amount * each[item] for item, amount in bill.a_year.items() if amount)
 

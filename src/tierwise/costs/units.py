@@ -15,6 +15,7 @@ _SIZES: Final[dict[str, float]] = {"KB": 1e3, "MB": MB, "GB": GB, "TB": 1e12, "K
 UNITS: Final[dict[str, tuple[str, float]]] = {
     "piece": ("piece", 1.0),
     "hour": ("hour", 1.0),
+    "request": ("request", 1.0),
     "kWh": ("kWh", 1.0),
     "IOPS-month": ("IOPS-month", 1.0),
     **{name: ("byte", size) for name, size in _SIZES.items()},

@@ -1,107 +1,35 @@
-"""Which rented volume meets a size, a rate of reads and a throughput, what binds it, and when a GiB of memory would be cheaper."""
+"""Which rented volumes and machine meet a size, a rate of requests and a throughput, what binds them, and when memory would be cheaper."""
 
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Final, Literal
+from dataclasses import dataclass, replace
+from typing import Final
 
-from pydantic import Field
-
-from tierwise.core.errors import InputError, MissingError
-from tierwise.core.toml import Strict
+from tierwise.core.errors import InputError
 from tierwise.core.units import GIB, KIB, MIB
 from tierwise.costs.bill import NOTHING, Bill, phrase, remarks, total
 from tierwise.costs.book import Book
-from tierwise.costs.fitting import VolumeLoad, fit, relieved
+from tierwise.costs.fitting import Burst, Fit, burst, fits, least
 from tierwise.costs.hardware import load_hardware
-from tierwise.costs.renting import Rented, cheapest, ram_gib_bill, sufficient
+from tierwise.costs.managed import managed_offers
+from tierwise.costs.renting import LOCAL, Need, Rented, ram_gib_bill, read_by, sufficient
 from tierwise.costs.units import MONTHS_A_YEAR
+from tierwise.costs.volume_offers import BurstOffer, Latency, Machine, Meets, Memory, Offer, Refused, Volumes, Wanted
 from tierwise.devices.naming import named
 from tierwise.devices.parameter import ASSUMED, Parameter, older_than_a_year
 from tierwise.devices.spec import SsdSpec, load_device
 from tierwise.devices.volume import CloudSpec, Limit, tightest
 
-READ_KIB: Final = 16
-STRIPED_MOST: Final = 16
-"""Volumes or disks side by side that are still offered: assumed."""
-VCPUS: Final = 4
-"""The processors of the machines that say what a GiB of memory costs, where no machine is named or it has no twin."""
-STEPS: Final = 60
+STEPS: Final = 40
 """How many steps of bisection find the reads a second from which on memory pays."""
 
-Meets = Literal["yes", "no", "open: within the band"]
 
+@dataclass(frozen=True)
+class Chosen:
+    """The cheapest volumes with the cheapest machine that takes them."""
 
-class Wanted(Strict):
-    """The requirements of a volume; reads of `read_kib` each. `reads_per_gib`: what a GiB more of memory saves, a second."""
-
-    gib: float = Field(le=2**30)
-    iops: float = Field(le=1e9)
-    mib_s: float = Field(le=1e7)
-    latency_ms: float | None = None
-    read_kib: float = Field(default=READ_KIB, le=2**20)
-    reads_per_gib: float | None = Field(default=None, le=1e12)
-
-
-class Latency(Strict):
-    """Latency of a read alone: the median or its stand-in, its band where nobody states it, the 99th percentile where one is published."""
-
-    ms: float
-    low_ms: float
-    high_ms: float
-    p99_ms: float | None
-    assumed: bool
-    meets: Meets | None
-
-
-class Machine(Strict):
-    """The cheapest instance that takes all of it."""
-
-    name: str
-    per_month: float
-
-
-class Memory(Strict):
-    """`reads_per_s`: so many must a GiB of memory save to be cheaper; `None`: however many it saves, it is not."""
-
-    gib_month: float
-    reads_per_s: float | None
-    cheaper: bool | None
-
-
-class Offer(Strict):
-    """What meets the wish: `count` volumes of `gib` each with `iops` and `mib_s`; money a month of all of them, `None`: no page has it."""
-
-    volume: str
-    provider: str
-    count: int
-    gib: float
-    iops: float
-    mib_s: float
-    per_month: float | None
-    binds: str
-    used: float
-    machine: Machine | None
-    latency: Latency
-    memory: Memory | None
-    note: str
-
-
-class Refused(Strict):
-    """A volume that does not meet the wish, and why."""
-
-    volume: str
-    why: str
-
-
-class Volumes(Strict):
-    """Money in `currency`, of the day `on`; of each provider, the cheapest first."""
-
-    on: str
-    currency: str
-    wanted: Wanted
-    offers: tuple[Offer, ...]
-    refused: tuple[Refused, ...]
-    warnings: tuple[str, ...]
+    fit: Fit
+    machine: Rented
+    others: list[Rented]
 
 
 def volumes(book: Book, wanted: Wanted) -> Volumes:
@@ -111,12 +39,15 @@ def volumes(book: Book, wanted: Wanted) -> Volumes:
         InputError: a size, rate or latency that cannot be, or a day on which no volume has a price.
     """
     _check(wanted)
-    offers, refused, bills = [], [], [NOTHING]
-    warnings = []
+    offers, refused, bills, warnings = [], [], [NOTHING], []
     for name in load_hardware().volumes:
         spec = load_device(name)
         assert isinstance(spec, CloudSpec | SsdSpec), "a rented device is a volume or flash"
-        found, bill = _offer(name, spec, wanted, book)
+        latency = _latency(spec, wanted)
+        if latency.meets == "no":
+            refused.append(Refused(volume=name, why=phrase("volumes.slow", ms=latency.ms, low=latency.low_ms, high=latency.high_ms)))
+            continue
+        found, bill = _inside(name, latency, wanted, book) if isinstance(spec, SsdSpec) else _attached(name, spec, latency, wanted, book)
         if isinstance(found, Refused):
             refused.append(found)
             continue
@@ -124,16 +55,22 @@ def volumes(book: Book, wanted: Wanted) -> Volumes:
         bills.append(bill)
         if aged := older_than_a_year(spec, book.on):
             warnings.append(phrase("volumes.old", volume=name, values=len(aged), on=book.on, dates=sorted(set(aged.values()))))
-    if offers and all(offer.per_month is None for offer in offers):
+    managed, managed_bill = managed_offers(wanted.load, book) if wanted.managed else ((), NOTHING)
+    if offers and all(offer.per_month is None for offer in offers if offer.per_month != 0):
         raise InputError("--on", value=book.on.isoformat(), rule="no volume has a price by then", remedy="give a later day")
     return Volumes(
         on=book.on.isoformat(),
         currency=book.currency,
         wanted=wanted,
-        offers=tuple(sorted(offers, key=lambda offer: (offer.per_month is None, offer.per_month or 0.0))),
+        offers=tuple(sorted(offers, key=_order)),
         refused=tuple(refused),
-        warnings=(*remarks(bills, book), *warnings),
+        managed=managed,
+        warnings=(*remarks([*bills, managed_bill], book), *warnings),
     )
+
+
+def _order(offer: Offer) -> tuple[bool, float, bool, float]:
+    return offer.total is None, offer.total or 0.0, not offer.per_month, offer.per_month or 0.0
 
 
 def _check(wanted: Wanted) -> None:
@@ -144,6 +81,7 @@ def _check(wanted: Wanted) -> None:
         "latency_ms": "--latency-ms",
         "read_kib": "--read-kib",
         "reads_per_gib": "--reads-per-gib",
+        "pieces": "--pieces",
     }
     for field, option in options.items():
         value = getattr(wanted, field)
@@ -151,69 +89,150 @@ def _check(wanted: Wanted) -> None:
             raise InputError(option, value=value, rule="must be above zero")
 
 
-def _offer(name: str, spec: CloudSpec | SsdSpec, wanted: Wanted, book: Book) -> tuple[Offer | Refused, Bill]:
-    latency = _latency(spec, wanted)
-    if latency.meets == "no":
-        return Refused(volume=name, why=phrase("volumes.slow", ms=latency.ms, low=latency.low_ms, high=latency.high_ms)), NOTHING
-    load = VolumeLoad(wanted.gib * GIB, wanted.iops, wanted.mib_s * MIB, wanted.read_kib * KIB)
-    found, provider = fit(name, spec, load, book), named(name).provider
-    if found.count > STRIPED_MOST:
-        return Refused(volume=name, why=phrase("volumes.many", count=found.count, limit=_described(found.binds))), NOTHING
-    machine, limits = None, found.limits
-    if isinstance(spec, CloudSpec):
-        if not sufficient(provider, iops=load.iops, rate=load.needed_rate, most=1):
-            return Refused(volume=name, why=phrase("volumes.no_machine", provider=provider)), NOTHING
-        machine = _machine(provider, load, book)
-        limits = [*limits, *_machine_limits(machine, load)]
-    limit, used = tightest(limits)
-    money = None if found.bill is None else found.bill.cost(book) / MONTHS_A_YEAR
-    twins = (machine.instance.vcpus, VCPUS) if machine else (VCPUS,)
-    memory_bill = next((bill for vcpus in twins if (bill := ram_gib_bill(provider, vcpus, book))), None)
-    return (
-        Offer(
-            volume=name,
-            provider=provider,
-            count=found.count,
-            gib=found.gib,
-            iops=found.iops,
-            mib_s=found.mib_s,
-            per_month=money,
-            binds=_described(limit),
-            used=used,
-            machine=None if machine is None else Machine(name=machine.name, per_month=machine.bill.cost(book) / MONTHS_A_YEAR),
-            latency=latency,
-            memory=_memory(memory_bill, wanted, book, lambda iops: relieved(name, spec, replace(load, iops=iops), found.count, book)),
-            note=_note(spec, wanted),
-        ),
-        total(bill for bill in (found.bill, machine.bill if machine else None, memory_bill) if bill is not None),
-    )
+def _need(wanted: Wanted) -> Need:
+    load = wanted.load
+    return Need(iops=load.iops, rate=load.needed_rate, vcpus=wanted.vcpus, ram_gib=wanted.memory_gib, most=1)
 
 
-def _machine(provider: str, load: VolumeLoad, book: Book) -> Rented | None:
-    try:
-        return cheapest(provider, book, iops=load.iops, rate=load.needed_rate, most=1)
-    except MissingError:
-        return None
-
-
-def _machine_limits(machine: Rented | None, load: VolumeLoad) -> list[tuple[Limit, float]]:
-    if machine is None:
-        return []
-    limits = machine.limits
-    return [
-        (Limit(limits.max_iops.base, f"IOPS of {machine.name}"), load.iops),
-        (Limit(limits.max_rate.base / MIB, f"MiB/s of {machine.name}"), load.needed_rate / MIB),
+def _attached(name: str, spec: CloudSpec, latency: Latency, wanted: Wanted, book: Book) -> tuple[Offer | Refused, Bill]:
+    load, provider = wanted.load, named(name).provider
+    spec, known = spec.as_of(book.on)
+    chosen = _cheapest(name, spec, wanted, book)
+    if chosen is None:
+        count, binds = least(spec, load)
+        if count > wanted.pieces:
+            return Refused(volume=name, why=phrase("volumes.many", count=count, limit=_described(binds))), NOTHING
+        return Refused(volume=name, why=phrase("volumes.no_machine", provider=provider, volume=name)), NOTHING
+    fit, machine = chosen.fit, chosen.machine
+    limits = [
+        *fit.limits,
+        (Limit(machine.iops, f"IOPS of {machine.name}"), load.iops),
+        (Limit(machine.rate / MIB, f"MiB/s of {machine.name}"), load.needed_rate / MIB),
     ]
+    limit, used = tightest(limits)
+    hangs_on = _machine(machine, name, book)
+    gib = ram_gib_bill(machine, chosen.others, book) if book.priced(machine.item) else None
+
+    def relieved(iops: float) -> Bill | None:
+        lighter = replace(load, iops=iops + wanted.write_iops)
+        return min(
+            (fit.bill for fit in fits(name, spec, lighter, book, range(1, wanted.pieces + 1)) if fit.bill), key=_cost(book), default=None
+        )
+
+    offer = Offer(
+        volume=name,
+        provider=provider,
+        count=fit.count,
+        gib=fit.each.capacity.base / GIB,
+        iops=fit.each.sold_iops,
+        mib_s=fit.each.sold_rate / MIB,
+        total=_sum(_month(fit.bill, book), hangs_on.per_month),
+        per_month=_month(fit.bill, book),
+        machine=hangs_on,
+        binds=_described(limit),
+        used=used,
+        limits_known=known,
+        latency=latency,
+        burst=_spent(burst(name, spec, load, book, wanted.pieces), book),
+        memory=_memory(gib, wanted, book, relieved),
+        note=_note(name, spec, wanted, book, known=known),
+    )
+    rent = machine.bill if book.priced(machine.item) else None
+    return offer, total(bill for bill in (fit.bill, rent, gib) if bill is not None)
 
 
-def _note(spec: CloudSpec | SsdSpec, wanted: Wanted) -> str:
-    if isinstance(spec, SsdSpec):
-        low, high = (end / MIB for end in spec.read_rate.band)
-        return phrase("volumes.inside", low=low, high=high)
-    least, most = (end / KIB for end in spec.io_size.band)
-    if wanted.read_kib <= least or least == most:
-        return ""
-    return phrase("volumes.requests", least=least, most=most, iops=wanted.read_kib / least)
+def _spent(found: Burst | None, book: Book) -> BurstOffer | None:
+    if found is None:
+        return None
+    kept = {name: getattr(found, name) for name in ("count", "gib", "sustained_iops", "lasts_s")}
+    return BurstOffer(**kept, per_month=_month(found.bill, book))
+
+
+def _cheapest(name: str, spec: CloudSpec, wanted: Wanted, book: Book) -> Chosen | None:
+    """Return the number of volumes, and the machine with slots for as many, that cost the least together."""
+    provider, load, need, pieces = named(name).provider, wanted.load, _need(wanted), wanted.pieces
+    machines = sorted(sufficient(provider, name, book.on, need), key=_by_price(book))
+    best, chosen = None, None
+    for fit in fits(name, spec, load, book, range(1, pieces + 1)):
+        able = [each for each in machines if (each.instance.volumes or fit.count) >= fit.count]
+        if not able:
+            continue
+        month = _month(fit.bill, book)
+        rank = (month is None, (month or 0.0) + (_machine(able[0], name, book).per_month or 0.0), fit.count)
+        if best is None or rank < best:
+            best, chosen = rank, Chosen(fit, able[0], able)
+    return chosen
+
+
+def _inside(name: str, latency: Latency, wanted: Wanted, book: Book) -> tuple[Offer | Refused, Bill]:
+    """Return the cheapest machine whose own disks meet the requirements: their price is in the machine's."""
+    load, provider = wanted.load, named(name).provider
+    need = replace(_need(wanted), iops=wanted.iops, size_bytes=load.size_bytes, write_iops=load.write_iops)
+    found = sorted(sufficient(provider, LOCAL, book.on, need), key=_by_price(book))
+    if not found:
+        return Refused(volume=name, why=phrase("volumes.no_disks", provider=provider)), NOTHING
+    machine, instance = found[0], found[0].instance
+    limit, used = tightest(
+        [
+            (Limit(machine.local_bytes / GIB, f"GiB of {machine.name}"), load.size_bytes / GIB),
+            (Limit(machine.iops, f"IOPS of {machine.name}"), wanted.iops),
+            (Limit(machine.rate / MIB, f"MiB/s of {machine.name} with reads of 4 KiB"), load.needed_rate / MIB),
+        ]
+    )
+    priced = _machine(machine, name, book)
+    offer = Offer(
+        volume=name,
+        provider=provider,
+        count=instance.local_count,
+        gib=machine.local_bytes / GIB / instance.local_count,
+        iops=machine.iops / instance.local_count,
+        mib_s=machine.rate / MIB / instance.local_count,
+        total=priced.per_month,
+        per_month=0.0,
+        machine=priced,
+        binds=_described(limit),
+        used=used,
+        limits_known=True,
+        latency=latency,
+        memory=None,
+        note=phrase("volumes.inside"),
+    )
+    return offer, machine.bill if priced.per_month is not None else NOTHING
+
+
+def _by_price(book: Book) -> Callable[[Rented], tuple[bool, tuple[float, int, float, str]]]:
+    def order(each: Rented) -> tuple[bool, tuple[float, int, float, str]]:
+        return (False, each.order(book)) if book.priced(each.item) else (True, (each.instance.vcpus, 1, each.instance.ram_gib, each.name))
+
+    return order
+
+
+def _machine(machine: Rented, volume: str, book: Book) -> Machine:
+    instance, read = machine.instance, read_by(named(volume).provider, volume, book.on)
+    month = machine.month(book) if book.priced(machine.item) else None
+    return Machine(name=machine.name, vcpus=instance.vcpus, ram_gib=instance.ram_gib, per_month=month, limits_known=read)
+
+
+def _month(bill: Bill | None, book: Book) -> float | None:
+    return None if bill is None else bill.cost(book) / MONTHS_A_YEAR
+
+
+def _sum(*shares: float | None) -> float | None:
+    return None if None in shares else sum(share or 0.0 for share in shares)
+
+
+def _cost(book: Book) -> Callable[[Bill], float]:
+    return lambda bill: bill.cost(book)
+
+
+def _note(name: str, spec: CloudSpec, wanted: Wanted, book: Book, *, known: bool) -> str:
+    notes = [] if known else [phrase("volumes.limits_unknown", date=spec.limits.since or spec.limits.iops.date)]
+    if not read_by(named(name).provider, name, book.on):
+        notes.append(phrase("volumes.machine_unknown"))
+    least_kib, most_kib = (end / KIB for end in spec.io_size.band)
+    if wanted.read_kib > least_kib != most_kib:
+        notes.append(phrase("volumes.requests", least=least_kib, most=most_kib, iops=wanted.read_kib / least_kib))
+    return "; ".join(notes)
 
 
 def _latency(spec: CloudSpec | SsdSpec, wanted: Wanted) -> Latency:
@@ -242,8 +261,7 @@ def _memory(gib: Bill | None, wanted: Wanted, book: Book, bill_of: Callable[[flo
     gib_month = gib.cost(book) / MONTHS_A_YEAR
 
     def saved(reads_per_s: float) -> float:
-        fewer = bill_of(max(0.0, wanted.iops - reads_per_s))
-        assert fewer is not None, "the same prices"
+        fewer = bill_of(max(0.0, wanted.iops - reads_per_s)) or whole  # of a size that has no price
         return (whole.cost(book) - fewer.cost(book)) / MONTHS_A_YEAR
 
     low, high = 0.0, wanted.iops

@@ -78,6 +78,22 @@ class Erase(Strict):
     block: Size = Field(description="what is erased at once: as much is written before the next time")
 
 
+class Measured(Strict):
+    """What a device did at one queue depth; a percentile that was not recorded is absent."""
+
+    operation: Literal["read", "write"]
+    random: bool
+    queue_depth: int = Field(gt=0)
+    block_bytes: int = Field(gt=0)
+    iops: float = Field(gt=0, allow_inf_nan=False)
+    rate_mb_s: float = Field(gt=0, allow_inf_nan=False)
+    mean_ms: float = Field(ge=0, allow_inf_nan=False)
+    p50_ms: float | None = None
+    p95_ms: float | None = None
+    p99_ms: float | None = None
+    p999_ms: float | None = None
+
+
 class SsdSpec(Strict):
     """A flash drive: requests are served side by side in its channels and follow each other on the link to the host."""
 
@@ -99,6 +115,7 @@ class SsdSpec(Strict):
         default=None, description="sustained: 4 KiB writes in a second that do not continue the write before them"
     )
     write_cache: WriteCache | None = None
+    measured: tuple[Measured, ...] = Field(default=(), description="what the model was fitted to, where a reader measured the device")
     erase: Erase | None = Field(default=None, description="modelled only with `build(..., erasing=True)`")
 
 
@@ -175,4 +192,4 @@ def _provisioned(spec: DeviceSpec, name: Named) -> DeviceSpec:
         rule = f"{name.stem} is no volume: neither its size nor its speed can be chosen"
         raise InputError("device", value=name.text, rule=rule, remedy=name.stem)
     spec = sold(spec, name.amounts, name.text)
-    return spec if name.instance is None else spec.model_copy(update={"instance": attached(name.provider, name.instance)})
+    return spec if name.instance is None else spec.model_copy(update={"instance": attached(name.provider, name.instance, name.stem)})

@@ -1,16 +1,18 @@
 """Volumes over a network: what was paid for, what a provider sells at most of it, and the smallest that is enough."""
 
+import datetime as dt
 from collections.abc import Mapping, Sequence
 from math import ceil, inf
 from typing import Literal, NamedTuple, Self
 
 from pydantic import Field, ValidationInfo, field_validator
 
+from tierwise.core.dates import first_day
 from tierwise.core.errors import InputError
 from tierwise.core.toml import Strict
 from tierwise.core.units import GIB, MIB
 from tierwise.devices.instances import InstanceLimits
-from tierwise.devices.parameter import Density, Frequency, Parameter, Rate, Size, Time, Turnover
+from tierwise.devices.parameter import Density, Flag, Frequency, Parameter, Rate, Size, Sourced, Time, Turnover
 
 PROVISIONED = "as provisioned"
 """The source of what is chosen in the name of a volume."""
@@ -28,8 +30,28 @@ class Burst(Strict):
     credits: Size = Field(description="most that can be saved; a volume begins with them")
 
 
+class SizeStep(Strict):
+    """What comes with a volume of at least this size."""
+
+    size: Size
+    iops: Frequency | None = None
+    rate: Rate
+
+
+class EarlierLimits(Sourced):
+    """Limits that held between two days."""
+
+    since: str
+    until: str
+    largest: Size
+    iops: Frequency
+    rate: Rate
+
+
 class VolumeLimits(Strict):
     """What a provider sells at most; a rule that a provider does not have is absent."""
+
+    since: str | None = Field(default=None, description="day from which they hold; absent: known as of the day of their page")
 
     smallest: Size
     largest: Size
@@ -38,6 +60,11 @@ class VolumeLimits(Strict):
         default=None, description="the least that can be provisioned, whatever the size; whether it is included says its price"
     )
     iops_per_gib: Density | None = None
+    floor_by_size: Flag | None = Field(default=None, description="yes: a volume too small for iops_floor has iops_per_gib and no more")
+    iops_burst: Frequency | None = Field(default=None, description="up to which a volume bursts whose IOPS come with its size")
+    iops_burst_time: Time | None = Field(default=None, description="at iops_burst, paid from credits alone")
+    steps: tuple[SizeStep, ...] = Field(default=(), description="what comes with the size, by rising size")
+    sold_in_steps: Flag | None = Field(default=None, description="yes: no other sizes than those of the steps are sold")
     rate: Rate = Field(description="of one volume")
     rate_floor: Rate | None = Field(default=None, description="included in any size; absent: the rate is not provisioned, it comes along")
     rate_per_iops: Size | None = Field(default=None, description="bytes a second for each request a second")
@@ -47,22 +74,41 @@ class VolumeLimits(Strict):
     baseline_per_tib: Turnover | None = Field(default=None, description="of a volume that bursts up to rate_per_tib")
 
     @property
-    def least_iops(self) -> float:
-        return self.iops_floor.base if self.iops_floor else 0.0
+    def with_size(self) -> bool:
+        """Return whether the IOPS come with the size, so that none can be provisioned."""
+        return bool(self.rate_per_tib or self.iops_burst or self.sold_in_steps)
+
+    def least_iops(self, size_bytes: float) -> float:
+        floor = self.iops_floor.base if self.iops_floor else 0.0
+        return min(floor, self.iops_per_gib.base * size_bytes) if self.floor_by_size and self.iops_per_gib else floor
 
     @property
     def least_rate(self) -> float:
         return self.rate_floor.base if self.rate_floor else 0.0
 
     def iops_of(self, size_bytes: float) -> Limit:
-        by_size = max(self.least_iops, self.iops_per_gib.base * size_bytes) if self.iops_per_gib else inf
-        return min(Limit(self.iops.base, "IOPS per volume"), Limit(by_size, "IOPS per GiB"))
+        by_size = max(self.least_iops(size_bytes), self.iops_per_gib.base * size_bytes) if self.iops_per_gib else inf
+        step = self._step(size_bytes)
+        by_step = step.iops.base if step and step.iops else inf
+        return min(Limit(self.iops.base, "IOPS per volume"), Limit(by_size, "IOPS per GiB"), Limit(by_step, "IOPS of its size"))
 
     def rate_of(self, size_bytes: float, iops: float) -> Limit:
         by_iops = self.rate_per_iops.base * iops if self.rate_per_iops else inf
         by_size = self.rate_per_tib.base * size_bytes if self.rate_per_tib else inf
-        of_one = Limit(self.rate.base, "throughput per volume")
+        step = self._step(size_bytes)
+        of_one = Limit(min(self.rate.base, step.rate.base if step else inf), "throughput per volume")
         return min(of_one, Limit(by_iops, "throughput per IOPS"), Limit(by_size, "throughput per TiB"))
+
+    def _step(self, size_bytes: float) -> SizeStep | None:
+        return next(
+            (step for step in reversed(self.steps) if step.size.base <= size_bytes * (1 + 1e-9)), self.steps[0] if self.steps else None
+        )
+
+    def sold_size(self, size_bytes: float) -> float:
+        """Return the size that is billed: the next that is sold."""
+        if not self.sold_in_steps:
+            return size_bytes
+        return next((step.size.base for step in self.steps if step.size.base >= size_bytes * (1 - 1e-9)), size_bytes)
 
 
 class CloudSpec(Strict):
@@ -79,6 +125,7 @@ class CloudSpec(Strict):
     max_rate: Rate = Field(description="provisioned, or what comes with the size")
     io_size: Size = Field(description="most that counts as one request; requests that follow each other are counted together")
     limits: VolumeLimits
+    earlier: tuple[EarlierLimits, ...] = Field(default=(), description="limits of other days")
     burst: Burst | None = Field(
         default=None, description="absent: max_rate can be sustained; credits are spent in whole requests of io_size"
     )
@@ -116,6 +163,15 @@ class CloudSpec(Strict):
     def sustained_rate(self) -> float:
         return min(self.rate, self.burst.baseline.base) if self.burst else self.rate
 
+    def as_of(self, day: dt.date) -> tuple[Self, bool]:
+        """Return the volume with the limits of `day`, and whether they are known: the limits of the file stand for those that are not."""
+        for old in self.earlier:
+            if first_day(old.since) <= day < first_day(old.until):
+                changed = {name: getattr(old, name) for name in ("largest", "iops", "rate")}
+                return self.model_copy(update={"limits": self.limits.model_copy(update=changed)}), True
+        since = self.limits.since or self.limits.iops.date
+        return self, since is None or day >= first_day(since)
+
     def with_size(self, size_bytes: float, iops: float, rate: float) -> Self:
         """Return the same volume of another size; a rate that comes with size or requests is what the limits say, whatever `rate` is."""
         limits = self.limits
@@ -138,16 +194,16 @@ def _given(value: float, unit: str) -> Parameter:
 def sold(spec: CloudSpec, amounts: Mapping[str, float], text: str) -> CloudSpec:
     """Return `spec` with the size (bytes), frequency (1/s) and rate (bytes/s) of `amounts`; `text` is the name as it was written."""
     limits = spec.limits
-    size = amounts.get("size", spec.capacity.base)
+    size = limits.sold_size(amounts.get("size", spec.capacity.base))
     _within(text, "GiB", size / GIB, limits.smallest.base / GIB, Limit(limits.largest.base / GIB, "size of a volume"))
     most = limits.iops_of(size)
-    iops = amounts.get("frequency", min(spec.max_iops.base, most.value))
-    fixed = [name for name, comes in (("rate", not limits.rate_floor), ("frequency", limits.rate_per_tib)) if comes]
+    iops = amounts.get("frequency", most.value if limits.with_size else min(spec.max_iops.base, most.value))
+    fixed = [name for name, comes in (("rate", not limits.rate_floor), ("frequency", limits.with_size)) if comes]
     if any(name in amounts for name in fixed):
-        comes = "size" if limits.rate_per_tib else "IOPS"
+        comes = "size" if limits.with_size else "IOPS"
         rule = f"the {' and '.join(fixed)} of {spec.name} is not provisioned: it comes with its {comes}"
         raise InputError("device", value=text, rule=rule)
-    _within(text, "IOPS", iops, limits.least_iops, most)
+    _within(text, "IOPS", iops, limits.least_iops(size), most)
     highest = limits.rate_of(size, iops)
     rate = amounts.get("rate", min(spec.max_rate.base, highest.value))
     _within(text, "MiB/s", rate / MIB, limits.least_rate / MIB, Limit(highest.value / MIB, highest.rule))
@@ -168,19 +224,34 @@ def enough(spec: CloudSpec, size_bytes: float, iops: float, rate: float, io_byte
     """
     limits = spec.limits
     iops *= max(1.0, io_bytes / spec.io_size.base)
+    rate = max(rate, iops * min(io_bytes, spec.io_size.base))
     if limits.baseline_per_tib:
         rate = max(rate, iops * spec.io_size.base)  # a small request costs as much as a whole one
         size_bytes = max(size_bytes, rate / limits.baseline_per_tib.base)
         iops = limits.iops.base if iops <= limits.iops.base else iops
+    elif limits.with_size:
+        size_bytes = _comes_with(limits, size_bytes, iops, rate)
+        iops = max(iops, limits.iops_of(size_bytes).value)
     else:
-        rate = max(rate, iops * min(io_bytes, spec.io_size.base), limits.least_rate)
-        iops = max(iops, rate / limits.rate_per_iops.base if limits.rate_per_iops else 0.0, limits.least_iops)
-        if limits.iops_per_gib and iops > limits.least_iops:
+        rate = max(rate, limits.least_rate)
+        iops = max(iops, rate / limits.rate_per_iops.base if limits.rate_per_iops else 0.0)
+        if limits.iops_per_gib and (limits.floor_by_size or iops > limits.least_iops(size_bytes)):
             size_bytes = max(size_bytes, iops / limits.iops_per_gib.base)
-    size_bytes = _whole(max(size_bytes, limits.smallest.base) / GIB) * GIB
+    if size_bytes > limits.largest.base:
+        return None
+    size_bytes = limits.sold_size(_whole(max(size_bytes, limits.smallest.base) / GIB) * GIB)
+    iops = max(iops, limits.least_iops(size_bytes))
     if size_bytes > limits.largest.base or iops > limits.iops.base or rate > limits.rate.base:
         return None
     return spec.with_size(size_bytes, iops, rate)
+
+
+def _comes_with(limits: VolumeLimits, size_bytes: float, iops: float, rate: float) -> float:
+    """Return the least size with which so many IOPS and so high a rate come; beyond the largest if none has them."""
+    if limits.iops_per_gib and iops > limits.least_iops(size_bytes):
+        size_bytes = max(size_bytes, iops / limits.iops_per_gib.base)
+    fitting = (step.size.base for step in limits.steps if step.rate.base >= rate and (step.iops is None or step.iops.base >= iops))
+    return max(size_bytes, next(fitting, inf if limits.steps else 0.0))
 
 
 def _whole(amount: float) -> int:

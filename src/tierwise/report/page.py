@@ -13,6 +13,7 @@ import polars as pl
 from tierwise.analysis.rejections import rejections
 from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.core import studies
+from tierwise.report.conditions import conditions
 from tierwise.report.display import Figure, Missing, Sentence, Table
 from tierwise.report.exhibit_registry import Exhibit, find
 from tierwise.report.reference import open_reference
@@ -150,4 +151,4 @@ def _note(run: Run, pair: str, exhibit: Exhibit, rows: pl.DataFrame, facts: Mapp
     own = getattr(exhibit.module, "EVIDENCE", None)
     found = rows["evidence"].unique(maintain_order=True).to_list() if "evidence" in rows.columns else map(run.evidence, pairs)
     kinds = list(dict.fromkeys(str(one) for one in ([own] if own else found) if one)) or ["nothing measured"] * bool(pairs)
-    return fill("note.txt", **known, evidence=None, pairs=pairs, kinds=kinds).strip()
+    return fill("note.txt", **known, evidence=None, pairs=pairs, kinds=kinds, **conditions(run, exhibit, pairs, rows)).strip()

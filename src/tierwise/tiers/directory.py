@@ -18,6 +18,7 @@ from tierwise.core.private_folders import UnsafeFolderError, close_off, reached
 from tierwise.core.toml import Strict
 from tierwise.core.units import MIB, PAGE_BYTES
 from tierwise.core.vocabulary import Evidence
+from tierwise.devices.spec import Measured
 from tierwise.tiers.tier import Tier
 
 PLACED: Final = "placed"
@@ -91,6 +92,28 @@ def calibrate(directory: Path, *, seconds: float = 3.0) -> Calibration:
         random_read_iops_8jobs=done_8 / took_8_s,
         sequential_read_bytes_per_s=done_in_order * MIB / took_in_order_s,
         direct=direct,
+    )
+
+
+def calibrated_points(found: Calibration) -> list[Measured]:
+    """Return the three figures as points of a device that was measured."""
+    alone_s, iops, rate = found.random_read_latency_s, found.random_read_iops_8jobs, found.sequential_read_bytes_per_s
+    return [
+        _point(PAGE_BYTES, 1, 1 / alone_s, alone_s, random=True),
+        _point(PAGE_BYTES, JOBS, iops, JOBS / iops, random=True),
+        _point(MIB, 1, rate / MIB, MIB / rate, random=False),
+    ]
+
+
+def _point(block_bytes: int, depth: int, iops: float, mean_s: float, *, random: bool) -> Measured:
+    return Measured(
+        operation="read",
+        random=random,
+        queue_depth=depth,
+        block_bytes=block_bytes,
+        iops=iops,
+        rate_mb_s=iops * block_bytes / 1e6,
+        mean_ms=mean_s * 1e3,
     )
 
 

@@ -13,7 +13,6 @@ from tierwise.core.vocabulary import RelationClass
 from tierwise.costs.book import Book
 from tierwise.report.prices import book_of
 from tierwise.report.run import Run
-from tierwise.report.text_template import Value
 from tierwise.report.values.front import speedups
 from tierwise.report.values.workloads import gather, name_of
 
@@ -70,7 +69,7 @@ def errors(found: Advised) -> dict[str, float]:
     return known
 
 
-def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of all pairs
+def values(run: Run, pair: str = "") -> dict[str, Any]:  # noqa: ARG001  of all pairs
     found = example(run)
     off = [abs(error) for error in errors(found).values()]
     return {
@@ -81,5 +80,5 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of al
         "near": sum(error <= AGREEMENT for error in off),
         "agreement": AGREEMENT,
         "error": median(off) if off else None,
-        "todays_pair": run.manifest.todays_pair,
+        "todays_pairs": [f"`{pair}`" for pair in run.manifest.todays_pairs],
     }

@@ -1,40 +1,35 @@
 """What the first page shows: the placements of every workload, the one that is advised, and the numbers of its text."""
 
-import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final
 
 import polars as pl
 
-from tierwise.advisor.ranking import advised, gains_of
-from tierwise.advisor.workload import Workload
-from tierwise.analysis import heat
+from tierwise.advisor.ranking import Gain, advised, gains_of
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.rejections import never_accepted
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import Estimate
 from tierwise.analysis.verdicts import DECIDED
-from tierwise.core import studies
 from tierwise.core.vocabulary import Evidence
 from tierwise.report import study_registry
 from tierwise.report.estimates import estimates
 from tierwise.report.formats import NO_INTERVAL
-from tierwise.report.prices import answer_of
+from tierwise.report.prices import book_of
 from tierwise.report.run import Run
 from tierwise.report.text_template import Value, shared_text
-from tierwise.report.values.workloads import gather
+from tierwise.report.values.operations import costs
+from tierwise.report.values.todays import title
+from tierwise.report.values.workloads import INDEXES, NOTHING, SHORT, named_workloads, placed
 
-INDEXES, TABLES, EVERYTHING = "indexes ssd", "tables ssd", "all ssd"
-SHORT: Final = {INDEXES: "indexes", TABLES: "tables", EVERYTHING: "everything"}
-"""Placement -> what it has on the SSD."""
-NOTHING: Final = "nothing"
+LOG: Final = "write-ahead log"
+"""Placement of a workload that only moves the write-ahead log."""
 NO_TABLE: Final = "table not measured"
 TOO_SMALL: Final = "too small"
 UNDECIDED: Final = (NO_INTERVAL, NO_TABLE, TOO_SMALL)
 """Why a workload has no advice: all replicates took the same time, no table was moved, or the profile has too few of its data."""
-WORDS: Final = "reading/words.toml"
 DIGITS: Final = 12
 """Digits of a ratio that are kept: threads add in any order, and the last ones differ from run to run."""
 SCHEMA: Final = {
@@ -55,13 +50,12 @@ SCHEMA: Final = {
 def speedups(run: Run, only: str | None = None) -> pl.DataFrame:
     """Return a row for each workload, placement and replicate (from 1): time with everything on disks over time with the placement.
 
-    `only`: this pair; else every pair but that of today. A study that ran a workload at several paces of the tiers has the one of the
-    largest share of the devices' own pace. `advised`: the placement to choose (`advisor.ranking`).
+    `only`: this pair; else every pair but those of today. `advised`: the placement to choose (`advisor.ranking`).
     """
     rows = []
-    for name, workload in _workloads(run, only):
+    for name, workload in named_workloads(run, only):
         gains = gains_of(workload)
-        best = advised(gains)
+        best = None if workload.too_small else advised(gains)
         for gain in gains:
             of = (run.run_id, workload.pair, str(workload.evidence), workload.io_mode, name, workload.slowdown)
             what = (placed(gain.placement), gain is best, workload.too_small)
@@ -69,39 +63,35 @@ def speedups(run: Run, only: str | None = None) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
-def todays(run: Run) -> pl.DataFrame:
-    """Return `speedups` on the run's pair of today, of the workloads that ran at the same pace as on their source's pair."""
-    pair = run.manifest.todays_pair
-    if pair is None:
-        return pl.DataFrame(schema=SCHEMA)
-    pace = speedups(run).select("workload", "slowdown").unique()
-    return speedups(run, pair).join(pace, on=["workload", "slowdown"], how="semi", maintain_order="left")
+def log_moves(run: Run, only: str | None = None) -> pl.DataFrame:
+    """Return the rows of `speedups` for moving the log, of the studies that move it."""
+    parts = [pl.DataFrame(schema=SCHEMA)]
+    for _, module in study_registry.named("log_moves"):
+        for _, rows in module.moved(run, only).group_by("workload", maintain_order=True):
+            gain = Gain(LOG, {of: 1 / ratio for of, ratio in rows.select("replicate", "ratio").rows()})
+            own = {"run": run.run_id, "placement": LOG, "advised": gain.saves, "too_small": False}
+            found = rows.with_columns(pl.col("replicate") + 1, speedup=pl.col("ratio"), **{key: pl.lit(one) for key, one in own.items()})
+            parts.append(found.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items()))
+    return pl.concat(parts)
 
 
-def placed(placement: str) -> str:
-    """Return what `placement` has on the SSD: ``tables``, or the name of a table."""
-    return SHORT.get(placement, placement.removesuffix(" ssd"))
-
-
-def _workloads(run: Run, only: str | None) -> Iterator[tuple[str, Workload]]:
-    found: dict[str, Workload] = {}
-    for workload in gather(run, only=only).workloads:
-        name = _names(workload.study).get(heat.PACE.sub("", workload.name), workload.name)
-        name = name if only or workload.pair != run.manifest.reader_pair else f"{name}, on {workload.pair}"
-        if name not in found or workload.slowdown < found[name].slowdown:
-            found[name] = workload
-    yield from found.items()
-
-
-def _names(study: str) -> Mapping[str, str]:
-    there = study in studies.having(WORDS)
-    names: Mapping[str, str] = tomllib.loads(studies.text(study, WORDS)).get("workloads", {}) if there else {}
-    return names
+def answers(run: Run, only: str | None = None) -> pl.DataFrame:
+    """Return `speedups` and `log_moves`; `comparable`: on a pair of today, whether it ran at the same pace as on its source's pair."""
+    found = pl.concat([speedups(run, only), log_moves(run, only)])
+    if only is None:
+        return found.with_columns(comparable=pl.lit(value=True))
+    pace = answers(run).select("workload", pace="slowdown").unique("workload")
+    return (
+        found.join(pace, on="workload", how="left", maintain_order="left")
+        .with_columns(comparable=(pl.col("pace") == pl.col("slowdown")).fill_null(value=False))
+        .drop("pace")
+    )
 
 
 def newest(run: Run) -> tuple[str, ...]:
     """Return the five lines that ``tierwise`` alone prints on `run`."""
-    lists = {"workloads": _list(speedups(run)), "todays": _list(todays(run)), "todays_pair": run.manifest.todays_pair}
+    todays = [{"title": title(pair), "workloads": _list(answers(run, pair))} for pair in run.manifest.todays_pairs]
+    lists = {"workloads": _list(answers(run)), "todays": [one for one in todays if one["workloads"]]}
     text = shared_text("newest").render("sec-newest", {**values(run), **lists, "stamp": run.stamp, "stands_in": run.is_reference})
     return tuple(line.replace("`", "") for line in text.splitlines()[1:] if line)
 
@@ -127,7 +117,7 @@ def advice(rows: pl.DataFrame) -> tuple[str, Estimate] | str:
 def _list(rows: pl.DataFrame) -> list[dict[str, Value]]:
     """Return workload, advised placement and speed-up of each workload with an answer; where no placement has an effect, ``nothing``."""
     found: list[dict[str, Value]] = []
-    for (workload,), part in rows.group_by("workload", maintain_order=True):
+    for (workload,), part in rows.filter("comparable").group_by("workload", maintain_order=True):
         best = advice(part)
         if best not in UNDECIDED:
             placement, speedup = (best, None) if isinstance(best, str) else (best[0], best[1].value)
@@ -142,23 +132,34 @@ def _study(name: str) -> str:
     return sources.get(name, f"the study {name}")
 
 
-def _prices(run: Run) -> dict[str, Value]:
-    """Return the cost in USD a month of a thousand random reads per second on a volume and on an SSD, and the size of each in GB."""
-    known = {device.device: device for device in answer_of(run).devices}
-    found: dict[str, Value] = {}
-    for name, device in {"gp3": "aws-gp3", "nvme": "local-nvme"}.items():
-        priced = known.get(device)
-        found[f"{name}_usd"] = 1_000 * priced.per_iops_month if priced and priced.per_iops_month else None
-        found[f"{name}_gb"] = priced.capacity_gb if priced else None
+def _turned(run: Run) -> list[dict[str, Any]]:
+    """Return each pair of today with the workloads of which both its own advice and that of the source's drives are known, and differ."""
+    own = {one["workload"]: one["placement"] for one in _list(answers(run))}
+    found = []
+    for pair in run.manifest.todays_pairs:
+        there = {one["workload"]: one["placement"] for one in _list(answers(run, pair))}
+        turned = [str(workload) for workload, placement in there.items() if own.get(workload, placement) != placement]
+        found += [{"pair": title(pair), "workloads": turned}] if turned else []
     return found
+
+
+def _money(run: Run) -> dict[str, Any]:
+    """Return the days of the prices that the cheapest placements have."""
+    now, days = book_of(run).on, costs(run)["day"].unique().sort().to_list()
+    return {"prices_now": now, "years_then": list(dict.fromkeys(str(day.year) for day in days if day != now))}
 
 
 def values(run: Run, pair: str = "") -> dict[str, Any]:  # noqa: ARG001  the first page is of all pairs
     """Return the numbers of the first page, and under each study's name its own values."""
-    own, verdicts = speedups(run), Counter(claim.verdict for claim in run.verdicts)
+    own, verdicts = answers(run), Counter(claim.verdict for claim in run.verdicts)
     decided = [claim for claim in run.verdicts if claim.verdict in DECIDED]
     found: dict[str, Any] = {
-        "answered": not own.is_empty(),
+        "answered": not own.filter(pl.col("placement") != LOG).is_empty(),
+        "todays": [f"`{pair}`" for pair in run.manifest.todays_pairs],
+        "turned": _turned(run),
+        "slowed": own.filter(pl.col("slowdown") > 1)["workload"].n_unique(),
+        "newer": [claim.id for claim in decided if getattr(claim, "rule_newer", False)],
+        "after_results": [claim.id for claim in decided if getattr(claim, "rule_after_results", False)],
         "profile": str(run.manifest.profile.get("name")),
         "run_note": run.manifest.note,
         "share": float(run.manifest.profile.get("fraction") or 1.0),
@@ -169,7 +170,7 @@ def values(run: Run, pair: str = "") -> dict[str, Any]:  # noqa: ARG001  the fir
         "contradicted": verdicts[Verdict.CONTRADICTED],
         "models": sum(claim.evidence is Evidence.SIMULATED for claim in decided),
         "all_rejected": [{"study": _study(name), "count": count} for name, count in never_accepted(run.store).items()],
-        **_prices(run),
+        **_money(run),
     }
     return {**found, **_of_studies(run)}
 

@@ -1,6 +1,7 @@
 """The workloads of a run whose relations can be placed, their names, and their placements with what they cost."""
 
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -9,12 +10,11 @@ from typing import Final
 import duckdb
 import polars as pl
 
-from tierwise.advisor.strategies import Strategy, strategies_of
 from tierwise.advisor.workload import Workload, workload_of
 from tierwise.analysis import heat
 from tierwise.analysis.claims import load_claims
+from tierwise.core import studies
 from tierwise.core.errors import MissingError
-from tierwise.report.prices import book_of
 from tierwise.report.run import Run
 
 NAMES: Final = {
@@ -26,6 +26,10 @@ NAMES: Final = {
     "Detection ssd": "Detection on SSD",
 }
 """What a reader calls the cells of `workload.CELLS` and the studies' own placements."""
+INDEXES, NOTHING = "indexes ssd", "nothing"
+SHORT: Final = {"all hdd": NOTHING, INDEXES: "indexes", "tables ssd": "tables", "all ssd": "everything"}
+"""Placement -> what it has on the SSD."""
+WORDS: Final = "reading/words.toml"
 
 
 @dataclass(frozen=True)
@@ -34,12 +38,6 @@ class Found:
 
     run: Run
     workloads: Sequence[Workload]
-
-    @property
-    def strategies(self) -> dict[str, list[Strategy]]:
-        """Return the placements of each workload, the fastest first."""
-        book = book_of(self.run)
-        return {name_of(workload): strategies_of(workload, book) for workload in self.workloads}
 
 
 def gather(run: Run, *, only: str | None = None) -> Found:
@@ -70,3 +68,28 @@ def name_of(workload: Workload) -> str:
         if source.pair == workload.pair:
             return f"{source.name[0].upper()}{source.name[1:]}'{'' if source.name.endswith('s') else 's'} {workload.name}"
     return f"Study `{workload.study}`, {workload.name}, on `{workload.pair}`"
+
+
+def named_workloads(run: Run, only: str | None = None) -> Iterator[tuple[str, Workload]]:
+    """Yield the workloads of `gather` by what the first page calls them. A study that ran one at several paces of the tiers has the one of
+    the largest share of the devices' own pace.
+    """
+    found: dict[str, Workload] = {}
+    for workload in gather(run, only=only).workloads:
+        name = names_of(workload, "workloads")
+        name = name if only or workload.pair != run.manifest.reader_pair else f"{name}, on {workload.pair}"
+        if name not in found or workload.slowdown < found[name].slowdown:
+            found[name] = workload
+    yield from found.items()
+
+
+def names_of(workload: Workload, kind: str) -> str:
+    """Return what the study's ``words.toml`` calls the workload (`kind` ``workloads``), or what is done in it (``operations``)."""
+    there = workload.study in studies.having(WORDS)
+    names: Mapping[str, str] = tomllib.loads(studies.text(workload.study, WORDS)).get(kind, {}) if there else {}
+    return names.get(heat.PACE.sub("", workload.name), workload.name)
+
+
+def placed(placement: str) -> str:
+    """Return what `placement` has on the SSD: ``tables``, or the name of a table."""
+    return SHORT.get(placement, placement.removesuffix(" ssd"))

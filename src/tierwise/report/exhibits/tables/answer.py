@@ -1,4 +1,4 @@
-"""The answer: for each workload what to move to the SSD, and how much faster it is then, on the source's drives and on those of today."""
+"""The answer: for each workload what to move to the SSD, and how much faster it is then, on drives of today and on the sources'."""
 
 from typing import Final
 
@@ -8,40 +8,51 @@ from tierwise.report.estimates import cell
 from tierwise.report.exhibit_registry import Cells
 from tierwise.report.reference import open_reference
 from tierwise.report.run import Run
-from tierwise.report.values.front import advice, speedups, todays
+from tierwise.report.values.front import advice, answers
+from tierwise.report.values.todays import title
 
 UNIT: Final = "paired replicates"
-HEADER: Final = ["Workload", "Move first", "Speed-up"]
+SOURCE_PAIRS, REFERENCE = "source", "reference"
+TITLES: Final = {SOURCE_PAIRS: "The studies' drives", REFERENCE: "The reference run"}
+NOT_MEASURED: Final = "not measured"
 NOT_COMPARABLE: Final = "not comparable"
-"""The workload was not measured on these drives, or they were slowed by another factor."""
+"""The drives of today were slowed by another factor than the source's."""
 
 
 def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  of all pairs
-    """Return the rows of `front.speedups` with `whose`: the source's drives, those of today, or the reference run's."""
+    """Return the rows of `front.answers` with `whose`: a pair of today, the sources' drives, or the reference run's."""
     reference = None if run.is_reference else open_reference()
-    parts = {"source": speedups(run), "today": todays(run), "reference": speedups(reference) if reference else speedups(run).clear()}
+    parts = {one: answers(run, one) for one in run.manifest.todays_pairs if one != run.manifest.reader_pair}
+    parts[SOURCE_PAIRS] = answers(run)
+    parts |= {REFERENCE: answers(reference)} if reference else {}
     return pl.concat(part.with_columns(whose=pl.lit(whose), flag=pl.lit("none")) for whose, part in parts.items())
 
 
 SOURCE = rows
 
 
+def facts(rows: pl.DataFrame) -> dict[str, object]:
+    """Return the reasons that stand in place of an answer, for the caption."""
+    found = tabulate(rows)
+    return {"reasons": {cell for row in found.rows for cell in row} if found else set()}
+
+
 def tabulate(rows: pl.DataFrame) -> Cells | None:
-    own = rows.filter(whose="source")
+    own = rows.filter(whose=SOURCE_PAIRS)
     if own.is_empty():
         return None
-    groups = {whose: part for (whose,), part in rows.group_by("whose", maintain_order=True)}
-    others = [whose for whose in ("today", "reference") if whose in groups]
-    workloads = own["workload"].unique(maintain_order=True)
-    cells = [[name, *_advice(own, name), *(" ".join(_advice(groups[whose], name)).strip() for whose in others)] for name in workloads]
-    return Cells(
-        [*HEADER, *({"today": "On drives of today", "reference": "The reference run"}[whose] for whose in others)],
-        cells,
-        "llr" + "l" * len(others),
-    )
+    groups = {str(whose): part for (whose,), part in rows.group_by("whose", maintain_order=True)}
+    kinds = dict(own.group_by("workload").agg(pl.col("evidence").unique().sort().str.join(", ")).rows())
+    cells = [
+        [str(workload), *(_advice(part, str(workload)) for part in groups.values()), kinds[workload]]
+        for workload in own["workload"].unique(maintain_order=True)
+    ]
+    return Cells(["Workload", *(TITLES.get(whose) or title(whose) for whose in groups), "Evidence"], cells, "l" * (len(groups) + 2))
 
 
-def _advice(rows: pl.DataFrame, workload: str) -> tuple[str, str]:
+def _advice(rows: pl.DataFrame, workload: str) -> str:
     found = rows.filter(workload=workload)
-    best = advice(found) if found.height else NOT_COMPARABLE
-    return (best, "") if isinstance(best, str) else (best[0], cell(best[1]))
+    if found.is_empty():
+        return NOT_MEASURED
+    best = NOT_COMPARABLE if not found["comparable"].all() else advice(found)
+    return best if isinstance(best, str) else f"{best[0]}, {cell(best[1])}"

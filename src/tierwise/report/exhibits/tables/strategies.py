@@ -1,12 +1,11 @@
-"""Each placement of each workload: the time of a job, what a million jobs cost on the devices that it needs, and its speed-up today."""
+"""Each placement of each workload: the time of a job on the source's drives, and the speed-up on the pairs of today."""
 
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 
-from tierwise.advisor.strategies import rank
 from tierwise.report.exhibit_registry import Cells
-from tierwise.report.formats import DASH, number, seconds, with_interval
+from tierwise.report.formats import DASH, seconds, with_interval
 from tierwise.report.run import Run
 from tierwise.report.values import todays
 from tierwise.report.values.workloads import NAMES, gather, name_of
@@ -15,11 +14,10 @@ UNIT: Final = "placements"
 SCHEMA: Final = {
     "workload": pl.String,
     "placement": pl.String,
+    "pair": pl.String,
     "evidence": pl.String,
     "job_s": pl.Float64,
     "job_rank": pl.Int64,
-    "usd_per_million": pl.Float64,
-    "usd_rank": pl.Int64,
     "today": pl.Float64,
     "today_low": pl.Float64,
     "today_high": pl.Float64,
@@ -27,16 +25,18 @@ SCHEMA: Final = {
 
 
 def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  of all pairs
-    gathered, gains, found = gather(run), todays.speedups(run), []
-    of = {name_of(one): (one.study, one.name) for one in gathered.workloads}
-    for workload, every in gathered.strategies.items():
-        if len(every) > 1:
-            times, costs = rank(every, lambda one: one.job_s.value), rank(every, lambda one: one.cost_per_million)
-            for one in every:
-                shown = (workload, NAMES[one.name], str(one.evidence), one.job_s.value, times.get(one.name))
-                today = gains.get((*of[workload], one.name)) if workload in of else None
-                ends = (today.value, today.low, today.high) if today else (None, None, None)
-                found.append((*shown, one.cost_per_million, costs.get(one.name), *ends))
+    """Return a row for each placement on the source's pair, and one for each pair of today that measured it."""
+    gains = {one: todays.speedups(run, one) for one in run.manifest.todays_pairs}
+    found: list[tuple[Any, ...]] = []
+    for workload in gather(run).workloads:
+        known = {name: one for name, one in workload.measured.items() if one.estimate.value is not None}
+        ordered = sorted(known, key=lambda name: known[name].estimate.value or 0.0)
+        for rank, name in enumerate(ordered if len(ordered) > 1 else (), start=1):
+            shown, measured = (name_of(workload), NAMES[name]), known[name]
+            found.append((*shown, workload.pair, str(measured.evidence), measured.estimate.value, rank, None, None, None))
+            for other, one in gains.items():
+                if gain := one.get((workload.study, workload.name, name)):
+                    found.append((*shown, other, str(workload.evidence), None, None, gain.value, gain.low, gain.high))
     return pl.DataFrame(found, schema=SCHEMA, orient="row")
 
 
@@ -44,10 +44,20 @@ SOURCE = rows
 
 
 def tabulate(rows: pl.DataFrame) -> Cells:
-    cells = []
-    for row in rows.rows(named=True):
-        cost = DASH if row["usd_per_million"] is None else f"{number(row['usd_per_million'])} ({row['usd_rank']})"
-        job, low, high = f"{seconds(row['job_s'])} ({row['job_rank']})", row["today_low"], row["today_high"]
-        today = DASH if low is None or high is None else with_interval(row["today"], low, high)
-        cells.append([row["workload"], row["placement"], job, cost, today])
-    return Cells(["Workload", "Placement", "A job (rank)", "USD for a million jobs (rank)", "Speed-up today"], cells, "llrrr")
+    own, pairs = rows.drop_nulls("job_s"), rows.drop_nulls("today")["pair"].unique(maintain_order=True).to_list()
+    gains = {(row["workload"], row["placement"], row["pair"]): row for row in rows.drop_nulls("today").rows(named=True)}
+    cells = [
+        [
+            row["workload"],
+            row["placement"],
+            f"{seconds(row['job_s'])} ({row['job_rank']})",
+            *(_gain(gains.get((row["workload"], row["placement"], pair))) for pair in pairs),
+        ]
+        for row in own.rows(named=True)
+    ]
+    return Cells(["Workload", "Placement", "A job (rank)", *map(todays.title, pairs)], cells, "llr" + "r" * len(pairs))
+
+
+def _gain(row: dict[str, float | None] | None) -> str:
+    value, low, high = (row[name] if row else None for name in ("today", "today_low", "today_high"))
+    return DASH if value is None or low is None or high is None else with_interval(value, low, high)

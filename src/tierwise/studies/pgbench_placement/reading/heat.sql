@@ -46,6 +46,7 @@ select
     8 as depth,
     sum(elapsed_s) as elapsed_s,
     sum(devices_s) as devices_s,
+    sum(cpu_s) as cpu_s,
     bool_or(len(flags) > 0) as flagged,
     cell ->> 'size' as data_set,
     relation,

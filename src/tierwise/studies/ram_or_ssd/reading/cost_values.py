@@ -2,54 +2,59 @@
 
 from typing import Final
 
-import polars as pl
-
 from tierwise.core.vocabulary import Evidence
 from tierwise.costs.book import Book, load_book
 from tierwise.costs.delivered import newest_server
+from tierwise.costs.hardware import load_hardware, members, server_bill
+from tierwise.costs.sensitivity import turning_price
+from tierwise.costs.units import MONTHS_A_YEAR
 from tierwise.report.prices import book_of
 from tierwise.report.run import Run
 from tierwise.report.text_template import Value
-from tierwise.studies.ram_or_ssd.reading.money import DISK, DISK_NOW, FLASH, FLASH_NOW, RAM_GIB_A_SERVER, THEN, Case, cases, ways
-from tierwise.studies.ram_or_ssd.reading.placements import placements
+from tierwise.studies.ram_or_ssd.reading.money import DISK, DISK_NOW, FLASH, FLASH_NOW, THEN, Case, cases, ways
 
-KINDS: Final = {"own SSD": "ssd", "RAM over a disk": "ram", "rented volume": "volume", "own disks": "disks"}
+LARGER_GIB: Final = 64
+"""Memory of a larger server than the source's, at the same price (assumed)."""
 
 
 def cost_values(run: Run) -> dict[str, Value]:
-    """Return what the same reads cost without the SSD, now and then, and each kind of placement over the cheapest."""
-    beyond = [case for case in cases(run.connection) if case.data_to_ram > 1]
-    then, now = load_book(THEN), book_of(run)
-    usd = {name: float(str(least)) for name, least in placements(run).group_by("kind").agg(pl.col("usd").min()).rows()}
+    """Return what the same reads cost with and without the SSD, now and then, and with a larger server then."""
+    found = [case for case in cases(run.connection) if case.data_to_ram > 1]
+    then, now, case = load_book(THEN), book_of(run), found[0]
+    today = _day("now", case, now, FLASH_NOW, DISK_NOW)
+    larger = ways(case, then, server=newest_server(then).able_to_hold(ram_gib=LARGER_GIB))
     return {
-        "cost_evidence": str(Evidence.of({case.evidence for case in beyond})),
-        "data_over_ram": beyond[0].data_to_ram,
+        "cost_evidence": str(Evidence.of({one.evidence for one in found})),
+        "data_over_ram": case.data_to_ram,
+        "reads_per_s": case.flash.reads_per_s,
+        "read_gib": case.flash.data_gib,
         "now": now.on,
         "then": then.on,
-        **_day("now", beyond[0], now, FLASH_NOW, DISK_NOW),
-        **_day("then", beyond[0], then, FLASH, DISK),
+        **today,
+        **_day("then", case, then, FLASH, DISK),
+        "memory_now": float(str(today["memory_usd_now"])) / float(str(today["ssd_usd_now"])),
+        "server_now": not now.price(newest_server(now).price).guess,
         "server_gib_then": round(newest_server(then).ram_most_gib.value),
-        "swept_gib": max(RAM_GIB_A_SERVER),
-        **_swept(run),
+        "larger_gib": LARGER_GIB,
+        "memory_larger": larger.memory.bill.cost(then) / larger.flash.bill.cost(then),
         "ssd_now": FLASH_NOW,
         "disk_now": DISK_NOW,
-        **{f"place_{name}": usd[kind] / min(usd.values()) if kind in usd else None for kind, name in KINDS.items()},
     }
 
 
-def _swept(run: Run) -> dict[str, Value]:
-    """Return the range of more RAM over the SSD by R10, for the smallest data that do not fit in RAM."""
-    claim = run.verdict("R10")
-    first = claim.cases[0] if claim and claim.cases else None
-    return {"swept_low": first.low if first else None, "swept_high": first.high if first else None}
-
-
 def _day(day: str, case: Case, book: Book, flash: str, disk: str) -> dict[str, Value]:
-    """Return the cost of more RAM and of more disks over that of the SSD, and what doing without it costs more."""
-    three = ways(case, book, flash=flash, disk=disk)
-    ssd = three.flash.bill.cost(book)
+    """Return USD a month with the SSD, with more RAM and with more disks, and the price of a disk at which RAM costs as much.
+    A server whose price is a guess is left out.
+    """
+    three, server = ways(case, book, flash=flash, disk=disk), newest_server(book)
+    guess = book.price(server.price).guess
+    ssd, disks, memory = (
+        plan.bill + server_bill(server) * (-plan.machines if guess else 0) for plan in (three.flash, three.disks, three.memory)
+    )
+    item = load_hardware().drives[members(disk)[0]].price
+    usd = {"ssd": ssd.cost(book), "disks": disks.cost(book), "memory": memory.cost(book)}
     return {
-        f"memory_{day}": three.memory.bill.cost(book) / ssd,
-        f"disks_{day}": three.disks.bill.cost(book) / ssd,
-        f"extra_{day}": three.cost(book),
+        **{f"{name}_usd_{day}": cost / MONTHS_A_YEAR for name, cost in usd.items()},
+        f"disk_usd_{day}": book.price(item).price,
+        f"turning_usd_{day}": turning_price(memory, ssd, item, book),
     }

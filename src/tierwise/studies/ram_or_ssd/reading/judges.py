@@ -9,24 +9,20 @@ from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.costs.book import load_book
 from tierwise.costs.iops import simulated_iops, simulated_rate
 from tierwise.costs.price_band import Compared, Counted, judge_band
-from tierwise.costs.sensitivity import read_once
-from tierwise.studies.ram_or_ssd.reading.money import DISK, FLASH, THEN, cases, over_servers, ways
+from tierwise.studies.ram_or_ssd.reading.money import DISK, FLASH, THEN, cases, compared
 
 
 def replaces_memory(claim: Claim, on: Grounds) -> ClaimVerdict:
-    """Judge R10: flash is the cheapest, and without it memory is cheaper than disks, wherever the data do not fit the memory.
-
-    That is to be so whatever a server may hold. Its reads go through the page cache.
+    """Judge R10: flash is the cheapest, and without it memory is cheaper than disks, wherever the data do not fit the memory of the
+    source's machines. Its reads go through the page cache.
     """
-    book, found = load_book(THEN), cases(on.rows.connection if on.rows else None)
-    bills = [bill for case in found for bill in ways(case, book).bills.values()]
-    return judge_band(claim, on.pair, Counted(over_servers(found, book), read_once(bills, book)), io_mode=IoMode.BUFFERED)
+    return judge_band(claim, on.pair, compared(cases(on.rows.connection if on.rows else None), load_book(THEN)), io_mode=IoMode.BUFFERED)
 
 
 def sequential(claim: Claim, on: Grounds) -> ClaimVerdict:
     """Judge R11: by how much flash is ahead of the disk in random reads, over how much in sequential ones; prices cancel."""
     ratio = simulated_iops(FLASH) / simulated_iops(DISK) / (simulated_rate(FLASH) / simulated_rate(DISK))
-    lead = Compared.alone(Evidence.SIMULATED, (ratio, ratio))
+    lead = Compared(Evidence.SIMULATED, (ratio, ratio))
     return judge_band(claim, on.pair, Counted({"random lead over sequential lead": lead}), io_mode=IoMode.BUFFERED)
 
 

@@ -12,24 +12,22 @@ from tierwise.core.units import GIB
 from tierwise.core.vocabulary import Evidence
 from tierwise.costs.bill import Bill
 from tierwise.costs.book import Book
-from tierwise.costs.delivered import Load, Plan, WithoutFlash, in_servers, newest_server, plan_on
-from tierwise.costs.hardware import Medium
+from tierwise.costs.delivered import Load, Plan, WithoutFlash, newest_server, plan_on
+from tierwise.costs.hardware import Medium, Server
 from tierwise.costs.iops import Iops, simulated_iops
-from tierwise.costs.price_band import Compared, widest
-from tierwise.costs.sensitivity import ratio_over_band
+from tierwise.costs.price_band import Compared, Counted
+from tierwise.costs.sensitivity import ratio_over_band, read_once, turning
 from tierwise.studies.ram_or_ssd.reading.names import PAIR
 
 THEN: Final = dt.date(2014, 7, 11)
 """When the article appeared."""
 FLASH: Final = "crucial-m4"
 DISK: Final = "st3000dm001"
+DISK_ITEM: Final = "hdd-3tb-7k2"
 FLASH_NOW: Final = "kingston-dc600m"
 DISK_NOW: Final = "exos-x24-24tb"
 """Pieces of the same kinds that can be bought today."""
 RAM_BYTES: Final = 16 * GIB
-RAM_GIB_A_SERVER: Final = (16, 32, 64, 128, 256, 512)
-BAYS_A_SERVER: Final = (4, 8, 12, 24, 36, 60)
-"""What a server may hold, at the same price: from the machines of the Zipfian reads to more than anybody sold at that price (assumed)."""
 SERVED_SQL: Final = """
 -- What each machine of the Zipfian reads delivers over so much data: means over the seeds, of the data sizes that need the device.
 select dataset_gib::double as data_gib, tier as medium, exp(avg(ln(reads_per_s))) as reads_per_s, exp(avg(ln(device_iops))) as device_iops,
@@ -101,13 +99,13 @@ def cases_of(rows: pl.DataFrame) -> tuple[Case, ...]:
     return tuple(Case(served[size, "ssd"], served[size, "hdd"]) for size in sizes) or PUBLISHED
 
 
-def ways(case: Case, book: Book, *, flash: str = FLASH, disk: str = DISK) -> WithoutFlash:
+def ways(case: Case, book: Book, *, flash: str = FLASH, disk: str = DISK, server: Server | None = None) -> WithoutFlash:
     """Return flash, more disks and more memory, each for the reads that the flash machine delivers.
 
     A disk machine's misses for each read are its own: reading ahead fills its cache with pages that nobody requested. The devices sustain
     what they did in the machines of the Zipfian reads; other devices what their models do.
     """
-    server = newest_server(book)
+    server = server or newest_server(book)
     rate = {
         name: Iops(served.device_iops if name in {FLASH, DISK} else simulated_iops(name), served.evidence)
         for name, served in ((flash, case.flash), (disk, case.disk))
@@ -120,26 +118,22 @@ def ways(case: Case, book: Book, *, flash: str = FLASH, disk: str = DISK) -> Wit
     )
 
 
-def over_servers(found: Iterable[Case], book: Book) -> dict[str, Compared]:
+def compared(found: Iterable[Case], book: Book) -> Counted:
     """Return the cases of R10, with data beyond the memory: more memory over flash, and more disks over more memory.
 
-    The first has a band for each size of a server's memory, the second for each number of bays, over all those sizes.
+    Machines hold what the source's desktops do, so that more memory is more machines.
     """
-    host, compared = newest_server(book), {}
-    larger = {ram_gib: host.able_to_hold(ram_gib=ram_gib) for ram_gib in RAM_GIB_A_SERVER}
+    ratios: dict[str, Compared] = {}
+    bills: list[Bill] = []
     for case in found:
         if case.data_to_ram <= 1:
             continue
-        three, at = ways(case, book), f"data {case.data_to_ram:g} x RAM"
-        flash, memory = (
-            {ram_gib: in_servers(plan, server).bill for ram_gib, server in larger.items()} for plan in (three.flash, three.memory)
-        )
-        disks = {bays: in_servers(three.disks, host.able_to_hold(bays=bays)).bill for bays in BAYS_A_SERVER}
-        over_flash = {ram_gib: ratio_over_band(bill, flash[ram_gib], book) for ram_gib, bill in memory.items()}
-        over_memory = {bays: widest([ratio_over_band(bill, other, book) for other in memory.values()]) for bays, bill in disks.items()}
-        compared[f"more RAM over an SSD, {at}"] = Compared(case.evidence, over_flash, "GiB a server")
-        compared[f"more disks over more RAM, {at}"] = Compared(case.evidence, over_memory, "bays a server")
-    return compared
+        at, (flash, disks, memory) = f"data {case.data_to_ram:g} x RAM", ways(case, book).bills.values()
+        turns = turning(memory, flash, DISK_ITEM, book)
+        ratios[f"more RAM over an SSD, {at}"] = Compared(case.evidence, ratio_over_band(memory, flash, book), turns)
+        ratios[f"more disks over more RAM, {at}"] = Compared(case.evidence, ratio_over_band(disks, memory, book))
+        bills += [flash, disks, memory]
+    return Counted(ratios, read_once(bills, book))
 
 
 def machine(case: Case, book: Book, *, disk: str = DISK) -> Plan:

@@ -37,6 +37,13 @@ where study = 'read_latency' and pair = $pair and clock = 'real'
 """
 
 
+MEMORY_SQL: Final = """
+-- Share of a tablespace's reads below 65 us, which only memory serves: of the windows whose tracer saw every read.
+select tablespace, coalesce(sum(reads) filter (bucket < 16), 0) / sum(reads) as share
+from read_latency_whole_buckets
+where pair = $pair and len(flags) = 0
+group by tablespace
+"""
 VIRTUAL_SQL: Final = """
 select max(cpu_s / elapsed_s) as processor_share, max(coalesce((proof ->> 'slowdown')::double, 1))::int as slowdown
 from raw_timings
@@ -50,6 +57,7 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:
     here = run.query(histograms.COUNTED_SQL, {"pair": pair, **histograms.MEMORY}).filter(tablespace="ssd")
     ssd, disks, system = (histograms.published().filter(tablespace=space) for space in ("ssd", "hdd", "aux"))
     waiting = dict(run.query(OUTSTANDING_SQL, {"pair": pair}).rows())
+    memory = dict(run.query(MEMORY_SQL, {"pair": pair}).rows())
     slow = ssd.filter(pl.col("bucket") >= histograms.SLOW_BUCKET)
     return {
         "answered": here.height > 0,
@@ -62,6 +70,7 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:
         "share_published": _share(ssd, histograms.SSD_BUCKET),
         "share_here": _share(here, histograms.SSD_BUCKET),
         "spike_published": _share(ssd, *histograms.SPIKE_BUCKETS),
+        **{f"memory_{space}": memory.get(space) for space in ("ssd", "hdd")},
         "slow_reads": histograms.total(slow),
         "slow_time": histograms.total(slow) * histograms.mean_us(slow) / (histograms.total(ssd) * histograms.mean_us(ssd)),
         "waiting_ssd": waiting.get("ssd"),

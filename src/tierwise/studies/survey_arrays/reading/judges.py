@@ -17,9 +17,7 @@ def cost_efficient(claim: Claim, on: Grounds) -> ClaimVerdict:
 
 
 def other_measures(on: Grounds) -> Mapping[str, Counted]:
-    """Return the ratios with the servers that hold the drives, by what is delivered, and at the prices of the day of the run; without one
-    only the first.
-    """
+    """Return the ratios by what is delivered, and at the prices of the day of the run; none without a run."""
     connection, today = (on.rows.connection, load_book(on.rows.manifest.started_at.date())) if on.rows else (None, None)
     return money.other_measures(connection, on.pair, today)
 

@@ -5,7 +5,6 @@ their power and wear are counted; neither controller nor server nor memory, whic
 """
 
 import datetime as dt
-from dataclasses import dataclass
 from math import ceil
 from typing import Final
 
@@ -13,15 +12,13 @@ import duckdb
 
 from tierwise.analysis.deciding import mode_in
 from tierwise.analysis.statistics import Estimate, geometric_estimate
-from tierwise.core.units import GIB
 from tierwise.core.vocabulary import Evidence
 from tierwise.costs.bill import Bill, total
 from tierwise.costs.book import Book, load_book
-from tierwise.costs.delivered import newest_server
-from tierwise.costs.hardware import TB, Server, capacity_bytes, device_bill, ram_bill, server_bill
+from tierwise.costs.hardware import TB, capacity_bytes, device_bill
 from tierwise.costs.iops import simulated_iops
-from tierwise.costs.price_band import Band, Compared, Counted, widest
-from tierwise.costs.sensitivity import ratio_over_band, read_once
+from tierwise.costs.price_band import Compared, Counted
+from tierwise.costs.sensitivity import ratio_over_band, read_once, turning, turning_price
 from tierwise.studies.survey_arrays.reading.names import STUDY
 
 THEN: Final = dt.date(2012, 7, 1)
@@ -30,18 +27,15 @@ SUBSYSTEMS: Final = {"hdd": "hdd-1tb-raid5-x7", "ssd_raid5": "crucial-h-raid5-x6
 """Tier -> its devices, of the subsystems that are judged: only these have a redundancy and space for more than 1 TB."""
 NOW: Final = {"hdd-1tb-source-h": "hdd-enterprise", "ssd-source-h": "ssd-enterprise"}
 """The same terabytes at the price that drives for servers have today; this leaves open whether drives so small are still sold."""
+DISK_ITEM: Final = "hdd-1tb-source-h"
 MEMBERS: Final = {"hdd-1tb": 7, "crucial-h": 6}
 """Drive -> how many of it the survey has in a RAID5: no larger array is built of it."""
 FLASH_AND_DISK: Final = ("crucial-h", "hdd-1tb")
 LEAST_MEMBERS: Final = 3
 SIZES_TB: Final = (1, 10, 30)
 """Sizes of databases from 1 TB on, in TB: the least, and the tens of terabytes that the text calls prohibitive on SSDs (30: assumed)."""
-BAYS_A_SERVER: Final = (4, 8, 12, 24, 36, 60)
-RAM_GIB_A_SERVER: Final = (16, 64, 256)
-"""What a server that holds the drives may have, at the same price: assumed, from the survey's 16 GB on."""
-HOUSED: Final = "a terabyte with its servers"
 PER_IOPS: Final = "an IOPS"
-"""Other measures of H13, by name."""
+"""Another measure of H13, by name."""
 PAIRED_SQL: Final = """
 select query, replicate, evidence, 1 / gain as ratio
 from survey_arrays where pair = ? and io_mode = ? and form = 'printed' and tier = 'ssd_raid5' and not flagged and gain is not null
@@ -68,80 +62,42 @@ def holding(member: str, size_bytes: float, book: Book, *, now: bool = False) ->
 
 
 def counted(book: Book, *, now: bool = False) -> Counted:
-    """Return the cases of H13: holding the data on SSDs over on disks, drives alone."""
+    """Return the cases of H13: holding the data on SSDs over on disks, drives alone. What the source states of prices has no band."""
+    for item in () if now else NOW:
+        book = book.with_price(item, book.price(item).price)
+    held = {f"SSDs over disks, {size_tb} TB": _held(size_tb, book, now=now) for size_tb in SIZES_TB}
+    disk = NOW[DISK_ITEM] if now else DISK_ITEM
     return Counted(
-        {f"SSDs over disks, {size_tb} TB": Compared.alone(Evidence.PUBLISHED, band) for size_tb, band in by_size(book, now=now).items()},
-        read_once([bill for size_tb in SIZES_TB for bill in _held(size_tb, book, now=now)], book),
+        {name: Compared(Evidence.PUBLISHED, ratio_over_band(*two, book), turning(*two, disk, book)) for name, two in held.items()},
+        read_once([bill for two in held.values() for bill in two], book),
     )
 
 
-def by_size(book: Book, *, now: bool = False) -> dict[int, Band]:
-    """Return the cost of holding so many TB on SSDs over that on disks, drives alone."""
-    return {size_tb: ratio_over_band(*_held(size_tb, book, now=now), book) for size_tb in SIZES_TB}
+def turning_gbp(book: Book) -> float | None:
+    """Return the price of a TB on disks at which the smallest database costs as much on SSDs."""
+    return turning_price(*_held(min(SIZES_TB), book, now=False), DISK_ITEM, book)
 
 
-@dataclass(frozen=True)
-class Housed:
-    """Drives that hold a database, in servers."""
-
-    drives: Bill
-    machines: int
-    server: Server
-
-    def bill(self, ram_gib: float) -> Bill:
-        """Return a year of them, each server with so much memory."""
-        return self.drives + (server_bill(self.server) + ram_bill(ram_gib * GIB)) * self.machines
-
-
-def housed(size_tb: float, bays: int, book: Book) -> tuple[Housed, Housed]:
-    """Return the SSDs and the disks that hold so many TB, in servers of so many bays."""
-    able = newest_server(book).able_to_hold(bays=bays)
-    flash, disk = (
-        Housed(bill, able.enough(drives=drives(member, size_tb * TB)), able)
-        for member, bill in zip(FLASH_AND_DISK, _held(size_tb, book), strict=True)
-    )
-    return flash, disk
-
-
-def over_memory(flash: Housed, disk: Housed, book: Book) -> Band:
-    """Return the cost of the SSDs over that of the disks, over the price band and all memory that a server may have."""
-    return widest([ratio_over_band(flash.bill(ram_gib), disk.bill(ram_gib), book) for ram_gib in RAM_GIB_A_SERVER])
-
-
-def in_servers(book: Book) -> Counted:
-    """Return the cases of H13 with the servers that hold the drives: by their bays, over all the memory that each may have."""
-    cases, bills = {}, []
-    for size_tb in SIZES_TB:
-        pairs = {bays: housed(size_tb, bays, book) for bays in BAYS_A_SERVER}
-        bands = {bays: over_memory(*pair, book) for bays, pair in pairs.items()}
-        cases[f"SSDs over disks, {size_tb} TB"] = Compared(Evidence.PUBLISHED, bands, "bays a server")
-        bills += [side.bill(RAM_GIB_A_SERVER[0]) for pair in pairs.values() for side in pair]
-    return Counted(cases, read_once(bills, book))
-
-
-def _held(size_tb: float, book: Book, *, now: bool = False) -> tuple[Bill, Bill]:
+def _held(size_tb: float, book: Book, *, now: bool) -> tuple[Bill, Bill]:
     flash, disk = (holding(member, size_tb * TB, book, now=now) for member in FLASH_AND_DISK)
     return flash, disk
 
 
 def other_measures(connection: duckdb.DuckDBPyConnection | None, pair: str, today: Book | None) -> dict[str, Counted]:
-    """Return H13 with servers, by other measures and at the prices of the day `today`: what has no rows, or too few for an
-    interval, is left out.
-    """
-    found = {HOUSED: in_servers(load_book(THEN))}
+    """Return H13 by other measures and at the prices of the day `today`: what has no rows, or too few for an interval, is left out."""
     if today is None:
-        return found
-    found["a terabyte, today's prices"] = counted(today, now=True)
+        return {}
+    found = {"a terabyte, today's prices": counted(today, now=True)}
     ratios = time_ratios(connection, pair) if connection is not None else {}
     for book, now, when in ((load_book(THEN), False, ""), (today, True, ", today's prices")):
         bills = [device_bill(device, book) for device in SUBSYSTEMS.values()]
         disk, flash = map(todays, bills) if now else bills
         disk_iops, flash_iops = map(simulated_iops, SUBSYSTEMS.values())
         money, once = ratio_over_band(flash, disk, book), read_once([flash, disk], book)
-        per_iops = Compared.alone(Evidence.SIMULATED, ratio_over_band(flash * (1 / flash_iops), disk * (1 / disk_iops), book))
+        per_iops = Compared(Evidence.SIMULATED, ratio_over_band(flash * (1 / flash_iops), disk * (1 / disk_iops), book))
         found[f"{PER_IOPS}{when}"] = Counted({"SSDs over disks": per_iops}, once)
         queries = {
-            f"SSDs over disks, {query}": Compared.alone(evidence, (money[0] * ratio.low, money[1] * ratio.high))
+            f"SSDs over disks, {query}": Compared(evidence, (money[0] * ratio.low, money[1] * ratio.high))
             for query, (evidence, ratio) in ratios.items()
             if ratio.low is not None and ratio.high is not None
         }

@@ -10,13 +10,14 @@ import polars as pl
 from tierwise.analysis.deciding import mode_in
 from tierwise.analysis.rules import CaseVerdict, Verdict
 from tierwise.analysis.statistics import Estimate
+from tierwise.costs.book import load_book
 from tierwise.report.estimates import ends, estimates
 from tierwise.report.exhibit_registry import find
 from tierwise.report.figures.places import simulated_ways
 from tierwise.report.published_bars import published_seconds
 from tierwise.report.run import Run
 from tierwise.report.text_template import Value
-from tierwise.studies.survey_arrays.reading.money import BAYS_A_SERVER, HOUSED, PER_IOPS, THEN
+from tierwise.studies.survey_arrays.reading.money import PER_IOPS, THEN, turning_gbp
 from tierwise.studies.survey_arrays.reading.names import DISKS, ONE, PAIR, QUERIES, RAID0, SCAN, SIX, STUDY
 
 ALIKE: Final = 1.25
@@ -86,21 +87,18 @@ def _hunt(run: Run, pair: str) -> dict[str, Value]:
 
 
 def _costs(run: Run) -> dict[str, Value]:
-    """Return what SSDs cost over disks by H13: for each size of the database, with servers, and by the read."""
+    """Return what SSDs cost over disks by H13: for each size of the database, and by the read."""
     claim = run.verdict("H13")
     held = claim.cases if claim else ()
     others = {one.variant: one for one in claim.others} if claim else {}
-    servers, reads = others.get(HOUSED), others.get(PER_IOPS)
+    reads = others.get(PER_IOPS)
     return {
         "h13_verdict": claim.verdict.mark if claim else None,
         "prices_then": THEN,
         **_range("held", [one.estimate for one in held]),
         "held_cases": len(held),
-        "held_sure": sum(one.verdict is Verdict.CONFIRMED for one in held),
         **_band("band", held),
-        **_band("servers", [case for case in servers.cases if case.case == servers.deciding_case] if servers else ()),
-        "bays_least": min(BAYS_A_SERVER),
-        "bays_most": max(BAYS_A_SERVER),
+        "turning_gbp": turning_gbp(load_book(THEN)),
         "reads_dearer": 1 / reads.estimate if reads and reads.estimate and reads.verdict is Verdict.CONTRADICTED else None,
     }
 

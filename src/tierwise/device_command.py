@@ -1,0 +1,93 @@
+"""The commands `device`: a device file from a reader's own measurement."""
+
+import datetime as dt
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tierwise.core.output_format import Format, FormatOption, answered
+
+if TYPE_CHECKING:
+    from tierwise.devices.own_device import OwnDevice
+
+own_device = typer.Typer(no_args_is_help=True, help="Describe your own disk as a device, from a measurement.")
+
+OutOption = Annotated[Path, typer.Option(help="New device file. Files in data/devices can be named in every command that takes a device.")]
+CapacityOption = Annotated[float | None, typer.Option(help="Size of the disk, in GiB. Default: 1,000, marked as assumed.")]
+
+
+@own_device.command("from-fio", epilog="Example: tierwise device from-fio fio.json --out data/devices/mine.toml")
+def from_fio(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Output of fio 2 or 3 with --output-format=json, with random reads.")],
+    out: OutOption,
+    capacity_gib: CapacityOption = None,
+    form: FormatOption = Format.TABLE,
+) -> None:
+    """Write a device file from fio's JSON: IOPS and latency percentiles by queue depth, and the model that fits them."""
+    from tierwise.devices.fio import read_fio  # noqa: PLC0415
+    from tierwise.devices.own_device import fitted, write_device  # noqa: PLC0415
+
+    version, points = read_fio(file)
+    source = f"{version}, {file.name}"
+    spec = fitted(out.stem, points, source=source, capacity_gib=capacity_gib, date=dt.datetime.now(tz=dt.UTC).date())
+    print(answered(write_device(spec, out), form, _as_text))
+
+
+@own_device.command("calibrate", epilog="Example: tierwise device calibrate /mnt/disk --out data/devices/mine.toml")
+def calibrate(
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Directory on the disk. A file of 256 MiB is written there and removed.")
+    ],
+    out: OutOption,
+    seconds: Annotated[float, typer.Option(help="Duration of the measurement, in seconds.")] = 9.0,
+    capacity_gib: CapacityOption = None,
+    form: FormatOption = Format.TABLE,
+) -> None:
+    """Write a device file from a few seconds of direct reads in a directory."""
+    from tierwise.core.errors import InputError  # noqa: PLC0415
+    from tierwise.devices.own_device import fitted, write_device  # noqa: PLC0415
+    from tierwise.tiers.directory import calibrate as measure  # noqa: PLC0415
+    from tierwise.tiers.directory import calibrated_points  # noqa: PLC0415
+
+    if not directory.is_dir():
+        raise InputError("DIR", value=str(directory), rule="must be an existing directory", remedy="name a directory on the disk")
+    if not 0 < seconds <= 3600:
+        raise InputError("--seconds", value=seconds, rule="must be above zero, and at most 3600")
+    try:
+        found = measure(directory, seconds=seconds)
+    except OSError as error:
+        rule = f"cannot hold the file of the measurement ({error.strerror})"
+        raise InputError(
+            "DIR", value=str(directory), rule=rule, remedy="name a directory that you may write to, with 256 MiB free"
+        ) from error
+    if not found.direct:
+        rule = "its file system has no direct reads, so that memory would be measured"
+        raise InputError(
+            "DIR", value=str(directory), rule=rule, remedy="name a directory on ext4 or xfs, or use `tierwise device from-fio`"
+        )
+    source = f"direct reads in {directory}"
+    spec = fitted(out.stem, calibrated_points(found), source=source, capacity_gib=capacity_gib, date=dt.datetime.now(tz=dt.UTC).date())
+    print(answered(write_device(spec, out), form, _as_text))
+
+
+def _as_text(found: "OwnDevice") -> str:
+    from tierwise.core.text_table import table  # noqa: PLC0415
+    from tierwise.core.text_template import render  # noqa: PLC0415
+
+    def cell(value: float | None) -> str:
+        return "-" if value is None else f"{value:,.4g}"
+
+    header = ["requests", "KiB", "queue depth", "IOPS", "MB/s", "mean, ms", "p50", "p95", "p99", "p99.9"]
+    rows = [
+        [
+            ("random " if one.random else "sequential ") + one.operation,
+            cell(one.block_bytes / 1024),
+            f"{one.queue_depth}",
+            f"{one.iops:,.0f}",
+            cell(one.rate_mb_s),
+            *map(cell, (one.mean_ms, one.p50_ms, one.p95_ms, one.p99_ms, one.p999_ms)),
+        ]
+        for one in found.model.measured
+    ]
+    return render("devices/text/own_device.txt", found=found, model=found.model, points=table(header, rows, numbers=range(1, 10)))

@@ -1,0 +1,115 @@
+"""From an activity file to the answer."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from tierwise.core.activity import Activity, Band
+from tierwise.postgres.wait_events import READS
+from tierwise.watch import activity_file as kept
+from tierwise.watch.causes import causes, client_time
+from tierwise.watch.columns import DATABASE, RELATION
+from tierwise.watch.columns import WAL as WAL_VIEW
+from tierwise.watch.relation_loads import relation_loads
+from tierwise.watch.sampling import CLIENTS, SLEEPS
+from tierwise.watch.service_times import ServiceTimes
+from tierwise.watch.shares import Division, read_depth
+from tierwise.watch.steadiness import judge, windows
+from tierwise.watch.totals import Totals, totals
+
+STARTUP: Final = "startup"
+LEAST_LOG_BYTES_PER_S: Final = 10_000
+"""Below this much log a load writes too little for checkpoints to matter (chosen)."""
+
+
+def answer(path: Path, service: ServiceTimes) -> Activity:
+    """Return what the watched server waits for."""
+    found = totals(kept.read_activity(path))
+    time, server = client_time(found), found.server
+    parts, each = causes(time), windows(found)
+    by_cause = {part.cause: part.time_s for part in parts}
+    seconds, log_s = found.seconds(DATABASE), found.seconds(WAL_VIEW)
+    logged = (found.total(WAL_VIEW, "wal_bytes") or 0.0) / log_s if log_s else 0.0
+    verdict = judge(found, time, each, writes=logged > LEAST_LOG_BYTES_PER_S)
+    known_s = by_cause.get(READS, 0.0) if parts else None
+    division = Division(found, time, known_s, service)
+    relations = relation_loads(division, by_cause)
+    events = found.rest.filter(view=kept.EVENT)
+    gaps, spans = events.filter(entity="gap"), found.rest.filter(view=kept.SPAN, entity=RELATION)
+    cleaned = found.io("read_pages", "^autovacuum worker/relation/")
+    return Activity(
+        server=server["version_text"],
+        version=found.version,
+        database=server["name"],
+        standby=server["standby"] == "True",
+        began=str(datetime.fromisoformat(str(spans["text"].min())).strftime("%Y-%m-%d %H:%M UTC")),
+        watched_s=found.seconds(RELATION),
+        gaps_s=float(gaps["value"].sum()),
+        gaps=gaps.height,
+        resets=events.filter(entity="reset").height,
+        window_s=_middle(spans["value"]),
+        windows=each,
+        transactions_per_s=Band(low=time.transactions.low / seconds, high=time.transactions.high / seconds)
+        if seconds
+        else Band(low=0.0, high=0.0),
+        transaction_s=time.transaction_s,
+        steadiness=verdict.steadiness,
+        spread=verdict.spread,
+        drift=verdict.drift,
+        checkpoints=verdict.checkpoints,
+        sessions=sum(time.sampled.values()) / found.own("taken") if found.own("taken") else 0.0,
+        samples=int(found.own("taken")),
+        timed=found.timed,
+        causes=tuple(parts),
+        relations=tuple(relations),
+        reads_per_s=sum(load.reads_per_s for load in relations),
+        depth=read_depth(found),
+        wal_bytes_per_s=logged,
+        background_transactions_per_s=_elsewhere(found, "transactions"),
+        background_reads_per_s=_elsewhere(found, "read_pages"),
+        autovacuum_reads_per_s=None if cleaned is None or not seconds else cleaned / seconds,
+        replay_share=_replay(found),
+        statements=None if (chosen := found.statements()) is None else tuple(chosen),
+        placements_changed=int(sum(float(text) for text in events.filter(entity="placement")["text"])),
+        replicas=int(server["replicas"]),
+        unknown=tuple(_unknown(found, service, places=len(division.places))),
+    )
+
+
+def _middle(values: pl.Series) -> float:
+    found = values.median()
+    return float(found) if isinstance(found, int | float) else 0.0
+
+
+def _elsewhere(found: Totals, counter: str) -> float:
+    """Return what other databases did a second."""
+    seconds = found.seconds(DATABASE)
+    ours = found.total(DATABASE, counter, f"^{found.database}$") or 0.0
+    return ((found.total(DATABASE, counter) or 0.0) - ours) / seconds if seconds else 0.0
+
+
+def _replay(found: Totals) -> float | None:
+    """Return the share of samples in which a standby replayed the log."""
+    if found.server["standby"] != "True" or not found.own("taken"):
+        return None
+    return sum(weight for event, weight in found.waits(STARTUP).items() if event.split(":")[0] not in SLEEPS) / found.own("taken")
+
+
+def _unknown(found: Totals, service: ServiceTimes, *, places: int) -> list[str]:
+    """Return what is not known, as key words of the text."""
+    words = []
+    if not found.timed:
+        words.append("read times")
+    if service.trace is None and not service.points:
+        words.append("device reads")
+        if places > 1:
+            words.append("tablespaces")
+    if found.version < 16:
+        words.append("autovacuum")
+    if found.statements() is None:
+        words.append("statements")
+    if found.waits("parallel workers"):
+        words.append("parallel workers")
+    return words if found.waits(CLIENTS) else [*words, "waits"]

@@ -1,0 +1,66 @@
+"""``tierwise watch``: it reads its options, calls one function and prints."""
+
+import re
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from tierwise.core.errors import InputError
+from tierwise.core.output_format import TicketFormat, TicketFormatOption
+
+UNITS_S: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+SHORTEST_S, LONGEST_S = 10.0, 31 * 86400.0
+
+
+def watch(  # noqa: PLR0917  each is an option with a name
+    dsn: Annotated[
+        str,
+        typer.Argument(
+            metavar="[DSN]",
+            help="Connection string of the server, without a password, such as 'host=db.example dbname=shop'. Default: libpq's settings.",
+        ),
+    ] = "",
+    duration: Annotated[str, typer.Option("--for", help="Duration of the watch, such as 10m or 24h.")] = "10m",
+    out: Annotated[Path | None, typer.Option(help="Activity file to write. After a kill, the same command continues it.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Watch relations of every database. Default: only the database of DSN.")] = False,
+    mask: Annotated[
+        Path | None,
+        typer.Option(help="Key file. Pseudonyms replace names in the activity file, and only this key file restores the names."),
+    ] = None,
+    show: Annotated[Path | None, typer.Option(help="Watch nothing, and print the answer of this activity file.")] = None,
+    service: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TABLESPACE=MS[@DEPTH]",
+            help="Calibrated time of a single read on a tablespace, in milliseconds, with the number of requests at a time. Repeatable.",
+        ),
+    ] = None,
+    trace: Annotated[Path | None, typer.Option(help="File of `tierwise trace --out`, recorded during the watch.")] = None,
+    form: TicketFormatOption = TicketFormat.TABLE,
+) -> None:
+    """Record what the transactions of a running PostgreSQL wait for, and print the answer.
+
+    The command reads statistics and changes nothing. docs/watch-security.md lists every statement, and the rights that the role needs.
+    """
+    from tierwise.watch.answer import answer  # noqa: PLC0415  the heavy libraries load only where they are needed
+    from tierwise.watch.answer_text import shown  # noqa: PLC0415
+    from tierwise.watch.recording import Request  # noqa: PLC0415
+    from tierwise.watch.recording import watch as record  # noqa: PLC0415
+    from tierwise.watch.service_times import parse  # noqa: PLC0415
+
+    service_times = parse(service or [], trace)
+    if show is None:
+        if out is None:
+            raise InputError("watch", rule="needs a file to write", remedy="--out activity.parquet, or --show FILE to read one")
+        show = record(Request(dsn, seconds(duration), out, all_databases=every, mask=mask))
+    print(shown(answer(show, service_times), form))
+
+
+def seconds(text: str) -> float:
+    """Return the seconds of ``90s``, ``10m``, ``24h`` or ``2d``."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd])", text.strip())
+    value = float(found[1]) * UNITS_S[found[2]] if found else 0.0
+    if not SHORTEST_S <= value <= LONGEST_S:
+        raise InputError("--for", value=text, rule="must be a duration from 10s to 31d", remedy="for example --for 10m")
+    return value

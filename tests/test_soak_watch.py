@@ -1,0 +1,314 @@
+"""`tierwise watch` against the emulator's log, and what a watch costs. ``WATCH_SECONDS`` is another length of each truth (600)."""
+
+import os
+import shutil
+import statistics
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+import psutil
+import pytest
+
+from conftest import empty
+from emulation import emulated, new_folder
+from tierwise.core.activity import Activity
+from tierwise.postgres.cluster import Cluster
+from tierwise.postgres.relations import create_tablespace
+from tierwise.postgres.settings import Connection
+from tierwise.tiers.emulated import Emulated
+from tierwise.watch import snapshot
+from tierwise.watch.answer import answer
+from tierwise.watch.recording import Request, watch
+from tierwise.watch.service_times import ServiceTimes
+from watching import begun, dsn_of, linked, load
+
+pytestmark = [pytest.mark.soak, pytest.mark.alone]
+SECONDS: Final = float(os.environ.get("WATCH_SECONDS") or 600)
+SLOWDOWN: Final = 4.0
+CLIENTS: Final = 4
+DIRECT: Final = {"shared_buffers": "8MB", "debug_io_direct": "data", "checkpoint_timeout": "60s", "autovacuum": "off"}
+
+
+@dataclass(frozen=True)
+class Load:
+    """Statements that make the relations, all in the database's tablespace, the script of a session, and what moves to the SSD."""
+
+    make: tuple[str, ...]
+    script: str
+    log_on_disk: bool = False
+    on_ssd: tuple[str, ...] = ()
+
+
+ACCOUNTS: Final = (
+    "CREATE TABLE accounts (id int PRIMARY KEY, balance int, filler char(84)) WITH (fillfactor = 90)",
+    "INSERT INTO accounts SELECT i, 0, '' FROM generate_series(1, 600000) i",
+)
+BRANCHES: Final = (*ACCOUNTS, "CREATE TABLE history (id int, delta int, at timestamp, filler char(22))")
+BANK: Final = """\\set id random(1, 600000)
+BEGIN;
+UPDATE accounts SET balance = balance + 1 WHERE id = :id;
+INSERT INTO history VALUES (:id, 1, now(), '');
+END;
+"""
+LOADS: Final = {
+    "read-only": Load(ACCOUNTS, "\\set id random(1, 600000)\nSELECT balance FROM accounts WHERE id = :id;\n"),
+    "two tiers": Load(
+        ACCOUNTS, "\\set id random(1, 600000)\nSELECT balance FROM accounts WHERE id = :id;\n", on_ssd=("INDEX accounts_pkey",)
+    ),
+    "TPC-B, log apart": Load(BRANCHES, BANK),
+    "TPC-B, log on the same disk": Load(BRANCHES, BANK, log_on_disk=True),
+    "survey": Load(
+        (
+            "CREATE TABLE source (id int PRIMARY KEY, ra float8, filler char(200))",
+            "INSERT INTO source SELECT i, random() * 360, '' FROM generate_series(1, 200000) i",
+            "CREATE INDEX source_ra ON source (ra)",
+            "CREATE TABLE detection (source int, mag real, filler char(100))",
+            "INSERT INTO detection SELECT 1 + random() * 199999, random(), '' FROM generate_series(1, 600000)",
+            "CREATE INDEX detection_source ON detection (source)",
+        ),
+        "\\set ra random(1, 359)\nSELECT avg(d.mag) FROM source s JOIN detection d ON d.source = s.id"
+        " WHERE s.ra BETWEEN :ra AND :ra + 0.01;\n",
+    ),
+    "census": Load(
+        (
+            "CREATE TABLE person (caseid int, age int, filler char(150))",
+            "INSERT INTO person SELECT i, random() * 100000, '' FROM generate_series(1, 400000) i",
+            "CREATE INDEX person_age ON person (age)",
+        ),
+        "\\set age random(1, 99990)\nSELECT count(caseid) FROM person WHERE age BETWEEN :age AND :age + 3;\n",
+    ),
+}
+
+
+@pytest.fixture
+def disk(workspace: Path, cluster18: Cluster) -> Iterator[Emulated]:
+    with emulated(new_folder(workspace), "hdd-1tb", owner=cluster18.account.ids) as tier:
+        yield tier
+
+
+@pytest.fixture
+def flash(workspace: Path, cluster18: Cluster) -> Iterator[Emulated]:
+    with emulated(new_folder(workspace), "micron-7450", owner=cluster18.account.ids) as tier:
+        yield tier
+
+
+def made(cluster: Cluster, what: Load, disk: Emulated, flash: Emulated) -> None:
+    cluster.start({"shared_buffers": "256MB", "max_wal_size": "4GB"})
+    with cluster.connect() as session:
+        create_tablespace(session, "hdd", disk.directory)
+        create_tablespace(session, "ssd", flash.directory)
+        session.execute("SET default_tablespace = hdd")
+        for statement in (*what.make, "VACUUM ANALYZE"):
+            session.execute(statement.encode())
+        for relation in what.on_ssd:
+            session.execute(f"ALTER {relation} SET TABLESPACE ssd".encode())
+        session.execute("CHECKPOINT")
+    cluster.stop()
+    if what.log_on_disk:
+        shutil.move(cluster.data / "pg_wal", disk.directory / "pg_wal")
+        (cluster.data / "pg_wal").symlink_to(disk.directory / "pg_wal")
+
+
+def unmade(cluster: Cluster, disk: Emulated) -> None:
+    cluster.stop()
+    if (cluster.data / "pg_wal").is_symlink():
+        (cluster.data / "pg_wal").unlink()
+        shutil.move(disk.directory / "pg_wal", cluster.data / "pg_wal")
+    empty(cluster)
+    cluster.stop()
+
+
+def files_of(session: Connection) -> dict[str, str]:
+    """Return the relation by its file node, of the relations that tests make."""
+    rows = session.execute("SELECT relname, pg_relation_filepath(oid) FROM pg_class WHERE oid >= 16384 AND relkind IN ('r', 'i', 't')")
+    return {Path(path).name: str(name) for name, path in rows}
+
+
+def truth(tiers: tuple[Emulated, ...], files: dict[str, str], begun_s: float, ended_s: float) -> tuple[pl.DataFrame, dict[str, float]]:
+    """Return reads and seconds of reads by relation in the emulator's logs, and the mean seconds of a read by tablespace."""
+    logs = []
+    for tier, name in zip(tiers, ("hdd", "ssd"), strict=True):
+        reads = tier.requests().filter(pl.col("time_s").is_between(begun_s, ended_s), operation="read")
+        logs.append(reads.with_columns(tier=pl.lit(name), node=pl.col("file").str.extract(r"/(\d+)(?:\.\d+)?$")))
+    reads = pl.concat(logs).filter(pl.col("node").is_in(list(files)))
+    named = reads.with_columns(relation=pl.col("node").replace_strict(files, default=None))
+    by_tier = named.group_by("tier").agg(pl.col("actual_s").mean())
+    by_relation = named.group_by("relation").agg(pages=pl.col("size_bytes").sum() / 8192, seconds=pl.col("actual_s").sum())
+    return by_relation, dict(by_tier.iter_rows())
+
+
+@pytest.mark.parametrize("timing", ["off", "on"])
+@pytest.mark.parametrize("name", LOADS)
+def test_reads_and_waiting_by_relation_are_those_of_the_emulators_log(  # noqa: PLR0917
+    name: str, timing: str, cluster18: Cluster, disk: Emulated, flash: Emulated, tmp_path: Path
+) -> None:
+    what, script, out = LOADS[name], tmp_path / "load.sql", tmp_path / "activity.parquet"
+    script.write_text(what.script)
+    made(cluster18, what, disk, flash)
+    try:
+        cluster18.start({**DIRECT, "track_io_timing": timing})
+        for tier in (disk, flash):
+            tier.delays(True, slowdown=SLOWDOWN)
+        with cluster18.connect() as session, load(cluster18, script, clients=CLIENTS):
+            files, begun_s = files_of(session), []
+            time.sleep(5)
+            watch(Request(dsn_of(cluster18), SECONDS, out), lambda: begun_s.append(time.monotonic()))
+            ended_s = time.monotonic()
+            seen, each_s = truth((disk, flash), files, begun_s[0], ended_s)
+    finally:
+        for tier in (disk, flash):
+            tier.delays(False)
+        unmade(cluster18, disk)
+    service = ServiceTimes({place: [(1.0, mean_s)] for place, mean_s in each_s.items()})
+    compare(name, answer(out, service), seen, ended_s - begun_s[0])
+
+
+def compare(name: str, found: Activity, seen: pl.DataFrame, seconds: float) -> None:
+    """Print and judge: reads within 2 %, waiting within 10 % for every relation above a fifth."""
+    waited, faults = float(seen["seconds"].sum()), []
+    rate = found.transactions_per_s.high
+    by_name = {one.name: one for one in found.relations}
+    for relation, pages, took_s in seen.sort("seconds", descending=True).iter_rows():
+        one = by_name[relation]
+        reads, waiting = one.reads_per_s / (pages / seconds) - 1, (one.waiting_s or 0.0) * rate / (took_s / seconds) - 1
+        print(f"{name}: {relation}: {took_s / waited:.0%} of the waiting, reads {reads:+.1%}, waiting {waiting:+.1%}")
+        if took_s > 0.2 * waited and (abs(reads) > 0.02 or abs(waiting) > 0.1):
+            faults.append(f"{relation}: reads {reads:+.1%}, waiting {waiting:+.1%}")
+    assert not faults, f"{name}: {'; '.join(faults)}"
+
+
+@pytest.mark.parametrize("share", [0.005, 0.05, 0.5, 0.95])
+def test_the_band_of_device_reads_holds_what_the_kernels_cache_let_through(
+    share: float, cluster15: Cluster, workspace: Path, tmp_path: Path
+) -> None:
+    script, out = tmp_path / "load.sql", tmp_path / "activity.parquet"
+    hot, pages = 2000, 60_000
+    script.write_text(
+        f"\\set cold random(1, 1000)\n\\set one random(0, {hot - 1})\n\\set other random({hot}, {pages - 1})\n"
+        f"\\set page case when :cold <= {round(1000 * share)} then :other else :one end\n"
+        "SELECT count(*) FROM big WHERE ctid = format('(%s,1)', :page::int)::tid;\n"
+    )
+    with emulated(new_folder(workspace), "hdd-1tb", cached=True, owner=cluster15.account.ids) as tier:
+        cluster15.start({"shared_buffers": "256MB"})
+        try:
+            with cluster15.connect() as session:
+                create_tablespace(session, "hdd", tier.directory)
+                session.execute("CREATE TABLE big (filler text) TABLESPACE hdd")
+                session.execute("ALTER TABLE big ALTER filler SET STORAGE PLAIN")
+                session.execute(f"INSERT INTO big SELECT repeat('x', 7000) FROM generate_series(1, {pages})".encode())
+                session.execute("VACUUM ANALYZE big")
+            cluster15.stop()
+            tier.empty_cache()
+            cluster15.start({"shared_buffers": "1MB", "autovacuum": "off"})
+            with cluster15.connect() as session:
+                session.execute(f"SELECT count(*) FROM big WHERE ctid < '({hot},0)'".encode())
+            tier.delays(True)
+            began: list[float] = []
+            with load(cluster15, script, clients=CLIENTS):
+                time.sleep(2)
+                watch(Request(dsn_of(cluster15), min(SECONDS, 60.0), out), lambda: began.append(time.monotonic()))
+                ended_s = time.monotonic()
+            reads = tier.requests().filter(pl.col("time_s").is_between(began[0], ended_s), operation="read")
+            seconds = ended_s - began[0]
+        finally:
+            tier.delays(False)
+            cluster15.stop()
+            empty(cluster15)
+            cluster15.stop()
+    pages_read = float(reads["size_bytes"].cast(pl.Float64).sum()) / 8192
+    true_per_s, mean_s = pages_read / seconds, float(reads["actual_s"].cast(pl.Float64).sum()) / pages_read
+    (big,) = (one for one in answer(out, ServiceTimes({"hdd": [(1.0, mean_s)]})).relations if one.name == "big")
+    assert big.device_reads_per_s is not None
+    band = big.device_reads_per_s
+    truth_share, low, high = (rate / big.reads_per_s for rate in (true_per_s, band.low, band.high))
+    print(f"{truth_share:.3f} of the reads reached the device; the band is {low:.3f} to {high:.3f}")
+    assert band.low <= true_per_s <= band.high
+
+
+def processor_s(pid: int) -> float:
+    return int(Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[0]) / 1e9
+
+
+def test_a_watch_of_4000_relations_takes_half_a_percent_of_a_processor(cluster18: Cluster, tmp_path: Path) -> None:
+    out, script = tmp_path / "activity.parquet", tmp_path / "load.sql"
+    script.write_text("\\set n random(1, 4000)\nSELECT touch(:n);\n")
+    cluster18.start({"shared_buffers": "64MB", "autovacuum": "off", "max_locks_per_transaction": "8192"})
+    try:
+        with cluster18.connect() as session:
+            many(session, 4000)
+            session.execute(
+                "CREATE FUNCTION touch(n int) RETURNS void LANGUAGE plpgsql AS"
+                " $$BEGIN EXECUTE format('UPDATE many_%s SET n = n + 1', n); END$$"
+            )
+        rates: dict[bool, list[float]] = {True: [], False: []}
+        with load(cluster18, script, rate=200):
+            watching = begun(cluster18, out, 600.0)
+            (backend,) = backends(cluster18)
+            before, began = processor_s(watching.pid) + processor_s(backend), time.monotonic()
+            time.sleep(SECONDS / 2)
+            used = (processor_s(watching.pid) + processor_s(backend) - before) / (time.monotonic() - began)
+            memory = psutil.Process(watching.pid).memory_info().rss
+            watching.kill()
+            watching.wait()
+        for _ in range(5):
+            for on in (True, False):
+                rates[on].append(rate_of(cluster18, script, out.with_name("more.parquet") if on else None))
+        beside, alone = (statistics.median(rates[on]) for on in (True, False))
+        print(f"{used:.2%} of a processor, {memory / 2**20:.0f} MiB; {beside:.0f} a second beside a watch, {alone:.0f} without")
+    finally:
+        cluster18.stop()
+        empty(cluster18)
+        cluster18.stop()
+    assert used <= 0.005
+    assert memory < 300 * 2**20
+
+
+def rate_of(cluster: Cluster, script: Path, out: Path | None) -> float:
+    """Return transactions a second over ten seconds, beside a watch or not."""
+    watching = begun(cluster, out, 600.0) if out else None
+    with load(cluster, script), cluster.connect() as session:
+        counts = []
+        for _ in range(2):
+            counts.append(session.execute("SELECT xact_commit FROM pg_stat_database WHERE datname = 'postgres'").fetchone() or (0,))
+            time.sleep(10)
+    if watching and out:
+        watching.kill()
+        watching.wait()
+        shutil.rmtree(out.with_name(f"{out.name}.parts"))
+    return float(counts[1][0] - counts[0][0]) / 10
+
+
+def backends(cluster: Cluster) -> list[int]:
+    with cluster.connect() as session:
+        return [pid for (pid,) in session.execute("SELECT pid FROM pg_stat_activity WHERE application_name = 'tierwise'")]
+
+
+def many(session: Connection, number: int) -> None:
+    for begin in range(0, number, 1000):
+        session.execute(
+            f"DO $$BEGIN FOR i IN {begin + 1}..{begin + 1000} LOOP EXECUTE format('CREATE TABLE many_%s AS SELECT 1 AS n', i);"
+            " END LOOP; END$$".encode()
+        )
+
+
+def test_a_snapshot_of_100000_relations_takes_two_seconds(cluster18: Cluster) -> None:
+    cluster18.start({"shared_buffers": "512MB", "autovacuum": "off", "max_locks_per_transaction": "8192", "fsync": "off"})
+    try:
+        with cluster18.connect() as session:
+            many(session, 100_000)
+        with linked(cluster18) as pair:
+            snapshot.take(pair)
+            began = time.monotonic()
+            found = snapshot.take(pair)
+            took_s = time.monotonic() - began
+        print(f"{found.views['relation'].rows.height:,} relations in {took_s:.2f} s")
+        assert found.views["relation"].rows.height > 100_000
+        assert took_s < 2
+    finally:
+        cluster18.stop()
+        shutil.rmtree(cluster18.folder)
+        cluster18.create()

@@ -1,0 +1,403 @@
+"""`tierwise watch` on real servers: what it counts, what it refuses, and what ends a counter's epoch."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import psycopg
+import pytest
+
+from conftest import empty
+from support import said
+from tierwise.core import paths
+from tierwise.core.activity import Steadiness
+from tierwise.core.errors import InputError
+from tierwise.core.output_format import TicketFormat
+from tierwise.postgres.cluster import Cluster
+from tierwise.watch import snapshot, statements
+from tierwise.watch.activity_file import EVENT, FORMAT, NAME, VERSION, Segments
+from tierwise.watch.answer import answer
+from tierwise.watch.answer_text import LINES, WIDTH, shown
+from tierwise.watch.cli import seconds
+from tierwise.watch.columns import RELATION, SOURCES
+from tierwise.watch.connecting import connect
+from tierwise.watch.sampling import CLIENTS, Waits
+from tierwise.watch.service_times import ServiceTimes, parse
+from watching import STARTED, begun, dsn_of, linked, load, watched
+
+pytestmark = pytest.mark.alone
+POINT = "\\set id random(1, 60000)\nBEGIN;\nSELECT filler FROM orders WHERE id = :id;\nUPDATE orders SET n = n + 1 WHERE id = :id;\nEND;\n"
+
+
+@pytest.fixture
+def loaded(cluster: Cluster, tmp_path: Path) -> Iterator[tuple[Cluster, Path]]:
+    yield from make_orders(cluster, tmp_path)
+
+
+def make_orders(cluster: Cluster, tmp_path: Path) -> Iterator[tuple[Cluster, Path]]:
+    """Provide a server with a table that its buffers do not hold, and a script that reads and changes it."""
+    cluster.start({**STARTED, "track_io_timing": "on"})
+    with cluster.connect() as session:
+        session.execute("CREATE TABLE orders (id int PRIMARY KEY, n int DEFAULT 0, filler text) WITH (fillfactor = 80)")
+        session.execute("INSERT INTO orders SELECT i, 0, repeat('x', 300) FROM generate_series(1, 60000) i")
+        session.execute("CREATE INDEX unused ON orders (filler)")
+        session.execute("VACUUM ANALYZE orders")
+    script = tmp_path / "point.sql"
+    script.write_text(POINT)
+    yield cluster, script
+    empty(cluster)
+
+
+@pytest.fixture
+def server(cluster18: Cluster) -> Iterator[Cluster]:
+    cluster18.start(STARTED)
+    yield cluster18
+    empty(cluster18)
+    cluster18.stop()
+
+
+def counted(cluster: Cluster) -> tuple[float, dict[str, float]]:
+    """Return how often the script ran, and pages read by relation, by the server's own views."""
+    with cluster.connect() as session:
+        time.sleep(1.0)  # sessions report at most once a second
+        (runs,) = session.execute("SELECT n_tup_upd FROM pg_stat_user_tables WHERE relname = 'orders'").fetchone() or (0,)
+        tables = session.execute("SELECT relname, heap_blks_read FROM pg_statio_user_tables").fetchall()
+        indexes = session.execute("SELECT indexrelname, idx_blks_read FROM pg_statio_user_indexes").fetchall()
+    return float(runs), {str(name): float(read) for name, read in (*tables, *indexes)}
+
+
+def test_a_load_is_counted_as_the_server_counts_it_and_answered_on_one_screen(loaded: tuple[Cluster, Path], tmp_path: Path) -> None:
+    cluster, script = loaded
+    before = counted(cluster)
+    out = tmp_path / "activity.parquet"
+    with load(cluster, script, rate=200):
+        found = watched(cluster, out, seconds=4.0)
+    after = counted(cluster)
+    each = {load.name: load for load in found.relations}
+    done, transactions_per_s = after[0] - before[0], found.transactions_per_s.high
+    for name in ("orders", "orders_pkey"):
+        seen, every = each[name].reads_per_s / transactions_per_s, (after[1][name] - before[1][name]) / done
+        assert seen == pytest.approx(every, rel=0.4), f"{name}: pages read by a transaction, in the watch and in all"
+    assert found.transactions_per_s.high == pytest.approx(200, rel=0.3), "200 scripts a second"
+    assert found.transaction_s is not None
+    assert sum(cause.time_s for cause in found.causes) == pytest.approx(found.transaction_s, rel=1e-6)
+    assert (found.timed, found.gaps, found.resets, found.standby) == (True, 0, 0, False)
+    assert each["orders"].location == ""
+    assert each["unused"].droppable
+    assert not each["orders_pkey"].droppable
+    assert out.stat().st_mode & 0o077 == 0
+    assert not Segments(out).folder.exists()
+    lines = shown(found, TicketFormat.TABLE).splitlines()
+    assert len(lines) <= LINES
+    assert max(map(len, lines)) <= WIDTH
+    assert any(re.match(r"orders +table ", line) for line in lines)
+    assert any("unused" in line for line in lines)
+    assert "| orders | table |" in shown(found, TicketFormat.MARKDOWN)
+    assert json.loads(said("watch", "--show", str(out), "--format", "json"))["database"] == "postgres"
+
+
+def test_what_the_version_does_not_show_is_unknown_and_never_zero(loaded: tuple[Cluster, Path], tmp_path: Path) -> None:
+    cluster, _ = loaded
+    found = watched(cluster, tmp_path / "idle.parquet")
+    assert found.steadiness is Steadiness.IDLE
+    assert (found.autovacuum_reads_per_s is None) == (found.version < 16)
+    assert found.statements is None
+    assert {"device reads", "statements"} <= set(found.unknown)
+
+
+def test_a_service_time_bounds_how_many_reads_reached_a_device() -> None:
+    service = parse(["fast=1", "fast=4@4"], None)
+    assert service.of("fast", 1) == pytest.approx(1e-3)
+    assert service.of("fast", 2) == pytest.approx(2e-3)
+    assert service.of("slow", 1) is None
+    for wrong in ("fast", "fast=x", "fast=1@0", "=1"):
+        with pytest.raises(InputError, match="--service"):
+            parse([wrong], None)
+
+
+def refused(dsn: str, *words: str) -> None:
+    with pytest.raises(InputError) as caught:
+        connect(dsn)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert "Remedy: " in message
+    assert all(word in message for word in words), message
+
+
+def test_what_must_not_be_watched_is_refused_in_one_line(server: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    refused("host=/nowhere user=x", "cannot be reached")
+    refused("what=ever", "connection string")
+    refused("postgresql://me:secret@localhost/shop", "PGPASSFILE", "password")
+    refused(f"{dsn_of(server)} dbname=nonesuch", "nonesuch")
+    with server.connect() as session:
+        session.execute("DROP ROLE IF EXISTS plain")
+        session.execute("CREATE ROLE plain LOGIN")
+        try:
+            refused(dsn_of(server, user="plain"), "GRANT pg_monitor")
+            session.execute("GRANT pg_monitor TO plain")
+            connection, _ = connect(dsn_of(server, user="plain"))
+            with connection, pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+                connection.execute("CREATE TABLE x ()")
+        finally:
+            session.execute("DROP ROLE plain")
+    server.stop()
+    server.start({**STARTED, "tierwise.clock": "virtual-several"})
+    refused(dsn_of(server), "virtual time")
+
+
+def test_a_password_of_the_environment_appears_nowhere(server: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGPASSWORD", "s3cr3t-of-a-test")
+    watched(server, tmp_path / "a.parquet", seconds=1.0)
+    assert b"s3cr3t" not in b"".join(path.read_bytes() for path in tmp_path.rglob("*.parquet"))
+    with pytest.raises(InputError) as caught:
+        connect("host=/nowhere")
+    assert "s3cr3t" not in str(caught.value)
+
+
+def test_a_pooler_is_refused(server: Cluster, tmp_path: Path) -> None:
+    program = shutil.which("pgbouncer") or "/usr/sbin/pgbouncer"
+    if not Path(program).exists():
+        pytest.skip("pgbouncer is not installed")
+    folder = tmp_path / "pooler"
+    folder.mkdir(mode=0o777)
+    folder.chmod(0o777)
+    for parent in list(folder.parents)[:-2]:
+        parent.chmod(parent.stat().st_mode | 0o011)
+    settings = [
+        "[databases]",
+        f"postgres = {dsn_of(server)}",
+        "[pgbouncer]",
+        "listen_addr =",
+        f"unix_socket_dir = {folder}",
+        "auth_type = any",
+    ]
+    (folder / "pooler.ini").write_text("\n".join([*settings, "listen_port = 6543"]) + "\n")
+    running = subprocess.Popen(
+        [program, "-u", server.account.name, str(folder / "pooler.ini")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        deadline_s = time.monotonic() + 10
+        while not (folder / ".s.PGSQL.6543").exists() and time.monotonic() < deadline_s and running.poll() is None:
+            time.sleep(0.05)
+        refused(f"host={folder} port=6543 user=tierwise dbname=postgres", "pooler", "connect directly")
+    finally:
+        running.kill()
+        running.wait()
+
+
+def test_an_activity_file_that_is_none_cut_short_or_of_another_version_is_refused(server: Cluster, tmp_path: Path) -> None:
+    whole = tmp_path / "whole.parquet"
+    watched(server, whole, seconds=1.0)
+    cut, other = tmp_path / "cut.parquet", tmp_path / "other.parquet"
+    cut.write_bytes(whole.read_bytes()[:-100])
+    table = pl.read_parquet(whole).to_arrow().replace_schema_metadata({VERSION: json.dumps(FORMAT + 1)})
+    import pyarrow.parquet as pq
+
+    pq.write_table(table, other)
+    for path, word in ((cut, "cut short"), (other, "format"), (tmp_path / "none.parquet", "does not exist")):
+        with pytest.raises(InputError, match=word):
+            answer(path, ServiceTimes())
+    with pytest.raises(InputError, match="is there already"):
+        watched(server, whole)
+    with pytest.raises(InputError, match="--for"):
+        seconds("10 minutes")
+    assert seconds("24h") == 86400
+
+
+def both(cluster: Cluster, *between: str) -> dict[str, snapshot.Rise]:
+    """Return what rises over statements that a session runs between two snapshots."""
+    with linked(cluster) as pair, cluster.connect() as session:
+        before = snapshot.take(pair)
+        for statement in between:
+            session.execute(statement.encode())
+        time.sleep(0.1)
+        rises = snapshot.rises(before, snapshot.take(pair))
+    for name, rise in rises.items():
+        counters = [column for column in rise.rows.columns if column not in {"entity", "database", "relation", *snapshot.PLACE}]
+        for column in counters:
+            assert (rise.rows[column].drop_nulls() >= 0).all(), f"{name}.{column} fell"
+    return rises
+
+
+def test_every_form_of_a_reset_begins_an_epoch_of_its_own_view(loaded: tuple[Cluster, Path]) -> None:
+    cluster, _ = loaded
+    read = "SELECT count(*) FROM orders"
+    flush = "SELECT pg_sleep(1.1)"
+    assert not any(rise.broken for rise in both(cluster, read, flush).values())
+    rises = both(cluster, read, flush, "SELECT pg_stat_reset()", read, flush)
+    assert rises[RELATION].broken == ("all",)
+    assert rises["database"].broken
+    assert not rises["wal"].broken
+    rises = both(cluster, read, flush, "SELECT pg_stat_reset_shared('wal')", flush)
+    assert (rises["wal"].broken, rises[RELATION].broken) == (("all",), ()) or rises["wal"].broken
+    assert not rises["database"].broken
+    both(cluster, read, read, read, flush)
+    rises = both(cluster, "SELECT pg_stat_reset_single_table_counters('orders'::regclass)", flush)
+    assert len(rises[RELATION].broken) == 1
+
+
+def test_a_crash_ends_every_epoch_and_the_watch_goes_on(loaded: tuple[Cluster, Path], tmp_path: Path) -> None:
+    cluster, script = loaded
+    killed = []
+
+    def kill_a_backend() -> None:
+        with cluster.connect() as session:
+            killed.append(session.info.backend_pid)
+            os.kill(session.info.backend_pid, signal.SIGKILL)
+
+    out = tmp_path / "crash.parquet"
+    with load(cluster, script, rate=50):
+        running = begun(cluster, out, 4.0)
+        kill_a_backend()
+        assert running.wait(60) == 0
+    found = answer(out, ServiceTimes())
+    assert found.gaps >= 1
+    assert 0 < found.gaps_s < 60
+    rows = pl.read_parquet(out)
+    assert (rows.filter(pl.col("view").is_in([RELATION, *SOURCES]))["value"].drop_nulls() >= 0).all()
+    assert (rows["fetched"].drop_nulls() >= 0).all()
+
+
+def test_a_killed_watch_goes_on_with_its_file_and_says_what_it_missed(server: Cluster, tmp_path: Path) -> None:
+    out = tmp_path / "killed.parquet"
+    running = begun(server, out, 30.0)
+    running.kill()
+    running.wait()
+    there = len(list(Segments(out).folder.glob("0*.parquet")))
+    assert answer(out, ServiceTimes()).gaps == 0, "the segments alone can be shown"
+    found = watched(server, out, seconds=there * 3.0 + 1.0)
+    assert found.gaps == 1
+    assert len(found.windows) > there
+    other = tmp_path / "other.parquet"
+    Segments(other).folder.mkdir()
+    Segments(other).write(0, pl.read_parquet(out).with_columns(text=pl.when(entity="database").then(pl.lit("1")).otherwise("text")))
+    with pytest.raises(InputError, match="another server"):
+        watched(server, other)
+
+
+def test_relations_that_are_dropped_rewritten_and_truncated_begin_new_placements_and_no_counters(loaded: tuple[Cluster, Path]) -> None:
+    cluster, _ = loaded
+    rises = both(
+        cluster, "VACUUM FULL orders", "CREATE TABLE gone AS SELECT 1", "DROP TABLE gone", "TRUNCATE orders", "SELECT pg_sleep(1.1)"
+    )
+    assert not rises[RELATION].broken
+    with linked(cluster) as pair, cluster.connect() as session:
+        before = snapshot.take(pair).views[RELATION].rows
+        session.execute("VACUUM FULL orders")
+        session.execute("DROP INDEX unused")
+        fresh, gone = snapshot.moved_places(before, snapshot.take(pair).views[RELATION].rows)
+    assert len(fresh) >= 2  # table and key lie in new files
+    assert len(gone) >= 1
+
+
+def test_nothing_waits_for_a_lock_even_beside_a_table_that_is_altered_all_the_time(server: Cluster, tmp_path: Path) -> None:
+    server.stop()
+    server.start({**STARTED, "log_lock_waits": "on", "deadlock_timeout": "1ms"})
+    begun = server.log.stat().st_size
+    with server.connect(autocommit=False) as altering:
+        altering.execute("CREATE TABLE held AS SELECT generate_series(1, 1000) n")
+        altering.commit()
+        altering.execute("SELECT count(*) FROM held")
+        altering.execute("ALTER TABLE held ADD COLUMN more int")
+        watched(server, tmp_path / "held.parquet")
+        altering.rollback()
+    assert "still waiting" not in server.log.read_bytes()[begun:].decode()
+
+
+def test_masked_names_are_in_the_key_file_and_nowhere_else(server: Cluster, tmp_path: Path) -> None:
+    with server.connect() as session:
+        session.execute("CREATE SCHEMA verdeckt")
+        session.execute("CREATE TABLE verdeckt.kundennummern AS SELECT generate_series(1, 1000) n")
+        session.execute("CREATE INDEX kundenindex ON verdeckt.kundennummern (n)")
+    out, key = tmp_path / "masked.parquet", tmp_path / "key.json"
+    watched(server, out, seconds=1.0, mask=key)
+    with server.connect() as session:
+        session.execute("DROP SCHEMA verdeckt CASCADE")
+    text = pl.read_parquet(out)["text"].drop_nulls().str.join("\n").item()
+    assert not re.search("verdeckt|kunden|postgres\n", text)
+    names = json.loads(key.read_text())["names"]
+    assert {"verdeckt", "kundennummern", "kundenindex", "postgres"} <= set(names.values())
+    assert key.stat().st_mode & 0o077 == 0
+    (table,) = (one for one, name in names.items() if name == "kundennummern")
+    assert table in text
+    key.write_text("{}")
+    with pytest.raises(InputError, match="--mask"):
+        watched(server, tmp_path / "again.parquet", mask=key)
+
+
+def test_partitions_and_names_that_are_not_ascii_are_answered_on_one_screen(server: Cluster, tmp_path: Path) -> None:
+    with server.connect() as session:
+        session.execute('CREATE TABLE "größe 表" (n int, filler text) PARTITION BY HASH (n)')
+        for part in range(300):
+            session.execute(f'CREATE TABLE "teil_{part}" PARTITION OF "größe 表" FOR VALUES WITH (MODULUS 300, REMAINDER {part})'.encode())
+        session.execute("INSERT INTO \"größe 表\" SELECT i, repeat('x', 500) FROM generate_series(1, 20000) i")
+        session.execute("CHECKPOINT")
+    script = tmp_path / "scan.sql"
+    script.write_text('SELECT count(*) FROM "größe 表";\n')
+    with load(server, script):
+        found = watched(server, tmp_path / "parts.parquet", seconds=2.0)
+    parts = [load for load in found.relations if load.name.startswith("teil_") and load.parent]
+    assert len(parts) == 300
+    assert sum(load.scan_share > 0.5 for load in parts) > 250
+    lines = shown(found, TicketFormat.TABLE).splitlines()
+    assert len(lines) <= LINES
+    assert max(map(len, lines)) <= WIDTH
+
+
+def test_a_standby_is_named_and_its_promotion_too(server: Cluster, tmp_path: Path) -> None:
+    server.stop()
+    (server.data / "standby.signal").touch()
+    server.account.own(server.data / "standby.signal")
+    server.start({**STARTED, "hot_standby": "on"})
+    out = tmp_path / "standby.parquet"
+    running = begun(server, out, 3.0)
+    assert answer(out, ServiceTimes()).standby
+    with server.connect() as session:
+        session.execute("SELECT pg_promote()")
+    assert running.wait(60) == 0
+    rows = pl.read_parquet(out)
+    assert "promotion" in set(rows.filter(view=EVENT)["entity"])
+    assert not answer(out, ServiceTimes()).standby
+
+
+def test_all_databases_are_watched_where_requested(server: Cluster, tmp_path: Path) -> None:
+    with server.connect() as session:
+        session.execute("CREATE DATABASE second")
+    try:
+        with psycopg.connect(dsn_of(server, database="second"), autocommit=True) as session:
+            session.execute("CREATE TABLE elsewhere AS SELECT generate_series(1, 1000) n")
+        one = watched(server, tmp_path / "one.parquet", seconds=1.0)
+        every = watched(server, tmp_path / "all.parquet", seconds=1.0, all_databases=True)
+    finally:
+        with server.connect() as session:
+            session.execute("DROP DATABASE second")
+    assert "elsewhere" not in {load.name for load in one.relations}
+    assert "elsewhere" in {load.name for load in every.relations}
+    assert pl.read_parquet(tmp_path / "all.parquet").filter(view=NAME)["database"].n_unique() >= 2
+
+
+def test_workers_waits_belong_to_their_leader_once_and_asynchronous_reads_are_counted_once() -> None:
+    waits = Waits()
+    leader = (10, 5, "client backend", "active", "IPC", "ExecuteGather", None)
+    workers = [(11, 5, "parallel worker", "active", "IO", "DataFileRead", 10), (12, 5, "parallel worker", "active", None, None, 10)]
+    reading = (13, 5, "client backend", "active", "IO", "AioIoCompletion", None)
+    reader = (14, None, "io worker", None, "IO", "DataFileRead", None)
+    elsewhere = (15, 6, "client backend", "active", "IO", "DataFileRead", None)
+    waits.add([leader, *workers, reading, reader, elsewhere], 5)
+    clients = {event: count for (group, event), count in waits.counts.items() if group == CLIENTS}
+    assert clients == {"IO:DataFileRead": 0.5, "processor": 0.5, "IO:AioIoCompletion": 1.0}
+
+
+def test_the_security_page_lists_every_statement() -> None:
+    page = " ".join((paths.home() / "docs" / "watch-security.md").read_text(encoding="utf-8").split())
+    single = [value for value in vars(statements).values() if isinstance(value, str) and value.strip().startswith(("SELECT", "SET"))]
+    views = [statement for name in SOURCES if (statement := statements.view(name, 18))]
+    for statement in (*single, *statements.SETUP, *views, statements.relations(18)):
+        assert " ".join(statement.split()) in page

@@ -1,0 +1,63 @@
+"""A watch of a test's own server, with windows short enough for a test."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tierwise.core.activity import Activity
+from tierwise.postgres.cluster import DATABASE, PORT, SUPERUSER, Cluster
+from tierwise.postgres.pgbench import command
+from tierwise.postgres.processes import socket_folder
+from tierwise.postgres.settings import Connection
+from tierwise.watch.activity_file import Segments
+from tierwise.watch.answer import answer
+from tierwise.watch.connecting import Server, connect
+from tierwise.watch.recording import Request, watch
+from tierwise.watch.service_times import ServiceTimes
+
+STARTED = {"shared_buffers": "2MB", "autovacuum": "off", "max_connections": "20"}
+
+
+def dsn_of(cluster: Cluster, *, user: str = SUPERUSER, database: str = DATABASE) -> str:
+    return f"host={socket_folder(cluster.folder)} port={PORT} user={user} dbname={database}"
+
+
+def watched(cluster: Cluster, out: Path, *, seconds: float = 2.0, service: ServiceTimes | None = None, **options: object) -> Activity:
+    """Watch for some seconds in ten windows, and return the answer."""
+    watch(Request(dsn_of(cluster), seconds, out, **options))  # type: ignore[arg-type]
+    return answer(out, service or ServiceTimes())
+
+
+def begun(cluster: Cluster, out: Path, seconds: float) -> subprocess.Popen[bytes]:
+    """Start a watch as a process of its own, and wait until it has written its first window."""
+    code = f"from tierwise.watch.recording import *; watch(Request({dsn_of(cluster)!r}, {seconds}, Path({str(out)!r})))"
+    running = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
+    deadline_s = time.monotonic() + 30
+    while not list(Segments(out).folder.glob("0*")):
+        assert time.monotonic() < deadline_s
+        time.sleep(0.05)
+    return running
+
+
+@contextmanager
+def linked(cluster: Cluster) -> Iterator[list[tuple[Connection, Server]]]:
+    """Connect as a watch does."""
+    connection, server = connect(dsn_of(cluster))
+    with connection:
+        yield [(connection, server)]
+
+
+@contextmanager
+def load(cluster: Cluster, script: Path, *, clients: int = 2, rate: int | None = None) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a pgbench script beside what is done inside."""
+    options = [f"--file={script}", f"--client={clients}", "--time=3600", "--no-vacuum", "--protocol=prepared"]
+    options += [f"--rate={rate}"] if rate else []
+    running = subprocess.Popen(command(cluster, options), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield running
+    finally:
+        running.terminate()
+        running.wait()
