@@ -1,6 +1,7 @@
 # `make` lists the commands. Options are variables, which programs get as environment variables:
 #   PROFILE=quick     size of the run: smoke, quick or full
 #   TIERS=NAME        measure also on your own pair of tiers, data/tiers/NAME.toml
+#   STUDY=NAME        study that make sensitivity examines; default: all studies
 #   SEED=1            seed of data, trial order and device models
 #   CENSUS=synthetic  rows of the 1990 census: synthetic, download or file:PATH
 #   SKY=synthetic     sky catalog: synthetic, download or file:PATH, or download:RA_MIN,RA_MAX,DEC_MIN,DEC_MAX (degrees), or download:psc_aaa,... (files)
@@ -22,10 +23,10 @@
 MAKEFLAGS += --no-print-directory
 .SILENT:
 .DEFAULT_GOAL := help
-.PHONY: report plan publish reference test check lab bench soak demo quarto cluster campaign-demo clean help
+.PHONY: report plan publish reference sensitivity test check lab bench soak demo quarto cluster campaign-demo clean help
 
 PROFILE ?= $(if $(filter reference,$(MAKECMDGOALS)),smoke,quick)
-export PROFILE TIERS SEED CENSUS SKY FRESH RETRY RUN RUNS ENGINE TO ONE PG_BIN PYTHON SCHEDULER STORE MACHINES PRICE_PER_HOUR VERBOSE
+export PROFILE STUDY TIERS SEED CENSUS SKY FRESH RETRY RUN RUNS ENGINE TO ONE PG_BIN PYTHON SCHEDULER STORE MACHINES PRICE_PER_HOUR VERBOSE
 # Tests start hundreds of processes: each would compile every module again where the shell forbids Python to write bytecode.
 test soak: export PYTHONDONTWRITEBYTECODE :=
 
@@ -48,6 +49,10 @@ publish: $(ENV)/.ready
 # Replace the run in data/reference by RUN, or by a complete run of PROFILE (default smoke), which is measured if there is none
 reference: $(ENV)/.ready
 	$(BIN)/tierwise reference --yes
+
+# Compute how far verdicts depend on device parameters that no source states (hours; make sensitivity STUDY=wal_placement takes half an hour)
+sensitivity: $(ENV)/.ready
+	$(BIN)/tierwise sensitivity --yes
 
 # Run all tests but the long ones of make soak; tests that measure run one at a time
 test: $(ENV)/.ready

@@ -1,4 +1,5 @@
 """How fast page caches are: LRU and CLOCK beside libCacheSim's, the kernel's two lists beside CLOCK, and 10^8 requests read as a stream.
+A whole curve of misses by size stands beside two single-size replays of libCacheSim's LRU.
 
 Run: ``make bench``, or ``python benchmarks/caches.py``. All on one core, sides in turn, each first in every other round; ratios are of
 times. libCacheSim (PyPI: libcachesim) is no dependency of the project: without it that comparison is left out, and the reason is
@@ -25,6 +26,7 @@ from tierwise.core.errors import TierwiseError
 from tierwise.core.units import GIB, KIB
 from tierwise.simulate.page_cache import replay
 from tierwise.simulate.page_trace import read_page_trace
+from tierwise.simulate.stack_distances import curve_of
 from tierwise.simulate.zipfian import zipfian_pages
 
 REPEATS = 9
@@ -35,12 +37,19 @@ ZIPFIANS = ((20_000, (1000, 10_000)), (1_000_000, (10_000, 100_000)), (30_000_00
 ZIPFIAN_REQUESTS = 2**20
 STREAM_REQUESTS, STREAM_PAGES, STREAM_CACHE = 10**8, 10**7, 10**6
 STREAM_BYTES = 8 * GIB
+MAP = (
+    "import sys; from pathlib import Path; from tierwise.simulate.page_trace import TraceOptions;"
+    " from tierwise.simulate.stack_distances import curve_of; from tierwise.simulate.trace_stream import read_stream;"
+    " found = read_stream([Path(sys.argv[1])], TraceOptions());"
+    " print(curve_of(found.pages, found.is_write, found.relation, 1).at(int(sys.argv[2])))"
+)
 STREAM = (
     "import sys; from pathlib import Path; from tierwise.simulate.page_trace import simulate_trace;"
     " print(simulate_trace(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]))"
 )
 
-TO_REACH = {"lru": 3.0, "clock": 2.0, "two-list": 0.5}
+BESIDE = (("lru", "libCacheSim LRU"), ("clock", "libCacheSim Clock"), ("two-list", "clock"))
+TO_REACH = {"lru": 3.0, "clock": 2.0, "two-list": 0.5, "curve": 0.5}
 """How many times as fast as what each is held beside."""
 IN_CACHE = 5.0
 """What LRU has to reach where its table fits the processor's last cache."""
@@ -84,12 +93,13 @@ def compare(library: Any, name: str, trace: Ints, sizes: tuple[int, ...]) -> boo
         fits = 4 * int(trace.max()) < last_cache_bytes()
         for pages in sizes:
             ways = {policy: ours(trace, pages, policy) for policy in ("lru", "clock", "two-list")}
+            ways["curve"] = whole_curve(trace, pages)
             ways["least"] = lambda: (0, timed(lambda: touch_each(np.zeros(int(trace.max()) + 1, np.int32), trace))[1])
             if library:
                 ways |= {f"libCacheSim {kind}": theirs(library, kind, path, len(trace), pages) for kind in ("LRU", "Clock")}
             misses, took_s = in_turn(ways)
             least_ns = min(took_s["least"]) / len(trace) * 1e9
-            for policy, other in (("lru", "libCacheSim LRU"), ("clock", "libCacheSim Clock"), ("two-list", "clock")):
+            for policy, other in (*BESIDE, ("curve", "libCacheSim LRU")):
                 if other not in ways:
                     continue
                 each_ns = min(took_s[policy]) / len(trace) * 1e9
@@ -127,6 +137,13 @@ def in_turn(ways: dict[str, Way]) -> tuple[dict[str, int], dict[str, list[float]
 def ours(trace: Ints, pages: int, policy: str) -> Way:
     """All of `replay`, its table included."""
     return lambda: timed(lambda: replay(trace, pages, policy).misses)
+
+
+def whole_curve(trace: Ints, pages: int) -> Way:
+    """Count the misses at every size; one size's are returned."""
+    numbers = (trace - trace.min()).astype(np.int32)
+    relation, writes = np.zeros(int(numbers.max()) + 1, np.int32), np.zeros(len(numbers), np.bool_)
+    return lambda: timed(lambda: int(curve_of(numbers, writes, relation, 1).at(pages).reads[0]))
 
 
 def theirs(library: Any, kind: str, path: Path, requests: int, pages: int) -> Way:
@@ -182,7 +199,7 @@ def time_stream() -> int:
                 rows.write_csv(file, include_header=False, separator=" ")
         print(f"{STREAM_REQUESTS:,} requests over {STREAM_PAGES:,} pages, {path.stat().st_size / GIB:.1f} GiB of text", flush=True)
         for policy in TO_REACH:
-            replaying = [sys.executable, "-c", STREAM, str(path), str(STREAM_CACHE), policy]
+            replaying = [sys.executable, "-c", MAP if policy == "curve" else STREAM, str(path), str(STREAM_CACHE), policy]
             begun_s = time.perf_counter()
             _, status, used = os.wait4(os.posix_spawn(sys.executable, replaying, os.environ), 0)
             lasted_s, used_s, used_bytes = time.perf_counter() - begun_s, used.ru_utime + used.ru_stime, used.ru_maxrss * KIB

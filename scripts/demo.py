@@ -26,9 +26,9 @@ from tierwise.watch.recording import Request, watch
 from tierwise.watch.service_times import ServiceTimes
 
 TIERS: Final = {"hdd": "hdd-1tb", "ssd": "micron-7450"}
-SETTINGS: Final = {"shared_buffers": "16MB", "debug_io_direct": "data", "checkpoint_timeout": "30s", "track_io_timing": "on"}
+SETTINGS: Final = {"shared_buffers": "8MB", "debug_io_direct": "data", "checkpoint_timeout": "30s", "track_io_timing": "on"}
 SCALE, CLIENTS = 6, 4
-WATCH_S: Final = 64.0
+WATCH_S: Final = 68.0
 """Two checkpoints and a few seconds."""
 
 

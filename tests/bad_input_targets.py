@@ -72,6 +72,12 @@ def pair(name: str) -> None:
     pair_file(load_pair(name))
 
 
+def bands() -> None:
+    from tierwise.sensitivity.bands import moves_of
+
+    moves_of("wal_placement", "wal-placement")
+
+
 def profile(name: str) -> None:
     from tierwise.bench.study_registry import load_study
     from tierwise.core import studies
@@ -278,6 +284,7 @@ TARGETS: Final = (
     Target("hardware", "data/costs/hardware.toml", hardware, VOLUMES),
     Target("claims", "data/published/claims.toml", claims),
     Target("machine", "data/machines/source-r.toml", partial(machine, "source-r")),
+    Target("bands", "data/sensitivity/bands.toml", bands),
     Target("processor", "data/machines/postgres-18-scans.toml", processor, SCAN),
     *(Target(name, f"data/published/{name}", partial(series, f"data/published/{name}")) for name in ("read_latency.csv", "survey.csv")),
     Target("validation", "data/validation/models.json", validation),
@@ -302,6 +309,7 @@ TARGETS: Final = (
     Target("options of volumes", command=VOLUMES),
     Target("options of move-plan", command=MOVE),
     Target("options of simulate trace", command=PAGES),
+    Target("options of map", command=("map", "mine/fio", "--pages", "4,8", "--relation", "t=/a", "--sample", "1", "--tiers", "today-aws")),
     Target("options of check-data", command=("check-data", "--sky", "file:mine/psc")),
     Target("options of validate device", command=DRIVE),
 )

@@ -71,10 +71,11 @@ def test_io_io_modes_of_the_published_protocol_that_disagree_have_each_a_verdict
 
 
 def test_orders_and_hot_claims_are_judged_for_each_io_mode_and_shapes_for_none(tmp_path: Path) -> None:
-    ratios = {**everywhere(0.04), ("cold", "FL"): 0.09, ("hot", "FL"): 0.77, ("hot", "PR"): 0.78, ("hot", "NV"): 0.025}
+    ratios = {**everywhere(0.04), ("cold", "FL"): 0.09, ("cold", "PR"): 0.032, ("cold", "NV"): 0.032}
     found = saved(tmp_path, make_rows(), make_rows(variant="grown", ratios=ratios, seed=1))
-    assert [others(found[name])["grown"].verdict for name in ("M1", "M2", "M3", "M4", "M5")] == [Verdict.CONFIRMED] * 5
-    assert [case.case for case in others(found["M2"])["grown"].cases] == ["FL/PR", "FL/NV"]
+    assert [others(found[name])["grown"].verdict for name in ("M1", "M2", "M3", "M11", "M12")] == [Verdict.CONFIRMED] * 5
+    assert [case.case for case in others(found["M11"])["grown"].cases] == ["FL/PR", "FL/NV"]
+    assert found["M4"].verdict is Verdict.CONTRADICTED, "equally many pages, whatever the times"
     assert (found["M6"].verdict, others(found["M6"])) == (Verdict.REPORTED, {})
 
 
@@ -171,7 +172,7 @@ def test_times_that_nothing_recorded_are_null_with_the_reason(tmp_path: Path) ->
 def test_json_has_an_object_for_each_io_mode(tmp_path: Path) -> None:
     save_run(tmp_path, pl.concat([make_rows(), make_rows(variant="heap-cached")]))
     claims = json.loads(json.dumps(as_json([*judged(tmp_path).values()]), allow_nan=False))["claims"]
-    for one in (claim for claim in claims if claim["source"] == "M"):
+    for one in (claim for claim in claims if claim["source"] == "M" and claim["id"] not in {"M13", "M14"}):
         assert one["io_mode"] == (None if one["unjudged"] else "direct")
         assert {other["variant"] for other in one["others"]} == (set() if one["unjudged"] else {"heap-cached", "asymmetric"})
         for io_mode in one["others"]:

@@ -162,6 +162,13 @@ def test_no_value_is_null_in_every_format_and_a_name_without_suffix_is_enough(
     assert sky.acquire(f"file:{path}", fraction=1, seed=1, folder=tmp_path / "made").rows == found.rows
 
 
+@pytest.mark.parametrize("write", [as_parquet, by_astropy("fits")])
+def test_binary_files_may_be_packed_too(tmp_path: Path, write: Callable[[Path], None]) -> None:
+    write(tmp_path / "plain")
+    (tmp_path / "mine").write_bytes(gzip.compress((tmp_path / "plain").read_bytes()))
+    assert check("sky", f"file:{tmp_path / 'mine'}").rows == 2
+
+
 def test_a_folder_is_another_source_once_a_file_in_it_changes(tmp_path: Path) -> None:
     folder(tmp_path / "mine")
     before = sha256_of(tmp_path / "mine")

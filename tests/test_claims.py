@@ -13,8 +13,8 @@ from latency_rows import latency_run
 from pgbench_rows import LARGE, SMALL, pgbench_rows
 from rows import make_rows, save_run
 from support import shared
-from survey_rows import array_rows, placement_rows
-from tierwise.analysis.claims import Bounds, Claim, Claims, Kind, load_claims
+from survey_rows import PLACEMENT_S, array_rows, placement_rows
+from tierwise.analysis.claims import Claim, Claims, Kind, load_claims
 from tierwise.analysis.published import published_series
 from tierwise.analysis.views import open_views
 from tierwise.core import paths, studies
@@ -41,7 +41,7 @@ def without(field: str) -> dict[str, Any]:
 
 
 def test_source_m_is_complete() -> None:
-    assert [claim.id for claim in load_claims().claims if claim.source == "M"] == [f"M{number}" for number in range(1, 11)]
+    assert [claim.id for claim in load_claims().claims if claim.source == "M"] == [f"M{number}" for number in range(1, 22)]
 
 
 def test_bounds_are_those_of_the_published_figures() -> None:
@@ -58,13 +58,11 @@ def test_bounds_are_those_of_the_published_figures() -> None:
             continue
         assert claim.bounds is not None
         stands, *star = bounds.split(" *")
-        assert (star == [""]) == (claim.bounds_how == "assumed")
+        assert not star or claim.bounds_how == "assumed"
         ends = [end for end in (claim.bounds.lower, claim.bounds.upper) if end is not None]
-        assert [float(figure) for figure in re.findall(r"[\d.]+", stands)] == ends
-        assert {"[": (True, True), "<": (False, True), ">": (True, False)}[stands[0]] == (
-            bool(claim.bounds.lower),
-            bool(claim.bounds.upper),
-        )
+        figures = [float(figure) for figure in re.findall(r"[\d.]+", stands)]
+        assert set(figures) <= set(ends), claim.id
+        assert len(ends) == len(figures) or claim.bounds_how == "assumed", "a side that the text does not give is ours"
 
 
 SEEDS = dict(zip("MLVHR", range(5), strict=True))
@@ -153,8 +151,12 @@ def test_every_source_pair_is_named_once() -> None:
 
 
 def test_every_state_selects_rows_of_its_view(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pgbench = [pgbench_rows(LARGE, replicates=1), pgbench_rows(SMALL, size="small", replicates=1)]
-    save_run(tmp_path, pl.concat([make_rows(replicates=1), *pgbench, array_rows(replicates=1), placement_rows(replicates=1)]))
+    parts: dict[str, Any] = {"script": "mix", "writes": 0.2, "skew": 1.1, "layout": "recent", "partitions": 16, "memory": 0.4}
+    loads: list[dict[str, Any]] = [{}, {"memory": 0.134}, parts, {**parts, "hot": "ssd"}]
+    pgbench = [pgbench_rows(LARGE if not load.get("hot") else {"all_hdd": 400.0}, replicates=1, mix=load) for load in loads]
+    counts = [make_rows(replicates=1, variant=variant) for variant in ("published", "bitmap", "two-indexes")]
+    queries = [placement_rows({**PLACEMENT_S, "sort": {"all_hdd": 3.0, "temp_ssd": 1.0}}, replicates=1), array_rows(replicates=1)]
+    save_run(tmp_path, pl.concat([*counts, *pgbench, pgbench_rows(SMALL, size="small", replicates=1), *queries]))
     latency_run(tmp_path, replicates=1)
     zipf_run(tmp_path, monkeypatch, replicates=1)
     with open_views(tmp_path) as connection:
@@ -222,10 +224,3 @@ def test_ids_are_unique_and_sources_described() -> None:
     ):
         with pytest.raises(InputError, match=rule):
             validate(table, Claims, where="claims.toml")
-
-
-def test_a_bound_moves_from_1_and_one_around_a_figure_from_that() -> None:
-    assert validate({"lower": 2.0}, Bounds, where="x").moved(0.5).lower == pytest.approx(2**0.5)
-    assert validate({"upper": 0.05}, Bounds, where="x").moved(1.5).upper == pytest.approx(0.05**1.5)
-    nearer = validate({"lower": 5.0, "upper": 20.0, "around": 10.0}, Bounds, where="x").moved(0.5)
-    assert [nearer.lower, nearer.upper] == pytest.approx([50**0.5, 200**0.5])

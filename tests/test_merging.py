@@ -8,11 +8,12 @@ import polars as pl
 import pytest
 
 from rows import STARTED, make_run
+from tierwise import pipeline
 from tierwise.analysis.runs import newest_run
 from tierwise.analysis.statistics import RANDOM_FROM, Scope, geometric_estimate
 from tierwise.analysis.views import open_views
 from tierwise.core.errors import InputError
-from tierwise.timings.manifest import Fingerprint, load_manifest
+from tierwise.timings.manifest import Fingerprint, Manifest, load_manifest
 from tierwise.timings.merging import merge_runs
 from tierwise.timings.parts import read_rows, without_real_time_rows
 from tierwise.timings.replicates import RUN_REPLICATES
@@ -48,6 +49,22 @@ def test_a_merged_run_has_every_row_and_of_each_run_its_own_replicates(tmp_path:
     assert [(one.run_id, one.seed) for one in merged.merged] == [(one.name, seed) for seed, one in enumerate(found, start=1)]
     assert [one.replicates for one in merged.studies] == [3 * REPLICATES]
     assert newest_run(tmp_path) == merged.run_id, "commands that name no run take it"
+
+
+def test_a_reference_of_several_runs_measures_what_is_not_complete_and_merges_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
+    by_seed = {seed: load_manifest(folder) for seed, folder in enumerate(runs(tmp_path, 1, 2, 3), start=1)}
+    requested = []
+
+    def measured(request: pipeline.ReportRequest) -> tuple[Manifest, bool]:
+        requested.append(request.seed)
+        return by_seed[request.seed], False
+
+    monkeypatch.setattr(pipeline, "_measured", measured)
+    found = [pipeline.merged_run(pipeline.ReportRequest("quick"), 3) for _ in range(2)]
+    assert requested == [1, 2, 3] * 2
+    assert found[0] == found[1], "an interrupted command goes on with what is there"
+    assert [one.seed for one in load_manifest(tmp_path / found[0]).merged] == [1, 2, 3]
 
 
 def test_what_pairs_times_by_replicate_reads_it_as_any_run(tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ def drawn_points(spec: Mapping[str, Any]) -> list[str]:
 
 
 CHANGES: Final[tuple[tuple[str, dict[str, Any], set[str]], ...]] = (
-    ("paper", {"PRICES": {"hdd-enterprise": 100}}, {"fig-cost-placements", "fig-cost-break-evens"}),
+    ("paper", {"PRICES": {"hdd-enterprise": 100}}, {"fig-cost-break-evens"}),
     ("summary", {"SOURCE": "M"}, {"fig-verdicts"}),
     ("index_placement", {"DEVICES": {"hdd": "exos-x24-24tb"}}, {"fig-placements", "fig-times", "fig-ratios"}),
     ("index_placement", {"CACHE": "hot"}, {"fig-placements"}),
@@ -136,7 +136,7 @@ CHANGES: Final[tuple[tuple[str, dict[str, Any], set[str]], ...]] = (
     (
         "cost",
         {"PRICES": {"hdd-enterprise": 100}},
-        {"fig-cost-placements", "fig-cost-delivered", "fig-cost-break-evens"},
+        {"fig-cost-delivered", "fig-cost-break-evens"},
     ),
     ("wal_placement", {"PLACES": ["cached", "ssd"]}, {"fig-wal-rates"}),
     ("answer", {"DEVICES": {"ssd": "kingston-dc600m"}}, {"fig-answer"}),

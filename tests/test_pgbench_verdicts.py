@@ -28,7 +28,7 @@ def test_ratios_are_to_everything_on_hdd_in_the_same_replicate(tmp_path: Path) -
     assert found["V1"].verdict is Verdict.CONFIRMED
     assert found["V1"].estimate is not None
     assert abs(found["V1"].estimate - 1.45) < 0.03
-    assert found["V2"].verdict is Verdict.CONFIRMED
+    assert found["V2"].verdict is Verdict.CONTRADICTED, "more than 200 % is no 325 %"
     assert found["V3"].verdict is Verdict.CONFIRMED
     assert found["V4"].verdict is Verdict.NOT_MEASURED  # nothing of the small set was
     assert found["V6"].verdict is Verdict.NOT_MEASURED
@@ -63,8 +63,6 @@ def test_a_verdict_holds_for_all_that_the_text_leaves_open_or_for_nothing(tmp_pa
     assert somewhere.reason.endswith("1 to 2 of 4 simulated settings agree (memory, clients)")
     assert somewhere.open_map is not None
     assert (somewhere.open_map.share, somewhere.open_map.at_one) == ((0.25, 0.5), Verdict.CONFIRMED)
-    assert somewhere.flip is not None
-    assert somewhere.flip.farther.verdict is Verdict.UNDECIDED, "the map is held against the moved bounds as well"
     assert open_map(tmp_path / "c", 2.0, 1.1).verdict is Verdict.UNDECIDED, "one setting says what no point of the map does"
 
 
@@ -76,8 +74,8 @@ def test_what_the_processors_bound_is_judged_on_slower_tiers_and_says_so(tmp_pat
     )
     assert found["V4"].verdict is Verdict.CONFIRMED
     assert "tiers slowed 8-fold" in found["V4"].conditions
+    assert found["V8"].verdict is Verdict.CONTRADICTED, "3.9 times is more than the two gains of the text give"
     assert found["V6"].verdict_text == "undecided (5 of 5 repeats rejected for CPU in all on HDD; needs RETRY=1 or a quieter machine)"
-    assert found["V2"].verdict is Verdict.CONFIRMED
 
 
 def test_a_flag_on_the_base_withholds_the_ratios(tmp_path: Path) -> None:
@@ -149,7 +147,7 @@ def test_where_the_log_binds_a_verdict_needs_the_same_one_of_commits_that_do_not
     alone = judged(tmp_path / "alone", pgbench_rows(LARGE, mix=load, shares=log))
     assert (alone["V2"].verdict, alone["V2"].cause) == (Verdict.UNDECIDED, Cause.LOG)
     agreed = judged(tmp_path / "agreed", pgbench_rows(LARGE, mix=load, shares=log), pgbench_rows(LARGE, mix=twins, shares={"WAL": 0.02}))
-    assert agreed["V2"].verdict is Verdict.CONFIRMED
-    slower = {**LARGE, "table_ssd": 2 * LARGE["all_hdd"]}
+    assert agreed["V2"].verdict is Verdict.CONTRADICTED
+    slower = {**LARGE, "table_ssd": 3.5 * LARGE["all_hdd"]}
     differ = judged(tmp_path / "differ", pgbench_rows(LARGE, mix=load, shares=log), pgbench_rows(slower, mix=twins))
     assert (differ["V2"].verdict, differ["V2"].cause) == (Verdict.UNDECIDED, Cause.LOG)

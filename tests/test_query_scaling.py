@@ -35,8 +35,8 @@ needs_fuse = pytest.mark.skipif(not os.access("/dev/fuse", os.R_OK | os.W_OK), r
 
 SCALES = {"shares": [0.25, 0.5], "requests": 100}
 GRIDS: dict[str, dict[str, Any]] = {
-    "index_placement": {"scales": SCALES},
-    "survey_placement": {"share": 0.25, "queries": ["join_single"], "scales": SCALES},
+    "index_placement": {"io_modes": ["direct"], "scales": SCALES},
+    "survey_placement": {"io_modes": ["direct"], "share": 0.25, "queries": ["join_single"], "scales": SCALES},
 }
 COUNT = census.Cell("hdd", "hdd", "NV", IoMode.DIRECT, "published")
 JOIN = survey.Cell("all_hdd", "join_single", "ssd_raid5", IoMode.DIRECT)

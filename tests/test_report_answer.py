@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from rejected_run import RUN_ID, rejected_run
+from rows import make_run
 from tierwise.advisor.advice import Question, advise
 from tierwise.advisor.ranking import DISKS, Gain, advised, gains_of
 from tierwise.advisor.workload import fixed
@@ -17,9 +18,10 @@ from tierwise.report.exhibits.tables.answer import SOURCE_PAIRS, TITLES
 from tierwise.report.page import open_shared
 from tierwise.report.prices import book_of
 from tierwise.report.run import Run, open_run
-from tierwise.report.values.front import answers, newest, speedups
+from tierwise.report.values.front import TOO_SMALL, advice, answers, newest, speedups
 from tierwise.report.values.operations import cheapest, costs
 from tierwise.report.values.workloads import gather, placed
+from tierwise.timings.manifest import load_manifest
 
 REPLICATES = range(5)
 TABLES, EVERYTHING = "tables ssd", "all ssd"
@@ -33,6 +35,21 @@ def rejected(tmp_path_factory: pytest.TempPathFactory) -> Run:
     raw: Path = tmp_path_factory.mktemp("raw")
     rejected_run(raw)
     return open_run(RUN_ID, raw)
+
+
+def test_with_too_few_data_a_workload_has_no_advice_and_advise_warns(tmp_path: Path) -> None:
+    folder = make_run(tmp_path, ratios={("cold", state): 0.5 for state in ("FL", "PR", "NV")})
+    manifest = load_manifest(folder)
+    small = {"index_placement": {"too_small": ["cold counts"]}}
+    manifest.model_copy(update={"profile": {**manifest.profile, "studies": small}}).save(folder)
+    run = open_run(folder.name, tmp_path)
+    rows = speedups(run)
+    assert rows["too_small"].all()
+    assert advice(rows) == TOO_SMALL
+    (workload,) = gather(run).workloads
+    assert (
+        "cold counts" in advise(workload, Question(ssd_gib=1, devices={"hdd": "sata-7k2", "ssd": "mtron-3025"}), book_of(run)).warnings[0]
+    )
 
 
 def test_the_first_page_is_short(reference: Run, rejected: Run) -> None:
@@ -105,9 +122,7 @@ def test_a_run_in_which_nearly_all_is_rejected_shows_no_row_of_its_own(rejected:
     assert page.own["answered"] is False
     assert page.values["answered"] is True, "the reference run speaks instead"
     assert isinstance(page.exhibit("fig-answer"), Missing)
-    commits = page.exhibit("tbl-answer")
-    assert isinstance(commits, Table)
-    assert all(row[0].startswith("Commits") for row in commits.rows), "the only workload with clean replicates"
+    assert isinstance(page.exhibit("tbl-answer"), Missing)
     assert all(isinstance(open_shared(rejected, "advice").exhibit(label), Missing) for label in ("tbl-strategies", "tbl-advice-regret"))
 
 

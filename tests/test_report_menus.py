@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 CHAPTERS: Final = [path.stem.removeprefix("show-") for path in sorted((paths.home() / "notebooks").glob("show-*.ipynb"))]
 DRAWN: Final = [chapter for chapter in CHAPTERS if cells.labels(chapter) and chapter != "paper"]  # the paper has the chapters' figures
-NO_ROWS_OF_A_RUN: Final = {"fig-answer", "fig-cost-break-evens", "fig-cost-placements", "fig-verdicts"}
+NO_ROWS_OF_A_RUN: Final = {"fig-answer", "fig-cost-break-evens", "fig-verdicts"}
 """Figures of all workloads, of prices, of verdicts, and of what was simulated and stands in the manifest."""
 
 

@@ -21,16 +21,12 @@ from tierwise.core.vocabulary import Evidence
 from tierwise.report import notebooks
 from tierwise.report.display import ROWS_MIME, Figure
 from tierwise.report.exhibits.figures.verdicts import LOOKS
-from tierwise.report.formats import number
 from tierwise.report.notebooks import Shown
 from tierwise.report.page import open_page, open_shared
-from tierwise.report.prices import answer_of
 from tierwise.report.project import PAPER_NOTEBOOK
 from tierwise.report.run import Run, open_run, source_pair
 from tierwise.report.site import PDFS
 from tierwise.studies.pgbench_placement.reading.values import values as pgbench
-from tierwise.studies.ram_or_ssd.reading.figures.cost_placements import KINDS
-from tierwise.studies.ram_or_ssd.reading.placements import placements
 from tierwise.studies.ram_or_ssd.reading.values import values as zipf
 from tierwise.studies.read_latency.reading.values import values as latency
 
@@ -118,16 +114,6 @@ def test_the_strip_has_every_statement_and_each_verdict_a_shape_of_its_own(refer
     assert isinstance(strip, Figure)
     assert dict(strip.rows.select("claim", "verdict").rows()) == {claim.id: claim.verdict.mark for claim in reference.verdicts}
     assert page.values["decided"] == sum(claim.verdict in DECIDED for claim in reference.verdicts)
-
-
-def test_a_delivered_read_costs_what_the_shell_says_of_its_placement(reference: Run) -> None:
-    found = answer_of(reference)
-    rows = placements(reference)
-    costs = {number(each.cost_a_year / 12 / found.load.reads_per_s) for each in found.delivered}
-    assert {number(usd) for usd in rows["usd"]} == costs
-    assert rows["usd"].is_sorted()
-    assert (rows["storage_usd"] < rows["usd"]).all()
-    assert set(rows["kind"]) == set(KINDS), "RAM, an SSD, a volume and disks"
 
 
 def test_a_run_in_which_nearly_all_is_rejected_has_no_finding_of_what_was_live(rejected: Run) -> None:

@@ -84,7 +84,8 @@ def shown(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 def pair_of(study: str) -> str:
     sources = load_claims().sources
     return next(
-        (sources[claim.source].pair for claim in load_claims().claims for case in claim.cases if case.study == study), "wal-placement"
+        (claim.pair or sources[claim.source].pair for claim in load_claims().claims for case in claim.cases if case.study == study),
+        "wal-placement",
     )
 
 
@@ -122,7 +123,7 @@ def test_values_and_templates_name_the_same_things(shown: Run, study: str) -> No
     page: Page = open_page(shown, study, pair_of(study))
     facts = {name for label in exhibits(study) for name in find(label, study).facts(page.rows(label))}
     assert page.text.variables() - CAPTIONED - facts == page.own.keys() - {"answered"}
-    assert all(value is None or isinstance(value, int | float | str | dt.date) for value in page.own.values())
+    assert all(value is None or isinstance(value, int | float | str | dt.date | list) for value in page.own.values())
 
 
 SHARED = {
@@ -143,7 +144,11 @@ def test_every_shared_page_renders_whatever_a_run_has(shown: Run, name: str) -> 
 @pytest.mark.parametrize("pages", SHARED.values(), ids=SHARED)
 def test_values_and_templates_of_shared_pages_name_the_same_things(shown: Run, pages: list[str]) -> None:
     opened = [open_shared(shown, name) for name in pages]
-    used = frozenset().union(*(page.text.variables() for page in opened)) - CAPTIONED - {"sources", "parameters", "assumed", "reasons"}
+    used = (
+        frozenset().union(*(page.text.variables() for page in opened))
+        - CAPTIONED
+        - {"sources", "parameters", "assumed", "reasons", "with_model"}
+    )
     inner = set(CONVERTED) - used  # studies whose values a page need not use
     assert used == opened[0].own.keys() - {"answered"} - inner
 

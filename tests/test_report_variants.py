@@ -58,13 +58,14 @@ def test_the_ways_of_io_stand_side_by_side_with_their_requests_at_once(opened: O
     }
 
 
-def test_the_text_counts_the_verdicts_by_earlier_rules_that_the_table_shows(opened: Opened) -> None:
-    page = open_shared(opened(make_rows(ratios=cold(0.05)), make_rows(io_mode=IoMode.BUFFERED, ratios=cold(0.5))), "ledger")
-    table = page.exhibit("tbl-ledger-cases")
-    assert isinstance(table, Table)
-    shown = {row[0] for row in table.rows if "by the earlier rules" in row[-1]}
-    assert shown, "direct and buffered I/O disagree"
-    assert page.own["changed"] == len(shown)
+def test_what_is_one_sided_assumed_or_late_stands_by_statement(opened: Opened) -> None:
+    page = open_shared(opened(make_rows(ratios=cold(0.05), io_mode=IoMode.BUFFERED)), "ledger")
+    rows = {row["claim"]: row for row in page.rows("tbl-ledger-choices").iter_rows(named=True)}
+    assert {name: rows["M3"][name] for name in ("one_sided", "assumed", "newer")} == {"one_sided": "yes", "assumed": "", "newer": "yes"}
+    assert (rows["M2"]["one_sided"], rows["M2"]["assumed"]) == ("", "bounds")
+    assert "28 Nov" in rows["M2"]["after"]
+    assert "M6" not in rows, "it is not judged"
+    assert page.own["after_results"] == page.own["decided"]
 
 
 @pytest.mark.parametrize(
@@ -123,7 +124,7 @@ def test_a_table_has_the_speedups_of_each_variant_the_largest_first(opened: Open
 
 def test_each_statement_is_a_line(opened: Opened) -> None:
     rows = table(opened(make_rows()), "tbl-index-claims")
-    assert list(rows) == [f"M{number}" for number in range(1, 11)]
+    assert list(rows) == [f"M{number}" for number in range(1, 22)]
     assert rows["M1"][2].startswith("0.9")
     assert rows["M1"][3].startswith("**contradicted**")
     assert rows["M6"][2] == DASH

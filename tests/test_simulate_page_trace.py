@@ -15,9 +15,10 @@ import pytest
 from support import said_as_json, shared
 from tierwise.core.errors import InputError
 from tierwise.simulate.page_cache import replay
-from tierwise.simulate.page_trace import PAGE_BITS, TraceOptions, TraceReader, read_page_trace, simulate_trace
+from tierwise.simulate.page_trace import TraceOptions, TraceReader, read_page_trace, simulate_trace
 from tierwise.simulate.trace_fields import Fields, Numbering
 from tierwise.simulate.trace_formats import NAMES, ORACLE_RECORD
+from tierwise.simulate.trace_pages import PAGE_BITS
 
 
 def _zstd(content: bytes) -> bytes:
@@ -26,7 +27,14 @@ def _zstd(content: bytes) -> bytes:
 
 
 TEXT = b"7 1 0 1\n100 3 0 2\n7 2 0 3\n"
-PACKED: list[Callable[[bytes], bytes]] = [bytes, gzip.compress, bz2.compress, lzma.compress, _zstd]
+
+
+def _two_parts(content: bytes) -> bytes:
+    """Return two streams of zstd behind a frame that is to be left out."""
+    return b"\x50\x2a\x4d\x18\x04\0\0\0skip" + _zstd(content[:9]) + _zstd(content[9:])
+
+
+PACKED: list[Callable[[bytes], bytes]] = [bytes, gzip.compress, bz2.compress, lzma.compress, _zstd, _two_parts]
 Pages = list[tuple[int, int, str]]
 """Device, page, and r or w."""
 

@@ -21,7 +21,7 @@ from tierwise.postgres.plans import assert_plan, planned
 from tierwise.postgres.settings import Connection
 from tierwise.studies.survey_arrays.measuring import trials as survey_arrays
 from tierwise.studies.survey_placement.measuring import trials as survey_placement
-from tierwise.studies.survey_placement.measuring.queries import BY_INDEX, QUERIES, SCHEMA, find_facts
+from tierwise.studies.survey_placement.measuring.queries import BY_INDEX, QUERIES, SCHEMA, SORT, find_facts
 from tierwise.timings.manifest import Manifest
 from tierwise.timings.parts import read_rows, without_real_time_rows
 
@@ -89,6 +89,9 @@ def test_a_placement_moves_what_it_names_and_nothing_else(workspace: Path, tmp_p
     move = pl.col("cell").str.json_path_match("$.query") == survey_placement.MOVE
     moves, rows = rows.filter(move), rows.filter(~move)
     _moved_there_and_back(moves)
+    sort = pl.col("cell").str.json_path_match("$.query") == SORT
+    sorts, rows = rows.filter(sort), rows.filter(~sort)
+    _sorted_on_either(sorts)
     assert len(rows) == 12
     for cell, row in zip(cells(rows), rows.rows(named=True), strict=True):
         there = {io["relation"] for io in row["relation_io"] if io["tier"] == "ssd_raid5"}
@@ -115,6 +118,14 @@ def _moved_there_and_back(moves: pl.DataFrame) -> None:
         assert row["operation"].count("ALTER") == len(survey_placement.PLACEMENTS[cell["placement"]])
 
 
+def _sorted_on_either(sorts: pl.DataFrame) -> None:
+    written = {}
+    for cell, row in zip(cells(sorts), sorts.rows(named=True), strict=True):
+        assert {io["tier"] for io in row["relation_io"]} == {"hdd"}
+        written[cell["placement"]] = {io["tier"] for io in row["tier_io"] if io["write_bytes"]}
+    assert written == {"all_hdd": {"hdd"}, "temp_ssd": {"ssd_raid5"}}, "the sort spills to the tier of its temporary files alone"
+
+
 @pytest.fixture(scope="module")
 def acquired(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return where a survey is made once for both servers."""
@@ -137,19 +148,19 @@ def test_the_planner_joins_as_the_text_does_whatever_analyze_sampled(conn: Conne
                 assert_plan(planned(conn, statements.statement(name)), QUERIES[name].nodes)
 
 
-def test_a_simulated_pair_has_no_moves_to_wait_for() -> None:
+def test_a_simulated_pair_has_neither_moves_nor_temporary_files() -> None:
     profile, pair = load_profile("smoke"), load_pair("source-h")
     of = {trial.cell.query for trial in survey_placement.trials(profile, pair)}
-    assert of - {trial.cell.query for trial in survey_placement.trials(profile, pair.simulated())} == {survey_placement.MOVE}
+    assert of - {trial.cell.query for trial in survey_placement.trials(profile, pair.simulated())} == {survey_placement.MOVE, SORT}
 
 
 def test_a_join_of_few_pages_is_executed_more_than_once_where_an_order_is_judged_by_it() -> None:
     profile = load_profile("quick")
     trials = survey_placement.trials(profile, load_pair("source-h"))
-    direct = [trial.cell for trial in trials if trial.io_mode is IoMode.DIRECT and trial.cell.query == "join_several"]
-    executions = Counter(cell.placement for cell in direct)
+    executions = Counter(trial.cell.placement for trial in trials if trial.cell.query == "join_several")
     assert executions == {"all_hdd": 6, "index_ssd": 6, "source_ssd": 1, "detection_ssd": 1}
     assert len({trial.key for trial in trials}) == len(trials)
+    assert {trial.io_mode for trial in trials} == {IoMode.ASYNCHRONOUS}, "the mode that decides"
 
 
 def test_a_pair_of_the_readers_own_is_measured_as_far_as_it_goes() -> None:

@@ -20,9 +20,6 @@ from tierwise.core.profiles import load_profile
 from tierwise.core.units import GIB
 from tierwise.costs.book import load_book
 from tierwise.costs.hardware import share_bill
-from tierwise.devices.parameter_bands import at_end, banded
-from tierwise.devices.spec import load_device
-from tierwise.devices.volume import CloudSpec
 from tierwise.report.display import Table
 from tierwise.report.page import open_shared
 from tierwise.report.run import open_run
@@ -103,19 +100,6 @@ def test_a_small_fast_volume_is_sold_no_more_iops_than_its_size_carries() -> Non
     """16,000 IOPS need 16 GiB: on a hundredth of a TiB, 10.24 GiB, there are 10,240."""
     bill = share_bill("io2", 1024 * GIB / 100, BOOK)
     assert bill.cost(BOOK) / 12 == pytest.approx(10.24 * 0.125 + 10_240 * 0.065)
-
-
-def test_a_device_at_the_ends_of_its_band() -> None:
-    gp3 = load_device("gp3")
-    assert isinstance(gp3, CloudSpec)
-    assert set(banded(gp3)) == {"read_latency", "write_latency"}
-    quick, slow = (at_end(gp3, quick=end) for end in (True, False))
-    assert isinstance(quick, CloudSpec)
-    assert isinstance(slow, CloudSpec)
-    assert (quick.read_latency.base, slow.read_latency.base) == pytest.approx((0.5e-3, 2e-3))
-    assert quick.max_iops == gp3.max_iops
-    assert at_end(load_device("mtron-3025"), quick=True) == load_device("mtron-3025"), "nothing of it has a band"
-    assert "member.full_seek" in banded(load_device(SERVER["hdd"]))
 
 
 RUN = "20260102-030405-quick-today0"

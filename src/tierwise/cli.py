@@ -11,6 +11,7 @@ import typer
 
 from tierwise import __version__
 from tierwise.advisor.cli import RunOption, advise, move_plan
+from tierwise.advisor.map_command import map_command
 from tierwise.cluster.cli import campaigns
 from tierwise.core import completion, paths, studies
 from tierwise.core.command_errors import run_command
@@ -45,7 +46,7 @@ app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode="markdown")
 PANELS: Final = ("The study", "Your server", "Costs", "Models", "Housekeeping")
 """The groups of commands in ``tierwise --help``, in this order."""
 STUDY, SERVER, COSTS, MODELS, HOUSEKEEPING = PANELS
-NEED_CHECKOUT: Final = ("report", "run", "worker", "plan", "reference", "publish", "merge", "diff", "clean")
+NEED_CHECKOUT: Final = ("report", "run", "worker", "plan", "reference", "publish", "merge", "diff", "sensitivity", "clean")
 """Commands that need notebooks, runs or built reports. A wheel has the other commands, and one run: the reference run."""
 
 
@@ -301,6 +302,45 @@ def worker(scheduler: SchedulerOption = "") -> None:
 
 
 app.add_typer(campaigns, name="campaign", rich_help_panel=STUDY)
+
+
+@command(STUDY, f"sensitivity --study {studies.names()[0]} --repeat ''")
+def sensitivity(
+    study: Annotated[
+        str, typer.Option(help="Study whose parameters are moved. Default: every study.", envvar="STUDY", autocompletion=studies.names)
+    ] = "",
+    run: Annotated[
+        str,
+        typer.Option(
+            help="Complete run whose recorded requests are replayed too: latest, reference or a run id. Empty: none.",
+            autocompletion=completion.runs,
+        ),
+    ] = "reference",
+    repeat: Annotated[
+        str,
+        typer.Option(
+            help="Profile with which the three parameters that matter most are moved again. Empty: none.",
+            autocompletion=completion.profiles,
+        ),
+    ] = "full",
+    seed: SeedOption = 1,
+    *,
+    yes: YesOption = False,
+) -> None:
+    """Compute how far verdicts and headlines depend on device parameters that no source states.
+
+    The command moves one parameter at a time to both ends of its band (data/sensitivity/bands.toml). It replays recorded requests, or
+    measures with profile smoke. The results are written to data/reference/sensitivity.parquet. An interrupted command continues where it
+    stopped.
+    """
+    from tierwise.sensitivity.screening import known_studies  # noqa: PLC0415
+    from tierwise.sensitivity.screening import sensitivity as compute  # noqa: PLC0415
+
+    names = known_studies(study)
+    confirming(yes=yes)(f"measure {len(names)} studies again for each parameter, which takes hours?")
+    say(f"sensitivity: {paths.short(compute(names, run=run, repeat=repeat, seed=seed))}")
+
+
 command(SERVER, "watch 'host=db.example dbname=shop user=watcher' --for 10m --out activity.parquet")(watch)
 command(SERVER, "advise --ssd-gib 4 --run reference")(advise)
 command(SERVER, "move-plan --size-gib 10 --hdd sata-7k2 --ssd gp3 --before-s 100 --after-s 10", "move-plan")(move_plan)
@@ -361,6 +401,7 @@ def emulate(
     mount(device, backing, mountpoint)
 
 
+command(MODELS, "map pages.lis --pages 1024,65536", "map")(map_command)
 app.add_typer(own_device, name="device", rich_help_panel=MODELS)
 app.add_typer(simulating, name="simulate", rich_help_panel=MODELS)
 app.add_typer(validating, name="validate", rich_help_panel=MODELS)

@@ -112,13 +112,14 @@ def make_reference(request: ReportRequest, *, run_id: str = "", runs: int = 1) -
     With `runs` it is merged of as many, which are measured with the request's seed and the next ones unless they are complete.
     """
     if runs > 1 and not run_id:
-        run_id = _merged(request, runs)
+        run_id = merged_run(request, runs)
     shipped = export_run(request, paths.reference(), run_id=run_id)
     ship_answer(shipped)
     return shipped
 
 
-def _merged(request: ReportRequest, runs: int) -> str:
+def merged_run(request: ReportRequest, runs: int) -> str:
+    """Return the id of the run that is merged of `runs` with the request's seed and the next ones, measured unless they are complete."""
     with kernels():
         measured = [_measured(replace(request, seed=request.seed + number))[0].run_id for number in range(runs)]
     there = manifests(paths.raw()).values()

@@ -1,13 +1,14 @@
 """The commands on placements: each reads its options, calls one function and prints."""
 
 from datetime import datetime
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tierwise.core import completion, paths, studies
 from tierwise.core.errors import InputError, suggesting
-from tierwise.core.output_format import Format, FormatOption, answered
+from tierwise.core.output_format import Format, FormatOption, TicketFormat, TicketFormatOption, answered
 from tierwise.core.vocabulary import Goal, Way
 from tierwise.costs.price_options import CurrencyOption, DayOption, RegionOption
 
@@ -45,12 +46,25 @@ SsdOption = Annotated[
 
 
 def advise(  # noqa: PLR0917  each is an option with a name
-    ssd_gib: Annotated[float, typer.Option(help="Space on the SSD for tables and indexes, in GiB.")],
+    ssd_gib: Annotated[
+        float | None,
+        typer.Option(help="Space on the SSD for tables and indexes, in GiB. Needed without --activity. Default with --activity: no limit."),
+    ] = None,
+    activity: Annotated[
+        Path | None, typer.Option(help="Activity file of `tierwise watch`, to advise for your own server instead of a run.")
+    ] = None,
+    tiers: Annotated[
+        Path | None, typer.Option(help="With --activity: TOML file with the server's tiers hdd and ssd (docs/commands.md shows one).")
+    ] = None,
+    key: Annotated[
+        Path | None, typer.Option(help="With --activity: key file of `tierwise watch --mask`, to print the names of the server.")
+    ] = None,
+    latency_ms: Annotated[
+        float | None, typer.Option(help="With --activity: highest accepted mean time of a transaction, in milliseconds. Default: no limit.")
+    ] = None,
     budget: Annotated[
         float | None,
-        typer.Option(
-            help="Highest accepted yearly cost, in the currency of --currency. Only the used share of a device counts. Default: no limit."
-        ),
+        typer.Option(help="Highest accepted yearly cost in the currency of --currency, or with --activity USD a month. Default: no limit."),
     ] = None,
     goal: Annotated[
         str, typer.Option(help="Quantity to minimise: run time of a job (time) or yearly cost (cost).", autocompletion=completion.goals)
@@ -70,12 +84,19 @@ def advise(  # noqa: PLR0917  each is an option with a name
     on: DayOption = None,
     currency: CurrencyOption = "USD",
     region: RegionOption = "US",
-    form: FormatOption = Format.TABLE,
+    form: TicketFormatOption = TicketFormat.TABLE,
 ) -> None:
-    """Choose the tables and indexes to put on the SSD, from the requests that a run recorded.
+    """Choose the tables and indexes to put on the SSD, from the requests of a run, or from a watch of your own server.
 
     A job runs each query of the workload once. For transactions, a job is one transaction.
     """
+    if activity is not None or tiers is not None:
+        print(_server_advice(activity, tiers, key, ssd_gib=ssd_gib, budget=budget, latency_ms=latency_ms, form=form, on=on, region=region))
+        return
+    if ssd_gib is None:
+        raise InputError("--ssd-gib", rule="is needed without --activity", remedy="give --ssd-gib N, or --activity FILE --tiers FILE")
+    if form is TicketFormat.MARKDOWN or latency_ms is not None:
+        raise InputError("--latency-ms, --format markdown", rule="are for --activity alone")
     from tierwise.advisor import advice  # noqa: PLC0415  the heavy libraries load only where they are needed
     from tierwise.advisor.advice_text import as_text  # noqa: PLC0415
     from tierwise.advisor.workload import read_workload  # noqa: PLC0415
@@ -86,7 +107,7 @@ def advise(  # noqa: PLR0917  each is an option with a name
     question = advice.Question(
         ssd_gib=ssd_gib, budget=budget, goal=_goal(goal), jobs_per_hour=jobs_per_hour, devices=_named(hdd=hdd, ssd=ssd)
     )
-    print(answered(advice.advise(found, question, load_book(day, currency=currency, region=region)), form, as_text))
+    print(answered(advice.advise(found, question, load_book(day, currency=currency, region=region)), Format(form), as_text))
 
 
 def move_plan(  # noqa: PLR0917  each is an option with a name
@@ -138,6 +159,34 @@ def move_plan(  # noqa: PLR0917  each is an option with a name
         found = read_workload(paths.raw(), run_id=run, study=study, pair=pair, name=workload)
         plan = move_of(found, relation or [], way=way, jobs=jobs, devices=_named(hdd=hdd, ssd=ssd), predict=predict, job_s=job_s)
     print(answered(plan, form, as_text))
+
+
+def _server_advice(
+    activity: Path | None,
+    tiers: Path | None,
+    key: Path | None,
+    *,
+    ssd_gib: float | None,
+    budget: float | None,
+    latency_ms: float | None,
+    form: TicketFormat,
+    on: datetime | None,
+    region: str,
+) -> str:
+    from tierwise.advisor.server_advice import Limits, Question, advise_server  # noqa: PLC0415
+    from tierwise.advisor.server_advice_text import shown  # noqa: PLC0415
+    from tierwise.advisor.server_tiers import read_server_tiers  # noqa: PLC0415
+    from tierwise.core.activity import read_answer  # noqa: PLC0415
+    from tierwise.costs.book import load_book  # noqa: PLC0415
+
+    if activity is None or tiers is None:
+        raise InputError("--activity, --tiers", rule="belong together", remedy="give both files")
+    for name, value in (("--ssd-gib", ssd_gib), ("--budget", budget), ("--latency-ms", latency_ms)):
+        if value is not None and not 0 < value < float("inf"):
+            raise InputError(name, value=value, rule="must be above zero")
+    limits = Limits(ssd_gib, budget, None if latency_ms is None else latency_ms / 1000)
+    book = load_book((on or datetime.now()).date(), currency="USD", region=region)  # noqa: DTZ005  the reader's day
+    return shown(advise_server(Question(read_answer(activity, key), read_server_tiers(tiers), limits, book)), form)
 
 
 def _goal(word: str) -> Goal:

@@ -142,7 +142,7 @@ def _machine(found: Operated, devices: tuple[str, ...]) -> Machine:
         return Machine(one * count + memory, one, memory, memory_gib / server.ram_most_gib.value, server.drive_bays.value)
     provider, name = next(((known.provider, known.instance) for one in devices if (known := named(one)).instance), RENTED)
     there = load_instances(provider)
-    assert there is not None, "a device on an instance was built with it"
+    assert there is not None, "its device was built with it"
     assert name is not None, "chosen for its instance"
     one, share = Bill({price_item(provider, name): HOURS_A_YEAR}), memory_gib / there.instances[name].ram_gib
     return Machine(one * max(1, ceil(share)), one, NOTHING, share, float("inf"))

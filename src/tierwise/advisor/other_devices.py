@@ -1,7 +1,9 @@
 """The rows of a run as they would be with other devices behind its tiers: recorded requests replayed on those in place of the run's own."""
 
 import random
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
@@ -15,7 +17,7 @@ from tierwise.analysis.heat import Recorded
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.units import PAGE_BYTES
 from tierwise.devices.protocol import Operation
-from tierwise.devices.spec import load_device
+from tierwise.devices.spec import DeviceSpec, load_device
 from tierwise.simulate.replay import Access, Trace, lay_out, replay
 
 RETIMED: Final = """
@@ -56,35 +58,67 @@ def retime(connection: duckdb.DuckDBPyConnection, run_folder: Path, pair: str, d
         InputError: a tier that the pair has not, or that is a real directory; a device that is not there.
         MissingError: nothing was recorded on the pair.
     """
-    connection.register("times_as_long", _times_as_long(connection, run_folder, pair, devices).to_arrow())
-    for statement in RETIMED.split(";\n"):
-        if statement.strip():
-            given = {"pair": pair, "tiers": list(devices)}
-            connection.execute(statement, {name: value for name, value in given.items() if f"${name}" in statement})
-    connection.unregister("times_as_long")
-
-
-def _times_as_long(connection: duckdb.DuckDBPyConnection, run_folder: Path, pair: str, devices: Mapping[str, str]) -> pl.DataFrame:
-    """How many times as long as on the run's own devices the requests of each recorded query take: study, trial, step, factor."""
-    trials = connection.execute("select distinct study, trial from timings where pair = ? order by all", [pair]).fetchall()
-    found: list[dict[str, Any]] = []
-    for study, trial in trials:
-        record, steps = heat.record_of(connection, study, pair), heat.recorded(run_folder, study, pair, trial)
-        if record is None or steps is None:
-            continue
-        tiers: Mapping[str, Mapping[str, Any]] = record.pair.get("tiers") or {}
-        _check(tiers, devices)
-        for query in steps:
-            if not set(query.requests["tier"]) & set(devices):
-                found.append({"study": study, "trial": trial, "step": query.step, "factor": 1.0})
-                continue
-            own_s, other_s = (_device_s(query, tiers, record.stretch, instead) for instead in ({}, devices))
-            if own_s > 0:
-                found.append({"study": study, "trial": trial, "step": query.step, "factor": other_s / own_s})
-    if not found:
+    steps = list(steps_on(connection, run_folder, pair))
+    if not steps:
         why = f"run {run_folder.name} recorded no requests on pair {pair}"
         raise MissingError("times with other devices", why=why, remedy="use a study that records its requests on emulated tiers")
-    return pl.DataFrame(found)
+    for step in steps:
+        _check(step.tiers, devices)
+    chosen = {tier: load_device(name) for tier, name in devices.items()}
+    with_factors(connection, pair, list(devices), factors_of(steps, [step.device_s(chosen) for step in steps]))
+
+
+@dataclass(frozen=True)
+class Step:
+    """What was recorded of one step of a trial, on tiers that a pair's file describes, whose seeks were stretched."""
+
+    study: str
+    trial: str
+    query: Recorded
+    tiers: Mapping[str, Mapping[str, Any]]
+    stretch: float
+
+    @cached_property
+    def own_s(self) -> float:
+        """Return seconds that the requests take on the run's own devices, without the host's time between them."""
+        return self.device_s({})
+
+    def device_s(self, instead: Mapping[str, DeviceSpec], scale: float = 1.0) -> float:
+        """Return the same with the devices `instead` of those of their tiers, and seeks stretched `scale` times as far."""
+        touched = set(self.query.requests["tier"])
+        if scale == 1.0 and instead and not touched & set(instead):
+            return self.own_s
+        return _device_s(self.query, self.tiers, self.stretch * scale, instead)
+
+
+def steps_on(connection: duckdb.DuckDBPyConnection, run_folder: Path, pair: str) -> Iterator[Step]:
+    """Yield every step on `pair` that the run in `run_folder` recorded the requests of."""
+    trials = connection.execute("select distinct study, trial from timings where pair = ? order by all", [pair]).fetchall()
+    for study, trial in trials:
+        record, queries = heat.record_of(connection, study, pair), heat.recorded(run_folder, study, pair, trial)
+        if record is not None:
+            yield from (Step(study, trial, query, record.pair.get("tiers") or {}, record.stretch) for query in queries or ())
+
+
+def factors_of(steps: Sequence[Step], other_s: Sequence[float]) -> pl.DataFrame:
+    """Return how many times as long as on the run's own devices the requests of each of `steps` take: study, trial, step, factor."""
+    return pl.DataFrame(
+        [
+            {"study": step.study, "trial": step.trial, "step": step.query.step, "factor": other / step.own_s}
+            for step, other in zip(steps, other_s, strict=True)
+            if step.own_s > 0
+        ]
+    )
+
+
+def with_factors(connection: duckdb.DuckDBPyConnection, pair: str, tiers: Sequence[str], factors: pl.DataFrame) -> None:
+    """Multiply the device time of the rows of `pair` by `factors` (`factors_of`), where the devices of `tiers` are others."""
+    connection.register("times_as_long", factors.to_arrow())
+    for statement in RETIMED.split(";\n"):
+        if statement.strip():
+            given = {"pair": pair, "tiers": list(tiers)}
+            connection.execute(statement, {name: value for name, value in given.items() if f"${name}" in statement})
+    connection.unregister("times_as_long")
 
 
 def _check(tiers: Mapping[str, Mapping[str, Any]], devices: Mapping[str, str]) -> None:
@@ -94,12 +128,12 @@ def _check(tiers: Mapping[str, Mapping[str, Any]], devices: Mapping[str, str]) -
             raise InputError("DEVICES", value=tier, rule=f"must be an emulated tier of the pair: {', '.join(emulated) or 'none'}")
 
 
-def _device_s(query: Recorded, tiers: Mapping[str, Mapping[str, Any]], stretch: float, instead: Mapping[str, str]) -> float:
+def _device_s(query: Recorded, tiers: Mapping[str, Mapping[str, Any]], stretch: float, instead: Mapping[str, DeviceSpec]) -> float:
     """Replay the requests of `query` without the host's time between them: seconds, with the devices `instead` of those of `tiers`."""
     requests = query.requests
     placement = dict(requests.select("relation", "tier").unique().rows())
     builds = {
-        tier: NewDevice(load_device(instead.get(tier, str(tiers[tier]["device"]))), SEED, stretch * float(tiers[tier].get("scale", 1.0)))
+        tier: NewDevice(instead.get(tier) or load_device(str(tiers[tier]["device"])), SEED, stretch * float(tiers[tier].get("scale", 1.0)))
         for tier in set(placement.values())
     }
     sizes = {name: pages * PAGE_BYTES for name, pages in requests.group_by("relation").agg(_pages()).rows()}

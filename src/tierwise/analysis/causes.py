@@ -30,6 +30,7 @@ class Cause(Enum):
     JUMPED = "jumped"
     FEW_REPLICATES = "few_replicates"
     STRADDLES = "straddles"
+    MODEL = "model"
     SMALL = "small"
     CHANCE = "chance"
     FLAT = "flat"
@@ -41,6 +42,7 @@ class Cause(Enum):
     MIXED = "mixed"
     LOG = "log"
     LEFT_OPEN = "left_open"
+    STATED_RATE = "stated_rate"
 
     def __str__(self) -> str:
         return phrase(f"causes.{self.value}")

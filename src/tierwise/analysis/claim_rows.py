@@ -40,7 +40,7 @@ def series_of(connection: duckdb.DuckDBPyConnection, claim: Claim, pair: str, va
 
     With `variant` the cases are looked up in its rows; a case of a study that has none stays as it is.
     """
-    cases = {case.name: _case_series(connection, case, pair, variant) for case in claim.cases}
+    cases = {case.name: _case_series(connection, case, pair, variant, flags=claim.counts is None) for case in claim.cases}
     if not claim.orders:
         return [series for by_io_mode in cases.values() for series in by_io_mode.values()]
     return [
@@ -53,7 +53,7 @@ def series_of(connection: duckdb.DuckDBPyConnection, claim: Claim, pair: str, va
 
 def variants_of(connection: duckdb.DuckDBPyConnection, claim: Claim, pair: str) -> list[str]:
     """Return every variant but the published one that the run measured on `pair` in a study of `claim`."""
-    studies = sorted({case.study for case in claim.cases if VARIANT in case.select})
+    studies = sorted({case.study for case in claim.cases if case.select.get(VARIANT) == PUBLISHED})
     found = {
         name
         for study in studies
@@ -107,24 +107,26 @@ def _case_reads(
 
 
 def selected(case: Case, variant: str | None) -> dict[str, str]:
-    """Return column -> word, by which the rows of `case` are chosen, those of `variant` where one is given and the study has variants."""
-    return {**case.select, VARIANT: variant} if variant is not None and VARIANT in case.select else case.select
+    """Return column -> word, by which the rows of `case` are chosen: those of `variant`, if given, in place of the published."""
+    return {**case.select, VARIANT: variant} if variant is not None and case.select.get(VARIANT) == PUBLISHED else case.select
 
 
 def _chosen(select: Mapping[str, str]) -> str:
     return " and ".join(f"{column} = ?" for column in select)
 
 
-def _case_series(connection: duckdb.DuckDBPyConnection, case: Case, pair: str, variant: str | None) -> dict[IoMode, Series]:
+def _case_series(connection: duckdb.DuckDBPyConnection, case: Case, pair: str, variant: str | None, *, flags: bool) -> dict[IoMode, Series]:
+    """Return the series of `case` by I/O mode; without `flags`, of what is counted, which no flag of a time touches."""
     select = selected(case, variant)
     columns = connection.table(case.study).columns
+    flagged = "coalesce(flagged, false)" if flags else "false"
     outstanding, hangs_on = (name if name in columns else "null" for name in ("outstanding", "hangs_on"))
     rows = connection.execute(
         f"""
-        select io_mode, replicate, evidence, coalesce(flagged, false), {case.value}::double, {case.note or "''"}, {outstanding}::double,
+        select io_mode, replicate, evidence, {flagged}, ({case.value})::double, {case.note or "''"}, {outstanding}::double,
             {hangs_on}::text
         from {case.study}
-        where pair = ? and {_chosen(select)} and ({case.value} is not null or flagged)
+        where pair = ? and {_chosen(select)} and (({case.value}) is not null or flagged)
         order by io_mode, replicate
         """,
         [pair, *select.values()],

@@ -14,6 +14,8 @@ CLAIM_ID: Final = "[A-Z][1-9][0-9]*"
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 """An identifier of a study or of a column of its view."""
+Expression = Annotated[str, Field(pattern=r"^[a-z0-9_ /*.+()]+$")]
+"""A column of a study's view, or arithmetic on some."""
 
 
 class Kind(StrEnum):
@@ -61,12 +63,6 @@ class Bounds(Strict):
         """Return what an interval must lie below, or above, to be outside."""
         return self.lower and self.lower / self.apart, self.upper and self.upper * self.apart
 
-    def moved(self, exponent: float) -> Self:
-        """Return the bounds, each side's ratio to `around` `exponent` times as far from 1 on the log scale."""
-        sides = {"lower": self.lower, "upper": self.upper}
-        moved = {name: self.around * (side / self.around) ** exponent for name, side in sides.items() if side is not None}
-        return self.model_copy(update=moved)
-
     def __str__(self) -> str:
         lower, upper = (None if side is None else _short(side) for side in (self.lower, self.upper))
         if lower and upper:
@@ -87,7 +83,7 @@ class Case(Strict):
     name: str = Field(min_length=1)
     study: Name
     select: dict[Name, str] = Field(min_length=1, description="column of the study's view -> the word that must stand there")
-    value: Name = "ratio"
+    value: Expression = "ratio"
     note: Name | None = Field(default=None, description="column that says what a value was found under, or why its row is flagged")
 
 
@@ -104,14 +100,6 @@ class Fitted(Strict):
     parameter: str = Field(min_length=1, description="with its value")
     on: str = Field(min_length=1, description="the figure that it was fitted on")
     left: str = Field(min_length=1, description="what the fit leaves open, so that a run can contradict it")
-
-
-class Before(Strict):
-    """The rule by which a claim was judged until it was changed after results had been seen."""
-
-    rule: str = Field(min_length=1)
-    bounds: Bounds | None = Field(default=None, description="absent: as they are")
-    value: Name | None = Field(default=None, description="the column that held the value; absent: as it is")
 
 
 class Facts(Strict):
@@ -148,11 +136,16 @@ class Claim(Strict):
     placement: str | None = Field(
         default=None, min_length=1, description="that it speaks for, as its study's heat names it; absent: none is in question"
     )
+    pair: str | None = Field(default=None, description="of tiers whose rows judge it; absent: that of its source")
     cases: tuple[Case, ...] = ()
     orders: tuple[Order, ...] = ()
     facts: Facts | None = None
     left_open: LeftOpen | None = None
-    before: Before | None = None
+    counts: str | None = Field(
+        default=None,
+        min_length=1,
+        description="what was counted in place of a time; it decides without a width, and no flag of a time rejects it",
+    )
 
     @property
     def source(self) -> str:

@@ -17,7 +17,7 @@ from tierwise.analysis.causes import Cause, Reason, cure, phrase
 from tierwise.analysis.claim_rows import PUBLISHED, READS, Rows, facts_of, fitted_claims, pair_evidence, reads_of, series_of, variants_of
 from tierwise.analysis.claims import Claim, Deciding, Fitted, Kind, load_claims
 from tierwise.analysis.left_open import OpenMap, map_of
-from tierwise.analysis.moved_bounds import Flip
+from tierwise.analysis.model_interval import CLAIM, Key, shifts_of
 from tierwise.analysis.rules import CaseVerdict, Outcome, Series, Verdict
 from tierwise.analysis.today import Today
 from tierwise.core.toml import Strict
@@ -61,8 +61,7 @@ class ClaimVerdict(Strict):
     `None` where nothing decides. `open_map` is over what the text leaves open, where that was simulated or follows from the rows.
 
     From `id` on the fields describe the claim, and are empty in `others` and `here`. `here` is the verdict on the reader's own pair, if
-    one was named, and `today` what the pair of today shows, on which no verdict rests. `flip` says whether the verdict hangs on bounds
-    that are assumed.
+    one was named, and `today` what the pair of today shows, on which no verdict rests.
     """
 
     verdict: Verdict
@@ -98,9 +97,10 @@ class ClaimVerdict(Strict):
     bounds: tuple[float | None, float | None] | None = None
     bounds_how: str | None = None
     bounds_text: str = ""
-    flip: Flip | None = None
     run_id: str | None = None
     profile: str | None = None
+    rule_newer: bool = Field(default=False, description="its rule changed after the run began")
+    rule_after_results: bool = Field(default=False, description="its rule was chosen after results had been seen")
     here: "ClaimVerdict | None" = None
     today: Today | None = None
 
@@ -184,7 +184,9 @@ def judge_cases(claim: Claim, on: Grounds) -> ClaimVerdict:
         return on.absent(study=study, others=every)
     mapped = map_of(claim, manifest, on.pair, found.verdict) if claim.left_open else None
     own = _agreed(found, every)
-    ruling = ruled(mapped.outcome(own) if mapped else own, manifest, study, found.cases, _aside(claim, found, mapped))
+    outcome = mapped.outcome(own) if mapped else own
+    aside = [*_aside(claim, found, mapped), *([] if claim.counts else _of_replicates(outcome[0], found))]
+    ruling = ruled(outcome, manifest, study, found.cases, aside)
     others = tuple(one for one in every if one is not found)
     return found.model_copy(update={**ruling, "others": others, "open_map": mapped})
 
@@ -265,7 +267,9 @@ def _every(claim: Claim, on: Grounds, rows: Rows) -> tuple[ClaimVerdict, ...]:
 def _found(claim: Claim, on: Grounds, rows: Rows, variant: str, series: Sequence[Series]) -> ClaimVerdict:
     evidence = Evidence.of({part for one in series for part in one.evidence_kinds})
     withheld = _withheld(claim, on, rows, evidence)
-    cases, bounds = rules.judge_series(claim, series, withheld), rules.needed_bounds(claim)
+    bounds, mode = rules.needed_bounds(claim), str(series[0].io_mode)
+    judged = rules.judge_series(claim, series, withheld)
+    cases = tuple(rules.with_model(claim, case, shifts_of(Key(on.pair, CLAIM, claim.id, case.case, variant, mode))) for case in judged)
     outcome = (withheld, WITHHELD[withheld], "") if withheld else rules.combine(cases, len(claim.orders or claim.cases), bounds)
     furthest = rules.furthest_outside(cases, bounds)
     return ClaimVerdict(
@@ -283,6 +287,13 @@ def _found(claim: Claim, on: Grounds, rows: Rows, variant: str, series: Sequence
         evidence=evidence,
         through=_through(claim, on.pair, rows, variant, series[0].io_mode),
     )
+
+
+def _of_replicates(verdict: Verdict, found: ClaimVerdict) -> list[str]:
+    """Return the condition of a decided `verdict` that lacks its model interval; a real device has no assumed parameter."""
+    lacking = any(case.low is not None and case.model_low is None for case in found.cases)
+    decided = verdict in {Verdict.CONFIRMED, Verdict.CONTRADICTED}
+    return [phrase("conditions.replicates_alone")] if decided and lacking and found.evidence is not Evidence.MEASURED else []
 
 
 def _withheld(claim: Claim, on: Grounds, rows: Rows, evidence: Evidence) -> Verdict | None:

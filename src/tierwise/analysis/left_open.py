@@ -57,10 +57,6 @@ class OpenMap(Strict):
         said = [point.verdict for point in self.points]
         return said.count(Verdict.CONFIRMED), len(said) - said.count(Verdict.CONTRADICTED)
 
-    def against(self, bounds: Bounds) -> "OpenMap":
-        points = [(point.setting, Estimate(point.estimate, point.low, point.high, point.pairs)) for point in self.points]
-        return self.model_copy(update={"points": points_of(points, bounds)})
-
     def outcome(self, at_one: Outcome) -> Outcome:
         """Return the outcome `at_one` setting; undecided where some point of the map does not say the same."""
         if at_one[0] not in {Verdict.CONFIRMED, Verdict.CONTRADICTED} or {point.verdict for point in self.points} == {at_one[0]}:

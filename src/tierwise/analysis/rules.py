@@ -1,6 +1,7 @@
 """The rules by which observations become a verdict; no file is read here.
 
-Confirmed: the whole interval lies inside the bounds. Contradicted: it lies wholly outside. Else undecided. Of several
+Confirmed: the whole interval lies inside the bounds. Contradicted: it lies wholly outside. Else undecided. The model interval, where it is
+known, must lie there too. Of several
 cases all must be inside, and one wholly outside contradicts, if it does so after Holm's correction for all of them. An interval
 without a width decides nothing, unless counts are judged. All cases are of one I/O mode.
 """
@@ -13,6 +14,7 @@ from typing import Final
 
 from tierwise.analysis.causes import JUMPS, SCATTER, Cause, Reason, phrase
 from tierwise.analysis.claims import Bounds, Claim, Kind
+from tierwise.analysis.model_interval import Shifts
 from tierwise.analysis.statistics import CONFIDENCE, MINIMUM_REPEATS, Estimate, enough, geometric_estimate, holm, paired_ratios
 from tierwise.core.toml import Strict
 from tierwise.core.vocabulary import Evidence, IoMode
@@ -74,7 +76,8 @@ class CaseVerdict(Strict):
     `p_value` belongs to the hypothesis that the true value is the bound beyond which the estimate lies (1 inside the bounds). `p_holm` is
     the same after Holm's correction for all cases of the I/O mode; `verdict` contradicts by it. `freedom`: degrees of freedom of the
     interval. `runs`: how many are behind it, which says what it speaks of (`statistics.scope_of`). `outstanding`: requests that a device
-    had at once. `hangs_on`: variants that must agree.
+    had at once. `hangs_on`: variants that must agree. `by_replicates` is the verdict without the model interval from `model_low` to
+    `model_high`, of which the parameter `largest` is the largest part.
     """
 
     case: str
@@ -93,6 +96,10 @@ class CaseVerdict(Strict):
     obstacles: tuple[str, ...] = ()
     outstanding: float | None = None
     hangs_on: tuple[str, ...] = ()
+    model_low: float | None = None
+    model_high: float | None = None
+    largest: str | None = None
+    by_replicates: Verdict | None = None
     verdict: Verdict
 
     @property
@@ -107,6 +114,12 @@ class CaseVerdict(Strict):
 def needed_bounds(claim: Claim, order: Bounds = CLEARLY_ABOVE_ONE) -> Bounds | None:
     """Return what every interval of `claim` is held against, an `order` without bounds against these; none for presence and shapes."""
     return claim.bounds or order if claim.kind is Kind.ORDER else claim.bounds
+
+
+def one_sided(claim: Claim) -> bool:
+    """Return whether what `claim` is held against has one side, so that a misfit on the other confirms it."""
+    bounds = needed_bounds(claim)
+    return bounds is not None and None in {bounds.lower, bounds.upper}
 
 
 def order_series(greater: Series, than: Series) -> Series:
@@ -134,6 +147,19 @@ def judge_series(claim: Claim, series: Sequence[Series], withheld: Verdict | Non
     return tuple(_judged(one, p_holm, withheld or verdict) for one, (p_holm, verdict) in zip(held, tested, strict=True))
 
 
+def with_model(claim: Claim, case: CaseVerdict, shifts: Shifts | None) -> CaseVerdict:
+    """Return `case` with its model interval by `shifts`, undecided where that does not say what the replicates say."""
+    bounds = needed_bounds(claim)
+    if shifts is None or claim.counts or bounds is None or case.low is None or case.high is None:
+        return case
+    low, high = shifts.widened(case.low, case.high)
+    if claim.kind is Kind.SHARE:
+        low, high = (one / (1 + one) for one in shifts.widened(odds(case.low), odds(case.high)))
+    agrees = {Verdict.CONFIRMED: bounds.contain(low, high), Verdict.CONTRADICTED: bounds.exclude(low, high)}.get(case.verdict, True)
+    of_model = {"model_low": low, "model_high": high, "largest": shifts.largest, "by_replicates": case.verdict}
+    return case.model_copy(update={**of_model, "verdict": case.verdict if agrees else Verdict.UNDECIDED})
+
+
 @dataclass(frozen=True, slots=True)
 class _Held:
     """A series held against the bounds by itself: `alone` is its verdict were there no other case."""
@@ -159,8 +185,10 @@ def _held(claim: Claim, series: Series) -> _Held:
             estimate = geometric_estimate(series.values)
             p_value = p_beyond(bounds, estimate)
         verdict = within(bounds, estimate)
-        if claim.kind is Kind.SHARE and estimate.flat:  # counts, which no scatter can hide
+        if (claim.kind is Kind.SHARE or claim.counts) and estimate.flat:  # counts, which no scatter can hide
             verdict, conditions = by_interval(bounds, estimate), conditions | {COUNTS}
+    if claim.counts:
+        conditions |= {phrase("conditions.counted", what=claim.counts)}
     if series.io_mode is IoMode.ASYNCHRONOUS and series.outstanding is not None and series.outstanding < ASYNCHRONOUS:
         conditions |= {NOT_ASYNCHRONOUS}
     return _Held(series, estimate, p_value, verdict, conditions)
@@ -191,13 +219,13 @@ def _judged(held: _Held, p_holm: float | None, verdict: Verdict) -> CaseVerdict:
 
 def _share(bounds: Bounds, shares: Mapping[int, float]) -> tuple[Estimate, float | None]:
     """Estimate and p-value of shares above 0 and below 1, by their odds: so no interval leaves 0 to 1."""
-    estimate = geometric_estimate({replicate: _odds(share) for replicate, share in shares.items()})
-    sides = {name: _odds(side) for name in ("lower", "upper") if (side := getattr(bounds, name)) is not None}
-    value, low, high = (None if odds is None else odds / (1 + odds) for odds in (estimate.value, estimate.low, estimate.high))
+    estimate = geometric_estimate({replicate: odds(share) for replicate, share in shares.items()})
+    sides = {name: odds(side) for name in ("lower", "upper") if (side := getattr(bounds, name)) is not None}
+    value, low, high = (None if one is None else one / (1 + one) for one in (estimate.value, estimate.low, estimate.high))
     return replace(estimate, value=value, low=low, high=high), p_beyond(bounds.model_copy(update=sides), estimate)
 
 
-def _odds(share: float) -> float:
+def odds(share: float) -> float:
     return share / (1 - share)
 
 
@@ -256,6 +284,8 @@ def furthest_outside(cases: Sequence[CaseVerdict], bounds: Bounds | None) -> Cas
 
 
 def _why(crossing: Sequence[CaseVerdict], bounds: Bounds | None) -> Cause:
+    if all(case.by_replicates in {Verdict.CONFIRMED, Verdict.CONTRADICTED} for case in crossing):
+        return Cause.MODEL
     if all(case.low is None for case in crossing):
         return Cause.SOMETIMES
     if any(case.flat for case in crossing):

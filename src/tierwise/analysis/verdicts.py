@@ -15,7 +15,8 @@ from tierwise.analysis.causes import Cause, phrase
 from tierwise.analysis.claim_rows import THROUGH, Rows, relations
 from tierwise.analysis.claims import Claim, Claims, Kind, load_claims
 from tierwise.analysis.judging import ClaimVerdict, Grounds, Judge, decides, named
-from tierwise.analysis.moved_bounds import flip
+from tierwise.analysis.rates import compare_rates, held_to
+from tierwise.analysis.rule_marks import marks_of
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.runs import newest_run, run_label
 from tierwise.analysis.statistics import scope_of
@@ -30,7 +31,7 @@ from tierwise.timings.references import MANIFEST
 
 DECIDED: Final = (Verdict.CONFIRMED, Verdict.CONTRADICTED)
 TEXT: Final = "analysis/text"
-JSON_VERSION: Final = 6
+JSON_VERSION: Final = 7
 """The version of the JSON form, one higher with every field that is renamed, dropped or means something else."""
 FEW_ORDERS: Final = 3
 """The largest number of orders that are spelled out as bounds; where there are more the ratios name them."""
@@ -58,7 +59,7 @@ def judge(
     """
     published = load_claims()
     with _rows(raw, newest_run(raw) if run_id is None else run_id, views=views) as rows:
-        own = {claim.id: _own(published, claim, rows, judges) for claim in published.claims}
+        own = _own_of(published, published.claims, rows, judges)
         theirs = _deciding_of(published, own, reference, judges) if reference is not None and rows is not None else {}
         return [
             _verdict(
@@ -73,8 +74,14 @@ def judge(
         ]
 
 
-def _own(published: Claims, claim: Claim, rows: Rows | None, judges: Mapping[Kind, Judge]) -> ClaimVerdict:
-    return judges[claim.kind](claim, Grounds(published.sources[claim.source].pair, rows))
+def _own_of(published: Claims, claims: Sequence[Claim], rows: Rows | None, judges: Mapping[Kind, Judge]) -> dict[str, ClaimVerdict]:
+    """Return the verdict on each of `claims`, withheld where the models miss what their source states."""
+    pairs = {claim.id: claim.pair or published.sources[claim.source].pair for claim in claims}
+    found = {claim.id: judges[claim.kind](claim, Grounds(pairs[claim.id], rows)) for claim in claims}
+    if rows is None:
+        return found
+    compared = compare_rates(rows)
+    return {claim.id: held_to(claim, found[claim.id], compared, rows.manifest) for claim in claims}
 
 
 def _here(claim: Claim, rows: Rows | None, judges: Mapping[Kind, Judge]) -> ClaimVerdict | None:
@@ -96,7 +103,7 @@ def _deciding_of(
     known = _known_of(reference, (reference / MANIFEST).stat().st_mtime_ns, published.model_dump_json())
     if unknown := [claim for claim in decided if claim.id not in known]:
         with _rows(reference.parent, reference.name) as rows:
-            known.update({claim.id: _own(published, claim, rows, judges) for claim in unknown})
+            known.update(_own_of(published, unknown, rows, judges))
     return {claim.id: known[claim.id] for claim in decided}
 
 
@@ -181,7 +188,7 @@ def _verdict(
             "conditions": (*own.conditions, *aside),
             "bounds": None if bounds is None else (bounds.lower, bounds.upper),
             "bounds_text": _bounds_text(claim),
-            "flip": flip(claim, own.verdict, own.cases, own.open_map),
+            **(marks_of(claim, rows.manifest) if rows and own.verdict in DECIDED else {}),
             "today": now,
             "run_id": rows.manifest.run_id if rows else None,
             "profile": rows.manifest.profile.get("name") if rows else None,

@@ -15,6 +15,7 @@ from tierwise.bench.study_registry import load_study, pairs_of
 from tierwise.core import host, paths
 from tierwise.core.files import make_folder, put, scratch_folder
 from tierwise.core.progress import say
+from tierwise.core.rule_history import load_rules
 from tierwise.timings.manifest import DatasetRecord, Fingerprint, Manifest, StudyRecord, load_manifest
 from tierwise.timings.parts import merge_parts
 from tierwise.timings.references import Taken
@@ -93,6 +94,7 @@ def begin_run(inputs: Inputs, *, fresh: bool, chosen: Mapping[str, str] | None =
         taken={
             name: Taken(run_id=run.run_id, replicates={kept.pair: kept.replicates for kept in run.of(name)}) for name, run in older.items()
         },
+        rules=load_rules().version,
         why=dict(outlook.why),
         host=host.fingerprint(),
         packages=packages(),

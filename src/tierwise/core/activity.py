@@ -1,8 +1,17 @@
 """What a watched PostgreSQL waits for: the answer of `tierwise watch`, which `tierwise advise` reads."""
 
+import json
 from enum import StrEnum
+from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tierwise.core.errors import InputError
 from tierwise.core.toml import Strict
+
+ANSWER = b"tierwise.answer"
+"""Where an activity file has its answer, in the metadata of the Parquet file."""
 
 
 class Band(Strict):
@@ -99,6 +108,7 @@ class Activity(Strict):
     relations: tuple[RelationLoad, ...]
     reads_per_s: float
     depth: float
+    page_writes_per_s: float | None
     wal_bytes_per_s: float
     background_transactions_per_s: float
     background_reads_per_s: float
@@ -108,3 +118,33 @@ class Activity(Strict):
     placements_changed: int
     replicas: int
     unknown: tuple[str, ...]
+
+
+def read_answer(path: Path, key: Path | None = None) -> Activity:
+    """Return the answer that a complete activity file has, with the names that the file `key` of a mask restores.
+
+    Raises:
+        InputError: it is no such file, or one of another version.
+    """
+    found = _answer(path)
+    if key is None:
+        return found
+    try:
+        names = dict(json.loads(key.read_text(encoding="utf-8"))["names"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError("--key", value=str(key), rule="must be the key file of tierwise watch --mask") from error
+    fields = ("name", "schema_name", "tablespace", "location")
+    relations = tuple(
+        load.model_copy(update={field: names.get(getattr(load, field), getattr(load, field)) for field in fields})
+        for load in found.relations
+    )
+    return found.model_copy(update={"database": names.get(found.database, found.database), "relations": relations})
+
+
+def _answer(path: Path) -> Activity:
+    remedy = "name a file that tierwise watch has finished"
+    try:
+        metadata = pq.read_schema(path).metadata or {}
+        return Activity.model_validate_json(metadata.get(ANSWER, b""))
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise InputError("--activity", value=str(path), rule="must be a whole activity file of this version", remedy=remedy) from error

@@ -25,11 +25,14 @@ WHOLE: Final = "name a file that is complete"
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 _UTF8_MARK: Final = b"\xef\xbb\xbf"
 _ZIP: Final = b"PK\x03\x04"
+_ZSTD: Final = b"\x28\xb5\x2f\xfd"
+_SKIPPABLE: Final = b"\x2a\x4d\x18"
+"""The end of the magic number of a frame that zstd leaves out, which may come first."""
 _PACKED: Final[dict[bytes, Callable[[Any], Any]]] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
     b"\xfd7zXZ\x00": lzma.open,
-    b"\x28\xb5\x2f\xfd": lambda raw: pa.CompressedInputStream(raw, "zstd"),
+    _ZSTD: lambda raw: pa.CompressedInputStream(raw, "zstd"),
 }
 DAMAGED: Final = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, pa.ArrowException)
 
@@ -59,10 +62,11 @@ class Content(io.BufferedReader):
             self._file.seek(0)
             yield self._file
             return
-        with tempfile.TemporaryFile() as whole:
+        with tempfile.NamedTemporaryFile() as whole:
             shutil.copyfileobj(self, whole, MIB)
-            whole.seek(0)
-            yield whole
+            whole.flush()
+            with Path(whole.name).open("rb") as read_only:
+                yield read_only
 
 
 class _Filled(io.RawIOBase):
@@ -96,6 +100,7 @@ def opened(path: Path, member: str = "") -> Iterator[Content]:
                 with zipfile.ZipFile(raw) as archive, archive.open(_place(archive, path, member)) as inner:
                     yield _as_utf8(inner, raw, packed=True)
                 return
+            begins = _ZSTD if begins[1:4] == _SKIPPABLE else begins
             unpack = next((unpack for magic, unpack in _PACKED.items() if begins.startswith(magic)), None)
             yield _as_utf8(unpack(raw) if unpack else raw, raw, packed=unpack is not None)
     except zipfile.BadZipFile as error:

@@ -24,6 +24,12 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], numbers: Collect
     return "\n".join(line.rstrip() for line in printed.get().splitlines())
 
 
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], numbers: Collection[int] = ()) -> str:
+    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in (header, *rows)]
+    rule = "|" + "|".join("---:" if column in numbers else "---" for column in range(len(header))) + "|"
+    return "\n".join([lines[0], rule, *lines[1:]])
+
+
 def wrapped(text: str, width: int = WIDTH) -> str:
     """Return `text` with every longer line continued below itself, indented by two more columns."""
     return "\n".join(_wrapped(line, width) if len(line) > width else line for line in text.splitlines())

@@ -68,14 +68,14 @@ def _size(row: DeviceCost) -> str:
 
 
 def _delivered(found: Answer) -> str:
-    header = ["served by", "devices", "machines", "RAM", "a year", "per million reads", "evidence"]
+    header = ["served by", "devices", "machines", "RAM", "a month", "per million reads", "evidence"]
     rows = [
         [
             row.plan,
             f"{row.devices:,}",
             f"{row.machines:,}",
             f"{row.ram_gib:.0f} GiB",
-            money(row.cost_a_year),
+            money(row.cost_a_year / 12),
             money(row.per_million_reads),
             row.evidence,
         ]

@@ -86,7 +86,7 @@ def cost(  # noqa: PLR0917  each is an option with a name
 
     book = load_book((on or datetime.now()).date(), currency=currency, region=region)  # noqa: DTZ005  the reader's day
     for given in price or []:
-        book = _with_given(book, given)
+        book = with_given_price(book, given)
     load = _load_of({"data_gib": data_gib, "ram_gib": ram_gib, "reads_per_s": reads_per_s, "misses_per_read": misses_per_read})
     found = answer(
         book,
@@ -166,7 +166,7 @@ def volumes(  # noqa: PLR0917  each is an option with a name
         raise typer.Exit(2)
 
 
-def _with_given(book: "Book", given: str) -> "Book":
+def with_given_price(book: "Book", given: str) -> "Book":
     item, equals, text = given.partition("=")
     try:
         value = float(text)

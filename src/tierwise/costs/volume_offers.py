@@ -26,7 +26,7 @@ class Wanted(Strict):
     latency_ms: float | None = None
     read_kib: float = Field(default=READ_KIB, le=2**20)
     reads_per_gib: float | None = Field(default=None, le=1e12)
-    pieces: int = Field(default=PIECES, le=1024)
+    pieces: int = Field(default=PIECES, le=128)
     vcpus: int = Field(default=0, ge=0, le=10**6)
     memory_gib: float = Field(default=0, ge=0, le=1e9)
     managed: bool = False

@@ -115,9 +115,8 @@ def _attached(name: str, spec: CloudSpec, latency: Latency, wanted: Wanted, book
 
     def relieved(iops: float) -> Bill | None:
         lighter = replace(load, iops=iops + wanted.write_iops)
-        return min(
-            (fit.bill for fit in fits(name, spec, lighter, book, range(1, wanted.pieces + 1)) if fit.bill), key=_cost(book), default=None
-        )
+        counts = range(1, fit.count + 1)  # fewer reads need no more volumes
+        return min((one.bill for one in fits(name, spec, lighter, book, counts) if one.bill), key=_cost(book), default=None)
 
     offer = Offer(
         volume=name,

@@ -68,9 +68,10 @@ def inputs(run: Path) -> str:
 def given(run: Path) -> str:
     """Return a digest of the manifest of `run` and of the study's inputs: of what a clone has whatever Python and code it is read with.
 
-    Results of checks, which the chapters show, decide nothing that a run says.
+    The shipped effects of assumed parameters belong to it. Results of checks, which the chapters show, decide nothing that a run says.
     """
-    return _digest([(run / MANIFEST).read_bytes(), *(_content(path) for path in _files(paths.data()) if not _of_a_check(path))])
+    files_of = [path for path in _files(paths.data()) if not _of_a_check(path)] + sorted(paths.reference().glob("*.parquet"))
+    return _digest([(run / MANIFEST).read_bytes(), *map(_content, files_of)])
 
 
 def _of_a_check(path: Path) -> bool:

@@ -131,13 +131,5 @@ def quoted(claim: ClaimVerdict) -> str:
     return f"“{escaped(tied(claim.quotation))}”"
 
 
-def flipped(claim: ClaimVerdict) -> str:
-    """Say whether the verdict is another by moved bounds, and by which; a dash where there is nothing to move."""
-    if claim.flip is None:
-        return DASH
-    others = [moved for moved in (claim.flip.nearer, claim.flip.farther) if moved.verdict is not claim.verdict]
-    return f"flips: {'; '.join(f'{moved.verdict} with bounds {moved.bounds_text}' for moved in others)}" if others else "stays"
-
-
 def unit_of(leaf: Mapping[str, Any]) -> str:
     return "µs" if leaf.get("unit") == "us" else str(leaf.get("unit", ""))

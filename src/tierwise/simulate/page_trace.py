@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Final, NamedTuple, TypedDict
+from typing import Any, BinaryIO, Final, TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -18,13 +18,10 @@ from tierwise.core.paths import short
 from tierwise.core.units import GIB, MIB, PAGE_BYTES
 from tierwise.simulate import trace_formats as formats
 from tierwise.simulate.page_cache import POLICIES, replay_stream
-from tierwise.simulate.trace_fields import Bytes, Fields, Flags
+from tierwise.simulate.trace_fields import Bytes, Fields
 from tierwise.simulate.trace_formats import ORACLE, PARQUET, TEXTS
+from tierwise.simulate.trace_pages import MOST_REQUEST_BYTES, PAGE_BITS, Requests, pages_of, single_pages
 
-PAGE_BITS: Final = 40
-"""A page number has these bits; above them stands the number of its device."""
-_MOST_REQUEST_BYTES: Final = GIB
-_CHUNK_PAGES: Final = 2**22
 _READ_BYTES: Final = 16 * MIB
 _COLUMNS: Final = ("relation", "page", "size_bytes")
 """What a Parquet file of ours has, beside ``operation`` where writes are recorded too."""
@@ -40,6 +37,7 @@ class TraceOptions:
     device: str = ""
     page_bytes: int | None = None
     event: str | None = None
+    timed: bool = False
 
     def __post_init__(self) -> None:
         if self.input_format and self.input_format not in formats.NAMES:
@@ -49,13 +47,6 @@ class TraceOptions:
             raise InputError("--page-bytes", value=self.page_bytes, rule=f"must be from {formats.SECTOR_BYTES} to {GIB}")
         if self.event is not None and self.event not in _EVENTS:
             raise InputError("--event", value=self.event, rule=f"must be one of {', '.join(_EVENTS)}")
-
-
-class Requests(NamedTuple):
-    """Requests of single pages; the device's number stands above `PAGE_BITS` of a page's. Objects have 64 bits of their own."""
-
-    pages: Ints
-    writes: Flags
 
 
 class TraceResult(TypedDict):
@@ -80,6 +71,7 @@ class TraceReader:
     left_out: dict[str, int] = field(default_factory=dict)
     devices: dict[str, int] = field(default_factory=dict)
     objects: bool = False
+    format: str = ""
 
     def chunks(self) -> Iterator[Requests]:
         """Yield the requests in order, some million at a time."""
@@ -104,7 +96,7 @@ class TraceReader:
         return InputError(short(self.path) + (f" line {line}" if line else ""), rule=rule, remedy=remedy, **at)
 
     def _chunks(self, content: Content) -> Iterator[Requests]:
-        name = self._format(content.head())
+        name = self.format = self._format(content.head())
         if name in {PARQUET, ORACLE}:
             self.title = {PARQUET: "tierwise Parquet", ORACLE: "libCacheSim oracleGeneral"}[name]
             self._check_units(objects=name == ORACLE, blocks=False)
@@ -119,6 +111,8 @@ class TraceReader:
             fields = Fields(text, commas=known.commas, most=len(known.names))
             columns = known.read(fields, self._device, self.options.event or formats.DEFAULT_EVENT)
             self._settle(known, fields, columns, before)
+            if self.options.timed:
+                columns = columns._replace(time=fields.decimals(self._clock(known)))
             yield from self._requests(columns, known.units, before)
             before += len(fields) - 1
 
@@ -143,6 +137,11 @@ class TraceReader:
             raise InputError("--page-bytes", value=self.options.page_bytes, rule=f"{self.title}: an object is one page, whatever its size")
         if self.options.event is not None and not blocks:
             raise InputError("--event", value=self.options.event, rule=f"{self.title} has no events; they are blkparse's")
+
+    def _clock(self, known: formats.TextFormat) -> int:
+        if known.time is None:
+            raise InputError(short(self.path), field="times", value=known.title, rule="this format has none", remedy="leave out --by-time")
+        return known.time
 
     def _device(self, name: str) -> int:
         return self.devices.setdefault(name, len(self.devices)) if name else 0
@@ -208,18 +207,19 @@ class TraceReader:
         start, size, device = columns.start[rows], columns.size[rows], columns.device[rows]
         writes = kind[rows] == formats.WRITE
         self.rows += len(rows)
+        times = None if columns.time is None else columns.time[rows]
         if units is None:
             self.writes += int(writes.sum())
-            yield Requests(start, writes)
+            yield Requests(start, writes, times)
             return
         page_bytes = self.options.page_bytes or PAGE_BYTES
-        first, blocks, beyond = _pages(start, size, units, page_bytes)
+        first, blocks, beyond = pages_of(start, size, units, page_bytes)
         if beyond.any():
             at = int(np.argmax(beyond))
-            rule = f"a request has at most {_MOST_REQUEST_BYTES} bytes, and ends before page 2^{PAGE_BITS}"
+            rule = f"a request has at most {MOST_REQUEST_BYTES} bytes, and ends before page 2^{PAGE_BITS}"
             raise self.fault(rule, line=before + int(rows[at]) + 1, field="start and size", value=(int(start[at]), int(size[at])))
         self.writes += int(blocks[writes].sum())
-        yield from _single_pages(first + (device << PAGE_BITS), blocks, writes)
+        yield from single_pages(Requests(first + (device << PAGE_BITS), writes, times), blocks)
 
     def _selected(self, columns: formats.Columns) -> Ints:
         """Return the kinds of rows, of which some are left out now: nothing to read or write, another device, writes."""
@@ -239,9 +239,11 @@ class TraceReader:
         while part := content.read(_READ_BYTES // size * size):
             if len(part) % size:
                 raise self.fault(f"records have {size} bytes, the last one has {len(part) % size}")
-            identities = np.frombuffer(part, formats.ORACLE_RECORD)["id"].copy()
-            none = np.zeros(len(identities), np.int64)
-            yield from self._requests(formats.Columns(none, identities, none + 1, none, {}), None)
+            records = np.frombuffer(part, formats.ORACLE_RECORD)
+            none = np.zeros(len(records), np.int64)
+            yield from self._requests(
+                formats.Columns(none, records["id"].copy(), none + 1, none, {}, records["time"].astype(np.float64)), None
+            )
 
     def _parquet(self, content: Content) -> Iterator[Requests]:
         with content.seekable_file() as whole:
@@ -249,8 +251,10 @@ class TraceReader:
             for name in _COLUMNS:
                 if name not in file.schema_arrow.names:
                     raise self.fault(f"the column {name} is missing", field="columns", value=file.schema_arrow.names[:8])
-            operation = [name for name in ("operation",) if name in file.schema_arrow.names]
-            for batch in file.iter_batches(columns=[*_COLUMNS, *operation]):
+            others = [name for name in ("operation", "time_s") if name in file.schema_arrow.names]
+            if self.options.timed and "time_s" not in others:
+                raise InputError(short(self.path), field="time_s", rule="the column is missing", remedy="leave out --by-time")
+            for batch in file.iter_batches(columns=[*_COLUMNS, *others]):
                 yield from self._requests(self._columns(batch), (PAGE_BYTES, 1))
 
     def _columns(self, batch: pa.RecordBatch) -> formats.Columns:
@@ -265,7 +269,8 @@ class TraceReader:
             kind[~pc.is_in(operation, pa.array(["read", "write"])).to_numpy(zero_copy_only=False)] = formats.NO_DATA
         kind[batch["page"].is_null().to_numpy(zero_copy_only=False)] = formats.NO_DATA
         self._count_left_out(kind)
-        return formats.Columns(kind, page, size, numbers[relation.indices.to_numpy()], {})
+        times = batch["time_s"].cast(pa.float64()).to_numpy(zero_copy_only=False) if self.options.timed else None
+        return formats.Columns(kind, page, size, numbers[relation.indices.to_numpy()], {}, times)
 
 
 def simulate_trace(path: Path, pages: int, policy: str = "lru", options: TraceOptions | None = None) -> TraceResult:
@@ -304,30 +309,3 @@ def read_page_trace(path: Path, options: TraceOptions | None = None) -> Ints:
 
 def _counts(left_out: Mapping[str, int]) -> str:
     return ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in left_out.items())
-
-
-def _pages(start: Ints, size: Ints, units: tuple[int, int], page_bytes: int) -> tuple[Ints, Ints, Flags]:
-    """Return the first page of each request, how many it has, and which requests lie beyond the limits."""
-    start_bytes, size_bytes = units
-    if not start_bytes:  # blocks are pages
-        first, blocks, bytes_each = start, size, page_bytes
-        far = start > (1 << PAGE_BITS) - size
-    else:
-        bytes_each = size_bytes
-        far = (start > (1 << PAGE_BITS) * page_bytes // start_bytes) | (start < 0) | (size < 0)
-        begin = np.where(far, 0, start) * start_bytes
-        first = begin // page_bytes
-        blocks = (begin + np.clip(size, 1, _MOST_REQUEST_BYTES) * size_bytes - 1) // page_bytes - first + 1
-        far |= first + blocks > 1 << PAGE_BITS
-    return first, blocks, far | (size > _MOST_REQUEST_BYTES // bytes_each)
-
-
-def _single_pages(first: Ints, blocks: Ints, writes: Flags) -> Iterator[Requests]:
-    until, begin = np.cumsum(blocks), 0
-    while begin < len(first):
-        end = max(begin + 1, int(np.searchsorted(until, (until[begin - 1] if begin else 0) + _CHUNK_PAGES, side="right")))
-        starts, counts = first[begin:end], blocks[begin:end]
-        # The pages are counted through, from each request's start on.
-        pages = np.arange(counts.sum()) + np.repeat(starts + counts - counts.cumsum(), counts)
-        yield Requests(pages, np.repeat(writes[begin:end], counts))
-        begin = end

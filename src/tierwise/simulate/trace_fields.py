@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tierwise.core.compiled import Ints, compiled
+from tierwise.core.compiled import Floats, Ints, compiled
 
 Bytes = NDArray[np.uint8]
 Flags = NDArray[np.bool_]
@@ -38,6 +38,10 @@ class Fields:
     def whole(self, column: int) -> tuple[Ints, Flags]:
         """Return the column's whole numbers, and which are ones of at most `MOST_DIGITS` digits."""
         return _whole(self.text, self.first[column], self.end[column])
+
+    def decimals(self, column: int) -> Floats:
+        """Return the column's numbers, which may have a point and an exponent; 0 where there is none."""
+        return _decimals(self.text, self.first[column], self.end[column])
 
     def hashes(self, column: int, *, until: int | None = None) -> Ints:
         """Return a number for each word: equal for equal words, and for no others (64 bits, FNV-1a)."""
@@ -82,7 +86,7 @@ def _split(text: Bytes, first: Places, end: Places, counts: Places, lines: Place
         fields, begun, last = 0, -1, -1
         while True:
             letter = text[at] if at < size else 10
-            blank = letter in {9, 13, 32}
+            blank = letter == 32 or (letter != 10 and 9 <= letter <= 13)
             if letter == 10 or (letter == 44 if commas else blank):
                 if begun >= 0 or (commas and (letter == 44 or fields)):
                     if fields < most:
@@ -111,6 +115,26 @@ def _whole(text: Bytes, first: Places, end: Places) -> tuple[Ints, Flags]:
             number = number * 10 + np.int64(text[at] - 48)
         values[row], good[row] = number if fine else 0, fine
     return values, good
+
+
+@compiled
+def _decimals(text: Bytes, first: Places, end: Places) -> Floats:
+    values = np.zeros(len(first))
+    for row in range(len(first)):
+        number, scale, power, sign, part = 0.0, 1.0, np.int64(0), 1, 0  # part: whole, after the point, exponent
+        for at in range(first[row], end[row]):
+            letter = text[at]
+            if 48 <= letter <= 57 and part == 2:
+                power = 10 * power + np.int64(letter - 48)
+            elif 48 <= letter <= 57:
+                number = number * 10 + np.int64(letter - 48)
+                scale *= 10.0 if part == 1 else 1.0
+            elif letter == 45:
+                sign = -1
+            else:
+                part = 1 if letter == 46 else 2
+        values[row] = number / scale * 10.0 ** (sign * power)
+    return values
 
 
 @compiled

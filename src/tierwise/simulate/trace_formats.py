@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from tierwise.core.compiled import Ints
+from tierwise.core.compiled import Floats, Ints
 from tierwise.simulate.trace_fields import Fields, Flags
 
 READ, WRITE, NO_DATA, OTHER_EVENT, SUMMARY, COMMENT, OTHER_DEVICE, WRITES, MALFORMED = range(9)
@@ -35,6 +35,7 @@ class Columns(NamedTuple):
     size: Ints
     device: Ints
     good: dict[int, Flags]
+    time: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class TextFormat:
     commas: bool = False
     least: int = 0
     most: int = 0
+    time: int | None = None  # the field with the time, in any unit
 
     def known(self, line: str) -> bool:
         return re.fullmatch(self.line, line, re.IGNORECASE) is not None
@@ -121,57 +123,28 @@ def _lrb(fields: Fields, _: DeviceNumber, __: str) -> Columns:
     return Columns(_constant(fields, READ), fields.hashes(1), _constant(fields, 1), _constant(fields), good)
 
 
-_NUMBER: Final = r"\d+"
 _FIO_NAMES: Final = ("file", "action", "offset", "length")
+_MSR_LINE: Final = r"\d+\s*,[^,]*,\s*\d+\s*,\s*(read|write)\s*,\s*\d+\s*,\s*\d+\s*,\s*\d+"
+_MSR_NAMES: Final = ("time", "host", "disk", "type", "offset", "size", "response")
+_ALIBABA_LINE: Final = r"\w+\s*,\s*[rw]\s*,\s*\d+\s*,\s*\d+\s*,\s*\d+(\.\d+)?"
+_ALIBABA_NAMES: Final = ("device", "opcode", "offset", "length", "timestamp")
+_SPC_LINE: Final = r"\d+\s*,\s*\d+\s*,\s*\d+\s*,\s*[rw]\s*,\s*[\d.]+(e-?\d+)?\s*(,.*)?"
+_SPC_NAMES: Final = ("unit", "sector", "size", "opcode", "timestamp")
+_TWITTER_LINE: Final = r"\d+,.+,\d+,\d+,\d+,(gets?|set|add|replace|cas|append|prepend|delete|incr|decr),\d+"
+_TWITTER_NAMES: Final = ("timestamp", "key", "key size", "value size", "client", "operation", "TTL")
 _BLKPARSE_NAMES: Final = ("device", "processor", "number", "time", "process", "event", "operation", "sector", "+", "sectors")
 TEXTS: Final[dict[str, TextFormat]] = {
     "arc": TextFormat("ARC", r"\d+\s+\d+\s+\d+\s+\d+", ("start", "blocks", "x", "request"), _arc, (0, 0), least=4, most=4),
     "fio2": TextFormat("fio iolog version 2", "", _FIO_NAMES, _fio(0), (1, 1)),
-    "fio3": TextFormat("fio iolog version 3", "", ("time", *_FIO_NAMES), _fio(1), (1, 1)),
-    "msr": TextFormat(
-        "MSR Cambridge CSV",
-        r"\d+\s*,[^,]*,\s*\d+\s*,\s*(read|write)\s*,\s*\d+\s*,\s*\d+\s*,\s*\d+",
-        ("time", "host", "disk", "type", "offset", "size", "response"),
-        _msr,
-        (1, 1),
-        commas=True,
-        least=7,
-        most=7,
-    ),
-    "alibaba": TextFormat(
-        "Alibaba CSV",
-        r"\w+\s*,\s*[rw]\s*,\s*\d+\s*,\s*\d+\s*,\s*\d+(\.\d+)?",
-        ("device", "opcode", "offset", "length", "timestamp"),
-        _alibaba,
-        (1, 1),
-        commas=True,
-        least=5,
-        most=5,
-    ),
-    "spc": TextFormat(
-        "SPC",
-        r"\d+\s*,\s*\d+\s*,\s*\d+\s*,\s*[rw]\s*,\s*[\d.]+(e-?\d+)?\s*(,.*)?",
-        ("unit", "sector", "size", "opcode", "timestamp"),
-        _spc,
-        (SECTOR_BYTES, 1),
-        commas=True,
-        least=5,
-        most=100,
-    ),
+    "fio3": TextFormat("fio iolog version 3", "", ("time", *_FIO_NAMES), _fio(1), (1, 1), time=0),
+    "msr": TextFormat("MSR Cambridge CSV", _MSR_LINE, _MSR_NAMES, _msr, (1, 1), time=0, commas=True, least=7, most=7),
+    "alibaba": TextFormat("Alibaba CSV", _ALIBABA_LINE, _ALIBABA_NAMES, _alibaba, (1, 1), time=4, commas=True, least=5, most=5),
+    "spc": TextFormat("SPC", _SPC_LINE, _SPC_NAMES, _spc, (SECTOR_BYTES, 1), time=4, commas=True, least=5, most=100),
     "blkparse": TextFormat(
-        "blkparse text", r"\d+,\d+\s+\d+\s+\d+\s+\d+\.\d+\s+\d+\s+\w+\s+\w+.*", _BLKPARSE_NAMES, _blkparse, (SECTOR_BYTES,) * 2
+        "blkparse text", r"\d+,\d+\s+\d+\s+\d+\s+\d+\.\d+\s+\d+\s+\w+\s+\w+.*", _BLKPARSE_NAMES, _blkparse, (SECTOR_BYTES,) * 2, time=3
     ),
-    "twitter": TextFormat(
-        "Twitter CSV",
-        r"\d+,.+,\d+,\d+,\d+,(gets?|set|add|replace|cas|append|prepend|delete|incr|decr),\d+",
-        ("timestamp", "key", "key size", "value size", "client", "operation", "TTL"),
-        _twitter,
-        None,
-        commas=True,
-        least=7,
-        most=7,
-    ),
-    "lrb": TextFormat("LRB", "", ("time", "id", "size"), _lrb, None, least=3, most=100),
+    "twitter": TextFormat("Twitter CSV", _TWITTER_LINE, _TWITTER_NAMES, _twitter, None, time=0, commas=True, least=7, most=7),
+    "lrb": TextFormat("LRB", "", ("time", "id", "size"), _lrb, None, least=3, most=100, time=0),
 }
 """Formats of lines by their names. LRB is read on request alone: its lines are numbers that might be anything."""
 PARQUET, ORACLE, FIO = "parquet", "oracle", "fio"

@@ -14,6 +14,7 @@ from tierwise.core.errors import InputError
 from tierwise.core.files import write_whole
 from tierwise.core.host import Host
 from tierwise.core.pairs import TODAY
+from tierwise.core.rule_history import RuleVersion
 from tierwise.core.text_files import read_json
 from tierwise.core.toml import Strict, validate
 from tierwise.timings.references import MANIFEST, Taken
@@ -137,6 +138,7 @@ class Manifest(Strict):
     note: str = ""  # what readers must know of the rows, shown wherever the run is named
     merged: tuple[Merged, ...] = ()  # the runs that it was made of
     attempts: tuple[UsedAttempt, ...] = ()  # where workers measured
+    rules: RuleVersion | None = None  # of verdicts, when the run began; None: the run is older than this record
     why: dict[str, str] = Field(default_factory=dict)  # study -> why it was measured anew, where an older run had it
     host: Host
     packages: dict[str, str]

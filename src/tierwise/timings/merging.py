@@ -123,6 +123,7 @@ def _manifest(runs: Sequence[Manifest], run_id: str, now: datetime) -> Manifest:
         "datasets": first.with_data(data for run in runs[1:] for data in run.datasets),
         "studies": [_record([run.of(record.name) for run in runs], record) for record in first.studies],
         "stages": [stage for run in runs for stage in run.stages],
+        "rules": min((run.rules for run in runs), key=lambda rules: rules.version if rules else 0),
         "started_at": min(run.started_at for run in runs),
         "finished_at": now,
     }

@@ -10,6 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tierwise.core.activity import ANSWER
 from tierwise.core.errors import InputError
 from tierwise.core.files import make_folder, replacing
 from tierwise.timings.parquet import keep_whole, read_whole
@@ -48,6 +49,9 @@ class Segments:
             raise InputError("--out", value=str(self.path), rule="its folder does not exist", remedy=f"mkdir -p {self.path.parent}")
         make_folder(self.folder)
         self.folder.chmod(0o700)
+        return self.count()
+
+    def count(self) -> int:
         return len(self._parts())
 
     def write(self, window: int, rows: pl.DataFrame) -> None:
@@ -62,12 +66,10 @@ class Segments:
     def watched_s(self) -> float:
         return sum(float(rows.filter(view=SPAN, entity=RELATION)["value"].sum()) for rows in map(_whole, self._parts()))
 
-    def merge(self) -> Path:
-        """Write one file of all segments, one at a time in memory, and remove them."""
+    def merge(self, answer: str) -> Path:
+        """Write one file of all segments, one at a time in memory, with the `answer` as JSON, and remove them."""
         parts = self._parts()
-        if not parts:
-            raise InputError("watch", rule="ended before its first window", remedy="watch for longer")
-        schema = pl.DataFrame(schema=SCHEMA).to_arrow().schema.with_metadata({VERSION: json.dumps(FORMAT)})
+        schema = pl.DataFrame(schema=SCHEMA).to_arrow().schema.with_metadata({VERSION: json.dumps(FORMAT), ANSWER: answer})
         with replacing(self.path) as part, pq.ParquetWriter(part, schema, compression="zstd") as writer:
             part.chmod(0o600)
             for path in parts:

@@ -12,7 +12,7 @@ from tierwise.watch import activity_file as kept
 from tierwise.watch.causes import causes, client_time
 from tierwise.watch.columns import DATABASE, RELATION
 from tierwise.watch.columns import WAL as WAL_VIEW
-from tierwise.watch.relation_loads import relation_loads
+from tierwise.watch.relation_loads import pages_written, relation_loads
 from tierwise.watch.sampling import CLIENTS, SLEEPS
 from tierwise.watch.service_times import ServiceTimes
 from tierwise.watch.shares import Division, read_depth
@@ -66,6 +66,7 @@ def answer(path: Path, service: ServiceTimes) -> Activity:
         relations=tuple(relations),
         reads_per_s=sum(load.reads_per_s for load in relations),
         depth=read_depth(found),
+        page_writes_per_s=None if (written := pages_written(found)) is None or not seconds else written / seconds,
         wal_bytes_per_s=logged,
         background_transactions_per_s=_elsewhere(found, "transactions"),
         background_reads_per_s=_elsewhere(found, "read_pages"),

@@ -1,11 +1,10 @@
 """The answer of a watch for a terminal, or as Markdown for a ticket."""
 
-from collections.abc import Sequence
 from typing import Final
 
 from tierwise.core.activity import Activity, Band, RelationLoad
 from tierwise.core.output_format import TicketFormat
-from tierwise.core.text_table import table, wrapped
+from tierwise.core.text_table import markdown_table, table, wrapped
 from tierwise.core.text_template import render
 from tierwise.core.units import MIB, human_seconds
 from tierwise.watch.relation_loads import CATALOG
@@ -25,8 +24,7 @@ def shown(answer: Activity, form: TicketFormat) -> str:
         return answer.model_dump_json(indent=2)
     head, tail = (part.strip().splitlines() for part in _sentences(answer).split("\nTABLE\n"))
     if form is TicketFormat.MARKDOWN:
-        lines = _markdown([HEADINGS, *_rows(answer, LINES)])
-        return "\n\n".join([*head, "\n".join(lines), *tail])
+        return "\n\n".join([*head, markdown_table(HEADINGS, _rows(answer, LINES), NUMBERS), *tail])
     around = [line for lines in (head, tail) for line in wrapped("\n".join(lines), WIDTH).splitlines()]
     rows = _rows(answer, max(LEAST_ROWS, LINES - len(around) - 2))
     body = table(HEADINGS, rows, NUMBERS, WIDTH)
@@ -98,13 +96,7 @@ def _scanned(load: RelationLoad, answer: Activity) -> bool:
 
 
 def _bar(value: float, largest: float) -> str:
-    return "#" * round(BAR * value / largest) if largest else ""
-
-
-def _markdown(rows: Sequence[Sequence[str]]) -> list[str]:
-    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
-    rule = "|" + "|".join("---:" if column in NUMBERS else "---" for column in range(len(HEADINGS))) + "|"
-    return [lines[0], rule, *lines[1:]]
+    return "#" * round(BAR * min(1.0, value / largest)) if largest else ""
 
 
 def percent(share: float) -> str:

@@ -53,7 +53,7 @@ def watch(  # noqa: PLR0917  each is an option with a name
     if show is None:
         if out is None:
             raise InputError("watch", rule="needs a file to write", remedy="--out activity.parquet, or --show FILE to read one")
-        show = record(Request(dsn, seconds(duration), out, all_databases=every, mask=mask))
+        show = record(Request(dsn, seconds(duration), out, all_databases=every, mask=mask), service=service_times)
     print(shown(answer(show, service_times), form))
 
 

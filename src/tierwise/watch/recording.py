@@ -20,10 +20,12 @@ from tierwise.core.units import human_seconds
 from tierwise.postgres.settings import Connection
 from tierwise.watch import activity_file as kept
 from tierwise.watch import snapshot, statements
+from tierwise.watch.answer import answer
 from tierwise.watch.columns import RELATION
 from tierwise.watch.connecting import Server, closed, connect, databases, server_of
 from tierwise.watch.masking import Mask
 from tierwise.watch.sampling import Waits, sample
+from tierwise.watch.service_times import ServiceTimes
 
 WINDOW_S: Final = 60.0
 LEAST_WINDOWS: Final = 10
@@ -32,6 +34,7 @@ LEAST_SAMPLES: Final = 600
 SIZES_S: Final = 3600.0
 MOST_SIZES: Final = 500
 RETRY_S: Final = 2.0
+NO_SERVICE_TIMES: Final = ServiceTimes()
 JITTER: Final = 0.25
 """Samples come this much earlier or later, so that no periodic load hides between them."""
 
@@ -225,7 +228,7 @@ class Watch:
         return [kept.rows_of(kept.SIZE, pl.DataFrame(found, schema=schema, orient="row"), window=self.window)]
 
 
-def watch(request: Request, ready: Callable[[], None] = lambda: None) -> Path:
+def watch(request: Request, ready: Callable[[], None] = lambda: None, service: ServiceTimes = NO_SERVICE_TIMES) -> Path:
     """Watch, and return the activity file; a watch that was killed goes on where its last segment ends."""
     segments, mask = kept.Segments(request.out), Mask(request.mask)
     first, server = connect(request.dsn)  # what is refused is refused before a folder is made
@@ -235,7 +238,9 @@ def watch(request: Request, ready: Callable[[], None] = lambda: None) -> Path:
         going.watched_s = _resumed(going, segments, server)
     with _stopping(going):
         going.run(ready)
-    return segments.merge()
+    if not segments.count():
+        raise InputError("watch", rule="ended before its first window", remedy="watch for longer")
+    return segments.merge(answer(request.out, service).model_dump_json())
 
 
 def _resumed(going: Watch, segments: kept.Segments, server: Server) -> float:

@@ -11,7 +11,7 @@ from tierwise.advisor.ranking import Gain, advised, gains_of
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.rejections import never_accepted
 from tierwise.analysis.rules import Verdict
-from tierwise.analysis.statistics import Estimate
+from tierwise.analysis.statistics import Estimate, estimable
 from tierwise.analysis.verdicts import DECIDED
 from tierwise.core.vocabulary import Evidence
 from tierwise.report import study_registry
@@ -67,7 +67,7 @@ def log_moves(run: Run, only: str | None = None) -> pl.DataFrame:
     """Return the rows of `speedups` for moving the log, of the studies that move it."""
     parts = [pl.DataFrame(schema=SCHEMA)]
     for _, module in study_registry.named("log_moves"):
-        for _, rows in module.moved(run, only).group_by("workload", maintain_order=True):
+        for _, rows in estimable(module.moved(run, only), ["workload"]).group_by("workload", maintain_order=True):
             gain = Gain(LOG, {of: 1 / ratio for of, ratio in rows.select("replicate", "ratio").rows()})
             own = {"run": run.run_id, "placement": LOG, "advised": gain.saves, "too_small": False}
             found = rows.with_columns(pl.col("replicate") + 1, speedup=pl.col("ratio"), **{key: pl.lit(one) for key, one in own.items()})
@@ -138,7 +138,7 @@ def _turned(run: Run) -> list[dict[str, Any]]:
     found = []
     for pair in run.manifest.todays_pairs:
         there = {one["workload"]: one["placement"] for one in _list(answers(run, pair))}
-        turned = [str(workload) for workload, placement in there.items() if own.get(workload, placement) != placement]
+        turned = [f"{name}: {placement}, not {own[name]}" for name, placement in there.items() if own.get(name, placement) != placement]
         found += [{"pair": title(pair), "workloads": turned}] if turned else []
     return found
 
@@ -158,8 +158,8 @@ def values(run: Run, pair: str = "") -> dict[str, Any]:  # noqa: ARG001  the fir
         "todays": [f"`{pair}`" for pair in run.manifest.todays_pairs],
         "turned": _turned(run),
         "slowed": own.filter(pl.col("slowdown") > 1)["workload"].n_unique(),
-        "newer": [claim.id for claim in decided if getattr(claim, "rule_newer", False)],
-        "after_results": [claim.id for claim in decided if getattr(claim, "rule_after_results", False)],
+        "newer": [claim.id for claim in decided if claim.rule_newer],
+        "after_results": [claim.id for claim in decided if claim.rule_after_results],
         "profile": str(run.manifest.profile.get("name")),
         "run_note": run.manifest.note,
         "share": float(run.manifest.profile.get("fraction") or 1.0),

@@ -3,6 +3,7 @@
 from datetime import date
 from typing import Any, Final
 
+from tierwise.analysis.causes import Cause
 from tierwise.core import paths
 from tierwise.core.errors import MissingError
 from tierwise.core.text_files import read_json
@@ -24,7 +25,7 @@ def load(place: str, maker: str) -> dict[str, Any]:
     return found
 
 
-def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  nothing of it hangs on a run
+def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of all pairs
     models, emulator = load(*MODELS), load(*EMULATOR)
     means = [abs(drive[WHOLE]["mean_error"]) for drive in models["drives"]]
     held = [line["met"] for line in emulator["rows"] if line["expected"] is not None and line["met"] is not None]  # as in the table
@@ -39,4 +40,5 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  nothi
         "measured": date.fromisoformat(emulator["measured_at"][:10]),
         "cores": emulator["host"]["cores"],
         "server_ratio": beside["ratio"] if beside else None,
+        "missed": sum(claim.cause is Cause.STATED_RATE for claim in run.verdicts),
     }

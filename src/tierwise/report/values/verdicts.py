@@ -4,12 +4,14 @@ from collections import Counter
 
 import polars as pl
 
+from tierwise.analysis.causes import Cause
 from tierwise.analysis.claims import load_claims
-from tierwise.analysis.earlier_rules import verdict_shown
-from tierwise.analysis.rules import Verdict
+from tierwise.analysis.judging import ClaimVerdict
+from tierwise.analysis.rules import Verdict, one_sided
 from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.analysis.today import Today
 from tierwise.analysis.verdicts import DECIDED
+from tierwise.core.rule_history import load_rules
 from tierwise.core.vocabulary import Evidence
 from tierwise.report.run import Run
 from tierwise.report.text_template import Value
@@ -30,15 +32,25 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of al
         "reported": words[Verdict.REPORTED],
         "missing": words[Verdict.NOT_MEASURED],
         "models": sum(claim.evidence is Evidence.SIMULATED for claim in decided),
-        "moved": sum(claim.flip is not None for claim in run.verdicts),
-        "flips": sum(claim.flip is not None and claim.flip.flips for claim in run.verdicts),
+        "modelled": sum(_has_model(claim) for claim in decided),
+        "turned": sum(claim.cause is Cause.MODEL for claim in run.verdicts),
+        "alone": sum(not _has_model(claim) and any(case.low is not None for case in claim.cases) for claim in decided),
         "fitted": sum(claim.fitted is not None for claim in run.verdicts),
-        "starred": sum(claim.bounds_how == "assumed" for claim in known),
-        "changed": sum(verdict_shown(run.store, *both) is not None for both in zip(known, run.verdicts, strict=True)),
+        "newer": sum(claim.rule_newer for claim in decided),
+        "after_results": sum(claim.rule_after_results for claim in decided),
+        "one_sided": sum(one_sided(claim) for claim in known),
+        "rules": load_rules().version.version,
+        "rules_day": load_rules().version.day,
         "minimum": MINIMUM_REPEATS,
         "runs": len(run.manifest.merged) or 1,
         "smoke": run.manifest.profile.get("name") == "smoke",
     }
+
+
+def _has_model(claim: ClaimVerdict) -> bool:
+    return any(case.model_low is not None for case in claim.cases) and all(
+        case.low is None or case.model_low is not None for case in claim.cases
+    )
 
 
 def _today(shown: Today) -> str:

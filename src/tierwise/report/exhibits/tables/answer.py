@@ -4,11 +4,13 @@ from typing import Final
 
 import polars as pl
 
+from tierwise.analysis.model_interval import Key
 from tierwise.report.estimates import cell
 from tierwise.report.exhibit_registry import Cells
 from tierwise.report.reference import open_reference
 from tierwise.report.run import Run
 from tierwise.report.values.front import advice, answers
+from tierwise.report.values.headlines import MODEL, SPEEDUP, beside
 from tierwise.report.values.todays import title
 
 UNIT: Final = "paired replicates"
@@ -32,9 +34,10 @@ SOURCE = rows
 
 
 def facts(rows: pl.DataFrame) -> dict[str, object]:
-    """Return the reasons that stand in place of an answer, for the caption."""
+    """Return the cells, among them the reasons that stand in place of an answer, and whether one has a model interval, for the caption."""
     found = tabulate(rows)
-    return {"reasons": {cell for row in found.rows for cell in row} if found else set()}
+    cells = {cell for row in found.rows for cell in row} if found else set()
+    return {"reasons": cells, "with_model": any(MODEL in cell for cell in cells)}
 
 
 def tabulate(rows: pl.DataFrame) -> Cells | None:
@@ -55,4 +58,7 @@ def _advice(rows: pl.DataFrame, workload: str) -> str:
     if found.is_empty():
         return NOT_MEASURED
     best = NOT_COMPARABLE if not found["comparable"].all() else advice(found)
-    return best if isinstance(best, str) else f"{best[0]}, {cell(best[1])}"
+    if isinstance(best, str):
+        return best
+    key = Key(found["pair"][0], SPEEDUP, workload, best[0], "", found["io_mode"][0])
+    return f"{best[0]}, {cell(best[1])}{beside(key, best[1])}"

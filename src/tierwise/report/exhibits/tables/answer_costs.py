@@ -35,7 +35,9 @@ def tabulate(rows: pl.DataFrame) -> Cells | None:
         [operation[0].upper() + operation[1:], *(_cheapest(found.get((workload, whose))) for whose in groups)]
         for workload, operation in operations.items()
     ]
-    return Cells(["Operation", *(whose if whose == OTHERS else title(whose) for whose in groups)], cells, "l" * (len(groups) + 1))
+    return Cells(
+        ["1,000 a second, USD a month", *(whose if whose == OTHERS else title(whose) for whose in groups)], cells, "l" * (len(groups) + 1)
+    )
 
 
 def _cheapest(row: dict[str, object] | None) -> str:

@@ -5,14 +5,12 @@ from typing import Final
 
 import polars as pl
 
-from tierwise.analysis.claims import Claim, load_claims
-from tierwise.analysis.earlier_rules import verdict_shown
 from tierwise.analysis.judging import ClaimVerdict
 from tierwise.core.vocabulary import Evidence
 from tierwise.report.exhibit_registry import Cells
-from tierwise.report.formats import DASH, count, tied
+from tierwise.report.formats import count, tied
 from tierwise.report.run import Run
-from tierwise.report.words import case_name, estimated, flipped, marked, quoted, tested
+from tierwise.report.words import case_name, estimated, marked, quoted, tested
 
 UNIT: Final = "statements and cases"
 HEADER: Final = {
@@ -28,7 +26,7 @@ HEADER: Final = {
 def rows(run: Run, pair: str = "") -> pl.DataFrame:  # noqa: ARG001  of all pairs
     """Return a row for each statement, and behind it one for each of its cases where it has several."""
     found: list[dict[str, str]] = []
-    for claim, now in zip(load_claims().claims, run.verdicts, strict=True):
+    for now in run.verdicts:
         of = {"claim": now.id, "evidence": str(now.evidence or Evidence.PUBLISHED)}
         one, several = (now.cases[0] if len(now.cases) == 1 else None), now.cases if len(now.cases) > 1 else ()
         found.append(
@@ -38,7 +36,7 @@ def rows(run: Run, pair: str = "") -> pl.DataFrame:  # noqa: ARG001  of all pair
                 "found": "" if several else estimated(one or now),
                 "replicates": count(one.pairs) if one else "",
                 "p": tested(one) if one else "",
-                "verdict": "; ".join([f"**{now.verdict.mark}**", *_otherwise(run, claim, now)]),
+                "verdict": "; ".join([f"**{now.verdict.mark}**", *_otherwise(now)]),
             }
         )
         found += [
@@ -62,15 +60,10 @@ def tabulate(rows: pl.DataFrame) -> Cells:
     return Cells([*HEADER.values()], rows.select(*HEADER).rows(), "lllrrl")
 
 
-def _otherwise(run: Run, claim: Claim, now: ClaimVerdict) -> Iterator[str]:
-    """Yield why there is no verdict, or what moved bounds, the earlier rules and a fitted parameter do to it."""
+def _otherwise(now: ClaimVerdict) -> Iterator[str]:
+    """Yield why there is no verdict, or what a fitted parameter does to it."""
     if now.unjudged:
         yield tied(now.unjudged)
         return
-    if (moved := flipped(now)) != DASH:
-        yield f"with moved bounds: {moved}"
-    then = verdict_shown(run.store, claim, now)
-    if then is not None:
-        yield f"by the earlier rules: {then.mark}"
     if now.fitted:
         yield tied(f"fit: {now.fitted.parameter}, to {now.fitted.on}; left open: {now.fitted.left}")

@@ -68,38 +68,47 @@ select * replace ('asymmetric' as variant) from same_memory;
 
 -- One row for each pair of tiers, way of I/O, variant, cache, state and replicate: the times of the four placements (table, then index),
 -- and the claims' ratio: index on ssd over index on hdd, the table on hdd both times, within one replicate.
+-- `over_least` is the ratio over the least of the states in the replicate, and `pages_ratio` the same as `ratio` for the pages requested,
+-- whether they were found in memory or read.
 -- `evidence`, `flagged`, `note` (why they are flagged) and `outstanding` (a mean) speak of the two observations behind the ratio.
 create temp view index_placement as
 select
-    run_id,
-    pair,
-    io_mode,
-    variant,
-    cache,
-    state,
-    replicate,
-    max(elapsed_s) filter (table_tier = 'hdd' and index_tier = 'hdd') as hdd_hdd_s,
-    max(elapsed_s) filter (table_tier = 'hdd' and index_tier = 'ssd') as hdd_ssd_s,
-    max(elapsed_s) filter (table_tier = 'ssd' and index_tier = 'hdd') as ssd_hdd_s,
-    max(elapsed_s) filter (table_tier = 'ssd' and index_tier = 'ssd') as ssd_ssd_s,
-    case
-        when count(*) > 4 then error('index_placement: a placement was timed twice in one replicate')
-        else hdd_ssd_s / hdd_hdd_s
-    end as ratio,
-    if(
-        count(distinct evidence) filter (table_tier = 'hdd') = 1,
-        min(evidence) filter (table_tier = 'hdd'),
-        'mixed'
-    ) as evidence,
-    coalesce(bool_or(len(flags) > 0) filter (table_tier = 'hdd'), false) as flagged,
-    replace(
-        array_to_string(list_sort(list_distinct(flatten(list(flags) filter (table_tier = 'hdd')))), ', '),
-        'host',
-        'the scatter of the processors'
-    ) as note,
-    avg(outstanding) filter (table_tier = 'hdd') as outstanding
-from index_placement_io_modes
-group by run_id, pair, io_mode, variant, cache, state, replicate;
+    *,
+    ratio / min(ratio) over (partition by run_id, pair, io_mode, variant, cache, replicate) as over_least
+from (
+    select
+        run_id,
+        pair,
+        io_mode,
+        variant,
+        cache,
+        state,
+        replicate,
+        max(elapsed_s) filter (table_tier = 'hdd' and index_tier = 'hdd') as hdd_hdd_s,
+        max(elapsed_s) filter (table_tier = 'hdd' and index_tier = 'ssd') as hdd_ssd_s,
+        max(elapsed_s) filter (table_tier = 'ssd' and index_tier = 'hdd') as ssd_hdd_s,
+        max(elapsed_s) filter (table_tier = 'ssd' and index_tier = 'ssd') as ssd_ssd_s,
+        case
+            when count(*) > 4 then error('index_placement: a placement was timed twice in one replicate')
+            else hdd_ssd_s / hdd_hdd_s
+        end as ratio,
+        max(heap_hits + heap_reads + index_hits + index_reads) filter (table_tier = 'hdd' and index_tier = 'ssd')
+            / max(heap_hits + heap_reads + index_hits + index_reads) filter (table_tier = 'hdd' and index_tier = 'hdd') as pages_ratio,
+        if(
+            count(distinct evidence) filter (table_tier = 'hdd') = 1,
+            min(evidence) filter (table_tier = 'hdd'),
+            'mixed'
+        ) as evidence,
+        coalesce(bool_or(len(flags) > 0) filter (table_tier = 'hdd'), false) as flagged,
+        replace(
+            array_to_string(list_sort(list_distinct(flatten(list(flags) filter (table_tier = 'hdd')))), ', '),
+            'host',
+            'the scatter of the processors'
+        ) as note,
+        avg(outstanding) filter (table_tier = 'hdd') as outstanding
+    from index_placement_io_modes
+    group by run_id, pair, io_mode, variant, cache, state, replicate
+);
 
 -- The same for each move: one row for each placement but everything on hdd, with its time over that of everything on hdd (`ratio`) and the
 -- inverse (`speedup`), both of one replicate; only of rows that are not flagged.

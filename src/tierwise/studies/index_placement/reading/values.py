@@ -56,10 +56,10 @@ FLORIDA: Final = "12"
 Gains = Mapping[tuple[Any, ...], Estimate]
 
 
-def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
+def values(run: Run, pair: str = PAIR) -> dict[str, Any]:
     """Return what each move gains, through which reads, in which variants, at which sizes, and on other pairs."""
-    own, todays, readers = _gains(run, pair), run.manifest.todays_pair, run.manifest.reader_pair
-    here, today, io_mode = _gains(run, readers), _gains(run, todays), mode_in(run.store, STUDY, pair)
+    own, readers = _gains(run, pair), run.manifest.reader_pair
+    here, io_mode = _gains(run, readers), mode_in(run.store, STUDY, pair)
     facts: Mapping[str, Any] = record.facts if (record := run.record(STUDY, pair)) else {}
     through = run.query(THROUGH_SQL, {"pair": pair, "io_mode": io_mode})
     remedies = _estimates(run.query(REMEDIES_SQL, {"pair": pair, "io_mode": io_mode}), ["variant", "state"])
@@ -69,7 +69,7 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
         "evidence": str(run.evidence(pair) or ""),
         "io_mode": str(io_mode),
         "advised": _advised(run, pair),
-        "todays_pair": todays,
+        "todays": [_today(run, one) for one in run.manifest.todays_pairs],
         "readers_pair": readers,
         **_saved("index", _of(own, "cold", INDEX)),
         **ends("table", _of(own, "cold", TABLE)),
@@ -89,11 +89,14 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
         **_data(run, pair, facts),
         **_scale(run, pair),
         **_predicted(run, pair),
-        **_saved("today", _of(today, "cold", INDEX)),
-        **ends("today_table", _of(today, "cold", TABLE)),
         **_saved("here_index", _of(here, "cold", INDEX)),
         **ends("here_table", _of(here, "cold", TABLE)),
     }
+
+
+def _today(run: Run, pair: str) -> dict[str, Value]:
+    gains = _gains(run, pair)
+    return {"pair": pair, **_saved("index", _of(gains, "cold", INDEX)), **ends("table", _of(gains, "cold", TABLE))}
 
 
 def _gains(run: Run, pair: str | None) -> Gains:

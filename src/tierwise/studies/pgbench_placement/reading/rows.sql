@@ -59,6 +59,7 @@ select
     relation_io,
     list_sum([io.pages_read for io in relation_io if io.relation_class = 'index']) as index_reads,
     list_sum([io.pages_read for io in relation_io if io.relation_class = 'table']) as table_reads,
+    list_sum([io.hits for io in relation_io if io.relation_class = 'index']) as index_hits,
     (proof ->> 'window_cpu_share')::double as cpu_share,
     (proof ->> 'hangs_on_the_log')::boolean as hangs_on_the_log,
     proof -> 'files' as files,
@@ -79,6 +80,7 @@ select
     sum(transactions) filter (phase <> 'checkpoint') / sum(elapsed_s) filter (phase <> 'checkpoint') as no_checkpoint_tps,
     coalesce(sum(index_reads), 0) as index_reads,
     coalesce(sum(table_reads), 0) as table_reads,
+    coalesce(sum(index_hits), 0) as index_hits,
     sum(elapsed_s) filter (phase = 'checkpoint') as checkpoint_s,
     any_value(cpu_share) as cpu_share,
     coalesce(bool_or(hangs_on_the_log), false) as hangs_on_the_log,
@@ -129,6 +131,7 @@ select
     one.no_checkpoint_tps / base.no_checkpoint_tps as no_checkpoint_ratio,
     one.index_reads,
     one.table_reads,
+    one.index_hits,
     one.transactions,
     one.cpu_share,
     -- a verdict needs the same one from this variant, where sessions wait for their log for more than a tenth of the time

@@ -1,6 +1,6 @@
 """The numbers of the pgbench study's text."""
 
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 
@@ -51,10 +51,10 @@ Gains = dict[tuple[str, str, str], Estimate]
 """Size, placement, whether it is judged -> gain over everything on HDD."""
 
 
-def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
+def values(run: Run, pair: str = PAIR) -> dict[str, Any]:
     """Return gains here, today and on the reader's drives, why they are what they are, and what was simulated."""
     rows = _rows(run, pair)
-    here, (todays, readers) = _gains(rows), (run.manifest.todays_pair, run.manifest.reader_pair)
+    here, readers = _gains(rows), run.manifest.reader_pair
     tables, indexes = here.get(("large", "table_ssd", "yes")), here.get(("large", "index_ssd", "yes"))
     all_on_ssd = here.get(("large", "all_ssd", "yes"))
     small = {key: one for key, one in here.items() if (key[0], key[2]) == ("small", "yes")}
@@ -76,14 +76,12 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
         "prepared": "branches" in facts,
         "async_known": run.query(ASYNC_SQL, _at(run, pair)).item(),
         "small_branches": facts.get("branches", facts.get("scales", {})).get("small"),
-        "todays_pair": todays,
+        "todays": [{"pair": one, **_moves("", _gains(_rows(run, one)))} for one in run.manifest.todays_pairs],
         "readers_pair": readers,
-        "today_io_mode": str(mode_in(run.store, STUDY, todays)) if todays else None,
         **ends("small", small),
         **_moves("", here),
         **_parts("all", all_on_ssd),
         "recorded": records_sessions(run, STUDY, pair),
-        **_moves("today_", _gains(_rows(run, todays)) if todays else {}),
         **_moves("here_", _gains(_rows(run, readers)) if readers else {}),
         **run.query(MECHANISM_SQL, {**_at(run, pair), "minimum": MINIMUM_REPEATS}).row(0, named=True),
         **run.query(CONDITIONS_SQL, {"pair": pair}).row(0, named=True),

@@ -4,8 +4,10 @@ from typing import Any, Final
 
 import polars as pl
 
+from tierwise.analysis.causes import Cause
 from tierwise.analysis.rules import Verdict
 from tierwise.core.units import KIB
+from tierwise.report.exhibit_registry import find
 from tierwise.report.run import Run, source_pair
 from tierwise.report.text_template import Value
 from tierwise.report.values.validation import MODELS, load
@@ -15,6 +17,8 @@ from tierwise.studies.read_latency.reading.names import SOURCE_ID, STUDY
 
 SHARE, TENFOLD, SPIKE = "L2", "L4", "L6"
 """The claims on the SSD's reads of 250 µs, on the ratio of the means, and on the sub-spike."""
+SSD_READ: Final = "read of 8 KiB from the SSD"
+"""The stated rate of it."""
 LOGGED_S: Final = 250e-6
 """The source's read of the SSD."""
 OUTSTANDING_SQL: Final = """
@@ -85,15 +89,20 @@ def _claims(run: Run) -> dict[str, Value]:
     known = lead is not None and lead.low is not None
     plain = {one.variant: one.estimate for one in variants(lead)} if lead else {}
     replayed = {one.verdict for one in variants(share) if one.variant != PUBLISHED} if share else set()
-    verdicts = {name: one.verdict for name in (SHARE, TENFOLD, SPIKE) if (one := run.verdict(name))}
+    by_rows = {name: one.cases[0].verdict for name in (SHARE, SPIKE) if (one := run.verdict(name)) and one.cases}
+    factors = dict(find("tbl-rates").rows(run, "").frame.select("name", "factor").rows())
+    factor = factors.get(SSD_READ)
     return {
         **{f"lead_{name}": getattr(lead, name) if known else None for name in ("estimate", "low", "high")},
         "lead_evidence": str(lead.evidence) if lead and known else None,
         "lead_pages": plain.get("replayed"),
-        "tenfold_holds": verdicts.get(TENFOLD) is Verdict.CONFIRMED,
-        "bucket_missed": share is not None and share.verdict is Verdict.CONTRADICTED and Verdict.CONFIRMED not in replayed,
-        "spike_seen": verdicts.get(SPIKE) is Verdict.CONFIRMED,
-        "spike_never": verdicts.get(SPIKE) is Verdict.CONTRADICTED,
+        "lead_records": plain.get("records"),
+        "tenfold": lead.verdict.mark if lead else None,
+        "model_missed": lead is not None and lead.cause is Cause.STATED_RATE,
+        "ssd_off": 1 / factor if factor else None,
+        "bucket_missed": by_rows.get(SHARE) is Verdict.CONTRADICTED and Verdict.CONFIRMED not in replayed,
+        "spike_seen": by_rows.get(SPIKE) is Verdict.CONFIRMED,
+        "spike_never": by_rows.get(SPIKE) is Verdict.CONTRADICTED,
     }
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from tierwise.analysis.causes import Cause
 from tierwise.analysis.deciding import mode_in
 from tierwise.analysis.rules import CaseVerdict, Verdict
 from tierwise.analysis.statistics import Estimate
@@ -48,6 +49,7 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
         **found,
         "over_one_most": max(filter(None, over_one.values()), default=None),
         "h8_verdict": h8.verdict.mark if h8 else None,
+        "model_missed": h8 is not None and h8.cause is Cause.STATED_RATE,
         **_rates(run, pair),
         **_hunt(run, pair),
         **_costs(run),

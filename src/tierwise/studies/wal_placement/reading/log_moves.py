@@ -5,15 +5,18 @@ from typing import Final
 import polars as pl
 
 from tierwise.advisor.operations import Operated, Place
-from tierwise.advisor.workload import SLOW
+from tierwise.advisor.workload import FAST, SLOW
 from tierwise.analysis import heat
+from tierwise.analysis.model_interval import Key
 from tierwise.analysis.statistics import MINIMUM_REPEATS
-from tierwise.core.vocabulary import Evidence
+from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.report.run import Run
+from tierwise.report.values.front import LOG
+from tierwise.report.values.headlines import SPEEDUP
 from tierwise.studies.wal_placement.reading.names import PAIR, STUDY
 
 OPERATION: Final = "commit"
-WORKLOADS: Final = {"hdd": "Commits (log on plain disks)", "cached": "Commits (log on disks with a battery-backed cache)"}
+WORKLOADS: Final = {"hdd": "Commits (log on plain disks)", "cached": "Commits (log behind a battery-backed cache)"}
 """Place of the log before the move -> workload."""
 MOVED: Final = {"hdd": "nothing", "cached": "nothing, but the disks have a cache", "ssd": "write-ahead log"}
 """Place of the log -> what is on the SSD."""
@@ -68,3 +71,9 @@ def operated(run: Run, only: str | None = None) -> list[Operated]:
     devices = {tier: str(known.get("device", "")) for tier, known in record.pair["tiers"].items()}
     evidence = Evidence.of({Evidence(word) for word in rows["evidence"]})
     return [Operated(WORKLOADS[SLOW], OPERATION, pair, evidence, 0.0, devices, tuple(places))]
+
+
+def headline(pair: str, clients: int, place: str, over: str) -> Key | None:
+    """Return which headline a ratio of `moved` is; `None` where it is none."""
+    known = place == FAST and clients == CLIENTS and over in WORKLOADS
+    return Key(pair, SPEEDUP, WORKLOADS[over], LOG, "", IoMode.DIRECT) if known else None

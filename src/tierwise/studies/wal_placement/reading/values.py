@@ -1,14 +1,17 @@
 """The numbers of the WAL study's text."""
 
 from collections.abc import Mapping
-from typing import Final
+from dataclasses import replace
+from typing import Any, Final
 
+from tierwise.analysis.model_interval import shifts_of
 from tierwise.analysis.statistics import Estimate
 from tierwise.report.estimates import ends, estimates
 from tierwise.report.exhibit_registry import find
 from tierwise.report.run import Run
 from tierwise.report.session_time import records_sessions
 from tierwise.report.text_template import Value
+from tierwise.studies.wal_placement.reading.log_moves import headline
 from tierwise.studies.wal_placement.reading.names import PAIR, STUDY
 
 WORTH: Final = 1.1
@@ -26,23 +29,28 @@ from wal_placement_windows where pair = $pair
 Ratios = Mapping[tuple[object, ...], Estimate]
 
 
-def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
+def values(run: Run, pair: str = PAIR) -> dict[str, Any]:
     """Return the ratios of commits per second: of places of the log, here, today and on the reader's drives, and of commit_delay."""
     disks, cache, battery = (_over(run, pair, *one) for one in (("ssd", "hdd"), ("ssd", "cached"), ("cached", "hdd")))
+    model = {key: _widened(pair, key, one) for key, one in cache.items()}
+    widened = any(model[key] != one for key, one in cache.items())
     delay = {key: one for key, one in estimates(run.query(DELAYED, {"pair": pair}), ["wal", "clients"]).items() if one.interval}
-    todays, readers = run.manifest.todays_pair, run.manifest.reader_pair
+    readers = run.manifest.reader_pair
     return {
         "answered": bool(disks or cache),
         "worth": WORTH,
         "recorded": records_sessions(run, STUDY, pair),
         **run.query(SLOWED, {"pair": pair}).row(0, named=True),
         "evidence": str(run.evidence(pair)) if disks else None,
-        "todays_pair": todays,
+        "todays": [{"pair": one, **ends("ssd", _over(run, one, "ssd", "hdd"))} for one in run.manifest.todays_pairs],
         "readers_pair": readers,
         "disks_pays": _above(disks, WORTH),
         "battery_pays": _above(battery, WORTH),
-        "cache_pays": _above(cache, WORTH),
-        "cache_costs": _below(cache, 1.0),
+        "cache_pays": _above(model, WORTH),
+        "cache_costs": _below(model, 1.0),
+        "cache_model_known": widened,
+        "cache_model_low": min((one.low for one in model.values() if one.low is not None), default=None),
+        "cache_model_high": max((one.high for one in model.values() if one.high is not None), default=None),
         "delay_pays": _above(delay, WORTH),
         "delay_costs": _below(delay, 1.0),
         **ends("disks", disks),
@@ -50,7 +58,6 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
         **ends("battery", battery),
         **ends("delay", delay),
         **_delays(delay),
-        **ends("today", _over(run, todays, "ssd", "hdd") if todays else {}),
         **ends("here", _over(run, readers, "ssd", "hdd") if readers else {}),
     }
 
@@ -59,6 +66,16 @@ def _over(run: Run, pair: str, place: str, over: str) -> Ratios:
     """Return the ratios of two places without commit_delay that have an interval, by clients."""
     ratios = estimates(find("tbl-wal-ratios", STUDY).rows(run, pair).frame, ["group_commit", "clients", "wal", "over"])
     return {key: one for key, one in ratios.items() if (key[0], *key[2:]) == ("off", place, over) and one.interval}
+
+
+def _widened(pair: str, key: tuple[object, ...], one: Estimate) -> Estimate:
+    """Return `one` with its model interval, where that was computed."""
+    named = headline(pair, int(str(key[1])), str(key[2]), str(key[3]))
+    shifts = named and shifts_of(named)
+    if shifts is None or one.low is None or one.high is None:
+        return one
+    low, high = shifts.widened(one.low, one.high)
+    return replace(one, low=low, high=high)
 
 
 def _delays(delay: Ratios) -> dict[str, Value]:

@@ -8,7 +8,7 @@ from tierwise.report import claim_table
 from tierwise.report.run import Run
 
 UNIT: Final = claim_table.UNIT
-CLAIMS: Final = ("H1", "H2", "H3", "H8", "H12", "H13")
+CLAIMS: Final = ("H1", "H2", "H3", "H8", "H12", "H13", "H20", "H21", "H22", "H23", "H24")
 tabulate = claim_table.tabulate
 
 

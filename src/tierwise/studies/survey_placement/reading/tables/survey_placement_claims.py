@@ -8,7 +8,7 @@ from tierwise.report import claim_table
 from tierwise.report.run import Run
 
 UNIT: Final = claim_table.UNIT
-CLAIMS: Final = ("H4", "H5", "H6", "H7", "H9", "H10", "H11", "H14")
+CLAIMS: Final = ("H4", "H5", "H6", "H7", "H9", "H10", "H11", "H14", "H19", "H26")
 tabulate = claim_table.tabulate
 
 

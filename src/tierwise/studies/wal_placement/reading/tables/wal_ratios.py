@@ -4,10 +4,13 @@ from typing import Final
 
 import polars as pl
 
+from tierwise.analysis.statistics import Estimate
 from tierwise.report.estimates import cell, estimates
 from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import count
-from tierwise.studies.wal_placement.reading.names import GROUPED, SHORT
+from tierwise.report.values.headlines import beside
+from tierwise.studies.wal_placement.reading.log_moves import headline
+from tierwise.studies.wal_placement.reading.names import GROUPED, PAIR, SHORT
 
 QUERY: Final = """
 select group_commit, clients, wal, over, replicate, ratio, if(flagged, 'rejected', 'none') as flag
@@ -27,8 +30,18 @@ def tabulate(rows: pl.DataFrame) -> Cells | None:
     return Cells(
         ["Clients", "commit_delay", *(f"{SHORT[place]} over {SHORT[over]}" for place, over in COMPARED)],
         [
-            [count(clients), GROUPED[grouped], *(cell(found.get((grouped, clients, *compared))) for compared in COMPARED)]
+            [
+                count(clients),
+                GROUPED[grouped],
+                *(_shown(found.get((grouped, clients, *compared)), grouped, clients, *compared) for compared in COMPARED),
+            ]
             for grouped, clients in dict.fromkeys(key[:2] for key in found)
         ],
         "rlrrr",
     )
+
+
+def _shown(one: Estimate | None, grouped: str, clients: int, place: str, over: str) -> str:
+    """Return the estimate, with the model interval beside it where it is a headline."""
+    key = headline(PAIR, clients, place, over) if grouped == "off" else None
+    return cell(one) + (beside(key, one) if one and key else "")

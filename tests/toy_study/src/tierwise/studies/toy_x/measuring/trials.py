@@ -46,13 +46,13 @@ class Search(Cell):
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Search], ...]:
-    """Return the search on each tier, by each way of I/O of the profile."""
+    """Return the search on each tier, with direct I/O where the server has it."""
     if absent := [tier for tier in TIERS if tier not in pair.tiers]:
         rule = f"{NAME} needs a tier named {absent[0]!r}"
         raise InputError(f"data/tiers/{pair.name}.toml", field="tiers", value=sorted(pair.tiers), rule=rule)
     return tuple(
         Trial(Search(tier, io_mode), io_mode, frozenset({tier}), preparation=f"tier={tier}")
-        for io_mode in profile.io_modes
+        for io_mode in profile.possible((IoMode.DIRECT,))
         for tier in TIERS
     )
 

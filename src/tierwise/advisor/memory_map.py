@@ -1,0 +1,257 @@
+"""Misses and write-backs of every cache size from one pass over traces, and what each placement then takes in time and money."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from tierwise.advisor.service import SEED, Counted
+from tierwise.core.errors import InputError
+from tierwise.core.pairs import DirectoryTier, load_pair
+from tierwise.core.text_table import table
+from tierwise.core.text_template import render
+from tierwise.core.toml import Strict
+from tierwise.core.units import PAGE_BYTES, human_bytes
+from tierwise.costs.book import Book
+from tierwise.costs.hardware import ram_bill, share_bill
+from tierwise.costs.units import MONTHS_A_YEAR
+from tierwise.devices.model import build
+from tierwise.devices.spec import load_device
+from tierwise.simulate.page_cache import POLICIES, replay
+from tierwise.simulate.page_trace import TraceOptions
+from tierwise.simulate.stack_distances import Curve, curve_of
+from tierwise.simulate.trace_stream import Stream, read_stream
+
+LOG_TIER: Final = "wal"
+MOST_PLACEMENTS: Final = 256
+MOST_COUNTS: Final = 2**28
+"""Relations times pages of a trace: each takes some 36 bytes."""
+_FIRST: Final = 1024
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What to map: caches of `pages` (empty: powers of two), the sample of pages, the cache above the recorder, tiers, another policy."""
+
+    pages: Sequence[int] = ()
+    sample_rate: float = 1.0
+    behind: int | None = None
+    tiers: str = ""
+    policy: str = ""
+    named: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for option, value, good, rule in (
+            ("--pages", self.pages, all(size >= 1 for size in self.pages), "must be 1 or more"),
+            ("--sample", self.sample_rate, 0 < self.sample_rate <= 1, "must be above 0 and at most 1"),
+            ("--behind", self.behind, self.behind is None or self.behind >= 1, "must be 1 or more"),
+            ("--policy", self.policy, not self.policy or self.policy in POLICIES, f"must be one of {', '.join(POLICIES)}"),
+            ("--policy", self.policy, not self.policy or self.sample_rate == 1, "no replay of a sample"),
+        ):
+            if not good:
+                raise InputError(option, value=value, rule=rule)
+
+
+class OfRelation(Strict):
+    read_misses: int
+    write_misses: int
+    write_backs: int
+
+
+class Placed(Strict):
+    """A placement; `device_s` is the simulated time of the trace's reads and write-backs, one after the other."""
+
+    placement: dict[str, str]
+    device_s: float
+    cost_a_month: float
+
+
+class Size(Strict):
+    """A cache of `pages`; `replayed_misses` are those of the other policy."""
+
+    pages: int
+    misses: int
+    miss_ratio: float
+    read_misses: int
+    write_backs: int
+    replayed_misses: int | None
+    relations: dict[str, OfRelation]
+    placements: list[Placed]
+
+
+class MemoryMap(Strict):
+    formats: list[str]
+    rows: int
+    left_out: dict[str, int]
+    requests: int
+    writes: int
+    distinct_pages: int
+    page_bytes: int
+    exact: bool
+    sample_rate: float
+    behind_pages: int | None
+    policy: str | None
+    tiers: dict[str, str]
+    currency: str
+    relation_pages: dict[str, int]
+    sizes: list[Size]
+
+
+def map_traces(paths: Sequence[Path], options: TraceOptions, wish: Wish, book: Book) -> MemoryMap:
+    """Return what caches of the wanted sizes miss, by relation, and with tiers what each placement costs."""
+    stream = read_stream(paths, options, named=wish.named, sample_rate=wish.sample_rate)
+    page_bytes = options.page_bytes or PAGE_BYTES
+    _check_recorder(stream, wish)
+    if not len(stream.pages) or len(stream.relations) * len(stream.relation) > MOST_COUNTS:
+        rule = "the sample is empty" if not len(stream.pages) else f"relations times pages must be at most {MOST_COUNTS}"
+        raise InputError(
+            "trace", field="pages", value=len(stream.relation), rule=rule, remedy="choose one with --device, or change --sample"
+        )
+    curve = curve_of(stream.pages, stream.is_write, stream.relation, len(stream.relations))
+    counts = np.bincount(stream.relation, minlength=len(stream.relations)) / wish.sample_rate
+    relation_pages = {name: round(count) for name, count in zip(stream.relations, counts.tolist(), strict=True)}
+    distinct = sum(relation_pages.values())
+    sizes = sorted(set(wish.pages)) or _powers(min(distinct, wish.behind or distinct))
+    tiers = _devices(wish.tiers, relation_pages) if wish.tiers else {}
+    paces = _paces(tiers, relation_pages, page_bytes)
+    found = [_size(pages, stream, curve, wish) for pages in sizes]
+    for size in found:
+        size.placements.extend(_placements(size, tiers, paces, relation_pages, page_bytes, book))
+    return MemoryMap(
+        formats=stream.formats,
+        rows=stream.rows,
+        left_out=dict(stream.left_out),
+        requests=stream.requests,
+        writes=stream.writes,
+        distinct_pages=distinct,
+        page_bytes=page_bytes,
+        exact=wish.sample_rate == 1,
+        sample_rate=wish.sample_rate,
+        behind_pages=wish.behind,
+        policy=wish.policy or None,
+        tiers=tiers,
+        currency=book.currency,
+        relation_pages=relation_pages,
+        sizes=found,
+    )
+
+
+def as_text(found: MemoryMap) -> str:
+    names = list(found.relation_pages)
+    rows = [
+        [
+            f"{size.pages:,}",
+            human_bytes(size.pages * found.page_bytes),
+            f"{size.misses:,}",
+            f"{size.miss_ratio:.2%}",
+            f"{size.write_backs:,}",
+            *([f"{size.replayed_misses:,}"] if size.replayed_misses is not None else []),
+            *(f"{each.read_misses + each.write_misses:,} + {each.write_backs:,}" for each in map(size.relations.__getitem__, names)),
+        ]
+        for size in found.sizes
+    ]
+    header = ["pages", "cache", "misses", "ratio", "write-backs", *([found.policy] if found.policy else []), *names]
+    placed = [
+        [
+            f"{size.pages:,}",
+            ", ".join(f"{name}: {tier}" for name, tier in one.placement.items()),
+            f"{one.device_s:,.3g}",
+            f"{one.cost_a_month:,.2f}",
+        ]
+        for size in found.sizes
+        for one in size.placements
+    ]
+    return render(
+        "advisor/text/map.txt",
+        found=found,
+        left_out=sum(found.left_out.values()),
+        sizes=table(header, rows, numbers=range(len(header))),
+        placements=table(["pages", "placement", "device time, s", f"{found.currency} a month"], placed, numbers=(0, 2, 3))
+        if placed
+        else "",
+    )
+
+
+def _check_recorder(stream: Stream, wish: Wish) -> None:
+    """Refuse sizes that a recorder below a cache cannot tell of."""
+    if stream.behind_a_cache and wish.behind is None:
+        rule = "this trace has reads of a device, behind a cache whose size the file does not say"
+        raise InputError("--behind", rule=rule, remedy="give --behind PAGES: the pages of shared_buffers and of the kernel's cache")
+    if wish.behind is not None and (larger := [size for size in wish.pages if size > wish.behind]):
+        rule = f"the trace was recorded behind {wish.behind} pages, so it cannot tell of a larger cache"
+        raise InputError("--pages", value=larger[0], rule=rule, remedy="record page requests, or leave out the size")
+
+
+def _powers(most: int) -> list[int]:
+    sizes = [_FIRST]
+    while sizes[-1] < most:
+        sizes.append(2 * sizes[-1])
+    return [size for size in sizes if size < most] + [most]
+
+
+def _size(pages: int, stream: Stream, curve: Curve, wish: Wish) -> Size:
+    counted = curve.at(pages, wish.sample_rate)
+    relations = {
+        name: OfRelation(read_misses=reads, write_misses=writes, write_backs=backs)
+        for name, reads, writes, backs in zip(stream.relations, *(kind.tolist() for kind in counted), strict=True)
+    }
+    misses = int(counted.reads.sum() + counted.writes.sum())
+    replayed = replay(stream.pages.astype(np.int64), pages, wish.policy).misses if wish.policy else None
+    return Size(
+        pages=pages,
+        misses=misses,
+        miss_ratio=misses / stream.requests,
+        read_misses=int(counted.reads.sum()),
+        write_backs=int(counted.write_backs.sum()),
+        replayed_misses=replayed,
+        relations=relations,
+        placements=[],
+    )
+
+
+def _devices(pair: str, relation_pages: Mapping[str, int]) -> dict[str, str]:
+    tiers = {name: tier for name, tier in load_pair(pair).tiers.items() if name != LOG_TIER}
+    if real := [name for name, tier in tiers.items() if isinstance(tier, DirectoryTier)]:
+        raise InputError(f"data/tiers/{pair}.toml", field=real[0], rule="a directory has no device model", remedy="name a pair of devices")
+    if (count := len(tiers) ** len(relation_pages)) > MOST_PLACEMENTS:
+        remedy = "join files under one name with --relation, or choose with --device"
+        raise InputError("placements", value=count, rule=f"must be at most {MOST_PLACEMENTS}", remedy=remedy)
+    return {name: tier.device for name, tier in tiers.items() if not isinstance(tier, DirectoryTier)}
+
+
+def _paces(tiers: Mapping[str, str], relation_pages: Mapping[str, int], page_bytes: int) -> dict[tuple[str, str], tuple[float, float]]:
+    """Return seconds of a random read and of a write-back, by tier and relation: simulated, one request at a time."""
+    paces = {}
+    for (tier, device), (relation, pages) in product(tiers.items(), relation_pages.items()):
+        new = partial(build, load_device(device), seed=SEED)
+        each = partial(Counted, sequential_reads=None, read_bytes=page_bytes, write_bytes=page_bytes, depth=1, log=False)
+        size_bytes = max(1, pages) * page_bytes
+        paces[tier, relation] = (each(reads=1, writes=0).service_s(new, size_bytes), each(reads=0, writes=1).service_s(new, size_bytes))
+    return paces
+
+
+def _placements(  # noqa: PLR0917
+    size: Size,
+    tiers: Mapping[str, str],
+    paces: Mapping[tuple[str, str], tuple[float, float]],
+    relation_pages: Mapping[str, int],
+    page_bytes: int,
+    book: Book,
+) -> list[Placed]:
+    found = []
+    for chosen in product(tiers, repeat=len(relation_pages)) if tiers else ():
+        placement = dict(zip(relation_pages, chosen, strict=True))
+        device_s = cost = 0.0
+        for relation, tier in placement.items():
+            (read_s, write_s), each = paces[tier, relation], size.relations[relation]
+            device_s += (each.read_misses + each.write_misses) * read_s + each.write_backs * write_s
+        for tier, device in tiers.items():
+            held = sum(pages for relation, pages in relation_pages.items() if placement[relation] == tier)
+            cost += share_bill(device, held * page_bytes, book).cost(book)
+        cost += ram_bill(size.pages * page_bytes).cost(book)
+        found.append(Placed(placement=placement, device_s=device_s, cost_a_month=cost / MONTHS_A_YEAR))
+    return found

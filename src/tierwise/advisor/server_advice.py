@@ -1,0 +1,267 @@
+"""Advice for a watched server: what to move to the faster tier, what that saves, and why nothing else."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from tierwise.advisor.server_tiers import FAST, SLOW, ServerTier
+from tierwise.advisor.stations import Load, Part, Predicted, predict
+from tierwise.core.activity import Activity, Band, RelationLoad, Steadiness
+from tierwise.core.errors import InputError, MissingError
+from tierwise.core.toml import Strict
+from tierwise.core.units import GIB
+from tierwise.costs.book import Book
+from tierwise.costs.hardware import share_bill
+from tierwise.costs.units import MONTHS_A_YEAR
+
+LOG: Final = "wal"
+WRITES: Final = "writes"
+"""The cause of a watch, which no relation has for itself."""
+MOVABLE: Final = ("table", "materialized view", "index", LOG)
+LEAST_SHARE: Final = 0.01
+"""Units that wait for less of a transaction's time are not looked at (chosen)."""
+CALIBRATION: Final = 0.1
+"""How far off a calibrated time may be (assumed)."""
+SCANNED: Final = 0.5
+BOOTSTRAPS, BLOCK, SEED = 500, 2, 1
+LOG_GIB: Final = 1.0
+"""The space that a log takes (`max_wal_size` by default)."""
+LOCKS: Final = {"table": "table", "materialized view": "table", "index": "index", LOG: LOG}
+
+
+class Step(Strict):
+    """One row: everything up to this unit moved. Times are of a transaction; `worth`: its own gain is beyond the noise."""
+
+    unit: str
+    kind: str
+    size_bytes: float | None
+    saved_s: Band
+    left_s: Band
+    stay_gain_s: float
+    usd_a_month: float | None
+    lock: str
+    binds: str
+    worth: bool
+    fits: bool
+
+
+class ServerAdvice(Strict):
+    """The answer of `advise --activity`."""
+
+    server: str
+    database: str
+    transaction_s: float
+    steady: Steadiness
+    steps: tuple[Step, ...]
+    advised: int
+    noise_s: float
+    indexes_first: tuple[str, ...]
+    unused: tuple[str, ...]
+    bound_s: float | None
+    evidence: dict[str, str]
+    unsized: tuple[str, ...]
+    several_share: bool
+
+    @property
+    def moved(self) -> list[str]:
+        return [step.unit for step in self.steps[: self.advised]]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the reader accepts: space, dollars a month, and the mean of a transaction; None is no limit."""
+
+    ssd_gib: float | None = None
+    budget: float | None = None
+    latency_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What moves as one: a table with its TOAST, an index, or the log."""
+
+    name: str
+    kind: str
+    size_bytes: float | None
+    waiting_s: float
+    writes_per_s: float
+
+
+@dataclass(frozen=True)
+class Question:
+    """A watched server with its tiers."""
+
+    activity: Activity
+    tiers: Mapping[str, ServerTier]
+    limits: Limits
+    book: Book
+
+    @cached_property
+    def units(self) -> list[Unit]:
+        """Return what can move, the most waited for first."""
+        toast = {load.owner: load for load in self.activity.relations if load.kind == "toast"}
+        found = []
+        for load in self.activity.relations:
+            if load.kind in MOVABLE and not (load.kind == LOG and not self._log_is_slow):
+                with_it = [load, *([toast[load.relation]] if load.relation in toast and load.kind != "index" else [])]
+                sizes = [one.size_bytes for one in with_it]
+                size = LOG_GIB * GIB if load.kind == LOG else None if None in sizes else float(sum(one or 0 for one in sizes))
+                written = sum(self._written.get(one.relation, 0.0) for one in with_it)
+                waiting_s = sum(one.waiting_s or 0.0 for one in with_it) + written * self._writes_s
+                found.append(Unit(_name(load), load.kind, size, waiting_s, written * (self.activity.page_writes_per_s or 0.0)))
+        least = LEAST_SHARE * (self.activity.transaction_s or 0.0)
+        return sorted((unit for unit in found if unit.waiting_s > least), key=lambda unit: -unit.waiting_s)
+
+    @cached_property
+    def placement(self) -> dict[str, str]:
+        fast = set(self.tiers[FAST].tablespaces)
+        homes = {_name(load): FAST if load.tablespace in fast else SLOW for load in self.activity.relations}
+        homes |= {_name(load): FAST if self.tiers[FAST].wal else SLOW for load in self.activity.relations if load.kind == LOG}
+        return homes
+
+    @property
+    def _writes_s(self) -> float:
+        return sum(cause.time_s for cause in self.activity.causes if cause.cause == WRITES)
+
+    @cached_property
+    def _written(self) -> dict[int, float]:
+        """Return each relation's share of the pages written. A page is written at most once for each read of it and each changed row."""
+        most = {load.relation: min(load.writes_per_s.high, load.reads_per_s) for load in self.activity.relations if load.writes_per_s}
+        every = sum(most.values())
+        return {relation: one / every for relation, one in most.items()} if every else {}
+
+    @cached_property
+    def load(self) -> Load:
+        """The watched load: what waits at no device of the tiers is spent elsewhere."""
+        whole = self.activity.transaction_s or 0.0
+        parts = tuple(Part(unit.name, unit.waiting_s, unit.writes_per_s) for unit in self.units)
+        rate = self.activity.transactions_per_s.high
+        return Load(parts, self.placement, max(0.0, whole - sum(part.waiting_s for part in parts)), max(1.0, rate * whole), rate)
+
+    @property
+    def _log_is_slow(self) -> bool:
+        return self.tiers[SLOW].wal
+
+    def predicted(self, moved: Sequence[str]) -> tuple[Predicted, Predicted]:
+        """Return the time with `moved` on the faster tier, of a closed and of an open load."""
+        placement = {**self.placement, **dict.fromkeys(moved, FAST)}
+        latency = {name: tier.latency() for name, tier in self.tiers.items()}
+        closed, opened = (predict(self.load, placement, latency, closed=closed) for closed in (True, False))
+        return closed, opened
+
+    def usd_a_month(self, size_bytes: float) -> float | None:
+        """Return the price of the space on the faster tier; None where nothing has one."""
+        tier = self.tiers[FAST]
+        if tier.usd_a_month_per_gib is not None:
+            return tier.usd_a_month_per_gib * size_bytes / GIB
+        try:
+            return share_bill(tier.device, size_bytes, self.book).cost(self.book) / MONTHS_A_YEAR if tier.device else None
+        except MissingError:
+            return None
+
+
+def advise_server(question: Question) -> ServerAdvice:
+    """Return what to move, one unit after the other, the most gain per GiB first.
+
+    Raises:
+        InputError: the watch shows no steady load, with what would help.
+    """
+    activity = question.activity
+    if activity.steadiness is not Steadiness.STEADY or activity.transaction_s is None:
+        rule = "shows no steady load, so nothing can be predicted from it"
+        raise InputError(
+            "--activity", field="steadiness", value=str(activity.steadiness), rule=rule, remedy="tierwise watch --show FILE says why"
+        )
+    noise = _noise(activity)
+    steps = _steps(question, noise)
+    worth = [number + 1 for number, step in enumerate(steps) if step.worth and step.fits]
+    bound = question.limits.latency_s
+    enough = [number for number in worth if bound is not None and steps[number - 1].left_s.high <= bound]
+    return ServerAdvice(
+        server=activity.server,
+        database=activity.database,
+        transaction_s=activity.transaction_s,
+        steady=activity.steadiness,
+        steps=tuple(steps),
+        advised=enough[0] if enough else max(worth, default=0),
+        noise_s=noise * activity.transaction_s,
+        indexes_first=tuple(
+            _name(load)
+            for load in activity.relations
+            if load.kind == "table" and load.scan_share > SCANNED and (load.share or 0) > LEAST_SHARE
+        ),
+        unused=tuple(_name(load) for load in activity.relations if load.droppable and not load.scans and load.reads_per_s),
+        bound_s=bound,
+        evidence={name: tier.evidence for name, tier in question.tiers.items()},
+        unsized=tuple(unit.name for unit in question.units if unit.size_bytes is None),
+        several_share=len(question.units) > 1,
+    )
+
+
+def _steps(question: Question, noise: float) -> list[Step]:
+    """Add the unit with most gain per GiB to those before, as long as one gains."""
+    whole, moved, steps = question.activity.transaction_s or 0.0, list[Unit](), list[Step]()
+    left = [unit for unit in question.units if unit.size_bytes is not None and question.placement[unit.name] == SLOW]
+    before_s = whole
+    while left:
+        times = {unit: [one.transaction_s for one in question.predicted([*(each.name for each in moved), unit.name])] for unit in left}
+        chosen = max(left, key=lambda unit: (before_s - max(times[unit])) / max(unit.size_bytes or 0.0, 1.0))
+        gain_s = before_s - max(times[chosen])
+        if gain_s <= 0:
+            break
+        moved.append(chosen)
+        left.remove(chosen)
+        steps.append(_step(question, moved, noise, worth=gain_s > noise * whole))
+        before_s = max(times[chosen])
+    return steps
+
+
+def _step(question: Question, moved: list[Unit], noise: float, *, worth: bool) -> Step:
+    whole, names = question.activity.transaction_s or 0.0, {unit.name for unit in moved}
+    both = question.predicted([unit.name for unit in moved])
+    saved = [whole - one.transaction_s for one in both]
+    spread = noise + CALIBRATION
+    band = Band(low=max(0.0, min(saved) * (1 - spread)), high=min(whole, max(saved) * (1 + spread)))
+    size = sum(unit.size_bytes or 0.0 for unit in moved)
+    cost, limits = question.usd_a_month(size), question.limits
+    stay = min(sum(part.waiting_s - one.waiting_s[part.name] for part in question.load.parts if part.name not in names) for one in both)
+    fits = (limits.ssd_gib is None or size <= limits.ssd_gib * GIB) and (
+        limits.budget is None or (cost is not None and cost <= limits.budget)
+    )
+    return Step(
+        unit=moved[-1].name,
+        kind=moved[-1].kind,
+        size_bytes=moved[-1].size_bytes,
+        saved_s=band,
+        left_s=Band(low=whole - band.high, high=whole - band.low),
+        stay_gain_s=stay,
+        usd_a_month=cost,
+        lock=LOCKS[moved[-1].kind],
+        binds=both[0].binds,
+        worth=worth,
+        fits=fits,
+    )
+
+
+def _scanned(load: RelationLoad) -> bool:
+    return load.kind == "table" and load.scan_share > SCANNED and (load.share or 0.0) > LEAST_SHARE
+
+
+def _noise(activity: Activity) -> float:
+    """Return half the 95 % interval of a transaction's mean time, as a share of it: blocks of windows drawn again (bootstrap)."""
+    windows = [window for window in activity.windows if window.transaction_s]
+    counts = np.array([window.transactions for window in windows])
+    times = np.array([window.transaction_s for window in windows])
+    draw = np.random.default_rng(SEED)
+    starts = draw.integers(0, max(1, len(windows) - BLOCK + 1), (BOOTSTRAPS, max(1, len(windows) // BLOCK)))
+    chosen = (starts[..., None] + np.arange(min(BLOCK, len(windows)))).reshape(BOOTSTRAPS, -1)
+    means = (counts[chosen] * times[chosen]).sum(axis=1) / counts[chosen].sum(axis=1)
+    low, high = np.quantile(means, [0.025, 0.975])
+    return float((high - low) / 2 / (activity.transaction_s or 1.0))
+
+
+def _name(load: RelationLoad) -> str:
+    return load.name if load.schema_name in {"", "public", "pg_toast"} else f"{load.schema_name}.{load.name}"

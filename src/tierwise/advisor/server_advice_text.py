@@ -1,0 +1,54 @@
+"""The advice for a watched server, for a terminal or as Markdown."""
+
+from typing import Final
+
+from tierwise.advisor.server_advice import ServerAdvice, Step
+from tierwise.core.activity import Band
+from tierwise.core.output_format import TicketFormat
+from tierwise.core.text_table import markdown_table, table, wrapped
+from tierwise.core.text_template import render
+from tierwise.core.units import GIB
+
+WIDTH, ROWS = 100, 8
+HEADINGS: Final = ("move", "GiB", "saves, ms", "left, ms", "others, ms", "USD/month", "lock", "binds")
+NUMBERS: Final = (1, 2, 3, 4, 5)
+LOCKS: Final = {"table": "closed", "index": "concurrent", "wal": "stop"}
+
+
+def shown(advice: ServerAdvice, form: TicketFormat) -> str:
+    if form is TicketFormat.JSON:
+        return advice.model_dump_json(indent=2)
+    step = advice.steps[advice.advised - 1] if advice.advised else None
+    text = render("advisor/text/server_advice.txt", a=advice, step=step, ms=_ms, band=_band)
+    head, tail = text.split("\nTABLE\n")
+    rows = [["nothing", "0", "0", _ms(advice.transaction_s), "0", "0", "none", ""], *(_row(step) for step in advice.steps[:ROWS])]
+    if form is TicketFormat.MARKDOWN:
+        return "\n\n".join([*head.splitlines(), markdown_table(HEADINGS, rows, NUMBERS), *tail.splitlines()])
+    return "\n".join([wrapped(head, WIDTH), table(HEADINGS, rows, NUMBERS, WIDTH), wrapped(tail, WIDTH)])
+
+
+def _row(step: Step) -> list[str]:
+    noise = "" if step.worth else " (noise)"
+    return [
+        f"+ {step.unit}",
+        "?" if step.size_bytes is None else _number(step.size_bytes / GIB),
+        f"{_band(step.saved_s)}{noise}",
+        _band(step.left_s),
+        _ms(step.stay_gain_s),
+        "?" if step.usd_a_month is None else _number(step.usd_a_month),
+        LOCKS[step.lock],
+        step.binds,
+    ]
+
+
+def _ms(seconds: float) -> str:
+    return _number(1000 * seconds)
+
+
+def _band(band: Band) -> str:
+    low, high = _ms(band.low), _ms(band.high)
+    return low if low == high else f"{low} to {high}"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.2g}"

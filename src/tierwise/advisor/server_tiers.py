@@ -1,0 +1,90 @@
+"""The tiers of a reader's server: which tablespaces lie on each, and how long a read takes there by the number of requests."""
+
+import random
+from collections.abc import Callable
+from functools import cache
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from pydantic import Field
+
+from tierwise.advisor.service import SEED, pace_s
+from tierwise.core.errors import InputError
+from tierwise.core.toml import FileName, Strict, read_toml
+from tierwise.core.units import GIB, PAGE_BYTES
+from tierwise.devices.model import build
+from tierwise.devices.protocol import Operation
+from tierwise.devices.spec import load_device
+
+DEPTHS: Final = (1, 2, 4, 8, 16)
+REQUESTS: Final = 400
+PLACES: Final = 64 * GIB // PAGE_BYTES
+"""Reads are random over this much of a device, or over all of a smaller one (assumed)."""
+SLOW, FAST = "hdd", "ssd"
+REMEDY: Final = "see the example in docs/commands.md"
+
+Latency = Callable[[float], float]
+"""Requests at a time -> seconds that each takes."""
+
+
+class ServerTier(Strict):
+    """One tier; `read_ms` are (requests at a time, milliseconds of each) as calibrated on the server's host, else `device` is simulated."""
+
+    tablespaces: tuple[str, ...] = Field(default=(), description="tablespaces of the server that lie there now")
+    wal: bool = Field(default=False, description="whether the write-ahead log lies there now")
+    device: str = Field(default="", description="name of a file in data/devices, or of a cloud volume with its size and IOPS")
+    read_ms: tuple[tuple[float, float], ...] = Field(default=(), description="calibrated reads: requests at a time, milliseconds of each")
+    usd_a_month_per_gib: float | None = Field(default=None, ge=0, description="price of a GiB; left out, the price book's of `device`")
+
+    @property
+    def evidence(self) -> str:
+        return "measured" if self.read_ms else "simulated"
+
+    def latency(self) -> Latency:
+        """Return the seconds of a random read of a page, by the number of requests at a time."""
+        points = tuple((depth, milliseconds / 1000) for depth, milliseconds in sorted(self.read_ms)) or _simulated(self.device)
+        depths, seconds = np.array(points).T
+        return lambda depth: _interpolated(depth, depths, seconds)
+
+
+class ServerTiers(Strict):
+    """The file of ``--tiers`` of a watched server."""
+
+    tiers: dict[FileName, ServerTier]
+
+
+def read_server_tiers(path: Path) -> dict[str, ServerTier]:
+    """Read the tiers `hdd` and `ssd`.
+
+    Raises:
+        InputError: one is absent, or nothing says how fast it is.
+    """
+    tiers = read_toml(path, ServerTiers).tiers
+    if set(tiers) != {SLOW, FAST}:
+        raise InputError(str(path), field="tiers", value=sorted(tiers), rule=f"must be {SLOW} and {FAST}", remedy=REMEDY)
+    for name, tier in tiers.items():
+        if bool(tier.device) == bool(tier.read_ms) and not tier.read_ms:
+            raise InputError(str(path), field=f"tiers.{name}", rule="needs read_ms or a device", remedy=REMEDY)
+        if any(depth < 1 or milliseconds <= 0 for depth, milliseconds in tier.read_ms):
+            raise InputError(str(path), field=f"tiers.{name}.read_ms", value=tier.read_ms, rule="must be above zero, from depth 1 on")
+    return tiers
+
+
+@cache
+def _simulated(device: str) -> tuple[tuple[float, float], ...]:
+    spec, found = load_device(device), []
+    for depth in DEPTHS:
+        model, draw = build(spec, seed=SEED), random.Random(SEED)
+        pages = min(PLACES, model.capacity_bytes // PAGE_BYTES)
+        places = (draw.randrange(pages) * PAGE_BYTES for _ in count())
+        found.append((float(depth), depth * pace_s(model, (Operation.READ,), places, PAGE_BYTES, depth=depth, requests=REQUESTS)))
+    return tuple(found)
+
+
+def _interpolated(depth: float, depths: np.ndarray, seconds: np.ndarray) -> float:
+    """Return the latency between the nearest depths; beyond the deepest, requests queue at its rate."""
+    if depth > depths[-1]:
+        return float(seconds[-1] * depth / depths[-1])
+    return float(np.interp(depth, depths, seconds))

@@ -1,0 +1,1 @@
+"""How far verdicts and headline ratios move with what nobody states of a device: one parameter at a time, to either end of its band."""

@@ -1,0 +1,176 @@
+"""One study on one pair: every parameter is moved to both ends of its band. Each move has a file of its own until all are there."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from statistics import fmean
+from typing import Any, Final
+
+import polars as pl
+
+from tierwise.analysis.model_interval import FILE, SCHEMA, combined
+from tierwise.analysis.runs import find_run
+from tierwise.core import paths, studies
+from tierwise.core.files import make_folder
+from tierwise.core.pairs import load_pair
+from tierwise.core.progress import Progress, say
+from tierwise.report.site import code_version
+from tierwise.report.study_registry import judge_all
+from tierwise.sensitivity.bands import Move, moves_of
+from tierwise.sensitivity.by_replay import Replayed
+from tierwise.sensitivity.by_runs import measured, moved_values, values_in
+from tierwise.sensitivity.quantities import Values
+from tierwise.timings.manifest import Manifest, load_manifest
+from tierwise.timings.parquet import keep_whole, read_whole
+
+LARGEST: Final = 3
+"""How many parameters are moved again at the size that decides: those that move any value most at the size of the screening."""
+SCREENING: Final = "smoke"
+FOLDER: Final = ".sensitivity"
+"""Folder below ``data/raw``, in which the runs lie and what a killed command left."""
+
+
+@dataclass(frozen=True)
+class Base:
+    """The run that moved ones are compared with, and how it moves."""
+
+    folder: Path
+    study: str
+    pair: str
+    method: str
+    own: Values
+    moved: Callable[[Move], tuple[Move, Values] | None]
+
+    def rows(self, move: Move) -> pl.DataFrame:
+        """Return the shift of each value with `move`: null where the moved run has none."""
+        manifest = load_manifest(self.folder)
+        found = _factor(move, self.own) if move.kind == "factor" else self.moved(move)
+        taken, values = found or (move, self.own)
+        of: dict[str, Any] = {
+            "study": self.study,
+            "parameter": move.parameter,
+            "end": move.end,
+            "own": shown(move.own, move.unit),
+            "value": shown(taken.value if found else move.own, move.unit),
+            "method": "stated" if move.kind == "factor" else self.method,
+            "profile": str(manifest.profile["name"]),
+            "fraction": float(manifest.profile["fraction"]),
+            "seed": manifest.seed,
+            "run_id": manifest.run_id,
+            "code_version": code_version(),
+            "cpu": manifest.host.cpu,
+            "cores": manifest.host.cores,
+            "measured_on": f"{datetime.now(UTC):%Y-%m-%d}",
+        }
+        rows = []
+        for quantity, own in self.own.items():
+            other = values.get(quantity, {})
+            logs = [math.log(other[replicate] / value) for replicate, value in own.items() if replicate in other]
+            rows.append(of | quantity._asdict() | {"log_shift": fmean(logs) if logs else None, "replicates": len(logs)})
+        return pl.DataFrame(rows, schema=SCHEMA)
+
+
+def shown(value: float | bool | str, unit: str) -> str:
+    """Return ``8.5 ms``, ``yes`` or ``raid6``."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value if isinstance(value, str) else f"{value:g} {unit}".removesuffix(" 1").strip()
+
+
+def _factor(move: Move, own: Values) -> tuple[Move, Values]:
+    assert isinstance(move.value, float)
+    factor = move.value
+    return move, {quantity: {replicate: value * factor for replicate, value in values.items()} for quantity, values in own.items()}
+
+
+def sensitivity(names: Sequence[str], *, run: str, repeat: str, seed: int) -> Path:
+    """Move every parameter of the studies `names`, and ship the shifts: screened, replayed on `run`, and repeated with profile `repeat`.
+
+    Empty `run` and `repeat` leave out the second and the third part. What a killed command has computed is not computed again.
+    """
+    for study in names:
+        screened = list(_screen(study, SCREENING, seed))
+        if run:
+            for base in _bases(find_run(run), study, replayed_only=True):
+                ship(_every(base, moves_of(study, base.pair)))
+        for base in screened if repeat else ():
+            largest = _largest(base)
+            if largest and base.method != "replay":
+                list(_screen(study, repeat, seed, largest))
+    return shipped()
+
+
+def _screen(study: str, profile: str, seed: int, only: Sequence[str] = ()) -> Iterator[Base]:
+    raw = paths.raw() / FOLDER / study
+    say(f"{study}: the run that moved ones are compared with, profile {profile}")
+    for base in _bases(measured(study, profile, seed, raw), study, profile=profile, seed=seed):
+        ship(_every(base, [move for move in moves_of(study, base.pair) if not only or move.parameter in only]))
+        yield base
+
+
+def _bases(folder: Path, study: str, *, profile: str = "", seed: int = 1, replayed_only: bool = False) -> Iterator[Base]:
+    verdicts = {one.id: one for one in judge_all(folder.parent, folder.name)}
+    manifest = load_manifest(folder)
+    for record in manifest.of(study):
+        pair = record.pair
+        own = values_in(folder, study, pair, verdicts)
+        if not own or not moves_of(study, pair) or not _as_it_was(manifest, pair):
+            continue
+        if replayed := Replayed(folder, study, pair, verdicts):
+            yield Base(folder, study, pair, "replay", own, replayed.values)
+        elif not replayed_only:
+            again = partial(moved_values, study=study, pair=pair, verdicts=verdicts, profile=profile, seed=seed, within=folder.parent)
+            yield Base(folder, study, pair, "runs", own, again)
+
+
+def _as_it_was(manifest: Manifest, pair: str) -> bool:
+    """Return whether the tiers of `pair` still have the devices that the run of `manifest` had."""
+    now = {tier: getattr(spec, "device", None) for tier, spec in load_pair(pair).tiers.items()}
+    return {tier: spec.get("device") for tier, spec in manifest.pairs[pair].get("tiers", {}).items()} == now
+
+
+def _every(base: Base, moves: Sequence[Move]) -> pl.DataFrame:
+    """Return the rows of all `moves`, each of which is kept once it is known."""
+    parts = paths.raw() / FOLDER / base.study / f"{base.folder.name}-{base.pair}"
+    make_folder(parts)
+    progress = Progress(f"{base.study} on {base.pair}, {base.method}", len(moves))
+    found = []
+    for move in moves:
+        part = parts / f"{move.slug}.parquet"
+        if not part.exists():
+            keep_whole(base.rows(move), part)
+        found.append(read_whole(part, part.name))
+        progress.step(note=move.parameter)
+    return pl.concat(found)
+
+
+def _largest(base: Base) -> list[str]:
+    """Return the parameters that move a value of `base` most at the size of the screening."""
+    rows = read_whole(shipped(), FILE).filter(study=base.study, pair=base.pair, profile=SCREENING).drop_nulls("log_shift")
+    ranked = (
+        rows.filter(pl.col("method") != "stated")
+        .group_by("parameter")
+        .agg(pl.col("log_shift").abs().max())
+        .sort("log_shift", descending=True)
+    )
+    return ranked["parameter"].head(LARGEST).to_list()
+
+
+def shipped() -> Path:
+    return paths.reference() / FILE
+
+
+def ship(rows: pl.DataFrame) -> None:
+    """Put `rows` in the place of those of the same study, pair and profile in the file that ships."""
+    own = ["study", "pair", "profile"]
+    before = read_whole(shipped(), FILE).cast(SCHEMA) if shipped().exists() else pl.DataFrame(schema=SCHEMA)
+    kept = before.join(rows.select(own).unique(), on=own, how="anti")
+    keep_whole(pl.concat([kept, rows.cast(SCHEMA)]).sort(*own, "kind", "name", "case", "parameter", "end"), shipped())
+    say(f"{rows['study'][0]} on {rows['pair'][0]}: {len(combined(rows))} values have a model interval")
+
+
+def known_studies(study: str) -> list[str]:
+    return [studies.known(study)] if study else list(studies.names())

@@ -1,0 +1,171 @@
+"""`tierwise map`: one pass gives what a plain LRU misses and writes back at every size; samples, times, relations, money."""
+
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from support import said, said_as_json, shared
+from tierwise.cli import app
+from tierwise.core.errors import InputError
+from tierwise.simulate.page_cache import replay
+from tierwise.simulate.page_trace import TraceOptions, simulate_trace
+from tierwise.simulate.stack_distances import curve_of
+from tierwise.simulate.trace_stream import read_stream
+
+Plain = dict[int, list[int]]
+"""Read misses, write misses and write-backs of a relation."""
+
+
+def plain_lru(pages: list[int], writes: list[bool], relation: list[int], size: int) -> Plain:
+    held: OrderedDict[int, bool] = OrderedDict()
+    counts: Plain = {each: [0, 0, 0] for each in relation}
+    for page, write in zip(pages, writes, strict=True):
+        if page in held:
+            held[page] |= write
+            held.move_to_end(page)
+            continue
+        counts[relation[page]][int(write)] += 1
+        if len(held) == size:
+            gone, dirty = held.popitem(last=False)
+            counts[relation[gone]][2] += dirty
+        held[page] = write
+    return counts
+
+
+def numbered(requests: int, pages: int, seed: int) -> Any:
+    chance = np.random.default_rng(seed)
+    found = np.unique(chance.zipf(1.2, requests) % pages, return_inverse=True)[1].astype(np.int32)
+    relation = chance.integers(0, 3, found.max() + 1).astype(np.int32)
+    return found, chance.random(requests) < 0.3, relation
+
+
+@pytest.mark.parametrize(("requests", "pages"), [(1, 1), (500, 5), (4000, 60), (90_000, 700)])
+def test_every_size_counts_as_a_plain_lru_does(requests: int, pages: int) -> None:
+    """The longest one has more requests than there are marks: pages are marked anew."""
+    found, writes, relation = numbered(requests, pages, requests)
+    curve, most = curve_of(found, writes, relation, 3), len(relation)
+    for size in sorted({1, 2, 3, 17, most // 2, most - 1, most, most + 9} - {0}):
+        expected = plain_lru(found.tolist(), writes.tolist(), relation.tolist(), size)
+        counted = np.array(curve.at(size))
+        assert {each: counted[:, each].tolist() for each in expected} == expected, size
+
+
+def test_a_curve_has_the_misses_of_replays_of_a_large_trace() -> None:
+    found, writes, relation = numbered(400_000, 60_000, 1)
+    curve = curve_of(found, writes, relation, 3)
+    for size in (10, 1000, 20_000):
+        assert curve.at(size).reads.sum() + curve.at(size).writes.sum() == replay(found.astype(np.int64), size).misses
+
+
+def test_the_oltp_trace_has_the_published_misses_and_shards_comes_near_them() -> None:
+    """The bounds hold for the mean over a hundred sizes, evenly spread."""
+    path = shared("realdata", "traces", "OLTP.lis.zst")
+    found = said_as_json("map", str(path), "--pages", "15000,1000,5000", "--policy", "clock")
+    assert (found["requests"], found["exact"], found["distinct_pages"]) == (914_145, True, 186_880)
+    assert [(size["pages"], size["misses"]) for size in found["sizes"]] == [(1000, 614_023), (5000, 423_702), (15_000, 323_294)]
+    assert found["sizes"][1]["replayed_misses"] == 422_067
+    whole = read_stream([path], TraceOptions())
+    curve = curve_of(whole.pages, whole.is_write, whole.relation, 1)
+    sizes = np.linspace(1868, 186_880, 100).astype(int).tolist()
+    for rate, bound in ((0.01, 0.02), (0.1, 0.005)):
+        sample = read_stream([path], TraceOptions(), sample_rate=rate)
+        estimate = curve_of(sample.pages, sample.is_write, sample.relation, 1)
+        off = [abs(int(estimate.at(size, rate).reads[0] - curve.at(size).reads[0])) / whole.requests for size in sizes]
+        assert np.mean(off) < bound
+    assert not said_as_json("map", str(path), "--pages", "5000", "--sample", "0.1")["exact"]
+
+
+MSR = "1,vol,1,Write,0,8192,3\n4,vol,1,Read,8192,8192,3\n9,vol,2,Read,0,8192,3\n"
+
+
+@pytest.fixture
+def traces(tmp_path: Path) -> list[str]:
+    (tmp_path / "a.csv").write_text(MSR)
+    (tmp_path / "b.csv").write_text(MSR.replace("1,vol,1,W", "5,vol,1,W").replace("4,vol", "7,vol").replace("9,vol", "8,vol"))
+    return [str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]
+
+
+def test_files_are_one_stream_in_order_or_merged_by_time(traces: list[str]) -> None:
+    def pages(timed: bool) -> list[int]:
+        found: list[int] = read_stream([Path(file) for file in traces], TraceOptions(timed=timed)).pages.tolist()
+        return found
+
+    assert pages(timed=False) == [0, 1, 2, 0, 1, 2]
+    assert pages(timed=True) == [0, 1, 0, 1, 2, 2]
+
+
+def test_a_relation_is_a_file_or_a_device_of_a_trace(traces: list[str]) -> None:
+    same = said_as_json("map", *traces, "--relation", "table=vol.1", "--pages", "1,2")
+    assert same["relation_pages"] == {"table": 2, "vol.2": 1}
+    assert same["sizes"][0]["relations"]["table"] == {"read_misses": 2, "write_misses": 2, "write_backs": 2}
+    apart = said_as_json("map", *traces, "--relation", f"first={traces[0]}", "--relation", f"second={traces[1]}", "--pages", "9")
+    assert apart["relation_pages"] == {"first": 3, "second": 3}
+    assert (apart["sizes"][0]["misses"], apart["sizes"][0]["write_backs"], apart["writes"]) == (6, 0, 2)
+
+
+def test_objects_of_two_relations_are_others(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).write_text("0,key,3,9,1,get,0\n1,key,3,9,1,get,0\n")
+    names = [str(tmp_path / name) for name in ("a", "b")]
+    assert said_as_json("map", *names, "--pages", "5")["sizes"][0]["misses"] == 1
+    assert said_as_json("map", *names, "--pages", "5", "--relation", f"x={names[0]}")["sizes"][0]["misses"] == 2
+
+
+def test_reads_of_a_device_are_marked_and_tell_of_no_larger_cache(tmp_path: Path) -> None:
+    path = tmp_path / "reads"
+    pl.DataFrame({"relation": ["t", "i", "t"], "page": [3, 0, 3], "size_bytes": [8192] * 3, "time_s": [1.0, 2.0, 3.0]}).write_parquet(path)
+    assert "recorded behind 4 pages" in said("map", str(path), "--behind", "4", "--pages", "2,4")
+    assert [size["pages"] for size in said_as_json("map", str(path), "--behind", "1")["sizes"]] == [1]
+    for options in ([], ["--behind", "4", "--pages", "5"]):
+        error = CliRunner().invoke(app, ["map", str(path), *options]).exception
+        assert isinstance(error, InputError)
+        assert "behind" in str(error)
+
+
+def test_each_placement_has_its_device_time_and_its_cost(traces: list[str]) -> None:
+    options = ("--pages", "1,100000", "--tiers", "today-server", "--on", "2026-11-01")
+    found = said_as_json("map", *traces, *options)
+    small, large = ({tuple(one["placement"].values()): one for one in size["placements"]} for size in found["sizes"])
+    assert set(small) == {(first, second) for first in found["tiers"] for second in found["tiers"]}
+    assert small["hdd", "hdd"]["device_s"] > small["hdd", "ssd"]["device_s"] > small["ssd", "ssd"]["device_s"]
+    assert all(large[each]["device_s"] <= small[each]["device_s"] for each in small)
+    dearer = said_as_json("map", *traces, *options, "--price", "ram=1000")["sizes"][1]["placements"]
+    assert dearer[0]["cost_a_month"] > large[tuple(dearer[0]["placement"].values())]["cost_a_month"] > small["hdd", "hdd"]["cost_a_month"]
+    assert "USD a month" in said("map", *traces, *options)
+
+
+def test_without_sizes_they_are_powers_of_two_until_nothing_more_is_gained(tmp_path: Path) -> None:
+    (tmp_path / "trace").write_text("".join(f"{page} 1 0 0\n" for page in (*range(3000), *range(3000))))
+    found = said_as_json("map", str(tmp_path / "trace"))
+    assert [(size["pages"], size["misses"]) for size in found["sizes"]] == [(1024, 6000), (2048, 6000), (3000, 3000)]
+    assert simulate_trace(tmp_path / "trace", 2048)["misses"] == 6000
+
+
+@pytest.mark.parametrize(
+    ("options", "said_so"),
+    [
+        (["--pages", "0"], "--pages"),
+        (["--pages", "1,x"], "--pages is '1,x'"),
+        (["--sample", "0"], "--sample is 0"),
+        (["--sample", "0.5", "--policy", "clock"], "--policy"),
+        (["--policy", "arc"], "--policy is 'arc'"),
+        (["--relation", "table"], "--relation is 'table'"),
+        (["--relation", "table=c.csv"], "no such trace.*a.csv.*vol.1"),
+        (["--tiers", "local"], "no device model"),
+        (["--device", "vol.9"], "--device is 'vol.9'"),
+    ],
+)
+def test_an_option_that_cannot_be_is_named(traces: list[str], options: list[str], said_so: str) -> None:
+    with pytest.raises(InputError, match=said_so):
+        CliRunner().invoke(app, ["map", *traces, *options], catch_exceptions=False)
+
+
+def test_a_format_without_times_cannot_be_merged_by_time(tmp_path: Path) -> None:
+    (tmp_path / "trace").write_text("7 1 0 1\n")
+    with pytest.raises(InputError, match="times is 'ARC': this format has none"):
+        CliRunner().invoke(app, ["map", str(tmp_path / "trace"), "--by-time"], catch_exceptions=False)

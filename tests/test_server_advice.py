@@ -1,0 +1,207 @@
+"""Advice for a watched server: what it moves and refuses, and that the queueing model is right where its answer is known."""
+
+import datetime as dt
+from pathlib import Path
+
+import pytest
+
+from support import said, said_as_json
+from tierwise.advisor.server_advice import Limits, Question, ServerAdvice, advise_server
+from tierwise.advisor.server_advice_text import WIDTH, shown
+from tierwise.advisor.server_tiers import read_server_tiers
+from tierwise.advisor.stations import Load, Part, predict
+from tierwise.core.activity import Activity, Band, Cause, RelationLoad, Steadiness, Window, read_answer
+from tierwise.core.errors import InputError
+from tierwise.core.output_format import TicketFormat
+from tierwise.core.units import GIB
+from tierwise.costs.book import load_book
+from tierwise.postgres.cluster import Cluster
+from watching import STARTED, watched
+
+TIERS = """
+[tiers.hdd]
+tablespaces = ["pg_default"]
+wal = true
+read_ms = [[1, 10], [2, 18], [4, 30]]
+
+[tiers.ssd]
+read_ms = [[1, 0.2]]
+usd_a_month_per_gib = 0.1
+"""
+DAY = dt.date(2026, 11, 28)
+EXACT = Band(low=0.0, high=0.0)
+
+
+def relation(number: int, name: str, waiting_s: float, *, kind: str = "table", gib: float | None = 1.0, **more: object) -> RelationLoad:
+    known: dict[str, object] = {
+        "database": 5,
+        "relation": number,
+        "schema_name": "public",
+        "name": name,
+        "kind": kind,
+        "owner": 0,
+        "parent": 0,
+        "tablespace": "pg_default",
+        "location": "",
+        "size_bytes": None if gib is None else int(gib * GIB),
+        "reads_per_s": 50.0,
+        "client_reads_per_s": EXACT,
+        "device_reads_per_s": None,
+        "read_s": None,
+        "waiting_s": waiting_s,
+        "low_s": waiting_s,
+        "high_s": waiting_s,
+        "share": waiting_s / 0.1,
+        "writes_per_s": None,
+        "scans": 1,
+        "scan_share": 0.0,
+        "droppable": False,
+    }
+    return RelationLoad.model_validate({**known, **more})
+
+
+def activity(*relations: RelationLoad, spread: float = 0.01, steady: Steadiness = Steadiness.STEADY) -> Activity:
+    """Return a watch of 40 transactions a second that take 100 ms each, in ten windows."""
+    times = [0.1 * (1 + spread * (-1) ** (number // 2)) for number in range(10)]
+    return Activity(
+        server="18.6",
+        version=18,
+        database="shop",
+        standby=False,
+        began="",
+        watched_s=600,
+        gaps_s=0,
+        gaps=0,
+        resets=0,
+        window_s=60,
+        windows=tuple(Window(seconds=60, transactions=2400, transaction_s=time_s) for time_s in times),
+        transactions_per_s=Band(low=40, high=40),
+        transaction_s=0.1,
+        steadiness=steady,
+        spread=spread,
+        drift=0.0,
+        checkpoints=5,
+        sessions=4,
+        samples=600,
+        timed=True,
+        causes=(Cause(cause="reads", time_s=0.08, measured=True),),
+        relations=relations,
+        reads_per_s=100,
+        depth=3,
+        page_writes_per_s=0,
+        wal_bytes_per_s=0,
+        background_transactions_per_s=0,
+        background_reads_per_s=0,
+        autovacuum_reads_per_s=0,
+        replay_share=None,
+        statements=None,
+        placements_changed=0,
+        replicas=0,
+        unknown=(),
+    )
+
+
+@pytest.fixture
+def tiers(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.toml"
+    path.write_text(TIERS)
+    return path
+
+
+def advised(watch: Activity, tiers: Path, **limits: float) -> ServerAdvice:
+    return advise_server(Question(watch, read_server_tiers(tiers), Limits(**limits), load_book(DAY)))
+
+
+def test_a_closed_load_of_one_station_takes_what_queueing_theory_says() -> None:
+    def station(depth: float) -> float:
+        return 0.01 * depth  # one request at a time: the others wait
+
+    load = Load((Part("a", 0.03), Part("b", 0.01)), {"a": "hdd", "b": "hdd"}, 0.0, 4.0, 100.0)
+    latency = {"hdd": station, "ssd": lambda _: 1e-9}
+    same = predict(load, load.placement, latency, closed=True)
+    assert same.transaction_s == pytest.approx(0.04)
+    moved = predict(load, {"a": "ssd", "b": "hdd"}, latency, closed=True)
+    assert moved.transaction_s == pytest.approx(0.01, rel=1e-3), "all four sessions wait at the disk for its quarter of the work"
+    opened = predict(load, {"a": "ssd", "b": "hdd"}, latency, closed=False)
+    assert opened.transaction_s < 0.006, "at the same rate the disk is a quarter busy, and what stays gains"
+
+
+def test_the_relation_with_most_gain_per_gib_comes_first_and_nothing_is_a_row(tiers: Path) -> None:
+    found = advised(activity(relation(1, "large", 0.03, gib=100), relation(2, "busy", 0.045)), tiers)
+    assert [step.unit for step in found.steps] == ["busy", "large"]
+    assert found.moved == ["busy", "large"]
+    first = found.steps[0]
+    assert first.saved_s.low < 0.045 * 1.5
+    assert first.stay_gain_s > 0, "the disk has fewer requests, so the other table gets faster"
+    assert first.usd_a_month == pytest.approx(0.1)
+    for form in (TicketFormat.TABLE, TicketFormat.MARKDOWN):
+        text = shown(found, form)
+        assert "nothing" in text
+        assert "+ busy" in text
+    lines = shown(found, TicketFormat.TABLE).splitlines()
+    assert len(lines) <= 25
+    assert max(map(len, lines)) <= WIDTH
+
+
+def test_limits_of_space_money_and_time_bound_what_is_moved(tiers: Path) -> None:
+    both = activity(relation(1, "large", 0.03, gib=100), relation(2, "busy", 0.045))
+    assert advised(both, tiers, ssd_gib=2).moved == ["busy"]
+    assert advised(both, tiers, budget=1).moved == ["busy"]
+    assert advised(both, tiers, ssd_gib=0.5).moved == []
+    assert advised(both, tiers, latency_s=0.099).moved == ["busy"]
+
+
+def test_a_gain_within_the_noise_is_not_advised(tiers: Path) -> None:
+    noisy = activity(relation(1, "small", 0.002), spread=0.4)
+    found = advised(noisy, tiers)
+    assert found.moved == []
+    assert "within noise" in shown(found, TicketFormat.TABLE)
+
+
+def test_a_toast_moves_with_its_table_and_the_log_alone_where_it_lies_on_the_slower_tier(tiers: Path) -> None:
+    toasted = relation(1, "wide", 0.01), relation(9, "pg_toast_1", 0.03, kind="toast", owner=1, schema_name="pg_toast")
+    log = relation(0, "write-ahead log", 0.02, kind="wal", gib=None)
+    found = advised(activity(*toasted, log), tiers)
+    sizes = {step.unit: step.size_bytes for step in found.steps}
+    assert sizes["wide"] == 2 * GIB
+    assert "write-ahead log" in sizes
+    tiers.write_text(TIERS.replace("wal = true\n", ""))
+    assert "write-ahead log" not in {step.unit for step in advised(activity(*toasted, log), tiers).steps}
+
+
+def test_what_is_no_placement_comes_with_the_advice(tiers: Path) -> None:
+    unused = relation(3, "never_used", 0.01, kind="index", scans=0, droppable=True)
+    found = advised(activity(relation(1, "scanned", 0.05, scan_share=0.9), unused, relation(4, "unsized", 0.01, gib=None)), tiers)
+    assert (found.indexes_first, found.unused, found.unsized) == (("scanned",), ("never_used",), ("unsized",))
+
+
+@pytest.mark.parametrize("steady", [one for one in Steadiness if one is not Steadiness.STEADY])
+def test_a_load_that_was_not_steady_gets_no_advice(tiers: Path, steady: Steadiness) -> None:
+    with pytest.raises(InputError, match="steady load"):
+        advised(activity(relation(1, "busy", 0.05), steady=steady), tiers)
+
+
+@pytest.mark.parametrize(
+    "text", ["[tiers.hdd]\ndevice = 'gp3'\n", TIERS.replace("[[1, 0.2]]", "[[0, 0.2]]"), TIERS.replace("read_ms = [[1, 0.2]]", "")]
+)
+def test_a_file_of_tiers_that_says_too_little_is_refused(tiers: Path, text: str) -> None:
+    tiers.write_text(text)
+    with pytest.raises(InputError, match="tiers"):
+        read_server_tiers(tiers)
+
+
+@pytest.mark.alone
+def test_the_command_reads_the_file_of_a_watch_and_refuses_an_idle_one(cluster18: Cluster, tiers: Path, tmp_path: Path) -> None:
+    cluster18.start(STARTED)
+    try:
+        out = tmp_path / "idle.parquet"
+        found = watched(cluster18, out, seconds=1.0)
+    finally:
+        cluster18.stop()
+    assert read_answer(out) == found
+    with pytest.raises(InputError, match="idle"):
+        said("advise", "--activity", str(out), "--tiers", str(tiers))
+    with pytest.raises(InputError, match="belong together"):
+        said_as_json("advise", "--activity", str(out))
+    with pytest.raises(InputError, match="activity file"):
+        read_answer(tiers)
