@@ -25,6 +25,7 @@ TRIALS = "wal=ssd"
 REPLICATES = 2
 PATIENCE_S = 400.0
 TTL_S = 5
+MEASURES = "tierwise.cluster.replicate"
 RUN = f"""
 from tierwise.cluster.client import run_study
 run_study("{STUDY}", profile="fault", trials="{TRIALS}")
@@ -94,7 +95,7 @@ class Site:
         found = []
         for worker in self.started.values():
             with suppress(psutil.Error):
-                found += [one for one in psutil.Process(worker.pid).children() if len(one.children()) > 0]
+                found += [one for one in psutil.Process(worker.pid).children() if one.children() and MEASURES in one.cmdline()]
         return found
 
     def wait_for_measuring(self) -> psutil.Process:

@@ -36,7 +36,7 @@ def test_a_campaign_is_complete_after_a_worker_was_killed_in_a_replicate(site: S
     run = site.check_complete()
     found = site.survey()
     assert len(found.counting) == REPLICATES
-    assert [attempt.error for attempt in found.failed] == ["the worker ended it"]
+    assert [attempt.error for attempt in found.failed] == ["the worker ended it"], site.log(killed)
     assert {one.machine for one in run.attempts} == {attempt.machine for attempt in found.failed}, "all on one machine"
     folder = site.home.folder / "raw" / run.run_id
     status = site.home.command("campaign", "status", f"{site.store}/{run.run_id}")

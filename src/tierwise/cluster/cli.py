@@ -31,7 +31,7 @@ def status(run: RunAddress) -> None:
 
 @campaigns.command(epilog="Example: tierwise campaign cancel s3://bucket/prefix/20261126-174349-full-5b31ca")
 def cancel(run: RunAddress) -> None:
-    """End a campaign, with the replicates that workers measure now.
+    """End a campaign, with the replicates that workers measure now; with SCHEDULER=local, after the replicate that is measured now.
 
     The store keeps every whole replicate. `make report` with the same inputs continues the run.
     """

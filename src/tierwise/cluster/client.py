@@ -128,6 +128,7 @@ def _replicates(name: str, inputs: Inputs, run: Manifest) -> int:
 def _dispatch_here(dispatch: Dispatch) -> Survey:
     work.end_left_behind()
     while missing := dispatch.missing(found := dispatch.surveyor.survey(dispatch.study)):
+        _end_if_cancelled(dispatch)
         _end_after_failures(dispatch, found.failed)
         work.measure(dispatch.job(missing[0]))
     return found
@@ -232,9 +233,10 @@ def _end_after_failures(dispatch: Dispatch, failed: Sequence[Attempt]) -> None:
             raise TierwiseError(f"{dispatch.study}, replicate {replicate + 1}: {failures} attempts failed, the last one: {last.error}")
 
 
-def _end_if_cancelled(dispatch: Dispatch, client: Any) -> None:
+def _end_if_cancelled(dispatch: Dispatch, client: Any = None) -> None:
     if _marks(dispatch.store, dispatch.run_id) - dispatch.ended_before:
-        client.run(work.end_run, dispatch.run_id)
+        if client:
+            client.run(work.end_run, dispatch.run_id)
         raise TierwiseError(f"campaign {dispatch.run_id} was cancelled. Remedy: make report with the same inputs continues it")
 
 
