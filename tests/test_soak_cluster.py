@@ -152,3 +152,4 @@ def proxy(target: int) -> Iterator[tuple[int, threading.Event]]:
         forwarding.set()
         loop.call_soon_threadsafe(stopping.set)
         thread.join(10.0)
+        loop.close()
