@@ -40,7 +40,7 @@ def drawn(chapter: str, run: Run, *wanted: str, **parameters: Any) -> dict[str, 
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tierwise.report.run.open_run", opened)
-        patch.setattr("builtins.print", lambda *_: None)
+        patch.setattr("builtins.print", lambda *_, **__: None)
         for cell in code_of(chapter):
             first = cell.source.splitlines()[0]
             if first.startswith("#| label: fig-"):

@@ -78,6 +78,7 @@ def placed(root: Path, site: Path) -> Iterator[None]:
 
 NO_RESULTS = {
     **dict.fromkeys(("tbl-run", "tbl-tiers", "tbl-origin"), "what was requested, and where"),
+    "tbl-rule-changes": "rules and their days; what had been seen is quoted",
 }
 """Tables without a stamp of their own, and why."""
 

@@ -83,11 +83,11 @@ def test_the_variants_are_judged_beside_the_windows(tmp_path: Path) -> None:
     }
     latency_run(tmp_path, AS_PUBLISHED, variants=variants)
     judged = {claim.id: claim for claim in judge_all(tmp_path, RUN)}
-    assert (judged["L2"].verdict, judged["L4"].verdict) == (Verdict.CONTRADICTED, Verdict.CONFIRMED), "by records, which decide"
+    assert (judged["L2"].verdict, judged["L4"].verdict) == (Verdict.CONFIRMED, Verdict.CONFIRMED), "by the published protocol"
     reported = {name: {found.variant: found for found in judged[name].others} for name in ("L2", "L4")}
     assert {name: found.verdict for name, found in reported["L2"].items()} == {
-        "published": Verdict.CONFIRMED,
+        "records": Verdict.CONTRADICTED,
         "replayed": Verdict.CONTRADICTED,
     }
-    assert judged["L4"].evidence is Evidence.SIMULATED
+    assert judged["L4"].evidence is Evidence.EMULATED
     assert reported["L4"]["replayed"].verdict is Verdict.CONTRADICTED

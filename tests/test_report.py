@@ -159,20 +159,10 @@ def check_first_page(site: Path) -> None:
 def test_the_claims_table_shows_every_verdict_of_the_run(built: Built) -> None:
     rows = {row.select("td")[0].get_text(): row for row in built.page.select("#tbl-claims tbody tr")}
     verdicts = {claim: mark.get_text() for claim, row in rows.items() if (mark := row.select_one(".verdict"))}
-    assert {claim: verdict for claim, verdict in verdicts.items() if claim[0] == "M" or claim in {"R10", "R11"}} == {
-        "M1": "contradicted",
-        "M2": "undecided",
-        "M3": "contradicted",
-        "M4": "confirmed",
-        "M5": "confirmed",
-        "M6": "reported",
-        "M7": "confirmed",
-        "M8": "reported",
-        "M9": "reported",
-        "M10": "reported",
-        "R10": "undecided",
-        "R11": "confirmed",
-    }
+    with placed(built.root, built.root / "_site"):
+        judged = {found.id: str(found.verdict) for found in open_run(RUN_ID).verdicts}
+    assert verdicts == judged
+    assert {"confirmed", "contradicted", "undecided", "reported", "not measured"} <= set(verdicts.values())
 
 
 def test_assumed_parameters_are_marked(built: Built) -> None:

@@ -12,7 +12,8 @@ from tierwise.core.vocabulary import Evidence, RelationClass
 from tierwise.costs.bill import NOTHING, Bill, total
 from tierwise.costs.book import Book
 from tierwise.costs.hardware import capacity_bytes, device_bill, load_hardware, members, ram_bill, server_bill
-from tierwise.costs.units import HOURS_A_YEAR, MONTHS_A_YEAR
+from tierwise.costs.renting import HOURS_A_YEAR
+from tierwise.costs.units import MONTHS_A_YEAR
 from tierwise.devices.instances import load_instances, price_item
 from tierwise.devices.naming import named
 

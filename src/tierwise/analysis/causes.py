@@ -15,9 +15,6 @@ from tierwise.timings.manifest import Manifest
 
 LARGEST: Final = "full"
 """The profile that measures most."""
-SCATTER: Final = "the scatter of the processors"
-"""What a study's view notes beside rows that are flagged for nothing else."""
-
 JUMPS: Final = "jumps of the clock"
 """What a study's view notes beside rows whose virtual clock went on for longer than their requests took."""
 
@@ -26,7 +23,6 @@ class Cause(Enum):
     """What keeps a claim open, as the tally counts it: a code, which `str` words."""
 
     REJECTED = "rejected"
-    UNSTEADY = "unsteady"
     JUMPED = "jumped"
     FEW_REPLICATES = "few_replicates"
     STRADDLES = "straddles"

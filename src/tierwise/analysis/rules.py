@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
-from tierwise.analysis.causes import JUMPS, SCATTER, Cause, Reason, phrase
+from tierwise.analysis.causes import JUMPS, Cause, Reason, phrase
 from tierwise.analysis.claims import Bounds, Claim, Kind
 from tierwise.analysis.model_interval import Shifts
 from tierwise.analysis.statistics import CONFIDENCE, MINIMUM_REPEATS, Estimate, enough, geometric_estimate, holm, paired_ratios
@@ -306,8 +306,7 @@ def _of_few(case: CaseVerdict) -> Outcome:
     if case.flagged:
         repeats = case.pairs + case.flagged
         counts = {"case": case.case, "flagged": case.flagged, "repeats": repeats, "obstacles": ", ".join(case.obstacles)}
-        alone = case.obstacles[0] if len(case.obstacles) == 1 else ""
-        rejected = {SCATTER: Cause.UNSTEADY, JUMPS: Cause.JUMPED}.get(alone, Cause.REJECTED)
+        rejected = Cause.JUMPED if case.obstacles == (JUMPS,) else Cause.REJECTED
         return Verdict.UNDECIDED, rejected if enough(repeats) else Cause.FEW_REPLICATES, Reason("rejected", counts)
     few = Reason("few", {"case": case.case, "clean": case.pairs, "needed": MINIMUM_REPEATS})
     return Verdict.UNDECIDED, Cause.FEW_REPLICATES, few

@@ -25,7 +25,7 @@ def rows(run: Run, pair: str = "") -> pl.DataFrame:  # noqa: ARG001  of all sour
             "ours": one.ours,
             "factor": one.factor,
             "met": one.met,
-            "evidence": str(run.evidence(sources[one.rate.source].pair)),
+            "evidence": str(run.evidence(sources[one.rate.source].pair) or ""),
         }
         for one in compare_rates(Rows(run.store, run.manifest))
     ]
