@@ -12,6 +12,10 @@
 #   ENGINE=auto       program that builds the report: quarto, plain or auto
 #   TO=FOLDER         folder that make publish writes
 #   ONE=FILE.html     single HTML file that make publish writes instead
+#   SCHEDULER=ADDRESS Dask scheduler whose workers measure (tls://HOST:PORT), or local for this machine
+#   STORE=PLACE       store for the rows that workers measure: s3://BUCKET/PREFIX or a folder
+#   MACHINES=1,10     numbers of machines for which make plan estimates a campaign
+#   PRICE_PER_HOUR=X  price of a machine for an hour, for make plan
 #   VERBOSE=1         print the name of each trial and notebook
 #   PG_BIN=FOLDER     programs of your own PostgreSQL
 #   PYTHON=PROGRAM    Python interpreter with which .venv is made
@@ -19,10 +23,10 @@
 MAKEFLAGS += --no-print-directory
 .SILENT:
 .DEFAULT_GOAL := help
-.PHONY: report plan publish reference sensitivity test check lab bench soak demo quarto clean help
+.PHONY: report plan publish reference sensitivity test check lab bench soak demo quarto cluster clean help
 
 PROFILE ?= $(if $(filter reference,$(MAKECMDGOALS)),smoke,quick)
-export PROFILE STUDY TIERS SEED CENSUS SKY FRESH RETRY RUN RUNS ENGINE TO ONE PG_BIN PYTHON VERBOSE
+export PROFILE STUDY TIERS SEED CENSUS SKY FRESH RETRY RUN RUNS ENGINE TO ONE PG_BIN PYTHON SCHEDULER STORE MACHINES PRICE_PER_HOUR VERBOSE
 # Tests start hundreds of processes: each would compile every module again where the shell forbids Python to write bytecode.
 test soak: export PYTHONDONTWRITEBYTECODE :=
 
@@ -52,6 +56,7 @@ sensitivity: $(ENV)/.ready
 
 # Run all tests but the long ones of make soak; tests that measure run one at a time
 test: $(ENV)/.ready
+	$(MAKE) cluster || echo "test: without Dask, tests of campaigns skip"
 	failed=0; $(BIN)/python -m pytest -m "not alone and not soak" --numprocesses=4 --dist=loadfile --durations=40 --durations-min=5 || failed=1; \
 	$(BIN)/python -m pytest -m "alone and not soak" $(shell grep -l mark.alone tests/*.py) && exit $$failed
 
@@ -86,6 +91,10 @@ demo: $(ENV)/.ready
 # Try again to install Quarto, which can build the report (optional)
 quarto: $(ENV)/.ready
 	PYTHONPATH=src $(BIN)/python scripts/setup_quarto.py $(ENV)
+
+# Install what campaigns on several machines need (Dask)
+cluster: $(ENV)/.ready
+	$(BIN)/python -m pip install --quiet --no-deps --only-binary :all: --require-hashes -r requirements-cluster.txt
 
 # Remove the environment, caches and work files, but keep measured rows, downloads and reports
 clean:

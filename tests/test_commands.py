@@ -111,7 +111,7 @@ def test_the_help_groups_all_commands_and_each_has_an_example() -> None:
     grouped = get_command(app)
     assert isinstance(grouped, TyperGroup)
     commands = [*grouped.commands.values()]
-    for name in ("simulate", "validate", "device"):
+    for name in ("simulate", "validate", "device", "campaign"):
         inner = grouped.commands[name]
         assert isinstance(inner, TyperGroup)
         commands = [command for command in commands if command is not inner] + [*inner.commands.values()]

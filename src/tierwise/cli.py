@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -11,6 +12,7 @@ import typer
 from tierwise import __version__
 from tierwise.advisor.cli import RunOption, advise, move_plan
 from tierwise.advisor.map_command import map_command
+from tierwise.cluster.cli import campaigns
 from tierwise.core import completion, paths, studies
 from tierwise.core.command_errors import run_command
 from tierwise.core.confirmation import YesOption, confirming
@@ -21,8 +23,10 @@ from tierwise.core.measurement_options import (
     FreshOption,
     ProfileOption,
     RetryOption,
+    SchedulerOption,
     SeedOption,
     SkyOption,
+    StoreOption,
     TiersOption,
 )
 from tierwise.core.output_format import Format, FormatOption
@@ -42,7 +46,7 @@ app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode="markdown")
 PANELS: Final = ("The study", "Your server", "Costs", "Models", "Housekeeping")
 """The groups of commands in ``tierwise --help``, in this order."""
 STUDY, SERVER, COSTS, MODELS, HOUSEKEEPING = PANELS
-NEED_CHECKOUT: Final = ("report", "run", "plan", "reference", "publish", "merge", "diff", "sensitivity", "clean")
+NEED_CHECKOUT: Final = ("report", "run", "worker", "plan", "reference", "publish", "merge", "diff", "sensitivity", "clean")
 """Commands that need notebooks, runs or built reports. A wheel has the other commands, and one run: the reference run."""
 
 
@@ -96,6 +100,8 @@ def report(
             autocompletion=completion.runs,
         ),
     ] = "",
+    scheduler: SchedulerOption = "",
+    store: StoreOption = "",
     yes: YesOption = False,
 ) -> None:
     """Measure every study that was not yet measured with the current code and inputs, then build the report.
@@ -106,7 +112,17 @@ def report(
     from tierwise.pipeline import ReportRequest, make_report  # noqa: PLC0415
 
     sources = check_first_rows({"census": census, "sky": sky})
-    request = ReportRequest(profile=profile, tiers=tiers, seed=seed, sources=sources, fresh=fresh, retry=retry, agree=confirming(yes=yes))
+    request = ReportRequest(
+        profile=profile,
+        tiers=tiers,
+        seed=seed,
+        sources=sources,
+        fresh=fresh,
+        retry=retry,
+        agree=confirming(yes=yes),
+        scheduler=scheduler,
+        store=store,
+    )
     site = make_report(request, engine=engine, run_id=run)
     say(f"report: {site / 'index.html'}")
     for name, file in PDFS.items():
@@ -153,15 +169,35 @@ def plan(
     *,
     census: CensusOption = SYNTHETIC,
     sky: SkyOption = SYNTHETIC,
+    machines: Annotated[
+        str,
+        typer.Option(
+            help="Numbers of machines like this one to estimate a campaign for, such as 1,3,10. Default: none.", envvar="MACHINES"
+        ),
+    ] = "",
+    price_per_hour: Annotated[
+        float | None, typer.Option(help="Price of one machine for an hour, in any currency.", envvar="PRICE_PER_HOUR", min=0)
+    ] = None,
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Estimate how many trials, minutes and bytes of disk space a report needs."""
+    """Estimate how many trials, minutes and bytes of disk space a report needs.
+
+    With --machines, the command also estimates the minutes and the price of a campaign on several machines.
+    """
     from tierwise.datasets.checking import check_first_rows  # noqa: PLC0415
+    from tierwise.plan import machines as campaign  # noqa: PLC0415
     from tierwise.plan.estimate import as_json, as_text, make_plan  # noqa: PLC0415
 
+    numbers = campaign.parsed(machines)
     sources = check_first_rows({"census": census, "sky": sky})
     planned = make_plan(profile=profile, tiers=tiers, seed=seed, **sources)
-    print(json.dumps(as_json(planned), indent=2) if form is Format.JSON else wrapped(as_text(planned)))
+    found = campaign.fleets(planned, numbers, price_per_hour)
+    if form is Format.JSON:
+        print(json.dumps({**as_json(planned), "campaigns": [asdict(one) for one in found]}, indent=2))
+    else:
+        print(wrapped(as_text(planned)))
+        if found:
+            print(f"\n{campaign.as_text(found)}")
 
 
 command(STUDY, "check-data --sky file:mine.vot", "check-data")(check_data)
@@ -231,7 +267,9 @@ def merge(
     runs: Annotated[
         list[str],
         typer.Argument(
-            metavar="RUN", help="Runs to merge: run ids, latest, reference, or folders of runs. Runs may come from other machines."
+            metavar="RUN",
+            help="Runs to merge: run ids, latest, reference, folders of runs, or addresses in a store, such as s3://bucket/prefix/RUN. "
+            "Runs may come from other machines.",
         ),
     ],
 ) -> None:
@@ -239,14 +277,31 @@ def merge(
 
     If you merge three or more runs, the 95 % intervals also cover the variation between runs.
     """
-    from tierwise.analysis.runs import find_run  # noqa: PLC0415
     from tierwise.bench.study_registry import summary_of  # noqa: PLC0415
+    from tierwise.pipeline import stored_or_found  # noqa: PLC0415
     from tierwise.timings.merging import merge_runs  # noqa: PLC0415
     from tierwise.timings.references import MANIFEST  # noqa: PLC0415
 
-    folders = [Path(name) if (Path(name) / MANIFEST).is_file() else find_run(name) for name in runs]
+    folders = [Path(name) if (Path(name) / MANIFEST).is_file() else stored_or_found(name) for name in runs]
     merged = merge_runs(folders, paths.raw(), summary_of)
     say(f"merged: {merged.run_id} has the rows of {len(folders)} runs (tierwise claims {merged.run_id})")
+
+
+@command(STUDY, "worker --scheduler tls://host:8786")
+def worker(scheduler: SchedulerOption = "") -> None:
+    """Measure replicates for campaigns on this machine, until you end the command.
+
+    The command first checks the machine as `tierwise doctor` does.
+    """
+    from tierwise import doctor as examination  # noqa: PLC0415
+    from tierwise.cluster.worker import serve  # noqa: PLC0415
+
+    if examination.main():
+        raise typer.Exit(1)
+    serve(scheduler)
+
+
+app.add_typer(campaigns, name="campaign", rich_help_panel=STUDY)
 
 
 @command(STUDY, f"sensitivity --study {studies.names()[0]} --repeat ''")

@@ -21,6 +21,9 @@ from tierwise.bench.run_record import record_stage, update
 from tierwise.bench.runs import begin_run, complete, finish, lacking, look_ahead
 from tierwise.bench.study_registry import load_study, summary_of
 from tierwise.bench.workspace import one_report
+from tierwise.cluster.client import check_options
+from tierwise.cluster.collecting import fetch_run
+from tierwise.cluster.store import is_stored
 from tierwise.core import data_sets, paths, studies
 from tierwise.core.errors import GO_ON, InputError, MissingError, TierwiseError, one_line, with_remedy
 from tierwise.core.files import make_folder, put, scratch_folder
@@ -50,6 +53,8 @@ class ReportRequest:
     sources: Mapping[str, str] = field(default_factory=dict)  # data set -> source
     fresh: bool = False
     retry: bool = False
+    scheduler: str = ""
+    store: str = ""
     agree: Callable[[str], None] = lambda _: None
     """Asks the reader before something slow begins, and raises where the answer is no; by default it goes on."""
 
@@ -71,8 +76,10 @@ def make_report(request: ReportRequest, *, engine: str, run_id: str = "") -> Pat
 
     With `run_id`, named as `find_run` takes it, nothing is measured: that run, which must be complete, is rendered again.
     """
-    named = find_run(run_id) if run_id else None
-    with kernels(), runs_in(named.parent if named else paths.raw()):
+    check_options(request.scheduler, request.store)
+    named = stored_or_found(run_id) if run_id else None
+    elsewhere = _variables({"SCHEDULER": request.scheduler, "STORE": request.store})
+    with kernels(), elsewhere, runs_in(named.parent if named else paths.raw()):
         begun_s = time.monotonic()
         run, measured = (complete_run(named), False) if named else _measured(request)
         folder = paths.raw() / run.run_id
@@ -92,6 +99,11 @@ def make_report(request: ReportRequest, *, engine: str, run_id: str = "") -> Pat
         for line in answer_lines(folder):
             say(line)
         return site
+
+
+def stored_or_found(name: str) -> Path:
+    """Return the folder of the run `name`: fetched from a store if `name` is an address in one, else named as `find_run` takes it."""
+    return fetch_run(name, summary_of, complete) if is_stored(name) else find_run(name)
 
 
 def make_reference(request: ReportRequest, *, run_id: str = "", runs: int = 1) -> Path:

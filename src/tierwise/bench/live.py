@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tierwise.bench.observation import OnServer
-from tierwise.bench.order import Turn, in_real_time, interleave, replicate_seed
+from tierwise.bench.order import Turn, in_real_time, in_testbed, interleave, replicate_seed
 from tierwise.bench.testbed import Testbed
 from tierwise.bench.trial_loop import run_trials
 from tierwise.core.pairs import DirectoryTier, Pair
@@ -57,9 +57,15 @@ def open_testbed(
         yield testbed, study_state
 
 
-def measure_on_pair(study: "Study[Any, Any]", pair: Pair, inputs: "Inputs", record: "RunRecord", work: Path) -> None:
-    """Measure what the run of `record` still lacks of `study` on `pair`; `work` holds a replicate's cluster and tiers meanwhile."""
+def measure_on_pair(
+    study: "Study[Any, Any]", pair: Pair, inputs: "Inputs", record: "RunRecord", work: Path, *, replicate: int | None = None
+) -> None:
+    """Measure what the run of `record` still lacks of `study` on `pair`, or of one `replicate` alone, the number of a testbed.
+
+    `work` holds a replicate's cluster and tiers meanwhile.
+    """
     turns = turns_of(study, pair, inputs, inputs.profile.replicates_of(study.name) + record.replicates_added(study.name, pair.name))
+    turns = in_testbed(turns, replicate)
 
     @contextmanager
     def on_server(replicate: int, left: Sequence[Turn]) -> Iterator[OnServer]:  # noqa: ARG001 - opened for its facts as well

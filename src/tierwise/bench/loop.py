@@ -1,7 +1,7 @@
 """Measure one study: on its source's pair and on the reader's, in the run of these inputs."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,8 @@ import polars as pl
 
 from tierwise.bench.fingerprints import fingerprint
 from tierwise.bench.inputs import Clocks, Inputs
-from tierwise.bench.live import measure_on_pair
+from tierwise.bench.live import measure_on_pair, turns_of
+from tierwise.bench.order import interleave
 from tierwise.bench.run_record import RunRecord
 from tierwise.bench.runs import begin_run, finish, shown_source
 from tierwise.bench.simulation import SimulatedStudy, simulate_on_pair
@@ -31,6 +32,8 @@ from tierwise.tiers.mounting import require_fuse
 from tierwise.timings.manifest import Manifest, load_manifest
 
 AnyStudy = Study[Any, Any] | SimulatedStudy[Any, Any]
+Measure = Callable[[str, Inputs, Path], Manifest]
+"""Measures what the run in a folder lacks of a study, by name, and returns the run's manifest."""
 
 
 def gather_inputs(*, profile: str, tiers: str, seed: int, **sources: str) -> Inputs:
@@ -126,22 +129,26 @@ def trials_of(name: str, *, run_id: str = "", profile: str, tiers: str = "", see
     return pl.DataFrame([{"pair": pair.name, **trial.coordinates} for pair, trial in cells], infer_schema_length=None)
 
 
-def run_study(name: str, *, run_id: str = "", profile: str, tiers: str = "", seed: int = 1, trials: str = "") -> Manifest:
+def run_study(
+    name: str, *, run_id: str = "", profile: str, tiers: str = "", seed: int = 1, trials: str = "", measure: Measure | None = None
+) -> Manifest:
     """Measure what is still missing of study `name`, and return the run's manifest.
 
     The inputs are those of run `run_id`, if it is not empty, else the other arguments. `trials`: parts of a trial's key with spaces between
     them (``start=FL table=hdd``): only trials that have all of them are measured, in a separate run, which stays partial.
+    `measure`: what measures the study, by default this machine.
     """
+    measuring: Measure = measure or measure_study
     inputs = requested_inputs(run_id, profile=profile, tiers=tiers, seed=seed)
     if run_id:
         run = load_manifest(paths.raw() / run_id)
         if trials and trials != run.chosen.get(name):
             raise InputError("TRIALS", value=trials, rule="chosen trials are measured in a separate run", remedy="leave RUN_ID empty")
         _need_unchanged(name, inputs, run)
-        return measure_study(name, inputs, paths.raw() / run_id)
+        return measuring(name, inputs, paths.raw() / run_id)
     with_trials(load_study(name), inputs, trials)  # refuses before a run is begun
     run = begin_run(inputs, fresh=False, chosen={name: trials} if trials else None)
-    measure_study(name, inputs, paths.raw() / run.run_id)
+    measuring(name, inputs, paths.raw() / run.run_id)
     return finish(run.run_id, inputs)
 
 
@@ -158,15 +165,36 @@ def measure_study(name: str, inputs: Inputs, folder: Path) -> Manifest:
     if run.status != "complete":
         with exclusive_workspace() as workspace:
             discard_runs(workspace, but=folder.name)
-            for pair in pairs_of(study, inputs.pairs, inputs.reader_pair):
-                if run.chosen and not study.trials(inputs.profile, pair):
-                    continue
-                work = run_folder(workspace, folder.name) / f"{name}-{pair.name}"
-                if isinstance(study, SimulatedStudy):
-                    simulate_on_pair(study, pair, inputs, RunRecord(folder), work)
-                else:
-                    measure_on_pair(study, pair, inputs, RunRecord(folder), work)
+            for pair in measured_pairs(study, inputs, run):
+                measure_pair(study, pair, inputs, RunRecord(folder), run_folder(workspace, folder.name) / f"{name}-{pair.name}")
     return load_manifest(folder)
+
+
+def measured_pairs(study: AnyStudy, inputs: Inputs, run: Manifest) -> list[Pair]:
+    """Return the pairs on which `run` measures `study`: all of them, or of chosen trials those that have one."""
+    return [pair for pair in pairs_of(study, inputs.pairs, inputs.reader_pair) if not run.chosen or study.trials(inputs.profile, pair)]
+
+
+def measure_pair(study: AnyStudy, pair: Pair, inputs: Inputs, record: RunRecord, work: Path, *, replicate: int | None = None) -> None:
+    if isinstance(study, SimulatedStudy):
+        simulate_on_pair(study, pair, inputs, record, work, replicate=replicate)
+    else:
+        measure_on_pair(study, pair, inputs, record, work, replicate=replicate)
+
+
+def replicates_in(study: AnyStudy, inputs: Inputs, run: Manifest) -> int:
+    """Return how many replicates `run` has of `study`: each has a testbed of its own."""
+    wanted = inputs.profile.replicates_of(study.name)
+    turns = [
+        turn
+        for pair in measured_pairs(study, inputs, run)
+        for turn in (
+            interleave(study.trials(inputs.profile, pair), replicates=wanted, seed=inputs.seed)
+            if isinstance(study, SimulatedStudy)
+            else turns_of(study, pair, inputs, wanted)
+        )
+    ]
+    return 1 + max(turn.testbed for turn in turns)
 
 
 def with_trials(study: AnyStudy, inputs: Inputs, chosen: str) -> AnyStudy:

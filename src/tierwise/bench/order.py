@@ -52,6 +52,11 @@ def interleave(trials: Sequence[Trial[Cell]], *, replicates: int, seed: int) -> 
     return turns
 
 
+def in_testbed(turns: Sequence[Turn], replicate: int | None) -> list[Turn]:
+    """Return those of `turns` that are executed in the testbed of `replicate`; all, if it is None."""
+    return [turn for turn in turns if replicate in {None, turn.testbed}]
+
+
 def in_real_time(trials: Sequence[Trial[Cell]], *, seed: int) -> tuple[Trial[Cell], ...]:
     """Return a sample of the virtual-time `trials`, drawn by `seed`, to be run in real time as well: one of each placement."""
     by_placement: dict[str, list[Trial[Cell]]] = {}

@@ -2,10 +2,10 @@
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import polars as pl
 
@@ -13,6 +13,7 @@ from tierwise.bench.accounting import REPLAYED, by_relation
 from tierwise.bench.recording import Span, with_host_time
 from tierwise.bench.study import Cell, Study, Trial
 from tierwise.bench.testbed import Testbed
+from tierwise.core.pairs import Pair
 from tierwise.core.units import PAGE_BYTES
 from tierwise.core.vocabulary import Cache, Evidence
 from tierwise.recorders import strace
@@ -30,8 +31,28 @@ REPLAYS: Final = 2
 """How often each execution is replayed, from other places of the platters; the mean is reported, because their positions are not known."""
 
 
+class Modelled(Protocol):
+    """What the models of a testbed's tiers are made from."""
+
+    @property
+    def pair(self) -> Pair: ...
+    @property
+    def stretch(self) -> float: ...
+    @property
+    def seed(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ModelledAlone:
+    """A `Modelled` without the testbed, which tasks in other processes take along."""
+
+    pair: Pair
+    stretch: float
+    seed: int
+
+
 def models(
-    testbed: Testbed, *, seed: int, slowdown: float = 1.0, erasing: bool = False, stretch: float | None = None
+    testbed: Modelled, *, seed: int, slowdown: float = 1.0, erasing: bool = False, stretch: float | None = None
 ) -> dict[str, DeviceModel]:
     """Return a new device for each tier of the pair that has one (`device_model`); with the testbed's seed, the very one that is emulated.
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 import polars as pl
 
-from tierwise.bench.order import Turn, interleave, replicate_seed
+from tierwise.bench.order import Turn, in_testbed, interleave, replicate_seed
 from tierwise.bench.study import C, Trial, no_check
 from tierwise.bench.trial_loop import run_trials
 from tierwise.core.pairs import Calibrations, Pair
 from tierwise.core.profiles import Profile
+from tierwise.core.tasks import in_tasks, processors
 from tierwise.core.vocabulary import Evidence
 from tierwise.tiers import reclaim as mounts
 from tierwise.timings.schema import Timing
@@ -73,14 +74,24 @@ class ByModels:
     server_version: Final = ""
     datasets: "Final[tuple[DatasetLike, ...]]" = ()
 
-    def __init__(self, study: SimulatedStudy[Any, Any], pair: Pair, profile: Profile, seed: int, testbed: LiveTestbed | None):
+    def __init__(
+        self,
+        study: SimulatedStudy[Any, Any],
+        pair: Pair,
+        profile: Profile,
+        seed: int,
+        *,
+        testbed: LiveTestbed | None,
+        left: Sequence[Turn],
+    ):
         self._study, self._pair, self._profile, self._seed, self._testbed = study, pair, profile, seed, testbed
+        self._ahead = in_tasks(_simulated, [(study.simulate, turn.trial, pair, replicate_seed(seed, turn.replicate)) for turn in left])
 
     def observe(self, turn: Turn) -> list[Timing]:
-        seed = replicate_seed(self._seed, turn.replicate)
-        return list(
-            self._study.live(turn.trial, self._testbed, seed) if self._testbed else self._study.simulate(turn.trial, self._pair, seed)
-        )
+        """Return the rows of `turn`; what models alone give is computed ahead, in the order of `left`."""
+        if self._testbed is None:
+            return next(self._ahead)
+        return list(self._study.live(turn.trial, self._testbed, replicate_seed(self._seed, turn.replicate)))
 
     def evidence(self, turn: Turn, timings: Sequence[Timing]) -> Evidence:  # noqa: ARG002 - tiers say how they are had, not if
         return Evidence.of({io.evidence for timing in timings for io in timing.tier_io})
@@ -89,20 +100,30 @@ class ByModels:
         return self._study.describe(self._profile, self._pair) if before is None else dict(before)
 
 
-def simulate_on_pair(study: SimulatedStudy[Any, Any], pair: Pair, inputs: "Inputs", record: "RunRecord", work: Path) -> None:
-    """Get what the run of `record` still lacks of `study`; the first replicate has the run's own seed. `work`: for what is read live."""
+def simulate_on_pair(
+    study: SimulatedStudy[Any, Any], pair: Pair, inputs: "Inputs", record: "RunRecord", work: Path, *, replicate: int | None = None
+) -> None:
+    """Get what the run of `record` still lacks of `study`, or of one `replicate` alone; the first replicate has the run's own seed.
+
+    `work`: for what is read live.
+    """
     if pair.source != study.source:
         return
     replicates = inputs.profile.replicates_of(study.name) + record.replicates_added(study.name, pair.name)
-    turns = interleave(study.trials(inputs.profile, pair), replicates=replicates, seed=inputs.seed)
+    turns = in_testbed(interleave(study.trials(inputs.profile, pair), replicates=replicates, seed=inputs.seed), replicate)
     live = any(turn.trial.preparation == LIVE for turn in turns)
 
     @contextmanager
     def by_models(replicate: int, left: Sequence[Turn]) -> Iterator[ByModels]:  # noqa: ARG001 - what is read live has one testbed
         with _live_testbed(study, pair, inputs, record, work) if live and left else nullcontext() as testbed:
-            yield ByModels(study, pair, inputs.profile, inputs.seed, testbed)
+            yield ByModels(study, pair, inputs.profile, inputs.seed, testbed=testbed, left=left)
 
-    run_trials(study, pair, turns, record, by_models, how=LIVE if live else str(Evidence.SIMULATED))
+    with nullcontext() if live else processors():
+        run_trials(study, pair, turns, record, by_models, how=LIVE if live else str(Evidence.SIMULATED))
+
+
+def _simulated(simulate: Callable[[Trial[Any], Pair, int], Iterator[Timing]], trial: Trial[Any], pair: Pair, seed: int) -> list[Timing]:
+    return list(simulate(trial, pair, seed))
 
 
 @contextmanager

@@ -59,3 +59,14 @@ EngineOption = Annotated[
         autocompletion=completion.engines,
     ),
 ]
+SchedulerOption = Annotated[
+    str,
+    typer.Option(
+        help="Address of the Dask scheduler whose workers measure, such as tls://host:8786, or local for this machine. Default: none.",
+        envvar="SCHEDULER",
+    ),
+]
+StoreOption = Annotated[
+    str,
+    typer.Option(help="Place for the rows that workers measure: s3://bucket/prefix, or a folder that all machines share.", envvar="STORE"),
+]

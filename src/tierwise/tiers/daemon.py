@@ -73,11 +73,11 @@ class Daemon:
             raise
 
     def mount(self, tier: str, **arguments: object) -> None:
-        if self._process is None:
-            self._start()
         try:
+            if self._process is None:
+                self._start()
             self.call("mount", tier=tier, **arguments)
-        except TierwiseError:
+        except BaseException:  # an interrupt as well: a daemon without a mount would wait for ever
             if not self._mounted:
                 self.end()
             raise

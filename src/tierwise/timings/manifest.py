@@ -99,6 +99,17 @@ class Merged(Strict):
     started_at: datetime
 
 
+class UsedAttempt(Strict):
+    """The attempt that a replicate's rows come from, where workers measured (`cluster.attempts`)."""
+
+    study: str
+    replicate: int
+    attempt: str
+    machine: str
+    host: Host
+    prices: str  # digest of the price book on that machine
+
+
 class Conditions(NamedTuple):
     """How long the notebooks that measured took together, and the pace and steal over them, weighted by their times."""
 
@@ -126,6 +137,7 @@ class Manifest(Strict):
     copied: dict[str, str] = Field(default_factory=dict)  # study -> the run that measured the rows which were copied in here
     note: str = ""  # what readers must know of the rows, shown wherever the run is named
     merged: tuple[Merged, ...] = ()  # the runs that it was made of
+    attempts: tuple[UsedAttempt, ...] = ()  # where workers measured
     rules: RuleVersion | None = None  # of verdicts, when the run began; None: the run is older than this record
     why: dict[str, str] = Field(default_factory=dict)  # study -> why it was measured anew, where an older run had it
     host: Host

@@ -113,6 +113,11 @@ def _manifest(runs: Sequence[Manifest], run_id: str, now: datetime) -> Manifest:
     changes: dict[str, Any] = {
         "run_id": run_id,
         "merged": [run.model_dump(include=set(Merged.model_fields)) for run in runs],
+        "attempts": [
+            one.model_copy(update={"replicate": one.replicate + number * RUN_REPLICATES})
+            for number, run in enumerate(runs)
+            for one in run.attempts
+        ],
         "taken": {},
         "retry": None,
         "datasets": first.with_data(data for run in runs[1:] for data in run.datasets),

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from pydantic import Field
 
-from tierwise.bench.testbed import Testbed
+from tierwise.bench.replaying import Modelled
 from tierwise.core.units import PAGE_BYTES
 from tierwise.simulate.placements import Case, Warming
 from tierwise.simulate.transactions import Rows
@@ -19,7 +19,7 @@ class Scales(Axes):
 
 
 def by_scale(
-    testbed: Testbed, axes: Scales, rows: Rows, *, scale: int, memory_bytes: float, published: int, clients: int, warming: Warming
+    testbed: Modelled, axes: Scales, rows: Rows, *, scale: int, memory_bytes: float, published: int, clients: int, warming: Warming
 ) -> list[dict[str, Any]]:
     """Return transactions a second of each placement at each scale, by seed; empty on a pair with a real disk or without tier for the log.
 

@@ -10,9 +10,9 @@ from typing import Any, Final
 from pydantic import Field
 
 from tierwise.bench.order import replicate_seed
-from tierwise.bench.replaying import models
-from tierwise.bench.testbed import Testbed
+from tierwise.bench.replaying import Modelled, models
 from tierwise.core.progress import Progress
+from tierwise.core.tasks import in_tasks
 from tierwise.core.toml import Strict
 from tierwise.core.units import PAGE_BYTES
 from tierwise.core.vocabulary import Evidence, Layout
@@ -67,7 +67,7 @@ class OpenAxes(Axes):
 
 
 def flip_map(
-    testbed: Testbed, axes: FlipMap, rows: Rows, *, memory_bytes: float, clients: int, warming: Callable[[float], Warming]
+    testbed: Modelled, axes: FlipMap, rows: Rows, *, memory_bytes: float, clients: int, warming: Callable[[float], Warming]
 ) -> list[dict[str, Any]]:
     """Return transactions a second of each placement at each point, by seed; empty on a pair with a real disk or without tier for the log.
 
@@ -84,7 +84,7 @@ def flip_map(
     return simulated_points(testbed, axes, points, "simulating placements")
 
 
-def open_map(testbed: Testbed, axes: OpenAxes, rows: Rows, *, memory_bytes: float, warming: Warming) -> list[dict[str, Any]]:
+def open_map(testbed: Modelled, axes: OpenAxes, rows: Rows, *, memory_bytes: float, warming: Warming) -> list[dict[str, Any]]:
     """Return transactions a second of everything on hdd and of indexes on ssd at each point, by seed; empty where `flip_map` is."""
     points: list[Point] = []
     for memory, clients in axes.points:
@@ -94,7 +94,7 @@ def open_map(testbed: Testbed, axes: OpenAxes, rows: Rows, *, memory_bytes: floa
     return simulated_points(testbed, axes, points, "simulating what the source leaves open")
 
 
-def simulated_points(testbed: Testbed, axes: Axes, points: Sequence[Point], what: str) -> list[dict[str, Any]]:
+def simulated_points(testbed: Modelled, axes: Axes, points: Sequence[Point], what: str) -> list[dict[str, Any]]:
     """Return each of `points` with its transactions a second by placement, a value for each seed; none where `flip_map` has none.
 
     Seeds of two runs have none in common, so that they can be merged.
@@ -103,16 +103,22 @@ def simulated_points(testbed: Testbed, axes: Axes, points: Sequence[Point], what
         return []
     found, progress = [], Progress(what, len(points))
     kind = {"slowdown": axes.slowdown, "evidence": str(Evidence.SIMULATED)}
-    for coordinates, rates in points:
-        by_seed = [rates(replicate_seed(testbed.seed, number)) for number in range(axes.seeds)]
+    seeds = [replicate_seed(testbed.seed, number) for number in range(axes.seeds)]
+    tasks = in_tasks(_rates_at, [(rates, seed) for _, rates in points for seed in seeds])
+    for coordinates, _ in points:
+        by_seed = [next(tasks) for _ in seeds]
         tps = {name: [one[name] for one in by_seed] for name in by_seed[0]}
         found.append({**coordinates, **kind, REPLICATES: list(range(axes.seeds)), "tps": tps})
         progress.step()
     return found
 
 
+def _rates_at(rates: Callable[[int], dict[str, float]], seed: int) -> dict[str, float]:
+    return rates(seed)
+
+
 def rates_of(
-    testbed: Testbed,
+    testbed: Modelled,
     rows: Rows,
     case: Case,
     axes: Axes,
@@ -128,7 +134,7 @@ def rates_of(
     return {name: rate(load, BY_TYPE[name], devices()) for name in placements}
 
 
-def _rates(testbed: Testbed, rows: Rows, case: Case, axes: FlipMap, seed: int, *, clients: int, warming: Warming) -> dict[str, float]:
+def _rates(testbed: Modelled, rows: Rows, case: Case, axes: FlipMap, seed: int, *, clients: int, warming: Warming) -> dict[str, float]:
     def devices(seed: int) -> dict[str, DeviceModel]:
         return models(testbed, seed=seed, slowdown=axes.slowdown)
 

@@ -19,6 +19,7 @@ import polars as pl
 
 from tierwise.bench.bounds import CPU_BOUND
 from tierwise.bench.recording import Observed, Recorder
+from tierwise.bench.replaying import Modelled, ModelledAlone
 from tierwise.bench.study import Study, Trial, no_study_state
 from tierwise.bench.testbed import PROCESSORS, Testbed
 from tierwise.bench.window import Window, io_by_relation, need_transactions
@@ -27,6 +28,7 @@ from tierwise.core.errors import EvidenceError
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.progress import say
+from tierwise.core.tasks import processors
 from tierwise.core.units import KIB, MIB, PAGE_BYTES
 from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.postgres import pgbench
@@ -172,11 +174,18 @@ def describe(testbed: Testbed, study_state: None) -> dict[str, Any]:  # noqa: AR
         "memory_share": PUBLISHED_MEMORY,
         "window_s": config.window_s,
         "cpu_bound": CPU_BOUND,
-        **(_maps(testbed, config, sizes["large"]) if "large" in sizes else {}),
+        **_maps(testbed, config, sizes.get("large")),
     }
 
 
-def _maps(testbed: Testbed, config: Grid, sizes: dict[str, int]) -> dict[str, list[dict[str, Any]]]:
+def _maps(testbed: Testbed, config: Grid, sizes: dict[str, int] | None) -> dict[str, list[dict[str, Any]]]:
+    if sizes is None or not (config.flip_map or config.left_open or config.scales):
+        return {}
+    with processors():
+        return _simulated(ModelledAlone(testbed.pair, testbed.stretch, testbed.seed), config, sizes)
+
+
+def _simulated(testbed: Modelled, config: Grid, sizes: dict[str, int]) -> dict[str, list[dict[str, Any]]]:
     rows, memory = Rows(config.bank("large").rows, sizes["pgbench_accounts_pkey"] // PAGE_BYTES), scaled_memory_bytes(sizes)
 
     def warming(skew: float) -> Warming:

@@ -1,0 +1,43 @@
+"""``tierwise campaign``: what the store has of a run that workers measure, and how to end the campaign."""
+
+from typing import Annotated
+
+import typer
+
+from tierwise.core.text_table import table
+
+campaigns = typer.Typer(help="See or end a campaign, a run that workers measure.", rich_markup_mode="markdown", no_args_is_help=True)
+RunAddress = Annotated[
+    str, typer.Argument(metavar="ADDRESS", help="Address of the run: the store's, followed by the run's id, as s3://bucket/prefix/RUN.")
+]
+
+
+@campaigns.command(epilog="Example: tierwise campaign status s3://bucket/prefix/20261126-174349-full-5b31ca")
+def status(run: RunAddress) -> None:
+    """Show the replicates of each study that the store has whole, and list failed, late and ignored attempts."""
+    from tierwise.cluster.attempts import Surveyor  # noqa: PLC0415
+    from tierwise.cluster.collecting import named_run, read_campaign, report_leftovers  # noqa: PLC0415
+
+    store, run_id = named_run(run)
+    campaign, found = read_campaign(store, run_id), Surveyor(store, run_id).survey()
+    rows = []
+    for study, replicates in campaign.replicates.items():
+        whole = [one for (name, _), one in found.counting.items() if name == study]
+        failed = sum(one.study == study for one in found.failed)
+        rows.append((study, str(replicates), str(len(whole)), str(len({one.machine for one in whole})), str(failed)))
+    print(table(("study", "replicates", "whole", "machines", "failed attempts"), rows, numbers=range(1, 5)))
+    report_leftovers(found)
+
+
+@campaigns.command(epilog="Example: tierwise campaign cancel s3://bucket/prefix/20261126-174349-full-5b31ca")
+def cancel(run: RunAddress) -> None:
+    """End a campaign, with the replicates that workers measure now; with SCHEDULER=local, after the replicate that is measured now.
+
+    The store keeps every whole replicate. `make report` with the same inputs continues the run.
+    """
+    from tierwise.cluster.client import cancel as end  # noqa: PLC0415
+    from tierwise.cluster.collecting import named_run, read_campaign  # noqa: PLC0415
+
+    store, run_id = named_run(run)
+    read_campaign(store, run_id)
+    end(store, run_id)

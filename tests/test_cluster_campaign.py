@@ -1,0 +1,68 @@
+"""A campaign ends complete although a worker is killed in a replicate; what no campaign may do is refused."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from campaign import REPLICATES, Site, campaign_site
+from tierwise.cluster.client import check_options
+from tierwise.cluster.connection import checked
+from tierwise.core.errors import InputError, MissingError
+from tierwise.timings.manifest import load_manifest
+
+pytestmark = pytest.mark.alone
+needs_fuse = pytest.mark.skipif(not os.access("/dev/fuse", os.R_OK | os.W_OK), reason="no FUSE here, nothing can be emulated")
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    pytest.importorskip("distributed", reason="the extra cluster is not installed (make cluster)")
+    with campaign_site() as made:
+        yield made
+
+
+@needs_fuse
+def test_a_campaign_is_complete_after_a_worker_was_killed_in_a_replicate(site: Site) -> None:
+    for name in ("one", "two"):
+        site.start_worker(name)
+    site.start_client()
+    measuring = site.wait_for_measuring()
+    assert site.listens_on() == {"127.0.0.1"}
+    killed = next(name for name, process in site.started.items() if process.pid == measuring.ppid())
+    site.kill(killed)
+    site.start_worker("three")
+    run = site.check_complete()
+    found = site.survey()
+    assert len(found.counting) == REPLICATES
+    errors = [attempt.error for attempt in found.failed]  # more than one if a busy worker is taken for lost
+    assert "the worker ended it" in errors, site.log(killed)
+    assert {one.machine for one in run.attempts} == {attempt.machine for attempt in found.failed}, "all on one machine"
+    folder = site.home.folder / "raw" / run.run_id
+    status = site.home.command("campaign", "status", f"{site.store}/{run.run_id}")
+    assert status.stdout.split("\n")[1].split() == ["wal_placement", "2", "2", "1", str(len(found.failed))]
+    assert load_manifest(folder).attempts == run.attempts
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["tcp://10.0.0.1:8786", "tcp://host:8786", "host:8786", "tls://host", "http://127.0.0.1:1", "", "tcp://127.0.0.1:x"],
+)
+def test_addresses_through_which_others_could_send_code_are_refused(address: str) -> None:
+    with pytest.raises(InputError, match="SCHEDULER"):
+        checked(address)
+
+
+def test_loopback_and_tls_are_taken() -> None:
+    for address in ("tcp://127.0.0.1:8786", "tcp://[::1]:8786", "tcp://localhost:8786", "tls://host:8786"):
+        assert checked(address) == address
+
+
+def test_a_scheduler_needs_a_store_and_a_store_a_scheduler(tmp_path: Path) -> None:
+    check_options("", "")
+    check_options("local", str(tmp_path))
+    with pytest.raises((InputError, MissingError)):
+        check_options("tcp://127.0.0.1:8786", "")
+    with pytest.raises(InputError, match="SCHEDULER=local"):
+        check_options("", str(tmp_path))

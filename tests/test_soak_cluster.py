@@ -1,0 +1,134 @@
+"""A campaign ends complete whatever fails: the scheduler, the store, a worker, a worker's connection; at random moments."""
+
+import asyncio
+import os
+import random
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from campaign import REPLICATES, TTL_S, Site, campaign_site
+from checkout import seed
+from s3_server import BUCKET, S3Server, s3_server
+
+pytestmark = [pytest.mark.soak, pytest.mark.alone]
+MOMENTS = range(10)
+
+
+@pytest.fixture(autouse=True)
+def needed() -> None:
+    pytest.importorskip("distributed", reason="the extra cluster is not installed (make cluster)")
+    if not os.access("/dev/fuse", os.R_OK | os.W_OK):
+        pytest.skip("no FUSE here, nothing can be emulated")
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with campaign_site() as made:
+        yield made
+
+
+def wait_a_moment(site: Site, moment: int) -> None:
+    site.wait_for_measuring()
+    time.sleep(random.Random(f"{seed()}/{moment}").uniform(0.0, 10.0))
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_scheduler_that_is_killed_and_started_again_costs_no_replicate(site: Site, moment: int) -> None:
+    site.start_worker("one")
+    site.start_client()
+    wait_a_moment(site, moment)
+    site.kill("scheduler")
+    time.sleep(2.0)
+    site.start_scheduler()
+    site.check_complete()
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_worker_that_is_killed_is_replaced(site: Site, moment: int) -> None:
+    site.start_worker("one")
+    site.start_client()
+    wait_a_moment(site, moment)
+    site.kill("one")
+    site.start_worker("one")
+    site.check_complete()
+    assert len(site.survey().counting) == REPLICATES
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_store_that_refuses_writes_gets_them_later(tmp_path: Path, moment: int) -> None:
+    with s3_server(tmp_path) as server, campaign_site(f"s3://{BUCKET}/campaign") as site:
+        site.start_worker("one")
+        site.start_client()
+        wait_a_moment(site, moment)
+        unwritable(server, refuses=True)
+        time.sleep(30.0)
+        unwritable(server, refuses=False)
+        site.check_complete()
+
+
+def unwritable(server: S3Server, *, refuses: bool) -> None:
+    """Stop the server, or start it again; a client sees a refused connection in between."""
+    if refuses:
+        server.stop()
+    else:
+        server.start()
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_worker_that_is_cut_off_longer_than_its_time_to_live_is_given_up(site: Site, moment: int) -> None:
+    with proxy(site.port) as (port, forwarding):
+        site.through = port
+        site.start_worker("one")
+        site.through = 0
+        site.start_client()
+        wait_a_moment(site, moment)
+        forwarding.clear()
+        site.start_worker("two")
+        time.sleep(3 * TTL_S)
+        forwarding.set()
+        site.check_complete()
+
+
+@contextmanager
+def proxy(target: int) -> Iterator[tuple[int, threading.Event]]:
+    """Forward connections to port `target` while the yielded event is set; while it is not, nothing goes through and nothing is closed."""
+    forwarding, port, loop = threading.Event(), list[int](), asyncio.new_event_loop()
+    forwarding.set()
+    ready, stopping = threading.Event(), asyncio.Event()
+
+    async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError):
+            while content := await reader.read(65536):
+                while not forwarding.is_set():
+                    await asyncio.sleep(0.1)
+                writer.write(content)
+                await writer.drain()
+        writer.close()
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError):
+            to_reader, to_writer = await asyncio.open_connection("127.0.0.1", target)
+            await asyncio.gather(pump(reader, to_writer), pump(to_reader, writer))
+
+    async def serve() -> None:
+        server = await asyncio.start_server(connected, "127.0.0.1", 0)
+        port.append(server.sockets[0].getsockname()[1])
+        ready.set()
+        await stopping.wait()
+        server.close()
+
+    thread = threading.Thread(target=lambda: loop.run_until_complete(serve()), daemon=True)
+    thread.start()
+    ready.wait()
+    try:
+        yield port[0], forwarding
+    finally:
+        forwarding.set()
+        loop.call_soon_threadsafe(stopping.set)
+        thread.join(10.0)
+        loop.close()
