@@ -101,7 +101,7 @@ def cases(run: Run, claim: str) -> dict[str, CaseToday]:
 def test_each_statement_of_a_placement_is_reported_of_today(run: Run) -> None:
     reported = {claim.id: bool(claim.today.cases) for claim in run.verdicts if claim.today is not None and claim.id[0] in "VH"}
     assert {"V1", "V2", "V3", "V4", "V7", "V8", "H9", "H11", "H13"} <= reported.keys()
-    assert all(reported.values())
+    assert [claim for claim, there in reported.items() if not there] == ["H9"], "no light curve was run on this pair"
 
 
 def test_what_was_not_run_there_is_simulated_and_what_was_is_not(run: Run) -> None:

@@ -37,7 +37,7 @@ RUN_COLUMNS: Final[dict[str, Any]] = {
 
 
 def manifests(raw: Path) -> dict[str, Manifest]:
-    """Return every run below `raw` by its id, in alphabetical order; what is no run is named on the terminal and left alone."""
+    """Return every run below `raw` by its id, in alphabetical order; a folder that is no run is named on the terminal and left alone."""
     found = {}
     for folder in sorted(entry for entry in raw.glob("*") if entry.is_dir() and not entry.name.startswith(".")):
         try:
