@@ -246,7 +246,7 @@ def test_rows_of_another_run_are_foreign(tmp_path: Path, capsys: pytest.CaptureF
     assert "run_id, row 1 is 'b': must be the run that it lies in, a" in capsys.readouterr().err
 
 
-def test_a_folder_that_is_no_run_is_named_and_left_alone_and_a_file_beside_the_runs_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_that_is_no_run_is_named_and_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     make_run(tmp_path, run_id="a", replicates=1)
     (tmp_path / "notes.txt").write_text("hello")
     (tmp_path / "empty").mkdir()
