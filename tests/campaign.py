@@ -1,4 +1,4 @@
-"""A campaign on loopback for tests: a scheduler, workers with work folders of their own, and a client, in a copy of the checkout."""
+"""A campaign on loopback for tests: a scheduler, workers with separate work folders, and a client, in a copy of the checkout."""
 
 import shutil
 import signal

@@ -1,4 +1,4 @@
-"""``tierwise volumes`` against a search of its own: every type, number of pieces and machine, for requirements that a seed draws."""
+"""``tierwise volumes`` against the test's search: every type, number of pieces and machine, for requirements that a seed draws."""
 
 import datetime as dt
 import random

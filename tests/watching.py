@@ -36,7 +36,7 @@ def watched(cluster: Cluster, out: Path, *, seconds: float = 2.0, service: Servi
 
 
 def begun(cluster: Cluster, out: Path, seconds: float) -> subprocess.Popen[bytes]:
-    """Start a watch as a process of its own, and wait until it has written its first window."""
+    """Start a watch as a separate process, and wait until it has written its first window."""
     code = f"from tierwise.watch.recording import *; watch(Request({dsn_of(cluster)!r}, {seconds}, Path({str(out)!r})))"
     running = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
     deadline_s = time.monotonic() + FIRST_S

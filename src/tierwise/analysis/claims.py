@@ -35,7 +35,6 @@ class Bounds(Strict):
 
     lower: float | None = Field(default=None, gt=0)
     upper: float | None = Field(default=None, gt=0)
-    around: float = Field(default=1.0, gt=0, description="the text's own figure, from which the sides keep a distance that is ours")
     strict: bool = Field(default=False, description="the bounds themselves are outside: more than, less than")
     apart: float = Field(default=1.0, ge=1, description="factor on both sides of a bound within which nothing counts as inside or outside")
 

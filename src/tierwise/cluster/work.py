@@ -1,4 +1,4 @@
-"""What a worker does for the client: measure a replicate in a process group of its own, and end the groups of a run."""
+"""What a worker does for the client: measure a replicate in its own process group, and end the groups of a run."""
 
 import os
 import signal

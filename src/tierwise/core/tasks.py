@@ -20,7 +20,7 @@ _open: list[Any] = []
 
 @contextmanager
 def processors(workers: int = 0) -> Iterator[None]:
-    """Have `in_tasks` use this machine's processors while open, if ``SCHEDULER=local``; or so many `workers`."""
+    """Have `in_tasks` use this machine's processors while open, if ``SCHEDULER=local``; or `workers` processes."""
     workers = workers or (len(os.sched_getaffinity(0)) if os.environ.get(SCHEDULER) == LOCAL else 1)
     if workers < 2 or _open:
         yield

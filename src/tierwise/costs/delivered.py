@@ -179,7 +179,7 @@ def _volumes(name: str, load: Load, misses_per_s: float, book: Book) -> tuple[in
     wanted = VolumeLoad(load.data_bytes, misses_per_s, 0.0, READ_BYTES)
     first, spec = max(machine.count, least(spec, wanted)[0]), spec.model_copy(update={"instance": None})
     fit = cheapest_fit(members(name)[0], spec, wanted, book, range(first, first + PIECES))
-    assert fit is not None, "so many are enough"
+    assert fit is not None, "this number is enough"
     if fit.bill is None:
         raise MissingError(f"price of {name}", why="data/prices has none of that size", remedy="add its price to data/prices")
     return fit.count, machine.count, fit.bill + machine.bill

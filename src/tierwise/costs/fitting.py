@@ -68,7 +68,7 @@ def cheapest_fit(name: str, spec: CloudSpec, load: VolumeLoad, book: Book, count
 
 
 def least(spec: CloudSpec, load: VolumeLoad) -> tuple[int, Limit]:
-    """Return how many volumes at least bear the load, and the limit that makes it so many."""
+    """Return the least number of volumes that bears the load, and the limit that requires this number."""
     count, each = fewest(spec, load.size_bytes, load.iops, load.rate, load.read_bytes)
     return count, tightest(_volume_limits(each, *_requests(each, load, count)))[0]
 

@@ -58,7 +58,7 @@ class Machine(Strict):
 
 
 class Memory(Strict):
-    """`reads_per_s`: so many must a GiB of memory save to be cheaper; `None`: however many it saves, it is not."""
+    """`reads_per_s`: the reads that a GiB of memory must save to be cheaper; `None`: memory is never cheaper."""
 
     gib_month: float
     reads_per_s: float | None

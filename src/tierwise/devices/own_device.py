@@ -1,4 +1,4 @@
-"""A device of the reader's own: fitted to what was measured of it, and written as a file of ``data/devices``."""
+"""The reader's own device: fitted to measurements of it, and written as a file of ``data/devices``."""
 
 import datetime as dt
 import tomllib

@@ -14,7 +14,7 @@ MOST: Final = 100_000
 
 @dataclass(frozen=True)
 class Fleet:
-    """Estimated minutes of a run on so many machines, with the time of the report, and the price of all machines until then."""
+    """Estimated minutes of a run on `machines`, with the time of the report, and the price of all machines until then."""
 
     machines: int
     minutes: float

@@ -170,7 +170,7 @@ def pairs_with_bands(study: str, pairs: Sequence[str]) -> list[str]:
 
 
 def as_table(table: Mapping[str, Any]) -> str:
-    """Return `table` as TOML, each entry on a line of its own."""
+    """Return `table` as TOML, one entry a line."""
     return "".join(f"{name} = {_toml(value)}\n" for name, value in table.items())
 
 

@@ -1,4 +1,4 @@
-"""One study on one pair: every parameter is moved to both ends of its band. Each move has a file of its own until all are there."""
+"""One study on one pair: every parameter is moved to both ends of its band. Each move has its own file until all are there."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence

@@ -40,7 +40,7 @@ def client_time(totals: Totals) -> Time:
     def rise(counter: str) -> float:
         return totals.total(DATABASE, counter, database) or 0.0
 
-    # Each session begins with one transaction of its own.
+    # Each session begins with one separate transaction.
     most = max(0.0, rise("transactions") - totals.own("own transactions") - rise("sessions"))
     seconds = max(0.0, rise("active_s") + rise("idle_in_transaction_s") - totals.own("own seconds"))
     taken = totals.own("taken")

@@ -1,4 +1,4 @@
-"""Snapshots of a server's counters, and what rose between two: each view has a time and an epoch of its own."""
+"""Snapshots of a server's counters, and what rose between two: each view has its own time and epoch."""
 
 import io
 import time
