@@ -131,7 +131,7 @@ def run(smoke_home: Home, smoke: Manifest) -> Emulated:
 
 
 def test_the_log_of_the_first_replicate_is_kept_and_accounts_for_the_whole_query(run: Emulated) -> None:
-    assert run.study.facts["traces"] == {"recorded": 14, "missing": 0, "why": None}
+    assert run.study.facts["traces"] == {"recorded": 18, "missing": 0, "why": None}
     for trial in run.study.trials:
         trace = read_trace(run.raw / run.manifest.run_id, TrialKey("index_placement", "source-m", trial))
         assert trace is not None

@@ -183,7 +183,7 @@ def measure_pair(study: AnyStudy, pair: Pair, inputs: Inputs, record: RunRecord,
 
 
 def replicates_in(study: AnyStudy, inputs: Inputs, run: Manifest) -> int:
-    """Return how many replicates `run` has of `study`: each has a testbed of its own."""
+    """Return how many replicates `run` has of `study`: each has its own testbed."""
     wanted = inputs.profile.replicates_of(study.name)
     turns = [
         turn

@@ -30,7 +30,7 @@ class Variant:
     build: str = PUBLISHED
     memory_fraction: float | None = None  # of table + index; None: the profile's
     cached: tuple[str, ...] = ()  # tables whose heap is in shared_buffers when the cold query begins
-    second: bool = False  # the count is by age as well, which has an index of its own beside that on the place of birth
+    second: bool = False  # the count is by age as well, which has its own index beside that on the place of birth
 
     def memory_bytes(self, memory_fraction: float, size_bytes: int) -> int:
         """Return shared_buffers for a table and index of `size_bytes`; a heap that stays cached fits beside the catalogues."""
