@@ -34,9 +34,8 @@ def measured_charge(mount: Path, cluster: Cluster) -> Charge:
 
 
 def processor_shares(begun: Reading, ended: Reading, charge: Charge) -> dict[str, float]:
-    """Return what a window's row keeps of processor time; nothing in real time, which charges none.
-
-    `share`: charged, of the window's virtual time; `used_s`: by all its processes; `mount_share`: of that, free as the mount's part.
+    """Return what a window in virtual time keeps of processor time. `share`: charged, of the window's time; `used_s`: by all its processes;
+    `mount_share`: of that, free as the mount's part.
     """
     now_s, computed_s, used_s, mount_s = (
         getattr(ended.clock, name) - getattr(begun.clock, name) for name in ("now_s", "computed_s", "used_s", "mount_s")

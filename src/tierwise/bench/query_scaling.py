@@ -78,10 +78,7 @@ class Recorded:
 
 
 def simulated(testbed: Testbed, sizes: Sequence[Size], placements: Mapping[str, Mapping[str, str]], *, requests: int) -> list[Facts]:
-    """Return a fact for each of `sizes`: the seconds of its query on each of `placements` (every relation -> tier, by name).
-
-    A query is replayed at least twice, and until `requests` requests were replayed.
-    """
+    """Return for each of `sizes` the seconds of its query on each of `placements` (relation -> tier, by name), from `requests` or more."""
     progress = Progress("simulating other sizes", len(sizes))
     found = []
     for size in sizes:
@@ -131,10 +128,7 @@ def laid_from(requests: pl.DataFrame, first: str) -> dict[str, list[int]]:
 
 
 def replayed_s(testbed: Testbed, scaled_query: Recorded, placement: Mapping[str, str], *, stretch: float, replays: int) -> float:
-    """Return the mean seconds of a recorded query with relations on the tiers of `placement`, each replay from another platter position.
-
-    Relations lie as far apart as where they were made, whatever the tier: devices without seeks know no places.
-    """
+    """Return the mean seconds of a recorded query on the tiers of `placement`; relations lie as far apart as where they were made."""
     tiers, trace, platters = set(placement.values()), trace_of(scaled_query.query), random.Random(testbed.seed)
 
     def once_s() -> float:

@@ -111,9 +111,8 @@ class EmulatorLog(Recorder):
 
 
 class Straced(Recorder):
-    """A recorder by strace on the session's server process, which reads for itself (``io_method=sync``), one page after the other.
-
-    The order is the query's own, the times are not: `think_s` is zero until `with_host_time` fills it in from an undisturbed execution.
+    """A recorder by strace on the session's process. The order is the query's own; `with_host_time` fills in `think_s` from another
+    execution.
     """
 
     def __init__(self, tiers: Mapping[str, Tier]):

@@ -103,9 +103,8 @@ class ByModels:
 def simulate_on_pair(
     study: SimulatedStudy[Any, Any], pair: Pair, inputs: "Inputs", record: "RunRecord", work: Path, *, replicate: int | None = None
 ) -> None:
-    """Get what the run of `record` still lacks of `study`, or of one `replicate` alone; the first replicate has the run's own seed.
-
-    `work`: for what is read live.
+    """Get what the run of `record` lacks of `study`, or of one `replicate`; the first has the run's own seed. `work`: for what is read
+    live.
     """
     if pair.source != study.source:
         return

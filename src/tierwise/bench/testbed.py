@@ -140,10 +140,7 @@ class Testbed:
         self.daemon.count_several(group.folders, processors=self.processors, origin_s=self.origin_s, charge=self.charge)
 
     def sleep(self, seconds: float, *, hold: bool = False) -> None:
-        """Sleep for `seconds` by the clock of the tiers; with `hold` a virtual clock then stands until `hold(False)` or the next sleep.
-
-        A virtual clock runs far ahead of real time: what is started while it stands has it go on when the sleep has begun, not before.
-        """
+        """Sleep by the clock of the tiers; with `hold` a virtual clock then stands until `hold(False)` or the next sleep."""
         if self.daemon and self.daemon.clock is ClockKind.VIRTUAL_SEVERAL:
             self.daemon.sleep(seconds, hold=hold)
         else:
@@ -189,11 +186,8 @@ class Testbed:
     def serving(
         self, settings: Mapping[str, str], clock: ClockKind, *, stop: Mode = "fast", memory_bytes: int | None = None
     ) -> Iterator[Connection]:
-        """Start the server that is measured, with `settings`, its processes where `clock` can count them; it is down again at the end.
-
-        Whoever wants it cold has emptied the caches. What is still to be written when the server stops (`stop`) is in no result.
-        `memory_bytes` limits all that it has, the page cache of its files included. Where it is to sleep before commits (`commit_delay`),
-        that is by the clock of the tiers, and as slow as they are.
+        """Start the measured server with `settings`, where `clock` can count its processes; stop it at the end (`stop`). The caller has
+        emptied the caches. `memory_bytes` limits all that it has, its page cache included; `commit_delay` goes by the clock of the tiers.
         """
         self.settings = dict(settings)
         if clock is not ClockKind.REAL:

@@ -121,11 +121,7 @@ class Activity(Strict):
 
 
 def read_answer(path: Path, key: Path | None = None) -> Activity:
-    """Return the answer that a complete activity file has, with the names that the file `key` of a mask restores.
-
-    Raises:
-        InputError: it is no such file, or one of another version.
-    """
+    """Return the answer in a complete activity file of this version, with the names that the file `key` of a mask restores."""
     found = _answer(path)
     if key is None:
         return found

@@ -1,7 +1,5 @@
-"""Loops that numba compiles, as mypy sees them: with the types that they are written with.
-
-numba keeps compiled code until the file of the outermost function changes; here, until any module beside it that has compiled code
-does, because inner parts may stand there.
+"""Loops that numba compiles, typed as they are written; the code is kept until any module beside the function's that has such loops
+changes.
 """
 
 import hashlib

@@ -17,10 +17,7 @@ SYNTHETIC: Final = "synthetic"
 
 @dataclass(frozen=True)
 class DataSet:
-    """What the instrument knows of the data set `what`; how its rows are made or read is its package's own.
-
-    `choice`: a reader may name the source of its rows. The whole has `published_rows`; `read` says where that stands.
-    """
+    """What is known of the data set `what`: the rows of the whole and where that was read, and whether a reader may choose their source."""
 
     what: str
     choice: bool = False

@@ -15,10 +15,7 @@ class TierwiseError(Exception):
 
 
 class InputError(TierwiseError):
-    """A file, an option or a value that breaks a rule.
-
-    `where` is what a person would look for (``data/tiers/x.toml``, ``census.tsv line 7``), `value` what stands there.
-    """
+    """A file, an option or a value that breaks a rule. `where` is what a person would look for (``census.tsv line 7``)."""
 
     def __init__(self, where: str, *, field: str | None = None, value: object = None, rule: str, remedy: str | None = None):
         self.where, self.field, self.value, self.rule, self.remedy = where, field, value, rule, remedy

@@ -45,10 +45,7 @@ def digest(path: Path) -> str:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a sibling ``*.part`` path; on success it is flushed and takes `path`'s place, on error it goes.
-
-    A reader of `path` sees the old file or the new one, never half of it.
-    """
+    """Yield a sibling ``*.part`` path, which on success is flushed and takes `path`'s place: a reader never sees half of it."""
     make_folder(path.parent)
     _forget_parts(path)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -104,9 +101,8 @@ def lock(handle: int) -> bool | None:
 
 @contextmanager
 def scratch_folder(prefix: str, *, within: Path | None = None) -> Iterator[Path]:
-    """Make a private folder, which is gone at the end, below `within` or among the system's temporary files.
-
-    It has its name once it is locked, which keeps systemd-tmpfiles away too. What a killed process of the same user left there goes first.
+    """Make a private folder that is gone at the end, below `within` or among the system's temporary files; what a killed process left goes
+    first.
     """
     parent = within or Path(tempfile.gettempdir())
     for left in parent.glob(f"{prefix}*/"):

@@ -1,7 +1,4 @@
-"""Progress with the time left, on the terminal even when a notebook does the work.
-
-A notebook kernel swallows what is printed, so the pipeline names its own standard error in ``TIERWISE_PROGRESS``.
-"""
+"""Progress with the time left, on the terminal that ``TIERWISE_PROGRESS`` names, since a notebook kernel swallows what is printed."""
 
 import fcntl
 import os

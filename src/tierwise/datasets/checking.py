@@ -44,7 +44,6 @@ def check_first_rows(sources: Mapping[str, str]) -> dict[str, str]:
 
 
 def _read(data_set: str, source: str, most_rows: int | None = None) -> tuple[Checked, InputError | None]:
-    """Read a file, or at least its first `most_rows` rows, up to its first fault."""
     kind, _, name = source.partition(":")
     if kind != "file" or not name:
         raise InputError(f"--{data_set}", value=source, rule="must be file:PATH", remedy=f"--{data_set} file:PATH names the file to check")

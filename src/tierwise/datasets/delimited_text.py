@@ -57,10 +57,7 @@ def batches(
     quoted: bool = True,
     **convert: Any,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of `content`, whose fields are `names` in its order, as the columns of `schema`.
-
-    `needed` says by Arrow's name of a type what a value of it must be; `convert` has options of `pv.ConvertOptions`.
-    """
+    """Yield the rows of `content`, whose fields are `names`, as the columns of `schema`; `needed`: Arrow's type -> what a value must be."""
     progress = Progress(f"{data_set}: reading", reading.source.stat().st_size, already=content.position)
     try:
         for batch in pv.open_csv(

@@ -1,7 +1,4 @@
-"""A file of the network's, fetched by pooch: whole or absent, and believed for its digest alone.
-
-Where nobody recorded a file's digest, a gzip file is believed for the check sum that it ends with.
-"""
+"""A file of the network's, fetched by pooch: whole or absent, and believed for its digest, or for the check sum of a gzip file."""
 
 import gzip
 import zlib

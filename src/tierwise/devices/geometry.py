@@ -51,10 +51,7 @@ class Geometry(ABC):
 
 
 class Spiral(Geometry):
-    """A data sheet's drive: one long track whose rate falls linearly from address 0 to the capacity.
-
-    Track and cylinder switches are thought to be hidden by skew and to be part of the sustained rates.
-    """
+    """A data sheet's drive: one long track whose rate falls linearly from address 0 to the capacity; skew hides switches of tracks."""
 
     has_one_rate = True
 

@@ -106,11 +106,7 @@ def _table(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def attached(provider: str, name: str, volume: str = "") -> InstanceLimits:
-    """Return what the machine `name` takes from volumes of the type `volume`.
-
-    Raises:
-        InputError: no such machine, or one whose limits for that type are on no page.
-    """
+    """Return what the machine `name` takes from volumes of the type `volume`; an `InputError` where no page says it."""
     there = load_instances(provider)
     known = {each.lower(): each for each in there.instances} if there else {}
     if there is None or name not in there.instances:

@@ -31,11 +31,7 @@ class Named:
 
     @property
     def path(self) -> Path:
-        """The device's file.
-
-        Raises:
-            InputError: there is no such device.
-        """
+        """Return the device's file; an `InputError` where there is none."""
         place = input_file("devices", self.stem)
         if not place.exists():
             whole, short = stems(), short_names()

@@ -247,7 +247,6 @@ def enough(spec: CloudSpec, size_bytes: float, iops: float, rate: float, io_byte
 
 
 def _comes_with(limits: VolumeLimits, size_bytes: float, iops: float, rate: float) -> float:
-    """Return the least size that includes these IOPS and this rate; beyond the largest if none has them."""
     if limits.iops_per_gib and iops > limits.least_iops(size_bytes):
         size_bytes = max(size_bytes, iops / limits.iops_per_gib.base)
     fitting = (step.size.base for step in limits.steps if step.rate.base >= rate and (step.iops is None or step.iops.base >= iops))

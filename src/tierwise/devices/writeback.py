@@ -76,7 +76,6 @@ class WriteBack(KnownCompletions):
         return all(block in self._dirty or any(block in run for run in self._out.values()) for block in _blocks(address, size))
 
     def _admit(self, now_s: float) -> None:
-        """Take waiting writes while there is space, let go the flushes that nothing holds, and send blocks down."""
         while self._waiting:
             came_s, tag, operation, address, size = self._waiting[0]
             blocks = _blocks(address, size)
@@ -110,7 +109,6 @@ class WriteBack(KnownCompletions):
                     self._whole.append(window)
 
     def _next_run(self) -> range:
-        """Blocks that go down next, no longer dirty; none while enough are on their way."""
         busy = bool(self._waiting) or 2 * len(self._dirty) > self._blocks
         if len(self._out) >= (self._depth if self._whole or busy else 1):
             return range(0)

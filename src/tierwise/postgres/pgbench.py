@@ -57,10 +57,7 @@ def initialise(cluster: Cluster, scale: int, *, tables: str, indexes: str, parti
 
 
 def fill(cluster: Cluster, conn: Connection, *, accounts: int, branches: int, tables: str, indexes: str, partitions: int = 0) -> None:
-    """Make the tables with `accounts`, and with more `branches` than pgbench makes for these, each with its tellers.
-
-    Clients that update the same branch or teller wait for each other, so a small bank measures locks.
-    """
+    """Make the tables with `accounts` and `branches`, each with its tellers: clients of a small bank would wait for each other's rows."""
     scale = math.ceil(accounts / ROWS_PER_SCALE)
     initialise(cluster, scale, tables=tables, indexes=indexes, partitions=partitions)
     if accounts < scale * ROWS_PER_SCALE:

@@ -76,10 +76,7 @@ def wait_down(data: Path, timeout_s: float, *, kill: bool = False) -> bool:
 
 
 def wait_ready(data: Path, timeout_s: float) -> bool:
-    """Wait until the server that was just started takes connections; False once it is gone, or too late.
-
-    Reads the last line of the pid file, at which `pg_ctl` looks only ten times a second.
-    """
+    """Wait until the server that was just started takes connections (the last line of its pid file); False once it is gone, or too late."""
     begun_s = time.monotonic()
     while time.monotonic() < begun_s + timeout_s:
         with suppress(FileNotFoundError):

@@ -74,10 +74,7 @@ class WaitEvents:
 
 
 def find_wait_events(connection: Connection, data: Path) -> WaitEvents:
-    """Find the wait events of all sessions of the server of `data` but that of `connection`.
-
-    Raises `MissingError` where the server is of another version or has no such session, `OSError` where its memory may not be read.
-    """
+    """Find the wait events of all sessions of the server of `data` but that of `connection`; `MissingError` where there are none."""
     if (version := connection.info.server_version // 10_000) != MAJOR:
         raise _missing(f"the server is PostgreSQL {version}", f"PostgreSQL {MAJOR}")
     server, pids = postmaster(data), [pid for (pid,) in connection.execute(SESSIONS).fetchall()]

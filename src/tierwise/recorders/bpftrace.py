@@ -136,10 +136,7 @@ def recorded(server: Server, *, seconds: float) -> Iterator[Recording]:
 
 @contextmanager
 def counting(server: Server, *, seconds: float) -> Iterator[Recording]:
-    """Count reads in the kernel by file and power of two, in unlimited number; only `counts` is filled.
-
-    Above `ENOUGH_READS` per 0.1 s reads are sampled, and each counts for at most `most_for_one`.
-    """
+    """Count reads in the kernel by file and power of two; above `ENOUGH_READS` per 0.1 s a sample, each for at most `most_for_one`."""
     before = data_files(server.data)
     with _started(program(server, seconds, COUNTS_ALONE), most=MOST_COUNTS, form="json") as watcher:
         recording = Recording(lambda: watcher.ended)
@@ -153,7 +150,6 @@ def counting(server: Server, *, seconds: float) -> Iterator[Recording]:
 
 @contextmanager
 def _started(text: str, *, most: int, form: str = "text") -> Iterator[Watcher]:
-    """Start bpftrace and wait for its probes; it gets debugfs in a mount namespace of its own."""
     mounted = 'mount -t debugfs none /sys/kernel/debug 2>/dev/null; exec env BPFTRACE_MAP_KEYS_MAX="$2" bpftrace -q -B line -f "$3" -e "$1"'
     with watching(["unshare", "--mount", "sh", "-c", mounted, "sh", text, str(most), form], rights=RIGHTS) as watcher:
         watcher.wait_until_ready(READY, watcher.said)

@@ -73,10 +73,7 @@ def attached(command: Sequence[str], account: tuple[int, int] | None = None) -> 
 
 @contextmanager
 def recorded(pid: int) -> Iterator[list[Transfer]]:
-    """Record what process `pid` reads and writes by position, while open; the list is filled on exit.
-
-    strace runs as the process's own user: without its other capabilities root may not see which files another user has open.
-    """
+    """Record what process `pid` reads and writes by position, while open; the list is filled on exit. strace runs as the process's user."""
     transfers: list[Transfer] = []
     account = None
     with suppress(psutil.NoSuchProcess):  # strace reports that it is gone

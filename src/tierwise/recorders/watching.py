@@ -76,10 +76,8 @@ class Watcher:
 
 @contextmanager
 def watching(command: Sequence[str], *, rights: Sequence[str] = (), account: tuple[int, int] | None = None) -> Iterator[Watcher]:
-    """Run `command`, which gets SIGINT on exit and SIGKILL when this process dies (bpftrace misses other signals).
-
-    Root keeps only the capabilities `rights` (setpriv's names) and becomes `account` (uid, gid) where one is named. Nothing that it
-    starts can gain others.
+    """Run `command`, which gets SIGINT on exit and SIGKILL when this process dies; root keeps only `rights` (setpriv's names), or becomes
+    `account` (uid, gid).
     """
     with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as complained:
         if account is not None and os.geteuid() == 0:

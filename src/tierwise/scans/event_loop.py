@@ -71,7 +71,6 @@ class Clock:
         return self.now_s
 
     def _step(self, process: Process, until: Event) -> None:
-        """Go on as far as it goes without waiting, and without anybody else's turn coming."""
         for wanted in process:
             if isinstance(wanted, Event):
                 if not wanted.happened:

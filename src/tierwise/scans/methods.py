@@ -41,10 +41,7 @@ class Server:
         return Reads(self.io_method, self.io_workers, self.effective_io_concurrency, *costs_s)
 
     def kernel(self, *, fresh: bool) -> KernelCosts:
-        """Return what the kernel's part of reading a file costs, in seconds.
-
-        A large sequential scan has a few shared buffers that it uses again, whatever else reads takes `fresh` ones.
-        """
+        """Return what the kernel's part of reading a file costs, in seconds; only a large sequential scan reuses buffers (not `fresh`)."""
         reading, speed = self.processor.reading, self.processor.speed.value
         copy_s = reading.copying.base + (reading.fresh.base if fresh else 0.0)
         costs_s = (reading.call.base, copy_s, reading.check.base, reading.request.base, reading.fill.base)

@@ -22,8 +22,7 @@ from tierwise.scans.processor import Processor, load_processor
 from tierwise.scans.rows import Table, jitter, lossy_share, pages_in_order, rank_correlation, touched_pages
 
 SIMULATED_PAGES: Final = 4_000
-"""The most pages that are simulated; of a scan that touches more, the table is made smaller in proportion, with the distances on the device
-as they were."""
+"""The most pages that are simulated; of a scan that touches more, the table is made smaller in proportion."""
 DISPLACED: Final = 0.05
 """Share of the range by which rows of the part may be displaced: few of its pages are then at the edges, and those are far apart."""
 SEEDS: Final = range(1, 4)
@@ -163,7 +162,6 @@ def _part(whole: Table, touched: float) -> Table:
 
 
 def _stretch(whole: Table, part: Table) -> float:
-    """Return how many times as far apart the pages lie in `whole` for which those of `part` stand."""
     displaced = 0 < whole.jitter_rows < math.inf
     return max(1.0, whole.jitter_rows / part.jitter_rows if displaced else whole.pages / part.pages)
 

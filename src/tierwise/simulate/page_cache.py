@@ -87,10 +87,7 @@ class CacheResult:
 
 
 def replay(trace: Ints, pages: int, policy: str = "lru", *, read_around: int = 1) -> CacheResult:
-    """Send `trace`, page numbers in the order of access, through a cache of `pages` pages that is empty at first.
-
-    Page numbers may be any; where they lie far apart they are numbered anew (not with read-around, which needs to know neighbours).
-    """
+    """Send `trace`, page numbers in the order of access, through an empty cache of `pages` pages; numbers far apart are numbered anew."""
     return replay_stream(lambda: iter([trace]), pages, policy, read_around=read_around)
 
 

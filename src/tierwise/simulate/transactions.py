@@ -231,10 +231,7 @@ def addresses(recorded: Recorded, placement: Mapping[str, str]) -> dict[str, lis
 
 
 def rate(recorded: Recorded, placement: Mapping[str, str], devices: Mapping[str, DeviceModel], *, started_s: float = 0.0) -> float:
-    """Return transactions a second of `recorded` with its relations on the tiers of `placement`, from `started_s` of the devices' clock on.
-
-    The sum of the clients' own rates, so that it does not matter which of them happens to end last.
-    """
+    """Return transactions a second of `recorded` with its relations on the tiers of `placement`: the sum of the clients' own rates."""
     if not recorded.trace.accesses:
         return sum(recorded.transactions) / max(recorded.spent_s)
     found = replay(recorded.trace, placement, devices, addresses(recorded, placement), started_s=started_s)

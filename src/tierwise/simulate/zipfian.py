@@ -103,10 +103,7 @@ def scrambled(chances: Floats, items: int, scale: int = 1) -> Ints:
 
 
 def zipfian_pages(items: int, *, seed: int, items_per_page: int = 1, scale: int = 1, chunk: int = 2**16) -> Iterator[Ints]:
-    """Yield chunks, without end, of the pages that scrambled Zipfian reads of `items` items touch; equal seeds give equal pages.
-
-    With `scale` the items are so many times fewer than those of the data set for which they stand.
-    """
+    """Yield, without end, chunks of pages that scrambled Zipfian reads of `items` items touch; these stand for `scale` times as many."""
     if items < 1 or items_per_page < 1 or scale < 1:
         rule = "items, items_per_page and scale must be 1 or more"
         raise InputError("zipfian", field="items", value=(items, items_per_page, scale), rule=rule)

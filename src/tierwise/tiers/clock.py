@@ -199,10 +199,7 @@ class VirtualSeveral:
         return self._sessions.running(thoroughly=True) == 0 and self._sessions.used_s() == self._used_s
 
     def idle(self, to_s: float) -> None:
-        """Stand, and after `HELD_MOST_S` go on with real time, up to `to_s`: all wait for something that no device serves.
-
-        Such a wait, as for a page that a kernel thread holds, ends in real time, and most often at once.
-        """
+        """Stand, and after `HELD_MOST_S` go on with real time, up to `to_s`: all wait for something that no device serves."""
         self._idle = self._idle or StoppedClock()
         behind_s = min(self._idle.behind_s(), to_s - self._now_s)
         if behind_s > 0:

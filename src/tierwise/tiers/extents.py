@@ -18,10 +18,8 @@ EXTENT_BYTES: Final = 16 * MIB
 
 
 class Extents:
-    """The map kept in `path`, for a device of `capacity_bytes`.
-
-    A file's next extent is the one after its last where that is free, else the first free one after the extent given out
-    last; so what is written one after the other lies one after the other.
+    """The map in `path`, for a device of `capacity_bytes`. A file's next extent is the one after its last, else the first free one after
+    the extent that was given out last.
     """
 
     def __init__(self, path: Path, capacity_bytes: int):

@@ -22,10 +22,7 @@ _DIRECTORY: Final = stat.S_IFDIR >> 12
 
 
 class Filesystem:
-    """The operations on `nodes`, methods named after their opcodes; each takes the request's node, its body and the caller's uid and gid.
-
-    Failures are `OSError`, a node that is not known is a `KeyError`.
-    """
+    """The operations on `nodes`, named after their opcodes; a failure is an `OSError`, an unknown node a `KeyError`."""
 
     def __init__(self, nodes: Nodes, *, open_flags: int):
         self._nodes = nodes

@@ -68,10 +68,7 @@ class QuickReads:
             os.umask(before)
 
     def take(self, path_s: float, way_s: float) -> int:
-        """Answer quick reads; return the length of a message that is none and is left in the buffer, 0: no message, -1: maybe more.
-
-        What a read needs beyond the device: see `Transfers.path`.
-        """
+        """Answer quick reads; return the length of a message that is none and is left in the buffer, 0: no message, -1: maybe more."""
         return answered(self._places, *self._tables, path_s, way_s)
 
     def learn(self, node: int, offset_bytes: int, address_bytes: int) -> None:

@@ -40,8 +40,8 @@ AT_ONCE: Final = 32
 
 LOOK_S: Final = 30e-6
 LOOK_MOST_S: Final = 240e-6
-"""While requests are outstanding, a virtual clock checks whether anybody could still run, and less often the longer somebody does: each
-look takes a processor from a session, whose next work then costs several times as much."""
+"""While requests are outstanding, a virtual clock checks whether anybody could still run, less often the longer somebody does, because each
+look takes a processor from a session."""
 GLANCE_S: Final = 1e-3
 """While none are, it checks this often how many run."""
 
@@ -134,7 +134,6 @@ class Server:
             later.answer(self._clock.parts())
 
     def _run_ahead(self) -> None:
-        """Let a virtual clock jump from event to event while nobody who could run is left."""
         if isinstance(self._clock, Real):
             return
         while self._awaited() and not self._workers.pending:
@@ -169,9 +168,8 @@ class Server:
         return not (any(taken) or self._lie_down())
 
     def _lie_down(self) -> bool:
-        """Let reported sleeps end by a virtual clock of several sessions, slowed as the devices are; True where there was one.
-
-        By real time whoever sleeps is left alone, unless the devices are slowed.
+        """Let reported sleeps end by a virtual clock of several, slowed as the devices are; True where there was one. By real time they go
+        on.
         """
         sleepers, seen = self._reported_sleeps, False
         while sleepers and (sleep := sleepers.take()):
@@ -239,7 +237,6 @@ class Server:
         self._mounted = True
 
     def _drop(self, *, tier: str) -> None:
-        """Forget a mount that was unmounted by whoever calls; the loop may not have heard yet."""
         if volume := self._volumes.get(tier):
             self._forget(volume)
 

@@ -23,10 +23,8 @@ Wait = tuple[int, str, str]
 
 
 class SessionTime:
-    """The time of sessions, from now on.
-
-    `places`: by process, where its wait event's number lies in the file `memory`, in bytes. `outstanding` returns which processes have a
-    request at which tier.
+    """The time of sessions, from now on. `places`: process -> byte in the file `memory` that has its wait event's number. `outstanding`
+    returns process -> tier that has its request.
     """
 
     def __init__(self, memory: str, places: Mapping[int, int], outstanding: Callable[[], Mapping[int, str]]):

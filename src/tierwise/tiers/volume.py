@@ -118,7 +118,6 @@ class Volume:
             raise
 
     def _hasten(self, number: int, body: memoryview) -> None:
-        """Have further reads where this slow one was, of the node `number`, be quick ones; at first, once there were many."""
         self._slow_reads += 1
         if self._slow_reads == SLOW_READS:
             try:

@@ -36,10 +36,8 @@ TABLES: Final = (READS, TRACES, TRANSACTIONS)
 
 
 def export(run: Path, raw: Path, *, needed: Sequence[tuple[str, str, str]] = (), seed: int = 1, replace: bool = False) -> Path:
-    """Copy the complete run in the folder `run` below `raw`, whole or not at all, and return the new folder.
-
-    Page sequences that are `needed` (`advisor.advice_traces.behind_advice`) are kept before any is drawn, in this order.
-    With `replace` nothing else stays in `raw`.
+    """Copy the complete run in the folder `run` below `raw`, whole or not at all, with the page sequences `needed` first; return the
+    folder. With `replace` nothing else stays in `raw`.
     """
     manifest = load_manifest(run)
     if manifest.status != "complete":

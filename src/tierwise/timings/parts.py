@@ -65,10 +65,7 @@ def without_real_time_rows(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def merge_parts(run_folder: Path) -> Path:
-    """Put all own rows into `timings.parquet`, in the order of study, pair, sequence and step; the parts go.
-
-    This may be repeated after a kill at any point. A run that takes every row from others gets no file.
-    """
+    """Put all own rows into `timings.parquet`, in the order of study, pair, sequence and step; then the parts go. A kill does no harm."""
     target, rows = run_folder / TIMINGS, _own_rows(run_folder, "")
     if rows.is_empty():
         if taken(run_folder):

@@ -29,10 +29,7 @@ def by_replicate(fact: Any) -> bool:
 
 
 def joined(before: Sequence[Facts], others: Sequence[Facts]) -> list[Facts]:
-    """Return the entries of a fact `before` with the replicates of `others`, entry by entry.
-
-    Two entries tell the same thing of other replicates where their words are the same, and as many with these words stand before them.
-    """
+    """Return the entries of a fact `before` with the replicates of `others`, entry by entry, matched by their words and order."""
     known = _by_words(before)
     for words, one in _by_words(others).items():
         known[words] = _longer(known[words], one) if words in known else one

@@ -1,7 +1,4 @@
-"""What is known of the real file, distilled (``data/datasets/census1990.json``), as tables to draw from.
-
-Every distribution becomes a row of `RESOLUTION` equally likely values, so that drawing is one look-up whatever its shape.
-"""
+"""What is known of the real file (``data/datasets/census1990.json``), as tables: `RESOLUTION` equally likely values each."""
 
 from functools import cache
 from typing import Annotated, Any, Final

@@ -92,7 +92,6 @@ def _our_name(name: str) -> str | None:
 
 
 def _refuse_prepared(reading: Reading, fields: list[str]) -> None:
-    """Refuse the archive's other file, whose values are classes and not the raw ones."""
     recoded = [field for field in fields if field[:1] in {"d", "i"} and _our_name(field[1:]) and not _our_name(field)]
     numbers = len(fields) == PREPARED_COLUMNS and all(field.lstrip("-").isdigit() for field in fields)
     if len(recoded) > len(fields) / 2 or numbers:

@@ -51,7 +51,6 @@ def _words(alphabets: Sequence[Sequence[str]]) -> pa.Array:
 
 
 def _spelled(alphabets: Sequence[Sequence[str]], letters: Sequence[Values]) -> pa.Array:
-    """Words, of the number of each one's letter in its alphabet."""
     number = letters[0].astype(np.int32)
     for alphabet, letter in zip(alphabets[1:], letters[1:], strict=True):
         number = number * len(alphabet) + letter

@@ -85,7 +85,6 @@ def _completed(reading: Reading, tables: Iterable[Table]) -> Iterator[pa.Table]:
 
 
 def _mapped(reading: Reading, table: Table) -> dict[str, int]:
-    """Return where each of our columns stands in `table`: under our own name first, else the first under another's."""
     theirs: list[str] = table.column_names
     for at, name in sorted(enumerate(theirs), key=lambda one: (one[1].strip().lower() not in PSC.types, one[0])):
         if (our := named(name)) in PSC.types:
@@ -97,7 +96,6 @@ def _mapped(reading: Reading, table: Table) -> dict[str, int]:
 
 
 def _typed(reading: Reading, column: pa.Array | pa.ChunkedArray, field: pa.Field, before: int) -> pa.Array | pa.ChunkedArray:
-    """Return `column` in the type of `field`; words for no value, and what is not a number, become no value."""
     if pa.types.is_dictionary(column.type) or pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type):
         column = column.cast(pa.string())
     try:

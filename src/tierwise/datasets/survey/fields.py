@@ -72,9 +72,8 @@ def schedule(fields: int, seed: int) -> Frames:
 
 
 def light_curves(count: int, mjd: Floats, band: Ints, rng: np.random.Generator) -> Floats:
-    """Return magnitudes by which `count` variable stars are fainter than on average: [star, exposure].
-
-    A third each: pulsating stars (quickly up, slowly down, in less than a day), eclipsing binaries (two dips), long-period variables.
+    """Return magnitudes by which variable stars are fainter than on average [star, exposure]: a third each pulsating, eclipsing,
+    long-period.
     """
     kind = np.arange(count) % 3
     low, high = np.array([[0.3, 0.9], [0.4, 10.0], [100.0, 500.0]])[kind].T
@@ -117,9 +116,8 @@ class Spurious:
 
 @dataclass(frozen=True)
 class Field:
-    """One field: its sources in order of detector and row, `frames` the places of its exposures, and what these found.
-
-    `magnitude` and `seq_num` are [source, exposure]; the latter is `NO_INTEGER` where the source was not detected.
+    """One field: sources by detector and row, the places of its exposures (`frames`), and what these found: `magnitude` and `seq_num` are
+    [source, exposure], `NO_INTEGER` where not detected.
     """
 
     number: int

@@ -1,7 +1,4 @@
-"""One cold count at several sizes of the census, simulated: the table on the disk, the index on either tier.
-
-The rows of each size are generated at that size: fewer households in every state of residence.
-"""
+"""One cold count at several sizes of the census, made with fewer households in every state, simulated with the index on either tier."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

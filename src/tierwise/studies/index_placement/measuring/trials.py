@@ -113,10 +113,7 @@ def grid(profile: Profile) -> Grid:
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
-    """Return {table, index} on {hdd, ssd} x start state, and the variants that the profile's sweep includes.
-
-    A pair of today has only the published protocol: whole, or the table on hdd and two states.
-    """
+    """Return {table, index} on {hdd, ssd} x start state, and the profile's variants; a pair of today has the published protocol alone."""
     pair.require(TIERS, NAME)
     return tuple(
         Trial(
@@ -224,7 +221,6 @@ def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recor
 
 
 def _by_scale(trial: Trial[Cell], testbed: Testbed, study_state: StudyState) -> Facts:
-    """Return what the count takes at each size in the profile, once a replicate, beside the cold count of the same cell."""
     scales = grid(testbed.profile).scales
     own = Cell("hdd", "hdd", STATE, trial.io_mode, PUBLISHED)
     if scales is None or trial.cell != own or testbed.pair.name in testbed.profile.today:
@@ -238,7 +234,6 @@ def _by_scale(trial: Trial[Cell], testbed: Testbed, study_state: StudyState) -> 
 
 
 def _second_pages(testbed: Testbed, study_state: StudyState, text: str, setup: tuple[str, ...]) -> dict[str, int]:
-    """Return the pages that a count by two indexes must miss, counted once on a server with memory for all of them."""
     if text not in study_state.second:
         study_state.second[text] = cold_pages_of(testbed, (*RELATIONS, SECOND), text, setup).pages
     return study_state.second[text]
@@ -250,10 +245,7 @@ def _expected(pages: Mapping[str, int], variant: Variant) -> dict[str, int]:
 
 
 def placement(trial: Trial[Cell]) -> Placement | None:
-    """Return where each relation lies; None for a variant, which is measured with the table on hdd only.
-
-    Every placement is predicted from both on ssd, where waiting changes the host's own time least.
-    """
+    """Return where each relation lies, predicted from both on ssd, where waiting changes the host's time least; None for a variant."""
     if trial.cell.variant != PUBLISHED:
         return None
     table, index = trial.cell.table, trial.cell.index
@@ -279,7 +271,6 @@ def describe(testbed: Testbed, study_state: StudyState) -> dict[str, Any]:
 
 
 def _planner(connection: Connection, data: Dataset) -> dict[str, Any]:
-    """Return estimates with the published settings, and what the source's own imply."""
     statements = {str(code): counting(code) for code in (*census.STATES.values(), *EXPLAINED)}
     _use(connection, "hdd", PUBLISHED, data)
     correlation = column_statistics(connection, "census", "pob")["correlation"]

@@ -45,9 +45,8 @@ def database_facts(testbed: Testbed, name: str) -> dict[str, Any] | None:
 
 
 def restore_database(testbed: Testbed, name: str, tablespaces: Mapping[str, str], *, wal: str) -> None:
-    """Make the testbed's cluster the database `name` as it was prepared, with tablespaces (name -> tier) and WAL on its tiers.
-
-    A pair without the tier `wal` has the WAL in the cluster's own folder.
+    """Make the testbed's cluster the database `name` as prepared, with tablespaces (name -> tier), and WAL on the tier `wal` if there is
+    one.
     """
     testbed.cluster.stop("immediate")
     for tier, tablespace in product(testbed.tiers.values(), tablespaces):

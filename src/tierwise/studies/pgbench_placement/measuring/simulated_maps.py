@@ -1,6 +1,4 @@
-"""Which placement of a table and its index wins, simulated: over memory, skew, layout and write share; and over memory and clients,
-which the source leaves open.
-"""
+"""Which placement of a table and its index wins, simulated over memory, skew, layout and write share, and over memory and clients."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -95,9 +93,8 @@ def open_map(testbed: Modelled, axes: OpenAxes, rows: Rows, *, memory_bytes: flo
 
 
 def simulated_points(testbed: Modelled, axes: Axes, points: Sequence[Point], what: str) -> list[dict[str, Any]]:
-    """Return each of `points` with its transactions a second by placement, a value for each seed; none where `flip_map` has none.
-
-    Seeds of two runs have none in common, so that they can be merged.
+    """Return each of `points` with its transactions a second by placement and seed (seeds of two runs differ); none where `flip_map` has
+    none.
     """
     if not models(testbed, seed=testbed.seed).keys() >= TIERS:
         return []

@@ -112,10 +112,7 @@ def scaled_memory_bytes(sizes_bytes: Mapping[str, int]) -> float:
 
 
 def memory_bytes(cell: Cell, testbed: Testbed) -> int:
-    """Return the memory of a window: the source's share of the large set, whichever set is measured, times the cell's factor.
-
-    On top of it come the branches and tellers that the load uses.
-    """
+    """Return the memory of a window: the source's share of the large set times the cell's factor, and the branches and tellers on top."""
     config = grid(testbed.profile)
     sizes = database_facts(testbed, config.database(cell)) or {}
     scaled = scaled_memory_bytes(sizes) * config.scale / config.scale_of(cell.size)

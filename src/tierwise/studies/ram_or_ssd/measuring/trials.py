@@ -233,7 +233,6 @@ def describe(profile: Profile, pair: Pair) -> dict[str, Any]:
 
 
 def _retrieval(cache_gib: float, grid: Grid) -> dict[str, dict[str, float | bool]]:
-    """Return whether the indexes of each size of values fit in RAM, so that a retrieval costs at most the I/O of its value."""
     sizes_gib = {size_gib: size_gib / VALUES_OVER_INDEX for size_gib in grid.dataset_gib}
     return {str(size_gib): {"index_gib": index_gib, "fits": index_gib <= cache_gib} for size_gib, index_gib in sizes_gib.items()}
 

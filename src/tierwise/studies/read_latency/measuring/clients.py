@@ -1,7 +1,4 @@
-"""Sessions that read single rows by key, and change some: threads of a separate process.
-
-So the process can be counted with the server that it loads, and its pauses go by the clock of the tiers.
-"""
+"""Sessions that read single rows by key, and change some: threads of a process that can be counted with the server that it loads."""
 
 import random
 import threading

@@ -198,7 +198,6 @@ def histograms(reads: pl.DataFrame) -> dict[str, Any]:
 
 
 def _logged(name: str, log: pl.DataFrame, epoch_s: float) -> pl.DataFrame:
-    """Return the reads in the log of tier `name`, in `READS`'s columns; its times count from `epoch_s`."""
     rows = []
     for request in log.filter(operation="read").rows(named=True):
         found = re.fullmatch(r"(?:(?P<space>[a-z]\w*)/)?PG_[^/]+/(?P<database>\d+)/(?P<file>[^/]+)", request["file"])

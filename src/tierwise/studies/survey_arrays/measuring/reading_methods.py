@@ -66,10 +66,7 @@ def ways(query: Query, table_bytes: float) -> Iterator[tuple[str, list[Reading]]
 
 
 def published_size(testbed: Testbed, queries: Sequence[Query], hunt: Hunt, *, table_bytes: float) -> list[dict[str, Any]]:
-    """Return seconds of every query, way and tier, by seed, of the devices alone, unstretched, since the table is whole.
-
-    Real disks are left out, and devices that are too small for the table.
-    """
+    """Return seconds of every query, way and tier, by seed, on devices that hold the whole table, unstretched; real disks are left out."""
     seeds = [replicate_seed(testbed.seed, number) for number in range(hunt.seeds)]
     tiers = []
     for name, spec in testbed.pair.tiers.items():

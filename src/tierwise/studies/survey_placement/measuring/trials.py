@@ -244,7 +244,6 @@ def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recor
 
 
 def _by_scale(trial: Trial[Cell], testbed: Testbed, study_state: StudyState) -> dict[str, Any]:
-    """Return what one join takes at each size in the profile, once a replicate, beside the cold one of the same cell."""
     axes, ssd = grid(testbed.profile).scales, trial.cell.ssd
     if axes is None or trial.cell != Cell(BASE, scales.QUERY, ssd, trial.io_mode) or testbed.pair.name in testbed.profile.today:
         return {}
@@ -259,7 +258,6 @@ def _by_scale(trial: Trial[Cell], testbed: Testbed, study_state: StudyState) -> 
 
 
 def _moved(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recorder: Recorder) -> Observed:
-    """Move the placement's SSD relations there and back, by a server that holds none of them."""
     kinds = {name: RelationClass.TABLE if name in TABLES else RelationClass.INDEX for name in PLACEMENTS[trial.cell.placement]}
     with testbed.cold(
         RELATIONS,
