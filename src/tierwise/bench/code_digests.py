@@ -21,8 +21,7 @@ OF_A_KIND: Final = frozenset(
 """What they import of one kind alone: it counts where a device of that kind is built. A kind that is not named here counts everywhere."""
 READ: Final = frozenset({".csv", ".json", ".sql", ".toml"})
 """Names that end so are files, where there is one: beside the module that names it, or an input in ``data``."""
-DIGITS: Final = 12
-"""The length of a digest in hexadecimal digits: enough to tell versions of one file apart."""
+DIGITS: Final = 12  # the length of a digest in hexadecimal digits: enough to tell versions of one file apart
 
 
 class Module(NamedTuple):

@@ -17,8 +17,7 @@ from tierwise.tiers.charge import Charge
 PROBE: Final = ".tierwise-processor-time"
 """A file on the first tier that stays there: a new one for each window would move the files that are made after it."""
 BATCHES: Final = 7
-BATCH: Final = 24
-"""Requests of each kind that are timed together; the batches' median counts."""
+BATCH: Final = 24  # requests of each kind that are timed together; the batches' median counts
 REFERENCES: Final = 15
 """A window has nothing but its own reference work, which scatters, so it does more of it than a single query."""
 

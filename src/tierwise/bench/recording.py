@@ -25,8 +25,7 @@ FORKS: Final = "fsm|vm|init"
 FILE: Final = re.compile(rf"(?P<node>\d+)(_(?P<fork>{FORKS}))?(\.(?P<segment>\d+))?")
 """Name of a relation's file: node, fork, segment."""
 
-MainFiles = Mapping[str, Path]
-"""First file of the main fork of each relation, by its name."""
+MainFiles = Mapping[str, Path]  # first file of the main fork of each relation, by its name
 
 
 class RelationFile(NamedTuple):

@@ -21,8 +21,7 @@ from tierwise.timings.parts import merge_parts
 from tierwise.timings.references import Taken
 from tierwise.timings.store import manifests
 
-MOST_NAMED: Final = 3
-"""How many changed modules or inputs are named for each study before the rest is only counted."""
+MOST_NAMED: Final = 3  # how many changed modules or inputs are named for each study before the rest is only counted
 
 
 @dataclass(frozen=True)

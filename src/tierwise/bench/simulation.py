@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from tierwise.bench.run_record import RunRecord
     from tierwise.bench.testbed import DatasetLike
 
-LIVE: Final = "live"
-"""The preparation of trials that read real files."""
+LIVE: Final = "live"  # the preparation of trials that read real files
 
 
 class LiveTestbed(Protocol):

@@ -10,8 +10,7 @@ import pyarrow.parquet as pq
 from tierwise.core.errors import InputError
 from tierwise.core.toml import Strict
 
-ANSWER = b"tierwise.answer"
-"""Where an activity file has its answer, in the metadata of the Parquet file."""
+ANSWER = b"tierwise.answer"  # where an activity file has its answer, in the metadata of the Parquet file
 
 
 class Band(Strict):

@@ -9,10 +9,8 @@ from typing import Final
 
 from tierwise.core.errors import InputError, suggesting
 
-FACTS: Final = "data_set.toml"
-"""A folder of ``tierwise/datasets`` is a data set's package where it has this file."""
-SYNTHETIC: Final = "synthetic"
-"""The source of a data set unless another is named."""
+FACTS: Final = "data_set.toml"  # a folder of ``tierwise/datasets`` is a data set's package where it has this file
+SYNTHETIC: Final = "synthetic"  # the source of a data set unless another is named
 
 
 @dataclass(frozen=True)

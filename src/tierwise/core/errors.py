@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Final
 
-MOST: Final = 400
-"""Characters of a value, or of what a library says of it, that a message shows at most."""
+MOST: Final = 400  # characters of a value, or of what a library says of it, that a message shows at most
 
 
 class TierwiseError(Exception):

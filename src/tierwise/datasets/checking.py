@@ -12,8 +12,7 @@ from tierwise.core.paths import short
 from tierwise.core.text_table import table
 from tierwise.datasets.dataset import Reading, located
 
-FIRST_ROWS: Final = 10_000
-"""What is checked of a file before a run begins."""
+FIRST_ROWS: Final = 10_000  # what is checked of a file before a run begins
 _READERS: Final = {"census": "tierwise.datasets.census.raw_file", "sky": "tierwise.datasets.sky.reader"}
 
 

@@ -30,8 +30,7 @@ class EarlyWrite(IntEnum):
 
 Milliseconds = Annotated[float, Field(allow_inf_nan=False)]
 """A time in milliseconds; below zero it is a correction that an extraction made, and is applied as it stands."""
-Flag = Annotated[float, AfterValidator(bool)]
-"""A number, which is a no at 0 and a yes elsewhere."""
+Flag = Annotated[float, AfterValidator(bool)]  # a number, which is a no at 0 and a yes elsewhere
 Count = Annotated[int, Field(ge=0)]
 AtLeastOne = Annotated[int, Field(ge=1)]
 

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-Spot = tuple[float, float]
-"""A place on the platters: how far they have turned, in turns, and the cylinder."""
+Spot = tuple[float, float]  # a place on the platters: how far they have turned, in turns, and the cylinder
 
 
 class Geometry(ABC):

@@ -24,10 +24,8 @@ from tierwise.devices.seek import datasheet_curve
 from tierwise.devices.segments import Held
 from tierwise.devices.spec import HddSpec
 
-PATIENCE_S: Final = 1.0
-"""A command that has waited for so long is next, wherever it lies."""
-DESTAGED_AT_ONCE: Final = 32
-"""The arm takes the nearest of this many buffered writes, the oldest ones."""
+PATIENCE_S: Final = 1.0  # a command that has waited for so long is next, wherever it lies
+DESTAGED_AT_ONCE: Final = 32  # the arm takes the nearest of this many buffered writes, the oldest ones
 READ, WRITE = Operation.READ, Operation.WRITE
 
 

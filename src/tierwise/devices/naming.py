@@ -12,8 +12,7 @@ from tierwise.core.errors import InputError, suggesting
 from tierwise.core.toml import input_file
 from tierwise.devices.parameter import UNITS
 
-AMOUNTS: Final = ("size", "frequency", "rate")
-"""What a volume's name may state, by what its unit measures."""
+AMOUNTS: Final = ("size", "frequency", "rate")  # what a volume's name may state, by what its unit measures
 
 _AMOUNT: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([A-Za-z/]+)")
 _UNITS: Final = {unit.casefold(): measured for unit, measured in UNITS.items()}

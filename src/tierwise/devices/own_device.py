@@ -17,8 +17,7 @@ from tierwise.core.units import KIB
 from tierwise.devices.parameter import BOUNDS, Parameter, assumed
 from tierwise.devices.spec import Measured, SsdSpec
 
-SMALL_BYTES: Final = 16 * KIB
-"""Requests up to this size tell the rate of requests; larger ones tell bytes a second."""
+SMALL_BYTES: Final = 16 * KIB  # requests up to this size tell the rate of requests; larger ones tell bytes a second
 CAPACITY_GIB: Final = 1000
 
 

@@ -5,10 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from tierwise.core.units import PAGE_BYTES
 from tierwise.devices.protocol import Operation
 
-Part = tuple[Operation, int, int, int]
-"""What one member does for a request: operation, member, address on it, size."""
-Span = tuple[int, int, int]
-"""Member, address on it, size."""
+Part = tuple[Operation, int, int, int]  # what one member does for a request: operation, member, address on it, size
+Span = tuple[int, int, int]  # member, address on it, size
 
 
 class Stripes:

@@ -14,8 +14,7 @@ from tierwise.core.units import GIB, MIB
 from tierwise.devices.instances import InstanceLimits
 from tierwise.devices.parameter import Density, Flag, Frequency, Parameter, Rate, Size, Sourced, Time, Turnover
 
-PROVISIONED = "as provisioned"
-"""The source of what is chosen in the name of a volume."""
+PROVISIONED = "as provisioned"  # the source of what is chosen in the name of a volume
 
 
 class Limit(NamedTuple):

@@ -8,10 +8,8 @@ from tierwise.devices.known_completions import KnownCompletions
 from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.devices.spec import WriteCache
 
-_BLOCK_BYTES = 4 * KIB
-"""The cache's grain."""
-_WINDOW_BYTES = 4 * MIB
-"""The most that goes down at once, in bytes: beyond it an arm gains nothing, and reads wait."""
+_BLOCK_BYTES = 4 * KIB  # the cache's grain
+_WINDOW_BYTES = 4 * MIB  # the most that goes down at once, in bytes: beyond it an arm gains nothing, and reads wait
 
 
 class WriteBack(KnownCompletions):

@@ -14,8 +14,7 @@ from tierwise.core.errors import TierwiseError
 
 PID_FILE: Final = "postmaster.pid"
 READY: Final = "ready"
-APPEARS_S: Final = 2.0
-"""How long a server that was started may take to enter its folder."""
+APPEARS_S: Final = 2.0  # how long a server that was started may take to enter its folder
 NAMES: Final = ("postgres", "postmaster")
 SOCKET_PARENT: Final = Path("/tmp")  # noqa: S108 - a private 0700 folder is made in it
 SOCKET_PREFIX: Final = "tierwise-pg-"

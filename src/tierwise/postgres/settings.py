@@ -28,10 +28,8 @@ _ALONE: Final = {
 }
 """Settings that exclude unrequested work: vacuum, workers, timed checkpoints, silent restarts with empty caches."""
 
-IN_FLIGHT: Final = 16
-"""Concurrent reads of asynchronous I/O: PostgreSQL 18's default of `effective_io_concurrency`."""
-REQUEST_BYTES: Final = 128 * KIB
-"""The largest combined read: PostgreSQL 18's default of `io_combine_limit`."""
+IN_FLIGHT: Final = 16  # concurrent reads of asynchronous I/O: PostgreSQL 18's default of `effective_io_concurrency`
+REQUEST_BYTES: Final = 128 * KIB  # the largest combined read: PostgreSQL 18's default of `io_combine_limit`
 SESSIONS: Final = 40
 """`max_connections`: the largest load has 32, and each possible session reduces how many pages one may pin."""
 PROCESSES: Final = SESSIONS + 1 + 2 + 6 + 32

@@ -8,8 +8,7 @@ from psycopg import sql
 
 from tierwise.postgres.settings import Connection, one_value
 
-WHOLE: Final = "whole"
-"""Comment on a schema in which everything is made."""
+WHOLE: Final = "whole"  # comment on a schema in which everything is made
 SORT_MEMORY: Final = "256MB"
 
 

@@ -17,8 +17,7 @@ from tierwise.postgres.settings import Connection
 
 POINTER: Final = b"my_wait_event_info"
 SESSIONS: Final = "SELECT pid FROM pg_stat_get_activity(NULL) WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
-MAJOR: Final = 18
-"""The version that the numbers below are of: another one counts its wait events anew."""
+MAJOR: Final = 18  # the version that the numbers below are of: another one counts its wait events anew
 PROCESSOR: Final = "processor"
 ROW_LOCKS: Final = "row locks"
 KERNEL_LOCKS: Final = "kernel locks"

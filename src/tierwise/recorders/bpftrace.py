@@ -25,8 +25,7 @@ FIRST_PIDS: Final = "pid:[4026531836]"
 READY: Final = b"ready"
 LINE: Final = b"@read["
 PRINTED: Final = ("ended_ns", "pid", "latency_ns", "device", "inode", "offset_bytes", "size_bytes")
-MOST_COUNTS: Final = 1 << 16
-"""Pairs of file and power of two; each takes eight bytes for every processor."""
+MOST_COUNTS: Final = 1 << 16  # pairs of file and power of two; each takes eight bytes for every processor
 
 ENOUGH_READS: Final = 1000
 """Reads per 0.1 s above which counting samples them, since a probe costs the server about as much as reading a page from memory."""

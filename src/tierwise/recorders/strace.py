@@ -26,8 +26,7 @@ CALL: Final = re.compile(r"(?P<call>\w+)\(\d+<(?P<path>[^>]*)>(?P<arguments>.*)\
 """A call that did something: ``pread64(5</folder/file>, ""..., 8192, 16384) = 8192 <0.000061>``."""
 
 PATIENCE_S: Final = 10.0
-RIGHTS: Final = ("sys_ptrace",)
-"""Capability kept beside the account, since a kernel may let nobody else attach (Yama)."""
+RIGHTS: Final = ("sys_ptrace",)  # capability kept beside the account, since a kernel may let nobody else attach (Yama)
 
 
 class Transfer(NamedTuple):

@@ -25,8 +25,7 @@ class Clock:
     """Seconds, from 0 on, of `device` and of processes that share `processors`: who has one keeps it until he waits for something."""
 
     def __init__(self, device: DeviceModel, processors: float = math.inf):
-        self.now_s = self.device_wait_s = 0.0
-        """`device_wait_s` is what of the time everybody waits for the device."""
+        self.now_s = self.device_wait_s = 0.0  # `device_wait_s` is what of the time everybody waits for the device
         self._device = device
         self._event_s = device.next_event_s()  # it changes by what is submitted and by going on alone
         self._ready: list[tuple[float, int, Process]] = []  # a heap; each of them has a processor

@@ -19,10 +19,8 @@ from tierwise.scans.stream import Reads, Stream
 
 LEAF_ROWS: Final = 367
 """Rows that a page of a new B-tree points to: 20 bytes each for a key of at most 8, in 90 % of 8,152 bytes."""
-INNER_ROWS: Final = 300
-"""Pages that one above them points to."""
-EXTENT_BYTES: Final = 16 * MIB
-"""A file begins at a multiple of this."""
+INNER_ROWS: Final = 300  # pages that one above them points to
+EXTENT_BYTES: Final = 16 * MIB  # a file begins at a multiple of this
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,7 @@ BY_TYPE: Final[Mapping[str, Mapping[str, str]]] = {
     "table_ssd": {TABLE: SSD, INDEX: HDD, WAL: WAL},
     "all_ssd": {TABLE: SSD, INDEX: SSD, WAL: WAL},
 }
-Devices = Callable[[int], Mapping[str, DeviceModel]]
-"""Seed -> new devices by the names ``hdd``, ``ssd`` and ``wal``."""
+Devices = Callable[[int], Mapping[str, DeviceModel]]  # seed -> new devices by the names ``hdd``, ``ssd`` and ``wal``
 
 
 @dataclass(frozen=True)

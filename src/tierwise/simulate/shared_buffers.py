@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from tierwise.core.compiled import compiled
 
-MOST_USES: Final = 5
-"""The most uses that a buffer counts: BM_MAX_USAGE_COUNT of PostgreSQL's buf_internals.h."""
+MOST_USES: Final = 5  # the most uses that a buffer counts: BM_MAX_USAGE_COUNT of PostgreSQL's buf_internals.h
 
 
 @compiled

@@ -12,8 +12,7 @@ TABLE: Final = "table"
 TIER: Final = "tier"
 SAMPLE_BYTES: Final = 16 * MIB
 """The least that is read in the sample, in bytes, so that drives that read ahead are seen to do so."""
-WARM: Final = 0.25
-"""Requests before the sample, over those in it: the first seek is not a scan's pace."""
+WARM: Final = 0.25  # requests before the sample, over those in it: the first seek is not a scan's pace
 
 
 @dataclass(frozen=True, slots=True)

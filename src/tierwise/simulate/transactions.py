@@ -29,10 +29,8 @@ from tierwise.simulate.shared_buffers import shared_buffers
 TABLE: Final = "table"
 INDEX: Final = "index"
 WAL: Final = "wal"
-WAL_PAGES: Final = 2048
-"""The log goes round in one segment of 16 MiB."""
-CHECKPOINT: Final = -1
-"""Chain of the checkpoint's writes."""
+WAL_PAGES: Final = 2048  # the log goes round in one segment of 16 MiB
+CHECKPOINT: Final = -1  # chain of the checkpoint's writes
 SEEN: Final = 3
 """Reads before the trace that are kept, for each page of the index: enough to fill a cache of the index's size."""
 OTHER_PAGES: Final = 209

@@ -25,8 +25,7 @@ from tierwise.core.errors import InputError
 
 THETA: Final = 0.99
 RANKS: Final = 10_000_000_000
-ZETA: Final = 26.46902820178302
-"""Sum of i^-theta over 1 to `RANKS`, as YCSB has it."""
+ZETA: Final = 26.46902820178302  # sum of i^-theta over 1 to `RANKS`, as YCSB has it
 
 _ALPHA: Final = 1 / (1 - THETA)
 _SECOND: Final = 1 + 0.5**THETA

@@ -20,8 +20,7 @@ HISTORY_S: Final = 2e-4
 HELD_MOST_S: Final = 1.0
 """Real seconds after which a clock that was to stand goes on in real time: who holds it may himself wait for a page, or for a lock."""
 
-Drain = Callable[[], bool]
-"""Takes the requests that have come unseen; True where there was none."""
+Drain = Callable[[], bool]  # takes the requests that have come unseen; True where there was none
 
 
 class Real:

@@ -119,14 +119,11 @@ LSEEK_OUT: Final = _layout("Q", 8)  # offset
 
 GETATTR_FH: Final = 1 << 0
 
-REQUEST_BYTES: Final = 1 << 20
-"""Most bytes of one READ or WRITE."""
+REQUEST_BYTES: Final = 1 << 20  # most bytes of one READ or WRITE
 
-PAYLOAD_OFFSET: Final = IN_HEADER.size + WRITE_IN.size
-"""Where the data of a WRITE begin in its message."""
+PAYLOAD_OFFSET: Final = IN_HEADER.size + WRITE_IN.size  # where the data of a WRITE begin in its message
 
-VALID_S: Final = 3600
-"""How long the kernel may remember names and attributes; nobody else changes them."""
+VALID_S: Final = 3600  # how long the kernel may remember names and attributes; nobody else changes them
 
 
 def pack_attr(stat: os.stat_result) -> bytes:

@@ -8,8 +8,7 @@ from typing import Final
 
 from tierwise.devices.protocol import Operation
 
-RECORD: Final = Struct("=dqqIIffB7x")
-"""One request in the log: `COLUMNS`, and bytes that pad it to 48."""
+RECORD: Final = Struct("=dqqIIffB7x")  # one request in the log: `COLUMNS`, and bytes that pad it to 48
 
 COLUMNS: Final = {
     "time_s": "f8",  # when it reached the device, CLOCK_MONOTONIC
@@ -26,8 +25,7 @@ COLUMNS: Final = {
 
 assert RECORD.size == 48
 
-LOG_REQUESTS: Final = 1 << 20
-"""Requests that the log holds: 48 MiB, taken as it fills."""
+LOG_REQUESTS: Final = 1 << 20  # requests that the log holds: 48 MiB, taken as it fills
 
 
 class Counters:

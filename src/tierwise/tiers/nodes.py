@@ -16,8 +16,7 @@ from tierwise.tiers import fuse_abi as abi
 from tierwise.tiers.extents import Extents
 from tierwise.tiers.meter import Counters
 
-SPARE: Final = 0.5
-"""Share of the descriptors that is left for open files."""
+SPARE: Final = 0.5  # share of the descriptors that is left for open files
 
 
 class Node:

@@ -35,15 +35,13 @@ SPIN_SHARE: Final = 0.03
 SPIN_MOST_S: Final = 150e-6
 """The last stretch before a deadline is polled, not slept: a short sleep ends 20-40 us late, one of milliseconds up to 150 us."""
 
-AT_ONCE: Final = 32
-"""Messages taken before the loop looks for anything else."""
+AT_ONCE: Final = 32  # messages taken before the loop looks for anything else
 
 LOOK_S: Final = 30e-6
 LOOK_MOST_S: Final = 240e-6
 """While requests are outstanding, a virtual clock checks whether anybody could still run, less often the longer somebody does, because each
 look takes a processor from a session."""
-GLANCE_S: Final = 1e-3
-"""While none are, it checks this often how many run."""
+GLANCE_S: Final = 1e-3  # while none are, it checks this often how many run
 
 
 class Server:

@@ -13,8 +13,7 @@ from typing import Final
 
 from tierwise.tiers.sessions import processor_clock
 
-LOOK_S: Final = 1e-3
-"""How much virtual time sessions may compute until somebody looks what the others wait for."""
+LOOK_S: Final = 1e-3  # how much virtual time sessions may compute until somebody looks what the others wait for
 UNCLEAR: Final = frozenset({0x00, 0x0A})
 """Classes of wait events (none, and I/O) that do not say whether a session without a request waits for a lock of the kernel."""
 

@@ -26,14 +26,11 @@ THREADS: Final = 4
 INLINE_BYTES: Final = 128 * KIB
 """A larger write goes to a thread, so that it holds nobody up; for a smaller one that takes longer than the write."""
 
-GLANCE_S: Final = 1e-4
-"""How long to sleep between two looks at jobs that must end."""
+GLANCE_S: Final = 1e-4  # how long to sleep between two looks at jobs that must end
 
 Data = bytes | memoryview
-Answer = Data | int
-"""The answer to the kernel: data, or an errno."""
-Job = Callable[[], bytes | int]
-"""Something that may block and gives an answer, or raises `OSError`."""
+Answer = Data | int  # the answer to the kernel: data, or an errno
+Job = Callable[[], bytes | int]  # something that may block and gives an answer, or raises `OSError`
 
 
 @dataclass(slots=True)

@@ -26,8 +26,7 @@ from tierwise.tiers.transfers import Answer, Transfers, Workers
 if TYPE_CHECKING:
     from tierwise.tiers.quick_reads import QuickReads
 
-READ_AHEAD_BYTES: Final = 128 * KIB
-"""The kernel's read-ahead where its page cache is used: Linux's default."""
+READ_AHEAD_BYTES: Final = 128 * KIB  # the kernel's read-ahead where its page cache is used: Linux's default
 
 SLOW_READS: Final = 50_000
 """Reads without delays that Python answers before it loads the code that is quicker: to load that takes about what it saves of these."""

@@ -29,10 +29,8 @@ MOST_NEEDED: Final = 180_000
 """The most rows of recorded page sequences of a study that are kept because somebody rests on them: some 1.4 MB."""
 FILE_BYTES: Final = 4_000_000
 """The largest file of an export: three runs of the profile `full` in one have less of raw rows."""
-WHOLE_BYTES: Final = 10_000_000
-"""The most that all files of an export have together."""
-TABLES: Final = (READS, TRACES, TRANSACTIONS)
-"""What lies beside the raw rows."""
+WHOLE_BYTES: Final = 10_000_000  # the most that all files of an export have together
+TABLES: Final = (READS, TRACES, TRANSACTIONS)  # what lies beside the raw rows
 
 
 def export(run: Path, raw: Path, *, needed: Sequence[tuple[str, str, str]] = (), seed: int = 1, replace: bool = False) -> Path:

@@ -20,10 +20,8 @@ from tierwise.core.toml import Strict, validate
 from tierwise.timings.references import MANIFEST, Taken
 from tierwise.timings.schema import FORMAT_VERSION
 
-LAST_BEFORE: Final = "tierwise 0.2.0"
-"""The last release that reads runs of older versions."""
-RETRIED: Final = "retry: "
-"""How the name of a stage begins that measured added replicates."""
+LAST_BEFORE: Final = "tierwise 0.2.0"  # the last release that reads runs of older versions
+RETRIED: Final = "retry: "  # how the name of a stage begins that measured added replicates
 
 
 class DatasetRecord(Strict):

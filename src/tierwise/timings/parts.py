@@ -21,8 +21,7 @@ from tierwise.timings.validation import validate_rows
 
 TIMINGS: Final = "timings.parquet"
 PARTS: Final = "parts"
-ROW: Final = ("study", "pair", "trial", "replicate", "step")
-"""What tells a row of a run from its others."""
+ROW: Final = ("study", "pair", "trial", "replicate", "step")  # what tells a row of a run from its others
 
 PartKey = tuple[str, str, str, int]
 """(study, pair, trial, replicate): what is measured at one go, and again as a whole after a kill."""

@@ -4,10 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
-RUN_REPLICATES: Final = 1000
-"""Numbers of replicates that each run of a merged one has; also in ``timings.sql``."""
-PREDICTIONS: Final = "predictions"
-"""The fact of a study that holds what was predicted of its queries."""
+RUN_REPLICATES: Final = 1000  # numbers of replicates that each run of a merged one has; also in ``timings.sql``
+PREDICTIONS: Final = "predictions"  # the fact of a study that holds what was predicted of its queries
 REPLICATES: Final = "replicates"
 """The key of an entry of a fact with the replicates, in simulation seeds, whose values the entry's other lists of that length hold."""
 

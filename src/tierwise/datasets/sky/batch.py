@@ -20,13 +20,11 @@ LETTERS: Final = ("A", "B", "C", "D", "U")
 LETTER_ERRORS_MAG: Final = np.array([0.10857, 0.15510, 0.21714], dtype=np.float32)
 """The largest corrected errors of the letters A, B and C, in magnitudes; U is an upper limit (the catalog's description of ph_qual)."""
 PROFILE_MEDIAN, PROFILE_SIGMA = np.float32(0.95), np.float32(0.25)
-BRIGHT_MAG: Final = {"j": 9.0, "h": 8.5, "k": 8.0}
-"""What is brighter is measured in the short exposure (rd_flg 1)."""
+BRIGHT_MAG: Final = {"j": 9.0, "h": 8.5, "k": 8.0}  # what is brighter is measured in the short exposure (rd_flg 1)
 COUNTERPARTS: Final = 0.65
 OPTICAL_ARCSEC: Final = 0.35
 _FRAMES: Final = 6
-_IMAGES: Final = 23
-"""Atlas images of a scan."""
+_IMAGES: Final = 23  # atlas images of a scan
 
 
 def columns(ra: Values, dec: Values, per_deg2: Values, *, first_row: int, tiles: Tiles, rng: np.random.Generator) -> dict[str, pa.Array]:

@@ -8,8 +8,7 @@ from typing import Final
 from tierwise.core.data_sets import whole_rows
 from tierwise.datasets.archive_table import Table
 
-ROWS: Final = whole_rows("sky")
-"""Sources in the All-Sky Point Source Catalog."""
+ROWS: Final = whole_rows("sky")  # sources in the All-Sky Point Source Catalog
 
 PROFILE_SHARE: Final = 0.01
 """The share of these rows that a profile of fraction 1 has: in a server the whole catalog takes some 152 GB (README_dvd of the release)."""

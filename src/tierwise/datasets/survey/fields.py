@@ -32,8 +32,7 @@ LIMIT_MAG: Final = 20.8
 BRIGHT_MAG, FAINT_MAG, SLOPE = 13.0, 21.0, 0.3
 COLOURS: Final = ((1.8, 0.4), (0.6, 0.3), (0.0, 0.0), (-0.25, 0.15), (-0.37, 0.2))
 """Mean and scatter of each band's magnitude less that of r."""
-AMPLITUDES: Final = np.array([1.3, 1.2, 1.0, 0.8, 0.7])
-"""The amplitude of a variable star in each band, over that in r."""
+AMPLITUDES: Final = np.array([1.3, 1.2, 1.0, 0.8, 0.7])  # the amplitude of a variable star in each band, over that in r
 
 
 def error_mag(magnitude: Floats) -> Floats:

@@ -15,8 +15,7 @@ from tierwise.datasets.survey import rows
 from tierwise.datasets.survey.fields import EPOCHS, PER_FIELD, SPURIOUS, Field, Frames, observe, schedule
 from tierwise.datasets.survey.schema import load_tables
 
-VERSION: Final = 1
-"""The version of the rows, raised whenever the same seed gives other ones."""
+VERSION: Final = 1  # the version of the rows, raised whenever the same seed gives other ones
 
 SOURCES: Final = 100_000
 """The number of sources of the whole survey: assumed, so that Detection, more than sixty times as long, still fits a laptop's disk."""

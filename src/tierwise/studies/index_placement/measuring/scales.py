@@ -15,8 +15,7 @@ from tierwise.studies.index_placement.measuring.count_query import RELATIONS, co
 from tierwise.studies.index_placement.measuring.variants import PUBLISHED, PUBLISHED_SCAN, VARIANTS
 from tierwise.timings.replicates import Facts
 
-STATE: Final = "NV"
-"""The state with the fewest pages, in which what does not grow with the rows shows best."""
+STATE: Final = "NV"  # the state with the fewest pages, in which what does not grow with the rows shows best
 PLACEMENTS: Final = {index: {"census": "hdd", "census_pkey": "hdd", "pob": index} for index in ("hdd", "ssd")}
 """Tier of each relation in the simulation, by the tier of the index."""
 HELD_ON: Final = "ssd"

@@ -53,8 +53,7 @@ from tierwise.timings.replicates import Facts
 
 NAME: Final = "index_placement"
 TIERS: Final = ("hdd", "ssd")
-NEXT: Final = {"FL": "PR", "PR": "NV", "NV": "FL"}
-"""The source's order of cross tests."""
+NEXT: Final = {"FL": "PR", "PR": "NV", "NV": "FL"}  # the source's order of cross tests
 STATISTICS_TARGET: Final = 10
 HOT_AGAIN: Final = 15
 """A hot count takes about 1 ms; one scatters by an eighth beside other work, the median of 15, each against reference work, by 5 %."""
@@ -65,8 +64,7 @@ PUBLISHED_COST: Final = IndexScanCost(table_pages=1010 * MIB / PAGE_BYTES, index
 
 
 FASTEST: Final = (STATE,)
-OTHER_STARTS: Final = ("PR", "NV")
-"""First states of most variants: the two that take a third of the time of all three."""
+OTHER_STARTS: Final = ("PR", "NV")  # first states of most variants: the two that take a third of the time of all three
 STARTS: Final[dict[Sweep, dict[str, tuple[str, ...]]]] = {
     Sweep.SAMPLE: dict.fromkeys((HEAP_CACHED, BITMAP, TWO_INDEXES), FASTEST),
     Sweep.DECIDING: dict.fromkeys((HEAP_CACHED, BITMAP, TWO_INDEXES), FASTEST),

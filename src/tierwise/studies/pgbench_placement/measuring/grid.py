@@ -31,8 +31,7 @@ PLACEMENTS: Final[dict[str, tuple[Tier, Tier]]] = {
 }
 """(tier of the tables, tier of the indexes); `HOT` moves only the first partition, with its index."""
 HOT: Final = "hot_ssd"
-SKEWED_WARM: Final = 4
-"""How much longer a skewed load warms up, since the lookups before it are uniform."""
+SKEWED_WARM: Final = 4  # how much longer a skewed load warms up, since the lookups before it are uniform
 JUDGED: Final[dict[str, Any]] = {"clients": 8, "script": "tpcb-like", "memory": 1.0, "protocol": "prepared", "synchronous_commit": "on"}
 """Where the claims are looked up: the source states neither script nor clients."""
 

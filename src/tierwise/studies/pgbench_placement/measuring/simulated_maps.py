@@ -20,11 +20,9 @@ from tierwise.simulate.ssd_cache import DM_CACHE, L2ARC
 from tierwise.simulate.transactions import Rows, rate
 from tierwise.timings.replicates import REPLICATES
 
-HOST_S: Final = 0.0005
-"""A simulated transaction's time outside the storage (assumed)."""
+HOST_S: Final = 0.0005  # a simulated transaction's time outside the storage (assumed)
 COMPARED: Final = ("all_hdd", "index_ssd")
-PARTITIONS: Final = 16
-"""Partitions of the simulated table where it is placed by heat."""
+PARTITIONS: Final = 16  # partitions of the simulated table where it is placed by heat
 TIERS: Final = {"hdd", "ssd", "wal"}
 CACHES: Final = {"dm_cache": DM_CACHE, "l2arc": L2ARC}
 Point = tuple[Mapping[str, Any], Callable[[int], dict[str, float]]]

@@ -18,10 +18,8 @@ from tierwise.postgres.cluster import Cluster
 from tierwise.tiers.daemon import Sleeper
 
 READY_S: Final = 120.0
-DONE_S: Final = 600.0
-"""How long the process may take to finish its last statements."""
-FLUSH: Final = "SELECT pg_stat_force_next_flush()"
-"""A session then reports its counts at once, not only after a second."""
+DONE_S: Final = 600.0  # how long the process may take to finish its last statements
+FLUSH: Final = "SELECT pg_stat_force_next_flush()"  # a session then reports its counts at once, not only after a second
 
 
 @dataclass(frozen=True, slots=True)

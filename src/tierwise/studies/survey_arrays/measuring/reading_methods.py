@@ -23,8 +23,7 @@ from tierwise.timings.replicates import REPLICATES
 IDEAL_REQUEST_BYTES: Final = 512 * KIB
 IDEAL_DEPTH: Final = 8
 """One for each drive; with 32 the simulated disks' reordering makes them lose turns and up to twice as slow, though not with every seed."""
-OURS_REQUEST_BYTES: Final = 128 * KIB
-"""PostgreSQL 18's largest request (io_combine_limit)."""
+OURS_REQUEST_BYTES: Final = 128 * KIB  # PostgreSQL 18's largest request (io_combine_limit)
 REQUESTS_KIB: Final = (8, 16, 32, 64, 128, 256)
 FRAGMENTED: Final = (0.01, 0.1, 1.0)
 OURS: Final = "as PostgreSQL reads here"

@@ -52,8 +52,7 @@ NAME: Final = "survey_placement"
 TABLES: Final = tuple(name.lower() for name in survey.NAMES)
 INDEXES: Final = tuple(name for name in RELATIONS if name not in TABLES)
 BASE: Final = "all_hdd"
-SSDS: Final = ("ssd_raid5", "ssd")
-"""The source's hybrid has the array; a pair without one has its SSD."""
+SSDS: Final = ("ssd_raid5", "ssd")  # the source's hybrid has the array; a pair without one has its SSD
 PLACEMENTS: Final[dict[str, tuple[str, ...]]] = {
     BASE: (),
     "index_ssd": INDEXES,
@@ -66,8 +65,7 @@ TEMPORARY: Final = "temp_ssd"
 SORT_SHARE: Final = 1 / 16
 LEAST_SORT_KIB: Final = 64
 """Memory of a sort over the size of its table, and the least that a server takes: it spills at every scale."""
-MOVE: Final = "move"
-"""In place of a query: the placement's SSD relations are copied there from the disks, and back."""
+MOVE: Final = "move"  # in place of a query: the placement's SSD relations are copied there from the disks, and back
 PUBLISHED_DETECTIONS: Final = 1e8
 """Assumed, since the source does not state it: 130 s for a join that reads Detection on the SSDs, at the 554 MB/s of the other battery's
 scan, are some 70 GB, in rows like ours. It decides only how far seeks are stretched.
