@@ -18,8 +18,7 @@ PROBE: Final = ".tierwise-processor-time"
 """A file on the first tier that stays there: a new one for each window would move the files that are made after it."""
 BATCHES: Final = 7
 BATCH: Final = 24  # requests of each kind that are timed together; the batches' median counts
-REFERENCES: Final = 15
-"""A window has nothing but its own reference work, which scatters, so it does more of it than a single query."""
+REFERENCES: Final = 15  # a window has nothing but its own reference work, which scatters, so it does more of it than a single query
 
 
 def measured_charge(mount: Path, cluster: Cluster) -> Charge:

@@ -27,8 +27,7 @@ from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.open import device_model
 from tierwise.timings.replicates import REPLICATES, Facts
 
-PROOF: Final = "by_scale"
-"""The key of a row's proof, and the fact of a study, that hold what was simulated at each size."""
+PROOF: Final = "by_scale"  # the key of a row's proof, and the fact of a study, that hold what was simulated at each size
 
 FIRST_ROW: Final = "SELECT 1 FROM {} WHERE ctid = '(0,1)'"  # a statement that reads the first page of a relation
 REPLAYS: Final = 2  # the least number of replays of a query

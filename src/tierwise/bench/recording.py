@@ -18,12 +18,10 @@ from tierwise.tiers.tier import Tier
 from tierwise.timings.schema import Timing
 from tierwise.timings.traces import END, TRACE
 
-SEGMENT_PAGES: Final = GIB // PAGE_BYTES
-"""Pages of one file of a relation (RELSEG_SIZE as every distribution builds it)."""
+SEGMENT_PAGES: Final = GIB // PAGE_BYTES  # pages of one file of a relation (RELSEG_SIZE as every distribution builds it)
 
 FORKS: Final = "fsm|vm|init"
-FILE: Final = re.compile(rf"(?P<node>\d+)(_(?P<fork>{FORKS}))?(\.(?P<segment>\d+))?")
-"""Name of a relation's file: node, fork, segment."""
+FILE: Final = re.compile(rf"(?P<node>\d+)(_(?P<fork>{FORKS}))?(\.(?P<segment>\d+))?")  # name of a relation's file: node, fork, segment
 
 MainFiles = Mapping[str, Path]  # first file of the main fork of each relation, by its name
 

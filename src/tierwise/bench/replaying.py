@@ -24,8 +24,7 @@ from tierwise.timings.schema import TierIo, Timing
 from tierwise.timings.traces import END, TrialKey, read_trace
 
 OTHER_SEQUENCE: Final = "sequence"  # flag of a row whose scored execution read other pages than the recorded one
-ALIKE: Final = 0.01
-"""Share of the reads by which they may differ: which page leaves a full cache can depend on a catalogue's (assumed)."""
+ALIKE: Final = 0.01  # share of the reads by which they may differ: which page leaves a full cache can depend on a catalogue's (assumed)
 REPLAYS: Final = 2
 """How often each execution is replayed, from other places of the platters; the mean is reported, because their positions are not known."""
 

@@ -37,11 +37,9 @@ from tierwise.tiers.daemon import Daemon
 from tierwise.tiers.tier import Tier
 from tierwise.timings.schema import Timing
 
-PROCESSORS = 2
-"""How many a virtual clock assumes of a group of processes (assumed: what the machines have that this is tried on)."""
+PROCESSORS = 2  # how many a virtual clock assumes of a group of processes (assumed: what the machines have that this is tried on)
 
-VIRTUAL_CLOCK = "tierwise.clock"
-"""A setting of servers in virtual time, which `tierwise watch` refuses: their waiting takes no real time."""
+VIRTUAL_CLOCK = "tierwise.clock"  # a setting of servers in virtual time, which `tierwise watch` refuses: their waiting takes no real time
 
 
 class DatasetLike(Protocol):

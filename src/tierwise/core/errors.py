@@ -36,7 +36,7 @@ class EvidenceError(TierwiseError):
 
 
 GO_ON: Final = "make report continues where it stopped"
-REMEDIES: Final = {
+REMEDIES: Final = {  # what a reader can do about what the system refused
     errno.ENOSPC: f"free space on that disk; {GO_ON}",
     errno.EDQUOT: f"free space within the quota; {GO_ON}",
     errno.EROFS: f"mount that file system writable, or set another folder (TIERWISE_WORK, TIERWISE_RAW); {GO_ON}",
@@ -47,7 +47,6 @@ REMEDIES: Final = {
     errno.ENOMEM: f"end other programs, or give tierwise more memory; {GO_ON}",
     errno.EMFILE: f"allow more open files (ulimit -n); {GO_ON}",
 }
-"""What a reader can do about what the system refused."""
 
 
 def with_remedy(message: str) -> str:

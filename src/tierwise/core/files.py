@@ -26,8 +26,7 @@ from typing import Final
 
 import psutil
 
-YOUNG_S: Final = 10.0
-"""A folder of the name that scratch folders have at first may be one whose maker is about to lock it."""
+YOUNG_S: Final = 10.0  # a folder of the name that scratch folders have at first may be one whose maker is about to lock it
 UNLOCKED: Final = ".new-"  # how the name of a scratch folder begins until it is locked
 NO_LOCKS: Final = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}  # how a file system refuses that knows no locks
 

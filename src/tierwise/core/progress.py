@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Final
 
 INTERVAL_S = 5.0  # a line at most this often; what takes less than this stays silent
-ENDS: Final = "TIERWISE_ENDS_S"
-"""Environment variable: when all studies are expected to be measured, on the machine's monotonic clock."""
+ENDS: Final = "TIERWISE_ENDS_S"  # environment variable: when all studies are expected to be measured, on the machine's monotonic clock
 
 
 def verbose() -> bool:

@@ -43,8 +43,7 @@ class IoMode(StrEnum):
 
     DIRECT = "direct"  # the session itself reads past the page cache, one request at a time
     BUFFERED = "buffered"  # reads pass through the kernel's page cache, which reads ahead of the session
-    ASYNCHRONOUS = "asynchronous"
-    """Where a plan reads ahead, workers of the server read past the page cache, several requests at a time."""
+    ASYNCHRONOUS = "asynchronous"  # where a plan reads ahead, workers of the server read past the page cache, several requests at a time
 
     @property
     def cached(self) -> bool:
@@ -64,8 +63,7 @@ class Layout(StrEnum):
 
     STREWN = "strewn"  # all over the table, in the order of the index: pgbench, whose popular accounts are permuted
     RECENT = "recent"  # side by side in both: a table that grows by time, with a key that does
-    RANDOM_KEYS = "random-keys"
-    """Side by side in the table, all over the index: a table that grows by time, with a key drawn at random."""
+    RANDOM_KEYS = "random-keys"  # side by side in the table, all over the index: a table that grows by time, with a key drawn at random
 
 
 class Goal(StrEnum):

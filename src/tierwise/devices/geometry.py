@@ -19,8 +19,7 @@ class Geometry(ABC):
 
     capacity_bytes: int
     surfaces: int
-    has_one_rate: ClassVar[bool]
-    """Whether what follows each other is read without pauses and, within a request, at one rate."""
+    has_one_rate: ClassVar[bool]  # whether what follows each other is read without pauses and, within a request, at one rate
 
     @abstractmethod
     def spot(self, address_bytes: int) -> Spot:

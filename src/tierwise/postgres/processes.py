@@ -18,8 +18,7 @@ APPEARS_S: Final = 2.0  # how long a server that was started may take to enter i
 NAMES: Final = ("postgres", "postmaster")
 SOCKET_PARENT: Final = Path("/tmp")  # noqa: S108 - a private 0700 folder is made in it
 SOCKET_PREFIX: Final = "tierwise-pg-"
-PATIENCE_S: Final = 10.0
-"""How long a server may take to end by itself (SIGQUIT: without a checkpoint) before it is killed."""
+PATIENCE_S: Final = 10.0  # how long a server may take to end by itself (SIGQUIT: without a checkpoint) before it is killed
 
 
 class ServerError(TierwiseError):

@@ -20,8 +20,7 @@ from tierwise.recorders.reads import CALLS, COUNTS, MOST_READS, SEEN, Recording,
 from tierwise.recorders.watching import Watcher, watching
 
 NAME: Final = "bpftrace"
-FIRST_PIDS: Final = "pid:[4026531836]"
-"""The kernel's first namespace of process numbers (PROC_PID_INIT_INO), in which bpftrace counts."""
+FIRST_PIDS: Final = "pid:[4026531836]"  # the kernel's first namespace of process numbers (PROC_PID_INIT_INO), in which bpftrace counts
 READY: Final = b"ready"
 LINE: Final = b"@read["
 PRINTED: Final = ("ended_ns", "pid", "latency_ns", "device", "inode", "offset_bytes", "size_bytes")
@@ -78,8 +77,7 @@ interval:ms:100 {{
     forget="clear(@mask); clear(@seen);",
 )
 """Counts only reads whose random number has a zero for each bit of the mask, which grows as long as reads come too fast."""
-RIGHTS: Final = ("sys_admin", "sys_resource")
-"""Capabilities: to inspect the kernel and mount debugfs, and to lock memory before Linux 5.11."""
+RIGHTS: Final = ("sys_admin", "sys_resource")  # capabilities: to inspect the kernel and mount debugfs, and to lock memory before Linux 5.11
 SAYS_READY: Final = 'interval:ms:100 /!@call[0].0/ { @call[0] = ((uint64)1, (uint64)0, (uint64)0); printf("ready\\n"); }'
 """Printed once every probe is attached (`BEGIN` runs earlier); no process is 0, and another map would take as much memory."""
 

@@ -11,12 +11,9 @@ from typing import IO, Final
 
 from tierwise.core.errors import EvidenceError, TierwiseError
 
-START_S: Final = 60.0
-"""How long a tracing program may take to attach: compiling for bpftrace took over 20 s on a busy machine."""
-PATIENCE_S: Final = 60.0
-"""How long the program may take to print its results: bpftrace took over 10 s on a busy machine."""
-AGAIN_S: Final = 2.0
-"""Seconds until it is signalled again: bpftrace (up to 0.17) misses a signal while it is not waiting for events."""
+START_S: Final = 60.0  # how long a tracing program may take to attach: compiling for bpftrace took over 20 s on a busy machine
+PATIENCE_S: Final = 60.0  # how long the program may take to print its results: bpftrace took over 10 s on a busy machine
+AGAIN_S: Final = 2.0  # seconds until it is signalled again: bpftrace (up to 0.17) misses a signal while it is not waiting for events
 FATAL: Final = {signal.SIGKILL, signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGPIPE}
 
 

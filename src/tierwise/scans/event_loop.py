@@ -11,8 +11,7 @@ from tierwise.core.units import PAGE_BYTES
 from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.scans.read_ahead import Run
 
-Process = Generator["float | Event", None, None]
-"""Yields the seconds for which it computes, or the event that it waits for."""
+Process = Generator["float | Event", None, None]  # yields the seconds for which it computes, or the event that it waits for
 
 
 @dataclass(eq=False)

@@ -17,8 +17,7 @@ from tierwise.scans.read_ahead import CachedFile, OpenFile, Run
 from tierwise.scans.rows import Floats, Ints, Table, touched_pages
 from tierwise.scans.stream import Reads, Stream
 
-LEAF_ROWS: Final = 367
-"""Rows that a page of a new B-tree points to: 20 bytes each for a key of at most 8, in 90 % of 8,152 bytes."""
+LEAF_ROWS: Final = 367  # rows that a page of a new B-tree points to: 20 bytes each for a key of at most 8, in 90 % of 8,152 bytes
 INNER_ROWS: Final = 300  # pages that one above them points to
 EXTENT_BYTES: Final = 16 * MIB  # a file begins at a multiple of this
 

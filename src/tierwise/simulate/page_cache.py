@@ -24,8 +24,7 @@ from tierwise.simulate.lru_kernels import BITS
 POLICIES: Final = {"lru": cache_table.LRU, "clock": cache_table.CLOCK, "two-list": cache_table.TWO_LIST, "mapped": cache_table.MAPPED}
 MOST_PAGES: Final = 2**30  # the most pages of a file
 MOST_LISTED: Final = 2**28 - 1  # the most pages of a cache of ``two-list``, whose places have 29 bits: 2 TiB of 8 KiB
-DENSE_PAGES: Final = 2**26
-"""The most pages of a table indexed by page number, which is faster than looking their numbers up in another one."""
+DENSE_PAGES: Final = 2**26  # the most pages of a table indexed by page number, which is faster than looking their numbers up in another one
 
 
 class PageCache:

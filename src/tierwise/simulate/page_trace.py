@@ -23,8 +23,7 @@ from tierwise.simulate.trace_formats import ORACLE, PARQUET, TEXTS
 from tierwise.simulate.trace_pages import MOST_REQUEST_BYTES, PAGE_BITS, Requests, pages_of, single_pages
 
 _READ_BYTES: Final = 16 * MIB
-_COLUMNS: Final = ("relation", "page", "size_bytes")
-"""What a Parquet file of ours has, beside ``operation`` where writes are recorded too."""
+_COLUMNS: Final = ("relation", "page", "size_bytes")  # what a Parquet file of ours has, beside ``operation`` where writes are recorded too
 _EVENTS: Final = ("Q", "D", "C")
 
 

@@ -10,8 +10,7 @@ from tierwise.simulate.replay import Access, Trace, lay_out, replay
 
 TABLE: Final = "table"
 TIER: Final = "tier"
-SAMPLE_BYTES: Final = 16 * MIB
-"""The least that is read in the sample, in bytes, so that drives that read ahead are seen to do so."""
+SAMPLE_BYTES: Final = 16 * MIB  # the least that is read in the sample, in bytes, so that drives that read ahead are seen to do so
 WARM: Final = 0.25  # requests before the sample, over those in it: the first seek is not a scan's pace
 
 

@@ -31,13 +31,11 @@ INDEX: Final = "index"
 WAL: Final = "wal"
 WAL_PAGES: Final = 2048  # the log goes round in one segment of 16 MiB
 CHECKPOINT: Final = -1  # chain of the checkpoint's writes
-SEEN: Final = 3
-"""Reads before the trace that are kept, for each page of the index: enough to fill a cache of the index's size."""
+SEEN: Final = 3  # reads before the trace that are kept, for each page of the index: enough to fill a cache of the index's size
 OTHER_PAGES: Final = 209
 """The shared buffers that hold neither table nor index: catalogues that sessions read when they begin, the history's pages, maps. Median of
 19 windows of pgbench with eight clients on PostgreSQL 18 (pg_buffercache; from 99 of 1,850 to 286 of 5,523)."""
-FANOUT: Final = 285
-"""Pages of the B-tree for each one above them, which is always cached: 70 % of 8,152 bytes over 20, of a key of 4 bytes."""
+FANOUT: Final = 285  # pages of the B-tree for each one above them, which is always cached: 70 % of 8,152 bytes over 20, of a key of 4 bytes
 UPDATE_BYTES: Final = 200
 """The log records of an update, its insert and its commit, in bytes: 73, 79 and 34 on average (pg_walinspect, PostgreSQL 18), aligned to
 8."""

@@ -23,8 +23,7 @@ from tierwise.tiers.daemon_record import Record
 
 START_S: Final = 30.0
 LAST_WORDS_S: Final = 0.5  # real seconds for a daemon that does not answer to be seen as one that has ended
-SLEEP_MOST_S: Final = 3600.0
-"""The most real seconds that anybody waits for a virtual clock: a window is some seconds of it."""
+SLEEP_MOST_S: Final = 3600.0  # the most real seconds that anybody waits for a virtual clock: a window is some seconds of it
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,7 @@ from tierwise.core.vocabulary import Evidence
 from tierwise.devices.spec import Measured
 from tierwise.tiers.tier import Tier
 
-PLACED: Final = "placed"
-"""A file in the tier's work folder: the one folder that it made in the reader's directory, for whoever cleans up."""
+PLACED: Final = "placed"  # a file in the tier's work folder: the one folder that it made in the reader's directory, for whoever cleans up
 
 FILE_BYTES: Final = 256 * MIB
 JOBS: Final = 8

@@ -10,7 +10,7 @@ from tierwise.devices.protocol import Operation
 
 RECORD: Final = Struct("=dqqIIffB7x")  # one request in the log: `COLUMNS`, and bytes that pad it to 48
 
-COLUMNS: Final = {
+COLUMNS: Final = {  # the same as NumPy names it
     "time_s": "f8",  # when it reached the device, CLOCK_MONOTONIC
     "offset_bytes": "i8",  # in the file
     "address_bytes": "i8",  # on the device
@@ -21,7 +21,6 @@ COLUMNS: Final = {
     "operation": "u1",
     "padding": "V7",
 }
-"""The same as NumPy names it."""
 
 assert RECORD.size == 48
 

@@ -11,8 +11,7 @@ from typing import Final
 
 from tierwise.core.errors import TierwiseError
 
-RUNNABLE: Final = b"RW"
-"""States in /proc/PID/stat of a task that runs or could; one that is being woken is shown as running."""
+RUNNABLE: Final = b"RW"  # states in /proc/PID/stat of a task that runs or could; one that is being woken is shown as running
 
 
 class CgroupV1:

@@ -31,8 +31,7 @@ READ_AHEAD_BYTES: Final = 128 * KIB  # the kernel's read-ahead where its page ca
 SLOW_READS: Final = 50_000
 """Reads without delays that Python answers before it loads the code that is quicker: to load that takes about what it saves of these."""
 
-_START: Final = mmap.PAGESIZE - abi.PAYLOAD_OFFSET
-"""Where a message begins in its buffer, so that the data of a WRITE begin on a page."""
+_START: Final = mmap.PAGESIZE - abi.PAYLOAD_OFFSET  # where a message begins in its buffer, so that the data of a WRITE begin on a page
 
 
 class Unmounted(Exception):  # noqa: N818 - an event, not an error

@@ -23,12 +23,10 @@ from tierwise.timings.traces import TRACES
 from tierwise.timings.transactions import FILES as TRANSACTIONS
 from tierwise.timings.trial_files import LEVEL, Piece, TrialKey
 
-MOST_ROWS: Final = 20_000
-"""The most single observations of a study in one table that an export takes whole; of more a sample goes."""
+MOST_ROWS: Final = 20_000  # the most single observations of a study in one table that an export takes whole; of more a sample goes
 MOST_NEEDED: Final = 180_000
 """The most rows of recorded page sequences of a study that are kept because somebody rests on them: some 1.4 MB."""
-FILE_BYTES: Final = 4_000_000
-"""The largest file of an export: three runs of the profile `full` in one have less of raw rows."""
+FILE_BYTES: Final = 4_000_000  # the largest file of an export: three runs of the profile `full` in one have less of raw rows
 WHOLE_BYTES: Final = 10_000_000  # the most that all files of an export have together
 TABLES: Final = (READS, TRACES, TRANSACTIONS)  # what lies beside the raw rows
 

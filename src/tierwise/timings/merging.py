@@ -22,8 +22,7 @@ from tierwise.timings.trial_files import TrialKey
 
 SEED: Final = "seed"
 
-Summarise = Callable[[str, pl.DataFrame], Facts]
-"""Study, its rows on one pair (no checks) -> the facts that it finds in complete rows."""
+Summarise = Callable[[str, pl.DataFrame], Facts]  # study, its rows on one pair (no checks) -> the facts that it finds in complete rows
 
 
 def merge_runs(folders: Sequence[Path], raw: Path, summarise: Summarise = lambda _study, _rows: {}) -> Manifest:

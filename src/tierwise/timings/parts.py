@@ -23,8 +23,7 @@ TIMINGS: Final = "timings.parquet"
 PARTS: Final = "parts"
 ROW: Final = ("study", "pair", "trial", "replicate", "step")  # what tells a row of a run from its others
 
-PartKey = tuple[str, str, str, int]
-"""(study, pair, trial, replicate): what is measured at one go, and again as a whole after a kill."""
+PartKey = tuple[str, str, str, int]  # (study, pair, trial, replicate): what is measured at one go, and again as a whole after a kill
 
 
 def write_part(run_folder: Path, rows: pl.DataFrame) -> Path:

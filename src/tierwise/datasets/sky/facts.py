@@ -15,8 +15,7 @@ Floats32 = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.integer[Any]]
 
 BANDS: Final = ("j", "h", "k")
-RESOLUTION: Final = 1 << 12
-"""Values in the table of a distribution, all equally likely: drawing is one look-up whatever its shape."""
+RESOLUTION: Final = 1 << 12  # values in the table of a distribution, all equally likely: drawing is one look-up whatever its shape
 _STEP_MAG: Final = 0.25
 _BRIGHTEST_MAG: Final = -16.0
 

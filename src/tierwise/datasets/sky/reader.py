@@ -17,8 +17,7 @@ from tierwise.datasets.sky.tables import ROWS, Table, named, tables_of
 
 VERSION: Final = 2
 _NEEDED: Final = tuple(name for name in PSC.types if name not in PSC.nullable and name not in PSC.key)
-_NULLS: Final = pa.array(["", "\\n", "null", "nan", "none", "--", "n/a", "na"])
-"""Words, in lower case, that stand for no value."""
+_NULLS: Final = pa.array(["", "\\n", "null", "nan", "none", "--", "n/a", "na"])  # words, in lower case, that stand for no value
 
 
 def write(sources: Sequence[Path], parquet: Path) -> dict[str, Any]:

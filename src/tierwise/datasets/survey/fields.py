@@ -15,12 +15,10 @@ Ints = npt.NDArray[np.integer[Any]]
 Bools = npt.NDArray[np.bool_]
 
 BANDS: Final = "ugriz"
-EPOCH_BAND: Final = 2
-"""The number in `BANDS` of the band that is observed again and again; the others are observed once."""
+EPOCH_BAND: Final = 2  # the number in `BANDS` of the band that is observed again and again; the others are observed once
 PER_FIELD: Final = 5000
 EPOCHS: Final = 60
-DETECTORS: Final = 4
-"""The detectors along each side of a field; extension numbers begin with 2, behind the file's primary one."""
+DETECTORS: Final = 4  # the detectors along each side of a field; extension numbers begin with 2, behind the file's primary one
 FIELD_DEG: Final = 1.0
 FIRST_MJD: Final = 55_200.0
 YEARS: Final = 5

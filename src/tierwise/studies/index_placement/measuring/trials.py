@@ -65,12 +65,11 @@ PUBLISHED_COST: Final = IndexScanCost(table_pages=1010 * MIB / PAGE_BYTES, index
 
 FASTEST: Final = (STATE,)
 OTHER_STARTS: Final = ("PR", "NV")  # first states of most variants: the two that take a third of the time of all three
-STARTS: Final[dict[Sweep, dict[str, tuple[str, ...]]]] = {
+STARTS: Final[dict[Sweep, dict[str, tuple[str, ...]]]] = {  # variant -> first states, by the profile's sweep
     Sweep.SAMPLE: dict.fromkeys((HEAP_CACHED, BITMAP, TWO_INDEXES), FASTEST),
     Sweep.DECIDING: dict.fromkeys((HEAP_CACHED, BITMAP, TWO_INDEXES), FASTEST),
     Sweep.WHOLE: {**dict.fromkeys(set(VARIANTS) - {PUBLISHED}, OTHER_STARTS), HEAP_CACHED: tuple(census.STATES)},
 }
-"""Variant -> first states, by the profile's sweep."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,7 @@ from tierwise.postgres.loading import loading
 from tierwise.postgres.settings import Connection
 
 TEMPLATES: Final = ("template0", "template1")
-Fill = Callable[[Cluster, Connection], Mapping[str, Any]]
-"""Fills the database of a running cluster and returns facts to keep."""
+Fill = Callable[[Cluster, Connection], Mapping[str, Any]]  # fills the database of a running cluster and returns facts to keep
 
 
 def prepare_database(testbed: Testbed, name: str, tablespaces: tuple[str, ...], fill: Fill) -> None:

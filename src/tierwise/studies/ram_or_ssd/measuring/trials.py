@@ -46,7 +46,7 @@ from tierwise.timings.schema import RelationIo, TierIo, Timing
 NAME: Final = "ram_or_ssd"
 OPERATION: Final = "read 1 KiB through mmap"
 FILE: Final = "file"
-CHE_SCALE: Final = 64  # che's approximation has the same value where neighbours in popularity are merged, and is faster
+CHE_SCALE: Final = 64  # Che's approximation has the same value where neighbours in popularity are merged, and is faster
 VALUES_OVER_INDEX: Final = 10  # the source's rule of thumb: indexes are ten times smaller than values
 
 

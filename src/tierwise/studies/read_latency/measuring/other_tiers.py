@@ -11,8 +11,7 @@ from tierwise.core.units import PAGE_BYTES
 from tierwise.core.vocabulary import Evidence
 from tierwise.simulate.replay import Access, Operation, Trace, lay_out, replay
 
-MEMORY_S: Final = 64e-6
-"""Faster reads were served by memory, since no device of the pairs is so fast; they are not moved."""
+MEMORY_S: Final = 64e-6  # faster reads were served by memory, since no device of the pairs is so fast; they are not moved
 
 
 def on_other_tiers(testbed: Testbed, reads: pl.DataFrame, pages: Mapping[str, int]) -> list[dict[str, Any]]:

@@ -60,11 +60,9 @@ PLACEMENTS: Final[dict[str, tuple[str, ...]]] = {
     "detection_ssd": ("detection",),
 }
 """What lies on the SSDs; every other relation lies on the disks. Primary keys are indexes."""
-TEMPORARY: Final = "temp_ssd"
-"""The placement of `SORT` with its temporary files on the SSDs, and everything else on the disks."""
+TEMPORARY: Final = "temp_ssd"  # the placement of `SORT` with its temporary files on the SSDs, and everything else on the disks
 SORT_SHARE: Final = 1 / 16
-LEAST_SORT_KIB: Final = 64
-"""Memory of a sort over the size of its table, and the least that a server takes: it spills at every scale."""
+LEAST_SORT_KIB: Final = 64  # memory of a sort over the size of its table, and the least that a server takes: it spills at every scale
 MOVE: Final = "move"  # in place of a query: the placement's SSD relations are copied there from the disks, and back
 PUBLISHED_DETECTIONS: Final = 1e8
 """Assumed, since the source does not state it: 130 s for a join that reads Detection on the SSDs, at the 554 MB/s of the other battery's
