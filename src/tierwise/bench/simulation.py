@@ -74,14 +74,7 @@ class ByModels:
     datasets: "Final[tuple[DatasetLike, ...]]" = ()
 
     def __init__(
-        self,
-        study: SimulatedStudy[Any, Any],
-        pair: Pair,
-        profile: Profile,
-        seed: int,
-        *,
-        testbed: LiveTestbed | None,
-        left: Sequence[Turn],
+        self, study: SimulatedStudy[Any, Any], pair: Pair, profile: Profile, seed: int, *, testbed: LiveTestbed | None, left: Sequence[Turn]
     ):
         self._study, self._pair, self._profile, self._seed, self._testbed = study, pair, profile, seed, testbed
         self._ahead = in_tasks(_simulated, [(study.simulate, turn.trial, pair, replicate_seed(seed, turn.replicate)) for turn in left])

@@ -274,10 +274,7 @@ class Testbed:
         for tier in self.tiers.values():
             tier.reset_io()
         started_at = datetime.now(UTC)
-        with (
-            session.recorder.watching(session.connection.info.backend_pid),
-            PageCounter(session.connection, session.relations) as counter,
-        ):
+        with session.recorder.watching(session.connection.info.backend_pid), PageCounter(session.connection, session.relations) as counter:
             logged = log_position(session.connection)
             begun = session.stopwatch.read()
             cursor = session.connection.execute(sql.SQL(statement))

@@ -115,10 +115,7 @@ class Window:
         epoch_s = time.time() - time.monotonic()
         ended_s = load["ended_s"].to_numpy() - epoch_s
         ended, begun = (np.interp(when_s, real_s, virtual_s) for when_s in (ended_s, ended_s - load["latency_s"].to_numpy()))
-        return load.with_columns(
-            ended_s=pl.Series(opened_at.timestamp() + ended - opened.clock.now_s),
-            latency_s=pl.Series(ended - begun),
-        )
+        return load.with_columns(ended_s=pl.Series(opened_at.timestamp() + ended - opened.clock.now_s), latency_s=pl.Series(ended - begun))
 
     def timings(self, load: pl.DataFrame, *, script: str, clients: int, cell: Mapping[str, str | int | float]) -> Iterator[Timing]:
         """Yield one row a phase, with its transactions (`result_rows`). A flag speaks of the whole window: those of `bound_flags`, and in

@@ -55,11 +55,7 @@ class Volume:
         self._buffer = memoryview(mmap.mmap(-1, mmap.PAGESIZE + abi.REQUEST_BYTES))
         self._message = [self._buffer[_START:]]
         self._accepted = abi.Init.WANTED
-        self._transfer = {
-            Opcode.READ: self.transfers.read,
-            Opcode.WRITE: self.transfers.write,
-            Opcode.FSYNC: self.transfers.flush,
-        }
+        self._transfer = {Opcode.READ: self.transfers.read, Opcode.WRITE: self.transfers.write, Opcode.FSYNC: self.transfers.flush}
         self._quick: QuickReads | None = None
         self._slow_reads = 0  # without delays
         self.descriptor = mount(mountpoint)

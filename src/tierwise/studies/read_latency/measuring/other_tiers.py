@@ -51,8 +51,7 @@ def on_other_tiers(testbed: Testbed, reads: pl.DataFrame, pages: Mapping[str, in
 def _trace(reads: pl.DataFrame) -> Trace:
     ordered = reads.with_columns(begun_s=pl.col("time_s") - pl.col("latency_s")).sort("begun_s").with_row_index("number")
     before = ordered.with_columns(
-        after=pl.col("number").shift(1).over("pid"),
-        ready_s=pl.col("time_s").shift(1).over("pid").fill_null(ordered["begun_s"].min()),
+        after=pl.col("number").shift(1).over("pid"), ready_s=pl.col("time_s").shift(1).over("pid").fill_null(ordered["begun_s"].min())
     )
     accesses = [
         Access(row["relation"], row["page"], row["size_bytes"], Operation.READ, max(0.0, row["begun_s"] - row["ready_s"]), row["after"])

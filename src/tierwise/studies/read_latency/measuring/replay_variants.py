@@ -58,8 +58,7 @@ def replay_variants(testbed: Testbed, logs: Mapping[str, pl.DataFrame]) -> dict[
 
 def _replayed(tier: str, log: pl.DataFrame, device: Any, variant: ReplayVariant) -> pl.DataFrame:
     requests = log.with_columns(
-        relation=pl.col("file").str.contains(RELATION),
-        tablespace=pl.col("file").str.extract(RELATION).fill_null(tier),
+        relation=pl.col("file").str.contains(RELATION), tablespace=pl.col("file").str.extract(RELATION).fill_null(tier)
     ).sort("time_s")
     extents = int(requests["address_bytes"].max()) // EXTENT_BYTES + 2  # type: ignore[arg-type]  # polars cannot know that it is a number
     trace = Trace(list(_accesses(tier, requests, variant)))
