@@ -25,8 +25,6 @@ DIGITS: Final = 12  # the length of a digest in hexadecimal digits: enough to te
 
 
 class Module(NamedTuple):
-    """What is known of one module without importing it."""
-
     digest: str
     imports: frozenset[str]  # names that may be modules of ours: imported anywhere, unless for types alone, or started by name
     files: frozenset[str]  # names that may be files

@@ -20,8 +20,6 @@ from tierwise.postgres.table_copies import create_copy
 
 
 class TableLike(Protocol):
-    """What this module needs of a table of `tierwise.datasets`."""
-
     @property
     def name(self) -> str: ...
     @property

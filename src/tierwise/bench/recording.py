@@ -108,9 +108,7 @@ class EmulatorLog(Recorder):
 
 
 class Straced(Recorder):
-    """A recorder by strace on the session's process. The order is the query's own; `with_host_time` fills in `think_s` from another
-    execution.
-    """
+    """A recorder by strace on the session's process, which keeps the order of requests; `with_host_time` fills in `think_s`."""
 
     def __init__(self, tiers: Mapping[str, Tier]):
         super().__init__()

@@ -27,8 +27,6 @@ LIVE: Final = "live"  # the preparation of trials that read real files
 
 
 class LiveTestbed(Protocol):
-    """Where a study reads real files; the run keeps its calibrations."""
-
     @property
     def calibrations(self) -> Calibrations: ...
 
@@ -95,9 +93,7 @@ class ByModels:
 def simulate_on_pair(
     study: SimulatedStudy[Any, Any], pair: Pair, inputs: "Inputs", record: "RunRecord", work: Path, *, replicate: int | None = None
 ) -> None:
-    """Get what the run of `record` lacks of `study`, or of one `replicate`; the first has the run's own seed. `work`: for what is read
-    live.
-    """
+    """Get what the run of `record` lacks of `study`, or of one `replicate`; `work`: for what is read live."""
     if pair.source != study.source:
         return
     replicates = inputs.profile.replicates_of(study.name) + record.replicates_added(study.name, pair.name)

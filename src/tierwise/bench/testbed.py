@@ -43,8 +43,6 @@ VIRTUAL_CLOCK = "tierwise.clock"  # a setting of servers in virtual time, which 
 
 
 class DatasetLike(Protocol):
-    """What the manifest keeps of a data set."""
-
     @property
     def name(self) -> str: ...
     @property
@@ -73,8 +71,6 @@ class Session:
 
 @dataclass
 class Testbed:
-    """Everything that a study may use to prepare and measure on one pair of tiers."""
-
     profile: Profile
     pair: Pair
     seed: int

@@ -81,8 +81,6 @@ class Window(Strict):
 
 
 class Activity(Strict):
-    """The answer of a watch; times of a transaction in seconds."""
-
     server: str
     version: int
     database: str

@@ -1,6 +1,4 @@
-"""Loops that numba compiles, typed as they are written; the code is kept until any module beside the function's that has such loops
-changes.
-"""
+"""Loops that numba compiles, typed as they are written; kept until a module beside the function's that has such loops changes."""
 
 import hashlib
 from collections.abc import Callable

@@ -98,9 +98,7 @@ def lock(handle: int) -> bool | None:
 
 @contextmanager
 def scratch_folder(prefix: str, *, within: Path | None = None) -> Iterator[Path]:
-    """Make a private folder that is gone at the end, below `within` or among the system's temporary files; what a killed process left goes
-    first.
-    """
+    """Make a private folder that is gone at the end; what a killed process of the same user left there goes first."""
     parent = within or Path(tempfile.gettempdir())
     for left in parent.glob(f"{prefix}*/"):
         _remove_unused(left, older_s=0.0)

@@ -18,9 +18,7 @@ PRECEDENCE: Final = {"cpu.shares": 262_144, "cpu.weight": 10_000}
 
 @dataclass(frozen=True)
 class SessionGroup:
-    """A group: a folder for each of `CONTROLLERS` (and `cpu`, if there) in version 1, one in version 2; `outside` is where this process
-    was.
-    """
+    """A group: a folder for each of `CONTROLLERS` (and `cpu`) in version 1, one in version 2; `outside` is where this process was."""
 
     folders: tuple[Path, ...]
     outside: tuple[Path, ...]

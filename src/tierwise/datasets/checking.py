@@ -30,7 +30,6 @@ class Checked(BaseModel):
 
 
 def check(data_set: str, source: str) -> Checked:
-    """Read the file that `source` (``file:PATH``) names as a run does."""
     return _read(data_set, source)[0]
 
 

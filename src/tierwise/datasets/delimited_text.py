@@ -36,12 +36,10 @@ class _Trimmed(io.RawIOBase):
 
 
 def fields_of(line: str, delimiter: str) -> list[str]:
-    """Return the fields of a header, without blanks and quotes around them."""
     return [field.strip().strip('"').strip() for field in line.split(delimiter)]
 
 
 def delimiter_of(line: str, most_likely: str = DELIMITERS) -> str:
-    """Return the delimiter that stands most often in `line`."""
     return max(most_likely, key=line.count)
 
 

@@ -33,9 +33,7 @@ class Bus:
         return done_s + self._read_end_s
 
     def to_host(self, begin_s: float, there_s: Callable[[int], float], sectors: int, before: Operation) -> float:
-        """Return when `sectors` have gone to the host, of which so many are in the buffer at ``there_s(sectors)``; the bus is free
-        meanwhile.
-        """
+        """Return when `sectors` have gone to the host, of which so many are in the buffer at ``there_s(sectors)``."""
         electronics, work = self._electronics, self._work
         mark = max(1, math.ceil(electronics.watermark * (sectors if electronics.watermark_of_request else electronics.segment_sectors)))
         after_read = before is Operation.READ
@@ -64,9 +62,7 @@ class Bus:
         return max(written_s, filled_s + work * disconnect_ms) + work * reselect_ms
 
     def reserve(self, begin_s: float, sectors: int) -> float:
-        """Take the bus from `begin_s` on or when it is free, or in the gap before the latest transfer; return when `sectors` have gone over
-        it.
-        """
+        """Take the bus from `begin_s` on or when it is free, or in the gap before; return when `sectors` have gone over it."""
         took_s = sectors * self._sector_s
         start_s = max(begin_s, self._gap_s)
         if start_s + took_s <= self._taken_s:

@@ -21,8 +21,6 @@ class ReadAhead(IntEnum):
 
 
 class EarlyWrite(IntEnum):
-    """Which writes are reported before they are on the medium."""
-
     NONE = 0
     LIMITED = 1
     ALL = 2

@@ -30,8 +30,6 @@ READ, WRITE = Operation.READ, Operation.WRITE
 
 
 class _Job(NamedTuple):
-    """Work for the arm, which may begin at `ready_s`."""
-
     tag: int
     early: bool  # a write that was reported done when it was buffered
     write: bool

@@ -44,8 +44,6 @@ class Instance(Strict):
 
 
 class InstancePrice(Sourced):
-    """Where and when the price of an hour was read."""
-
     date: str = Field(pattern=r"^[12][0-9]{3}(-[01][0-9](-[0-3][0-9])?)?$")
     region: str = Field(pattern=r"^([A-Z]{2}(-[A-Z0-9]+)?|world)$")
     currency: str = Field(pattern=r"^[A-Z]{3}([12][0-9]{3})?$")
@@ -53,8 +51,6 @@ class InstancePrice(Sourced):
 
 
 class OtherCaps(Sourced):
-    """The volumes that a machine's second pair of limits is for."""
-
     volumes: tuple[str, ...]
 
 
@@ -76,7 +72,6 @@ class Instances(Sourced):
         return InstanceLimits(name=name, max_iops=kept(value=iops, unit="IOPS"), max_rate=kept(value=rate, unit=self.rate_unit))
 
     def local_bytes(self, name: str) -> float:
-        """Return the size of each local disk."""
         return self.instances[name].local_size * UNITS[self.local_unit][1]
 
 

@@ -52,7 +52,6 @@ def named(name: str) -> Named:
 
 
 def stems() -> list[str]:
-    """Return the names of the files of ``data/devices``."""
     return sorted(path.stem for path in (paths.data() / "devices").glob("*.toml"))
 
 

@@ -30,16 +30,12 @@ class Burst(Strict):
 
 
 class SizeStep(Strict):
-    """What comes with a volume of at least this size."""
-
     size: Size
     iops: Frequency | None = None
     rate: Rate
 
 
 class EarlierLimits(Sourced):
-    """Limits that held between two days."""
-
     since: str
     until: str
     largest: Size

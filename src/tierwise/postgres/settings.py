@@ -91,6 +91,5 @@ def _set(conn: Connection, settings: Mapping[str, str]) -> None:
 
 
 def one_value(conn: Connection, query: str | sql.Composed, parameters: Sequence[object] | None = None) -> Any:
-    """Return what `query` finds: one row of one column."""
     ((value,),) = conn.execute(query, parameters).fetchall()
     return value

@@ -80,9 +80,7 @@ def server_account() -> Account:
 
 
 def open_workspace() -> Path:
-    """Return the marked folder, made where absent: ``$TIERWISE_WORK``, else ``data/work``, else, if the server's account cannot enter it,
-    one below ``/var/tmp``.
-    """
+    """Return the marked folder, made where absent: ``$TIERWISE_WORK``, else ``data/work``, else one below ``/var/tmp``."""
     account, inside = server_account(), paths.data() / "work"
     if named := os.environ.get("TIERWISE_WORK"):
         folder = Path(named).resolve()

@@ -51,8 +51,6 @@ END { clear(@call); %(forget)s }
 
 
 class Way(NamedTuple):
-    """What to do when a read begins (for each of `CALLS`) and ends, and the setup and cleanup for that."""
-
     enter: str
     keep: str
     begin: str = ""

@@ -73,9 +73,7 @@ class Watcher:
 
 @contextmanager
 def watching(command: Sequence[str], *, rights: Sequence[str] = (), account: tuple[int, int] | None = None) -> Iterator[Watcher]:
-    """Run `command`, which gets SIGINT on exit and SIGKILL when this process dies; root keeps only `rights` (setpriv's names), or becomes
-    `account` (uid, gid).
-    """
+    """Run `command`, which ends with this process; root keeps only `rights` (setpriv's names), or becomes `account` (uid, gid)."""
     with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as complained:
         if account is not None and os.geteuid() == 0:
             os.fchown(said.fileno(), *account)  # /dev/stdout is opened anew

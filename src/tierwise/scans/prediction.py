@@ -40,8 +40,6 @@ NOTES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """A table, the scan of it, and the device and server that run it."""
-
     device: str
     table: Table
     method: ScanMethod

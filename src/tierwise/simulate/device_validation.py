@@ -50,8 +50,6 @@ class Validation(Strict):
 
 @dataclass(frozen=True)
 class DriveCase:
-    """A drive and what was measured on it."""
-
     name: str
     mechanics: Mechanics
     requests: Sequence[Request]

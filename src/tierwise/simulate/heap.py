@@ -52,8 +52,6 @@ class _Heap(NamedTuple):
 
 
 class _Work(NamedTuple):
-    """The load: by transaction the leaf, the row, and whether it is updated."""
-
     leaves: Keys
     rows: Keys
     writing: Flags

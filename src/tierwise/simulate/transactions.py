@@ -37,8 +37,7 @@ OTHER_PAGES: Final = 209
 19 windows of pgbench with eight clients on PostgreSQL 18 (pg_buffercache; from 99 of 1,850 to 286 of 5,523)."""
 FANOUT: Final = 285  # pages of the B-tree for each one above them, which is always cached: 70 % of 8,152 bytes over 20, of a key of 4 bytes
 UPDATE_BYTES: Final = 200
-"""The log records of an update, its insert and its commit, in bytes: 73, 79 and 34 on average (pg_walinspect, PostgreSQL 18), aligned to
-8."""
+"""Bytes in the log of an update, its insert and its commit: 73, 79 and 34 on average (pg_walinspect, PostgreSQL 18), aligned to 8."""
 
 Keys = NDArray[np.int64]
 

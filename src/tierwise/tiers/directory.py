@@ -95,7 +95,6 @@ def calibrate(directory: Path, *, seconds: float = 3.0) -> Calibration:
 
 
 def calibrated_points(found: Calibration) -> list[Measured]:
-    """Return the three figures as points of a device that was measured."""
     alone_s, iops, rate = found.random_read_latency_s, found.random_read_iops_8jobs, found.sequential_read_bytes_per_s
     return [
         _point(PAGE_BYTES, 1, 1 / alone_s, alone_s, random=True),

@@ -102,9 +102,7 @@ class Mount:
         )
 
     def _measure_path(self) -> dict[str, float]:
-        """Return what a read needs beyond the model's time, found by reads in file order: `seconds` in all, `outside` the daemon's
-        reckoning.
-        """
+        """Return what a read needs beyond the model's time, by reads in file order: `seconds` in all, `outside` the daemon's reckoning."""
         probe = self.directory / ".tierwise-probe"
         try:
             probe.write_bytes(bytes(PROBES * PAGE_BYTES))

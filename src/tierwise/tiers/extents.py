@@ -18,9 +18,7 @@ EXTENT_BYTES: Final = 16 * MIB
 
 
 class Extents:
-    """The map in `path`, for a device of `capacity_bytes`. A file's next extent is the one after its last, else the first free one after
-    the extent that was given out last.
-    """
+    """The map in `path`, for a device of `capacity_bytes`; what is written one after the other lies one after the other."""
 
     def __init__(self, path: Path, capacity_bytes: int):
         self._path = path

@@ -44,8 +44,6 @@ class Opcode(IntEnum):
 
 
 class Init:
-    """Capabilities that the emulator accepts where the kernel offers them."""
-
     ASYNC_READ: Final = 1 << 0
     BIG_WRITES: Final = 1 << 5
     ASYNC_DIO: Final = 1 << 15
@@ -58,16 +56,12 @@ class Init:
 
 
 class Fopen:
-    """How the kernel treats an open file."""
-
     DIRECT_IO: Final = 1 << 0
     KEEP_CACHE: Final = 1 << 1
     PARALLEL_DIRECT_WRITES: Final = 1 << 6
 
 
 class Fattr:
-    """Which fields of a SETATTR are meant."""
-
     MODE: Final = 1 << 0
     UID: Final = 1 << 1
     GID: Final = 1 << 2

@@ -72,7 +72,6 @@ class RequestLog:
         self.logged[0] = 0
 
     def write(self, path: Path) -> None:
-        """Write the records, oldest first, as they are."""
         logged = self.logged[0]
         edge = logged % LOG_REQUESTS * RECORD.size if logged > LOG_REQUESTS else 0
         end = min(logged, LOG_REQUESTS) * RECORD.size

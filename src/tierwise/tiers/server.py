@@ -39,8 +39,7 @@ AT_ONCE: Final = 32  # messages taken before the loop looks for anything else
 
 LOOK_S: Final = 30e-6
 LOOK_MOST_S: Final = 240e-6
-"""While requests are outstanding, a virtual clock checks whether anybody could still run, less often the longer somebody does, because each
-look takes a processor from a session."""
+"""While requests are outstanding, a virtual clock checks so often whether anybody could still run: each look takes a processor."""
 GLANCE_S: Final = 1e-3  # while none are, it checks this often how many run
 
 
@@ -166,9 +165,7 @@ class Server:
         return not (any(taken) or self._lie_down())
 
     def _lie_down(self) -> bool:
-        """Let reported sleeps end by a virtual clock of several, slowed as the devices are; True where there was one. By real time they go
-        on.
-        """
+        """Let reported sleeps end by a virtual clock of several, slowed as the devices are; True where there was one."""
         sleepers, seen = self._reported_sleeps, False
         while sleepers and (sleep := sleepers.take()):
             seen = True

@@ -84,7 +84,6 @@ class _Session:
         self._function = os.open(f"/proc/{pid}/wchan", os.O_RDONLY | os.O_CLOEXEC)
 
     def worked_s(self) -> float:
-        """Return its processor time since the last call."""
         before_s = self._used_s
         try:
             self._used_s = time.clock_gettime(self._clock)

@@ -46,8 +46,6 @@ class CgroupV1:
 
 
 class CgroupV2:
-    """A group of version 2, in the folder `group`."""
-
     def __init__(self, group: Path):
         self._usage = os.open(group / "cpu.stat", os.O_RDONLY | os.O_CLOEXEC)
         self._slowly = ProcTasks(group / "cgroup.threads")
@@ -85,8 +83,6 @@ def grouped(folders: list[str]) -> Grouped:
 
 
 class ProcTasks:
-    """The tasks that a file of a group lists, each looked at through /proc."""
-
     def __init__(self, listing: Path):
         self._listing = os.open(listing, os.O_RDONLY | os.O_CLOEXEC)
         self._listed = b""

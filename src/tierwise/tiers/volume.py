@@ -150,7 +150,6 @@ def busy_s(volumes: Mapping[str, Volume]) -> dict[str, float]:
 
 
 def waiting(volumes: Mapping[str, Volume]) -> dict[int, str]:
-    """Return which process waits for which of them."""
     return {pid: name for name, volume in volumes.items() for pid in volume.transfers.waiting()}
 
 

@@ -57,7 +57,6 @@ def export(run: Path, raw: Path, *, needed: Sequence[tuple[str, str, str]] = (),
 
 
 def whole(manifest: Manifest) -> Manifest:
-    """Return `manifest` of a copy that has all rows itself."""
     copied = {study: kept.run_id for study, kept in manifest.taken.items()}
     return manifest.model_copy(update={"taken": {}, "copied": {**manifest.copied, **copied}})
 

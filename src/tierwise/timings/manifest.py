@@ -79,8 +79,6 @@ class Retry(Strict):
 
 
 class Stage(Strict):
-    """How long one notebook of the run measured."""
-
     name: str
     took_s: float
     pace: float  # processor time of the fixed piece of work before it, over that of ``data/plan/recorded.toml``
@@ -88,8 +86,6 @@ class Stage(Strict):
 
 
 class Merged(Strict):
-    """One of the runs that a run was made of (`timings.merging`)."""
-
     run_id: str
     seed: int
     code_version: str
@@ -169,7 +165,6 @@ class Manifest(Strict):
 
     @property
     def todays_pair(self) -> str | None:
-        """Return the first pair of today; `None`: there is none."""
         return next(iter(self.todays_pairs), None)
 
     def of(self, study: str) -> list[StudyRecord]:

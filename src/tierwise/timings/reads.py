@@ -33,8 +33,6 @@ TABLE: Final[dict[str, Any]] = FILES.keys | dict(FILES.columns)  # columns of th
 
 
 class Source(NamedTuple):
-    """Files of single reads, and the SQL condition that the rows of a run meet in them."""
-
     files: list[Path]
     condition: str
 

@@ -13,7 +13,6 @@ Facts = dict[str, Any]
 
 
 def run_number(replicate: int) -> int:
-    """Return which of the runs of a merged one `replicate` is of, from 0."""
     return replicate // RUN_REPLICATES
 
 

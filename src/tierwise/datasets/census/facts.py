@@ -75,8 +75,6 @@ class Birth(Strict):
 
 
 class Facts(Strict):
-    """The whole of ``census1990.json``; its own text says what each part is and how it was distilled."""
-
     source: str
     made_by: str
     assumed: tuple[str, ...]

@@ -72,8 +72,6 @@ class Band(Strict):
 
 
 class Answer(Strict):
-    """How the two errors and the signal-to-noise ratio hang together."""
-
     added_error_mag: float
     snr_times_error: float
     snr_scatter: float
@@ -89,8 +87,6 @@ class Frequencies(Strict):
 
 
 class Facts(Strict):
-    """The whole file, whose comments say what each part is."""
-
     assumed: tuple[str, ...]
     fitted_on: tuple[dict[str, str | float], ...]
     size: dict[str, Any]

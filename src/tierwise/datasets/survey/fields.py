@@ -69,9 +69,7 @@ def schedule(fields: int, seed: int) -> Frames:
 
 
 def light_curves(count: int, mjd: Floats, band: Ints, rng: np.random.Generator) -> Floats:
-    """Return magnitudes by which variable stars are fainter than on average [star, exposure]: a third each pulsating, eclipsing,
-    long-period.
-    """
+    """Return magnitudes by which variable stars are fainter than on average [star, exposure]: pulsating, eclipsing, long-period."""
     kind = np.arange(count) % 3
     low, high = np.array([[0.3, 0.9], [0.4, 10.0], [100.0, 500.0]])[kind].T
     least, most = np.array([[0.2, 0.9], [0.15, 0.9], [0.4, 2.0]])[kind].T

@@ -44,9 +44,7 @@ def database_facts(testbed: Testbed, name: str) -> dict[str, Any] | None:
 
 
 def restore_database(testbed: Testbed, name: str, tablespaces: Mapping[str, str], *, wal: str) -> None:
-    """Make the testbed's cluster the database `name` as prepared, with tablespaces (name -> tier), and WAL on the tier `wal` if there is
-    one.
-    """
+    """Make the testbed's cluster the database `name` as prepared, with tablespaces (name -> tier), and WAL on the tier `wal`."""
     testbed.cluster.stop("immediate")
     for tier, tablespace in product(testbed.tiers.values(), tablespaces):
         shutil.rmtree(tier.directory / tablespace, ignore_errors=True)  # of the trial before

@@ -30,8 +30,6 @@ Point = tuple[Mapping[str, Any], Callable[[int], dict[str, float]]]
 
 
 class Axes(Strict):
-    """What every simulated map has; each of its points is simulated with every seed."""
-
     seeds: int = Field(ge=1)
     transactions: int = Field(ge=100)
     slowdown: float = Field(default=1.0, gt=0, description="as in the windows that points are held against, or claims are judged on")
@@ -91,9 +89,7 @@ def open_map(testbed: Modelled, axes: OpenAxes, rows: Rows, *, memory_bytes: flo
 
 
 def simulated_points(testbed: Modelled, axes: Axes, points: Sequence[Point], what: str) -> list[dict[str, Any]]:
-    """Return each of `points` with its transactions a second by placement and seed (seeds of two runs differ); none where `flip_map` has
-    none.
-    """
+    """Return each of `points` with its transactions a second by placement and seed; none where `flip_map` has none."""
     if not models(testbed, seed=testbed.seed).keys() >= TIERS:
         return []
     found, progress = [], Progress(what, len(points))

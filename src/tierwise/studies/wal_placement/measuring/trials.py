@@ -35,9 +35,7 @@ Place = Literal["hdd", "cached", "ssd"]  # tiers for the log: disks, the same di
 NEEDED: Final[tuple[Place, ...]] = ("hdd", "ssd")
 DATA_ON: Final[Place] = "ssd"
 COMMIT_DELAYS_US: Final[dict[Place, int]] = {"hdd": 4000, "cached": 50, "ssd": 30}
-"""Delay of a commit with group commit, by place of the log: half of a write of 8 KiB and a flush there, as PostgreSQL's manual advises
-(30.5, WAL configuration).
-"""
+"""Delay with group commit, by place of the log: half of a write of 8 KiB and a flush there (PostgreSQL's manual, 30.5)."""
 SIBLINGS: Final = 5  # other transactions that must be open for a commit to be delayed: PostgreSQL's default
 LOAD: Final = pgbench.Mix(writes=1.0, skew=0.0)  # each transaction updates one account and adds a row to the history
 OPERATION: Final = "update"
