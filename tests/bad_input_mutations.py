@@ -20,8 +20,7 @@ BYTES: Final = (b"\xff\xfe\x80", b"\x00", b'"', b"'", b"\n", b"[" * 5000, b"{" *
 """Not UTF-8, no text, an unclosed quote, lines that end otherwise, nested brackets, separators, a terminal's controls, magic numbers."""
 NUMBER: Final = re.compile(rb"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 TEXT: Final = re.compile(rb'"[^"\n]*"')
-WHOLE: Final = 1 << 16
-"""A place in a sample is drawn as so many parts of it."""
+WHOLE: Final = 1 << 16  # a place in a sample is drawn as so many parts of it
 
 Change = Callable[[bytes, st.DrawFn], bytes]
 

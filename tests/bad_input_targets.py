@@ -18,8 +18,7 @@ from kept_smoke import FOLDER
 from tierwise.core import paths
 
 OLDER: Final = FOLDER.name
-RUN: Final = f"data/raw/{OLDER}"
-"""The smoke run of the tests, as a reader has one in the home that `make_home` makes."""
+RUN: Final = f"data/raw/{OLDER}"  # the smoke run of the tests, as a reader has one in the home that `make_home` makes
 
 
 @dataclass(frozen=True)

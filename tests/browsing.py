@@ -23,8 +23,7 @@ OFFLINE: Final = ("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "-
 DRAWN: Final = "[...document.querySelectorAll('.vl-chart')].every((place) => place.classList.contains('drawn'))"
 TOO_WIDE: Final = "[...document.querySelectorAll('.vl-chart')].filter((at) => at.querySelector('svg.marks').scrollWidth > at.clientWidth)"
 
-AXE: Final = "axe_playwright_python"
-"""The package that carries axe-core's script."""
+AXE: Final = "axe_playwright_python"  # the package that carries axe-core's script
 SCROLLED: Final = """[...document.querySelectorAll('main *')].filter((at) => at.scrollWidth > at.clientWidth + 1
     && ['auto', 'scroll'].includes(getComputedStyle(at).overflowX)).map((at) => [at.closest('figure')?.id ?? at.tagName,
         Boolean(at.querySelector('table:not(.cards)')), at.tabIndex])"""

@@ -30,7 +30,7 @@ __all__ = ["built", "by_quarto", "chromium", "completed", "in_place", "killed", 
 TOGETHER: Final = {"smoke": "smoke_home: Home", "report": ": Built|reference: Run"}
 """What takes long and is used in several files -> a pattern in each such file: one process makes it, and runs them all."""
 PASSED: Final = "tierwise/passed"
-LONGEST: Final = (
+LONGEST: Final = (  # what takes half a minute and more, the longest first, so that all processes end at the same time
     "report",
     "tests/test_recorders.py",
     "tests/test_survey_studies.py",
@@ -49,7 +49,6 @@ LONGEST: Final = (
     "tests/test_analysis_verdicts.py",
     "tests/test_read_latency.py",
 )
-"""What takes half a minute and more, the longest first, so that all processes end at the same time."""
 
 
 def unit(nodeid: str) -> str:

@@ -20,8 +20,7 @@ from tierwise.tiers.volume import Volume
 NO_LOCKS: Final = "no locks"
 NO_MAPPINGS: Final = "no shared mappings"
 POWER_CUT: Final = "power cut"
-FLOCK_LOCKS: Final = 1 << 10
-"""A capability of FUSE (fuse.h): the file system takes over flock(2)."""
+FLOCK_LOCKS: Final = 1 << 10  # a capability of FUSE (fuse.h): the file system takes over flock(2)
 
 
 class FaultyDaemon(Daemon):

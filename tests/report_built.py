@@ -25,11 +25,9 @@ from tierwise.report.site import PDFS
 CHAPTERS = sorted((paths.home() / "notebooks").glob("show-*.ipynb"))
 
 
-FIGURES = "figure.fig:has(.vl-chart)"
-"""The figures that a run has rows for; where it has none, a sentence stands in the chart's place."""
+FIGURES = "figure.fig:has(.vl-chart)"  # the figures that a run has rows for; where it has none, a sentence stands in the chart's place
 MARGIN_MM = 20
-INK = 0.85
-"""Brightness below which a dot of a page is printed on."""
+INK = 0.85  # brightness below which a dot of a page is printed on
 
 
 @dataclass(frozen=True)
@@ -76,11 +74,10 @@ def placed(root: Path, site: Path) -> Iterator[None]:
         yield
 
 
-NO_RESULTS = {
+NO_RESULTS = {  # tables without a stamp of their own, and why
     **dict.fromkeys(("tbl-run", "tbl-tiers", "tbl-origin"), "what was requested, and where"),
     "tbl-rule-changes": "rules and their days; what had been seen is quoted",
 }
-"""Tables without a stamp of their own, and why."""
 
 
 def unstamped(page: BeautifulSoup) -> set[str]:

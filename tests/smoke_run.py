@@ -17,8 +17,7 @@ from tierwise.bench.runs import look_ahead
 from tierwise.core import paths
 from tierwise.timings.manifest import Manifest
 
-MEASURED: Final = 12
-"""How many trials are measured when it is killed."""
+MEASURED: Final = 12  # how many trials are measured when it is killed
 
 
 @pytest.fixture(scope="session")

@@ -23,10 +23,8 @@ set_hypothesis_home_dir(Path(tempfile.gettempdir()) / "tierwise-hypothesis")
 
 IN_PROCESS, BY_COMMAND, SOAKED = 180, 12, 10_000
 """Cases over all targets: in a child that has loaded everything, by the command line, and with other cases each time."""
-WARMING_S = 120.0
-"""Processor time that a target may take at first, while libraries load and code is compiled."""
-COMMANDS = [target for target in TARGETS if target.read is None]
-"""What reads files is in process: the command line is the same."""
+WARMING_S = 120.0  # processor time that a target may take at first, while libraries load and code is compiled
+COMMANDS = [target for target in TARGETS if target.read is None]  # what reads files is in process: the command line is the same
 
 
 def cases(count: int, targets: int, target: Target, *, derandomize: bool = True) -> settings:

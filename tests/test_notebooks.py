@@ -143,15 +143,12 @@ CHANGES: Final[tuple[tuple[str, dict[str, Any], set[str]], ...]] = (
     ("answer", {"PAIR": "source-h", "DEVICES": {"hdd": "exos-x24-24tb"}}, {"fig-answer"}),
 )
 """A chapter, parameters with other values, and the figures that then draw something else."""
-FIRST_AND_OTHERS: Final = [
+FIRST_AND_OTHERS: Final = [  # `make test` changes the first parameter of each chapter
     pytest.param(*change, marks=pytest.mark.soak) if change[0] in {name for name, *_ in CHANGES[:number]} else change
     for number, change in enumerate(CHANGES)
 ]
-"""`make test` changes the first parameter of each chapter."""
-Drawn = dict[str, list[str]]
-"""Label -> what a chart draws."""
-OTHER_LOADS: Final = frozenset({"CLIENTS", "MEMORY", "SCRIPT"})
-"""Parameters that choose another load of pgbench than the judged one."""
+Drawn = dict[str, list[str]]  # label -> what a chart draws
+OTHER_LOADS: Final = frozenset({"CLIENTS", "MEMORY", "SCRIPT"})  # parameters that choose another load of pgbench than the judged one
 
 
 @pytest.fixture(scope="module")

@@ -20,8 +20,7 @@ from tierwise.report.run import open_run
 from tierwise.report.values import front
 
 CHAPTERS = sorted((paths.home() / "notebooks").glob("show-*.ipynb"))
-Shown = dict[tuple[str, str], Sentence | Table | Figure | Missing]
-"""(chapter, source of the cell) -> what it shows."""
+Shown = dict[tuple[str, str], Sentence | Table | Figure | Missing]  # (chapter, source of the cell) -> what it shows
 
 
 def shown(notebook: Path) -> Shown:

@@ -31,10 +31,8 @@ from tierwise.studies.ram_or_ssd.reading.values import values as zipf
 from tierwise.studies.read_latency.reading.values import values as latency
 
 PAGES: Final = 12
-BODY_PT, LEAST_PT = 10.0, 6.0
-"""Sizes of letters: of the text, and the smallest in a chart, whose labels shrink with it."""
-ZOOM: Final = 1.5
-"""Pixels that pdftohtml counts for a point."""
+BODY_PT, LEAST_PT = 10.0, 6.0  # sizes of letters: of the text, and the smallest in a chart, whose labels shrink with it
+ZOOM: Final = 1.5  # pixels that pdftohtml counts for a point
 
 
 @pytest.fixture(scope="module")

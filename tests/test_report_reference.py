@@ -109,7 +109,7 @@ def check_accessible(shown: Path, chromium: "Browser", width_px: int, scheme: Sc
 
 
 CONTENTS = "#contents > summary"
-QUESTIONS = {
+QUESTIONS = {  # question of a new reader -> clicks from the first page, where they lead, and what stands there or is handed out
     "Tables or indexes first?": ((), "#tbl-answer", "tables"),
     "Which placement for a load like mine?": (("#sec-answer a[href='show-advice.html#sec-conclusion']",), "#sec-conclusion", "cost"),
     "More RAM or more flash?": (("#sec-answer a[href='show-cost.html#sec-cost']",), "#sec-cost", r"\d\.\d+ times"),
@@ -123,7 +123,6 @@ QUESTIONS = {
     ),
     "How do I cite it?": (("#contents a[href='about.html#sec-cite']",), "#sec-cite", r"@misc\{tierwise-"),
 }
-"""Question of a new reader -> clicks from the first page, where they lead, and what stands there or is handed out."""
 
 
 @pytest.mark.parametrize("width_px", [1280, 390])

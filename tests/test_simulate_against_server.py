@@ -18,8 +18,7 @@ from tierwise.simulate.transactions import INDEX, TABLE, Load, Recorded, Rows, r
 SCALE, CLIENTS, WRITES = 5, 4, 0.5
 BUFFERS = 1_500
 LOOKUPS = 3 * BUFFERS
-UPDATES = 2_000
-"""How many updates a window has, if the machine makes them in time."""
+UPDATES = 2_000  # how many updates a window has, if the machine makes them in time
 LONGEST_S = 20
 SEEDS = range(1, 4)
 BIAS, DEVIATIONS = 0.05, 5

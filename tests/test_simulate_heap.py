@@ -12,8 +12,7 @@ from tierwise.simulate.table_reads import Reading, duration_s, lookups, parts_in
 
 ROWS = 61_000
 INDEX_PAGES = 100
-MANY_TURNS = 30
-"""Lookups of other rows, after which nobody waits for an update before any more."""
+MANY_TURNS = 30  # lookups of other rows, after which nobody waits for an update before any more
 
 
 def touched(places: list[int], updates: set[int], *, clients: int = 1) -> Touched:

@@ -26,8 +26,7 @@ from tierwise.simulate.machine import Costs
 from tierwise.simulate.zipf import Benchmark
 
 REQUESTED = 11_000
-MOST = 200
-"""What each rule leaves of that."""
+MOST = 200  # what each rule leaves of that
 
 FILE = """
 kind = "cloud"
@@ -101,8 +100,7 @@ BOOK = Book(
 )
 
 
-SLOWDOWN = 4
-"""The volume is slower by this, so that a busy machine asks for more than its limit."""
+SLOWDOWN = 4  # the volume is slower by this, so that a busy machine asks for more than its limit
 
 
 @pytest.mark.parametrize("rule", RULES)
