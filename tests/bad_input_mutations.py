@@ -86,7 +86,6 @@ CHANGES: Final[tuple[Change, ...]] = (_NUMBERS, _NUMBERS, _TEXTS, _TEXTS, _lines
 
 @st.composite
 def mutated(draw: st.DrawFn, sample: bytes) -> bytes:
-    """`sample` after one to three changes."""
     for _ in range(draw(st.integers(1, 3))):
         sample = draw(st.sampled_from(CHANGES))(sample, draw)
     return sample
@@ -150,5 +149,4 @@ def mutated_table(draw: st.DrawFn, sample: bytes) -> bytes:
 
 
 def mutated_file(name: str, sample: bytes) -> st.SearchStrategy[bytes]:
-    """Return what may become of the file `name`."""
     return mutated(sample) | mutated_table(sample) if name.endswith(".parquet") else mutated(sample)

@@ -91,7 +91,6 @@ def _timing(histograms: Histograms, singles: pl.DataFrame, flags: tuple[str, ...
 
 
 def _reported(histograms: Histograms, singles: pl.DataFrame) -> dict[str, dict[str, object]]:
-    """Tell the reads of each tablespace as the proof of a window does."""
     return {
         space: {
             "reads": sum(held.values()),

@@ -144,7 +144,6 @@ def save_run(
 
 
 def make_manifest(rows: pl.DataFrame, *, complete: bool = True, profile: str = "quick", reader_pair: str | None = None) -> Manifest:
-    """Return the manifest of a run that gave `rows`."""
     replicates = int(rows["replicate"].n_unique())
     pairs = sorted(rows["pair"].unique())
     return Manifest(

@@ -37,7 +37,6 @@ def killed(killed_home: Home) -> str:
 
 @pytest.fixture(scope="session")
 def completed(killed_home: Home, killed: str) -> Manifest:
-    """Return the same command again, to its end."""
     report = killed_home.command("report")
     assert report.returncode == 0, report.stderr
     assert "unknown parameter" not in report.stderr, "each notebook is given what it has"
@@ -60,6 +59,5 @@ def smoke_home(request: pytest.FixtureRequest) -> Iterator[Home]:
 
 @pytest.fixture(scope="session")
 def smoke(smoke_home: Home) -> Manifest:
-    """Return the manifest of the run, which is whole."""
     (run,) = smoke_home.runs().values()
     return run

@@ -42,7 +42,6 @@ Turn = tuple[dict[str, str], float, dict[str, str]]  # cell, seconds, and the ti
 
 
 def array_rows(seconds: Seconds = ARRAYS_S, *, replicates: int = 5, forms: tuple[str, ...] = ("printed",)) -> pl.DataFrame:
-    """Each query in each form on each subsystem in each replicate."""
     io = {"twomass_psc": ("table", 900), "twomass_psc_ra": ("index", 100)}
     turns = [
         ({"query": query, "form": form, "tier": tier, "io_mode": "direct"}, elapsed_s, dict.fromkeys(io, tier))
@@ -54,7 +53,6 @@ def array_rows(seconds: Seconds = ARRAYS_S, *, replicates: int = 5, forms: tuple
 
 
 def placement_rows(seconds: Seconds = PLACEMENT_S, *, replicates: int = 5) -> pl.DataFrame:
-    """Each query on each placement in each replicate."""
     io = {"source": ("table", 100), "detection": ("table", 800), "source_ra": ("index", 100), "mergelog": ("table", 0)}
     turns = [
         (

@@ -54,7 +54,6 @@ def words(verdicts: list[ClaimVerdict]) -> dict[str, Verdict]:
 
 
 def flagging(rows: pl.DataFrame, chosen: pl.Expr, flag: str = "overshoot") -> pl.DataFrame:
-    """`rows`, the `chosen` of them with a flag."""
     return rows.with_columns(flags=pl.when(chosen).then(pl.lit([flag])).otherwise(pl.col("flags")))
 
 

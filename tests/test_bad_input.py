@@ -40,7 +40,6 @@ def cases(count: int, targets: int, target: Target, *, derandomize: bool = True)
 
 
 def spoilt(target: Target) -> st.SearchStrategy[Case]:
-    """Cases of `target`."""
     if target.file:
         return mutated_file(target.file, target.sample).map(lambda content: Case(target.name, target.file, content, target.command))
     if target.environment:
@@ -54,13 +53,11 @@ def as_variables(words: tuple[str, ...]) -> dict[str, str]:
 
 
 def valid(target: Target) -> Case:
-    """`target` as it should be."""
     return Case(target.name, target.file, target.sample if target.file else b"", target.command, dict(target.environment))
 
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Provide a checkout's inputs, in which files are spoilt."""
     folder = tmp_path_factory.mktemp("home")
     make_home(folder)
     with pytest.MonkeyPatch.context() as patch:

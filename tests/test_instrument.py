@@ -34,7 +34,6 @@ def known() -> re.Pattern[str]:
 
 
 def literals(tree: ast.AST) -> set[str]:
-    """Return the strings of a module that are no docstrings."""
     docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     return {
         node.value

@@ -44,7 +44,6 @@ def code_cells(path: Path) -> list[nbformat.NotebookNode]:
 
 
 def imported(path: Path) -> Iterator[str]:
-    """Every name that a notebook's code imports, with its module."""
     for cell in code_cells(path):
         for node in ast.walk(ast.parse(cell.source)):
             if isinstance(node, ast.Import):
@@ -96,7 +95,6 @@ def test_exploring_starts_from_the_newest_run_and_compares_it_with_the_one_befor
 
 
 def finding(executed: Path) -> str:
-    """Return what the notebook begins with."""
     first = next(output for cell in code_cells(executed) for output in cell.outputs if "text/markdown" in output.get("data", {}))
     return str(first.data["text/markdown"])
 
@@ -196,7 +194,6 @@ def test_a_changed_parameter_changes_the_chart(
 
 @pytest.fixture
 def before(chapter: str, charted: Run, kept: Run, kept_drawn: Callable[[str], Drawn]) -> Drawn:
-    """Return what the chapter draws from its defaults."""
     return kept_drawn(chapter) if charted is kept else drawn(chapter, charted)
 
 
@@ -207,7 +204,6 @@ def kept_drawn(kept: Run) -> Callable[[str], Drawn]:
 
 
 def drawn(chapter: str, run: Run, **parameters: Any) -> Drawn:
-    """Return label -> what each chart draws whose notebook opens `run`."""
     shown = cells.drawn(chapter, run, **parameters)
     return {label: drawn_points(figure.spec()) for label, figure in shown.items() if isinstance(figure, Figure)}
 

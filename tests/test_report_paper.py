@@ -43,7 +43,6 @@ def rejected(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def shown_by(executed: Path, *stems: str) -> dict[str, Shown]:
-    """Return what the executed notebooks `stems` show under a label."""
     return {part.label: part for stem in stems for part in notebooks.read(executed / f"{stem}.ipynb") if part.label}
 
 

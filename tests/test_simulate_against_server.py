@@ -81,6 +81,5 @@ def test_reads_of_table_and_index_are_the_servers_and_so_are_the_updates_that_st
 
 
 def simulated(rows: Rows, transactions: int, seed: int, other_pages: int) -> Recorded:
-    """Return the same load on the same memory."""
     load = Load(CLIENTS, WRITES, skew=0.0, host_s=0.0005)
     return record(rows, load, memory_pages=BUFFERS, transactions=transactions, lookups=LOOKUPS, warm=0, seed=seed, other_pages=other_pages)

@@ -23,7 +23,6 @@ def touched(places: list[int], updates: set[int], *, clients: int = 1) -> Touche
 
 
 def pages(found: Touched, transaction: int) -> list[int]:
-    """List the pages of the table that a transaction touched."""
     own = found.pages[found.transactions == transaction]
     return [page - INDEX_PAGES for page in own.tolist() if page >= INDEX_PAGES]
 

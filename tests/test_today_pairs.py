@@ -34,7 +34,6 @@ def read_page(path: Path, number: int) -> None:
 
 
 def reads(tier: Emulated, sessions: int, count: int) -> pl.DataFrame:
-    """Return the daemon's log of so many reads."""
     path = tier.directory / "data"
     path.write_bytes(bytes(MIB))
     tier.delays(True, slowdown=SLOWDOWN)

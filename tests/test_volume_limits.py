@@ -84,7 +84,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def volume(home: Path, rule: tuple[int, int, str]) -> str:
-    """Return the device under the limits of `rule`."""
     one, each, machine = rule
     text = FILE.replace("ONE", str(one)).replace("EACH", str(each))
     (home / "data" / "devices" / "mine-volume.toml").write_text(text, encoding="utf-8")
