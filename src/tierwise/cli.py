@@ -141,8 +141,7 @@ def run_study(
     census: CensusOption = SYNTHETIC,
     sky: SkyOption = SYNTHETIC,
     trials: Annotated[
-        str,
-        typer.Option(help="Measure only trials with these settings, such as 'wal=ssd clients=8'. Default: all trials."),
+        str, typer.Option(help="Measure only trials with these settings, such as 'wal=ssd clients=8'. Default: all trials.")
     ] = "",
     yes: YesOption = False,
 ) -> None:

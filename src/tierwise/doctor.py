@@ -64,10 +64,7 @@ def _found(name: str, there: bool, detail: str, cost: str, remedy: str, *, lacki
 
 
 def examine() -> list[Finding]:
-    """Examine everything that `make report`, the tests and the optional recorders use, in the order in which it is needed.
-
-    The work folder is made where it is absent, as a run would do it; nothing else is written.
-    """
+    """Examine what `make report`, the tests and the recorders use, in order of need; only the work folder may be made."""
     return [
         _system(),
         Finding("Python", Status.OK, platform.python_version()),

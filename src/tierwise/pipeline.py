@@ -72,10 +72,7 @@ KERNELS: Final = 2
 
 
 def make_report(request: ReportRequest, *, engine: str, run_id: str = "") -> Path:
-    """Measure what is missing, then render, and return the folder of the built site. The last lines are the answer.
-
-    With `run_id`, named as `find_run` takes it, nothing is measured: that run, which must be complete, is rendered again.
-    """
+    """Measure what is missing, or take the run `run_id`, then render, and return the folder of the built site."""
     check_options(request.scheduler, request.store)
     named = stored_or_found(run_id) if run_id else None
     elsewhere = _variables({"SCHEDULER": request.scheduler, "STORE": request.store})
@@ -107,10 +104,7 @@ def stored_or_found(name: str) -> Path:
 
 
 def make_reference(request: ReportRequest, *, run_id: str = "", runs: int = 1) -> Path:
-    """Have a complete run ship with the checkout: `export_run` in ``data/reference``, with the five lines that it says alone.
-
-    With `runs` it is merged of as many, which are measured with the request's seed and the next ones unless they are complete.
-    """
+    """Ship a complete run with the checkout, with its five lines; with `runs`, merged of as many runs with consecutive seeds."""
     if runs > 1 and not run_id:
         run_id = merged_run(request, runs)
     shipped = export_run(request, paths.reference(), run_id=run_id)
@@ -128,10 +122,7 @@ def merged_run(request: ReportRequest, runs: int) -> str:
 
 
 def export_run(request: ReportRequest, place: Path, *, run_id: str = "") -> Path:
-    """Export the requested run, measured unless it is complete, to the folder `place`, in place of any other, and return its folder.
-
-    With `run_id`, named as `find_run` takes it, nothing is measured: that run, which must be complete, is exported.
-    """
+    """Export the requested run, measured unless it is complete or named by `run_id`, to the folder `place`, in place of any other."""
     with kernels():
         run = complete_run(find_run(run_id)) if run_id else _measured(request)[0]
     if "-dirty" in run.code_version:

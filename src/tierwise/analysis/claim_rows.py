@@ -36,10 +36,7 @@ class Rows:
 
 
 def series_of(connection: duckdb.DuckDBPyConnection, claim: Claim, pair: str, variant: str | None = None) -> list[Series]:
-    """Return every series that `claim` needs and the run of `connection` has on `pair`: one for each case, or order, and I/O mode.
-
-    With `variant` the cases are looked up in its rows; a case of a study that has none stays as it is.
-    """
+    """Return every series of `claim` on `pair`, a case or order and I/O mode each, by the rows of `variant` where a study has variants."""
     cases = {case.name: _case_series(connection, case, pair, variant, flags=claim.counts is None) for case in claim.cases}
     if not claim.orders:
         return [series for by_io_mode in cases.values() for series in by_io_mode.values()]

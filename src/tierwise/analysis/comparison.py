@@ -28,8 +28,6 @@ def medians(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
 
 
 def beside(ours: pl.DataFrame, theirs: pl.DataFrame) -> pl.DataFrame:
-    """Return the cells that both have: `CELL`, ``median``, ``n`` and ``evidence`` of `ours`, those of `theirs` as ``*_reference``,
-    ``ratio``.
-    """
+    """Return the cells that both have: those of `ours`, the values of `theirs` as ``*_reference``, and their ``ratio``."""
     both = ours.join(theirs, on=CELL, how="inner", suffix="_reference", maintain_order="left")
     return both.with_columns(ratio=pl.col("median") / pl.col("median_reference"))

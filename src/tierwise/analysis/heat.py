@@ -1,8 +1,4 @@
-"""How much is requested of each relation: the views ``<study>_heat``, the recorded requests behind them, and what the manifest knows of
-sizes.
-
-A study whose relations can be placed has a file `HEAT` in its package, which reads the view `timings`.
-"""
+"""How much is requested of each relation: the views ``<study>_heat``, the requests behind them, and sizes from the manifest."""
 
 import json
 import re
@@ -109,10 +105,7 @@ def recorded(run_folder: Path, study: str, pair: str, trial: str) -> list[Record
 
 
 def requests_of(run_folder: Path, study: str, pair: str, trial: str, step: int) -> pl.DataFrame | None:
-    """Return the recorded requests of one step of a trial, in `timings.traces.TRACE`'s columns; `None` where none were recorded.
-
-    `file` is the relation with its fork, and `relation` the one that it belongs to.
-    """
+    """Return a step's recorded requests (`timings.traces.TRACE`): `file` is the relation with its fork; `None` where none were recorded."""
     trace = read_trace(run_folder, TrialKey(study, pair, trial))
     if trace is None:
         return None

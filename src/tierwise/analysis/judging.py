@@ -113,7 +113,6 @@ class ClaimVerdict(Strict):
 
     @model_serializer(mode="wrap")
     def _serialized(self, as_fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out the fields that describe a claim where they describe none."""
         fields: dict[str, Any] = as_fields(self)
         return fields if self.id else {name: value for name, value in fields.items() if name not in OF_A_CLAIM}
 
@@ -124,10 +123,7 @@ OF_A_CLAIM: Final = frozenset([*ClaimVerdict.model_fields][[*ClaimVerdict.model_
 
 @dataclass(frozen=True)
 class Grounds:
-    """What a claim is judged on: a pair of tiers, and the rows of one run, if there is one.
-
-    `readers`: the pair is the one that the reader named; all its tiers must share one evidence, not only those that a claim touches.
-    """
+    """What a claim is judged on; `readers`: the reader named the pair, and all its tiers must share one evidence."""
 
     pair: str
     rows: Rows | None
@@ -154,16 +150,9 @@ Judge = Callable[[Claim, Grounds], ClaimVerdict]
 
 
 def ruled(
-    outcome: Outcome,
-    manifest: Manifest | None = None,
-    study: str = "",
-    cases: Sequence[CaseVerdict] = (),
-    aside: Sequence[str] = (),
+    outcome: Outcome, manifest: Manifest | None = None, study: str = "", cases: Sequence[CaseVerdict] = (), aside: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Return the fields of a verdict with this `outcome`, with the conditions of `cases` and those `aside`.
-
-    Where it is open, they say what would decide it in the run of `manifest`, by `study`.
-    """
+    """Return the fields of a verdict with this `outcome`; an open one says what would decide it in the run of `manifest`, by `study`."""
     verdict, cause, reason = outcome
     return {
         "verdict": verdict,
@@ -232,9 +221,7 @@ def _decider(claim: Claim, every: Sequence[ClaimVerdict]) -> ClaimVerdict | None
 
 
 def report_facts(claim: Claim, on: Grounds) -> ClaimVerdict:
-    """Report what the manifest keeps as evidence of a claim that is shown and not judged; one without facts rests on the Method's
-    argument.
-    """
+    """Report what the manifest keeps as evidence of a claim that is shown and not judged."""
     if on.rows is not None and claim.facts is None:
         return ClaimVerdict(pair=on.pair, verdict=Verdict.REPORTED, reason=claim.unjudged or "")
     if claim.facts is None:

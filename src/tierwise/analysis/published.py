@@ -9,11 +9,7 @@ from tierwise.core.text_files import read_text
 
 
 def published_series(file: str) -> pl.DataFrame:
-    """Return the rows of `file`, a path in the checkout, as it is cited.
-
-    Raises:
-        InputError: the file is absent, no UTF-8, or no table.
-    """
+    """Return the rows of `file`, a path in the checkout, as it is cited."""
     path = paths.home() / file
     try:
         return pl.read_csv(read_text(path).encode(), comment_prefix="#")

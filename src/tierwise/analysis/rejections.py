@@ -27,9 +27,7 @@ class Rejections:
 
 
 def rejections(connection: duckdb.DuckDBPyConnection, study: str = "", pair: str = "") -> list[Rejections]:
-    """Return one entry for each evidence of the run's rows, of `study` and on `pair` where they are named; live ones before simulated
-    ones.
-    """
+    """Return one entry for each evidence of the run's rows, of `study` and on `pair` where they are named; simulated ones last."""
     where = "(? in ('', study)) and (? in ('', pair))"
     counted = connection.execute(
         f"""
@@ -54,10 +52,7 @@ def rejections(connection: duckdb.DuckDBPyConnection, study: str = "", pair: str
 
 
 def never_accepted(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
-    """Return by study how many live measurements have no replicate that was not rejected.
-
-    Measured again in real time, what an emulated tier serves is only compared.
-    """
+    """Return by study how many live measurements have no replicate that was accepted; repeats in real time only compare."""
     found = connection.execute(
         """
         with measurements as (

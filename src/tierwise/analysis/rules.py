@@ -242,10 +242,7 @@ def p_beyond(bounds: Bounds, estimate: Estimate) -> float | None:
 
 
 def after_holm(tests: Sequence[tuple[float | None, Verdict]], chance: Verdict) -> list[tuple[float | None, Verdict]]:
-    """Return (p-value after Holm's correction, verdict) of each of `tests`, all of an I/O mode: (p-value, verdict by the interval).
-
-    One that says `chance`, the verdict for which any of them is enough, without being beyond its bound after the correction is undecided.
-    """
+    """Return (p-value after Holm's correction, verdict) of each of `tests` (p-value, verdict); one that says `chance` needs the former."""
     adjusted = iter(holm([p_value for p_value, _ in tests if p_value is not None]))
     found = list[tuple[float | None, Verdict]]()
     for p_value, verdict in tests:
@@ -297,12 +294,10 @@ def _why(crossing: Sequence[CaseVerdict], bounds: Bounds | None) -> Cause:
 
 
 def _is_small(case: CaseVerdict, bounds: Bounds) -> bool:
-    """Whether an undecided case is in or out of `bounds` as they are."""
     return within(bounds, case.as_estimate) is not Verdict.UNDECIDED
 
 
 def _of_few(case: CaseVerdict) -> Outcome:
-    """Why a case has too few repeats: were they rejected, or did the profile ask for no more?"""
     if case.flagged:
         repeats = case.pairs + case.flagged
         counts = {"case": case.case, "flagged": case.flagged, "repeats": repeats, "obstacles": ", ".join(case.obstacles)}
@@ -327,7 +322,6 @@ def by_interval(bounds: Bounds, estimate: Estimate) -> Verdict:
 
 
 def _presence(values: Sequence[float]) -> Verdict:
-    """Seen in each replicate, in none, else undecided; from as many replicates as an interval needs."""
     if not enough(len(values)):
         return Verdict.UNDECIDED
     if all(values):

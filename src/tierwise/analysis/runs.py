@@ -15,21 +15,14 @@ REFERENCE: Final = "reference"
 
 
 def newest_run(raw: Path) -> str | None:
-    """Return the id of the complete run that was finished last, or of the partial one where none is complete; `None` without a run.
-
-    A run of some of a study's trials is none of them.
-    """
+    """Return the id of the complete run that was finished last, else of the partial one; a run of chosen trials is neither."""
     known = [run for run in manifests(raw).values() if not run.chosen]
     finished = [(run.status == "complete", run.finished_at, run.run_id) for run in known if run.finished_at]
     return max(finished)[2] if finished else None
 
 
 def run_to_read(name: str = "", raw: Path | None = None) -> Path | None:
-    """Find the folder of the run `name`; without a name, of the newest run, or of the reference run if there is no other.
-
-    Returns:
-        None where no run is named, and neither a run nor the reference run is there.
-    """
+    """Find the folder of the run `name`; without a name, of the newest run, else of the reference run, else `None`."""
     raw = raw or paths.raw()
     chosen = name or newest_run(raw) or (REFERENCE if any(paths.reference().glob(f"*/{MANIFEST}")) else "")
     return find_run(chosen, raw) if chosen else None
@@ -41,11 +34,7 @@ def run_label(run_id: str) -> str:
 
 
 def find_run(name: str, raw: Path | None = None) -> Path:
-    """Find the folder of the run `name`: `LATEST`, `REFERENCE`, or the id of a run below `raw` (``data/raw``) or of the reference run.
-
-    Raises:
-        InputError: there is no such run; says which there are.
-    """
+    """Find the folder of the run `name`: `LATEST`, `REFERENCE`, or the id of a run below `raw` (``data/raw``) or of the reference run."""
     raw = raw or paths.raw()
     shipped = {path.parent.name: path.parent for path in sorted(paths.reference().glob(f"*/{MANIFEST}"))}
     if name == REFERENCE:

@@ -25,11 +25,7 @@ class Extrapolated:
 
 
 def extrapolate(found: BySize, size: float) -> Extrapolated:
-    """Carry the values of three sizes or more on to `size`; of replicates that all sizes have.
-
-    Raises:
-        ValueError: there are fewer than three sizes, of which two make a line and the third shows its miss.
-    """
+    """Carry the values of three sizes or more on to `size`, for the replicates that all sizes have."""
     if len(found) < 3:
         raise ValueError(f"a line through two sizes has no miss: three or more are needed, got {sorted(found)}")
     *smaller, largest = sorted(found)

@@ -54,10 +54,7 @@ class Estimate:
         return without_width(self.low, self.high)
 
     def p_value(self, limit: float) -> float | None:
-        """Return the two-sided p-value of `limit` being the true value: below 1 - `CONFIDENCE` where the interval does not hold it.
-
-        `None` where there is no interval, or one without a width.
-        """
+        """Return the two-sided p-value of `limit` being the true value; `None` without an interval, or with one that has no width."""
         if self.value is None or self.low is None or self.high is None or self.flat:
             return None
         error = math.log(self.high / self.low) / 2 / float(scipy.special.stdtrit(self.freedom, (1 + CONFIDENCE) / 2))
@@ -129,11 +126,7 @@ def geometric_estimate(values: Mapping[int, float] | Sequence[float], *, confide
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return the p-values of several tests after Holm's step-down correction (Holm 1979), in the same order.
-
-    Held against 1 - `CONFIDENCE`, the probability that any true hypothesis among them is rejected is at most that, however they depend on
-    each other.
-    """
+    """Return the p-values of several tests after Holm's step-down correction (Holm 1979), in the same order."""
     order = np.argsort(p_values)
     stepped = np.maximum.accumulate(np.asarray(p_values)[order] * np.arange(len(p_values), 0, -1))
     adjusted = np.empty(len(p_values))

@@ -47,10 +47,7 @@ class Shown(NamedTuple):
 
 
 class Own(NamedTuple):
-    """What a study adds to a claim on the pair of today beside the rows that its cases select: models, prices, or break-evens of rows.
-
-    `cases` gives it for a claim, a run and the pair.
-    """
+    """What a study adds to a claim on the pair of today: `cases` gives, for claim, run and pair, models, prices or break-evens."""
 
     study: str
     cases: Callable[[Claim, Rows, str], Sequence[Shown]]
@@ -71,10 +68,7 @@ class Today(Strict):
 
 
 def today(claim: Claim, rows: Rows, own: Mapping[str, Own]) -> Today | None:
-    """Return what the run's pair of today says of `claim`, by its rows and, where these have no such case, by its study's `own`.
-
-    It is `None` where the run has no such pair, or no placement is in question.
-    """
+    """Return what the run's pair of today shows of `claim`, by rows, else by its study's `own`; `None` without a pair or placement."""
     pair = rows.manifest.todays_pair
     if pair is None or claim.placement is None:
         return None

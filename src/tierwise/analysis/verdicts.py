@@ -75,7 +75,6 @@ def judge(
 
 
 def _own_of(published: Claims, claims: Sequence[Claim], rows: Rows | None, judges: Mapping[Kind, Judge]) -> dict[str, ClaimVerdict]:
-    """Return the verdict on each of `claims`, withheld where the models miss what their source states."""
     pairs = {claim.id: claim.pair or published.sources[claim.source].pair for claim in claims}
     found = {claim.id: judges[claim.kind](claim, Grounds(pairs[claim.id], rows)) for claim in claims}
     if rows is None:
@@ -92,7 +91,6 @@ def _here(claim: Claim, rows: Rows | None, judges: Mapping[Kind, Judge]) -> Clai
 def _deciding_of(
     published: Claims, own: Mapping[str, ClaimVerdict], reference: Path, judges: Mapping[Kind, Judge]
 ) -> dict[str, ClaimVerdict]:
-    """Return what the run in the folder `reference` says of the claims that `own` decides by another I/O mode than the deciding one."""
     decided = [
         claim
         for claim in published.claims
@@ -119,11 +117,7 @@ def _contradiction(own: ClaimVerdict, theirs: ClaimVerdict | None) -> tuple[str,
 
 
 @contextmanager
-def _rows(
-    raw: Path,
-    run_id: str | None,
-    views: duckdb.DuckDBPyConnection | None = None,
-) -> Iterator[Rows | None]:
+def _rows(raw: Path, run_id: str | None, views: duckdb.DuckDBPyConnection | None = None) -> Iterator[Rows | None]:
     if run_id is None:
         yield None
         return

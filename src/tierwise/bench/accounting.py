@@ -42,10 +42,7 @@ def tier_io(tier: Tier, files: FileIos) -> TierIo:
 
 
 def outstanding(tiers: Mapping[str, Tier], requests: Sequence[TierIo]) -> dict[str, float]:
-    """Return the mean number of requests that each device had while it had one at least, by tier. A tier without requests is left out.
-
-    By Little's law it is the sum of the requests' times over the time in which there were any.
-    """
+    """Return the mean number of requests that each device had while it had one at least, by tier (Little's law); none without requests."""
     busy_s = {name: tier.busy_s() for name, tier in tiers.items()}
     return {io.tier: io.intended_s / busy for io in requests if io.intended_s and (busy := busy_s[io.tier])}
 

@@ -18,12 +18,9 @@ if TYPE_CHECKING:
     from tierwise.bench.testbed import Testbed
     from tierwise.postgres.settings import Connection
 
-CPU_BOUND: Final = 0.25
-"""Share of a window that is processor time above which it gives no verdict."""
-LOCK_BOUND: Final = 0.10
-"""Share of the sessions' time in row locks, or in locks of the kernel, above which a window gives no verdict."""
-WAL_BOUND: Final = 0.10
-"""Share of the sessions' time in the log above which a verdict needs the same one with ``synchronous_commit=off``."""
+CPU_BOUND: Final = 0.25  # share of a window that is processor time above which it gives no verdict
+LOCK_BOUND: Final = 0.10  # share of the sessions' time in row locks, or in locks of the kernel, above which a window gives no verdict
+WAL_BOUND: Final = 0.10  # share of the sessions' time in the log above which a verdict needs the same one with ``synchronous_commit=off``
 
 
 @dataclass(frozen=True)

@@ -21,13 +21,10 @@ OF_A_KIND: Final = frozenset(
 """What they import of one kind alone: it counts where a device of that kind is built. A kind that is not named here counts everywhere."""
 READ: Final = frozenset({".csv", ".json", ".sql", ".toml"})
 """Names that end so are files, where there is one: beside the module that names it, or an input in ``data``."""
-DIGITS: Final = 12
-"""The length of a digest in hexadecimal digits: enough to tell versions of one file apart."""
+DIGITS: Final = 12  # the length of a digest in hexadecimal digits: enough to tell versions of one file apart
 
 
 class Module(NamedTuple):
-    """What is known of one module without importing it."""
-
     digest: str
     imports: frozenset[str]  # names that may be modules of ours: imported anywhere, unless for types alone, or started by name
     files: frozenset[str]  # names that may be files

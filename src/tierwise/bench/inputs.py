@@ -15,8 +15,7 @@ from tierwise.core.profiles import Profile
 from tierwise.simulate.machine import load_machine
 from tierwise.tiers.open import device_files
 
-VIRTUAL: Final = "virtual"
-"""What a manifest says of sessions that have virtual time."""
+VIRTUAL: Final = "virtual"  # what a manifest says of sessions that have virtual time
 
 
 @dataclass(frozen=True)

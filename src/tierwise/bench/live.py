@@ -60,10 +60,7 @@ def open_testbed(
 def measure_on_pair(
     study: "Study[Any, Any]", pair: Pair, inputs: "Inputs", record: "RunRecord", work: Path, *, replicate: int | None = None
 ) -> None:
-    """Measure what the run of `record` still lacks of `study` on `pair`, or of one `replicate` alone, the number of a testbed.
-
-    `work` holds a replicate's cluster and tiers meanwhile.
-    """
+    """Measure what the run of `record` lacks of `study` on `pair`, or of one `replicate`, with its cluster and tiers in `work`."""
     turns = turns_of(study, pair, inputs, inputs.profile.replicates_of(study.name) + record.replicates_added(study.name, pair.name))
     turns = in_testbed(turns, replicate)
 
@@ -83,9 +80,8 @@ def measure_on_pair(
 
 
 def turns_of(study: "Study[Any, Any]", pair: Pair, inputs: "Inputs", replicates: int) -> list[Turn]:
-    """Return every execution that a run of `inputs` has of `study` on `pair`. Its first replicate also has one trial in real time.
-
-    The few trials on a pair of today have none and, since no verdict rests on them, one draw of data.
+    """Return every execution that a run of `inputs` has of `study` on `pair`. Its first replicate also has one trial in real time, except
+    on a pair of today, whose few trials have one draw of data.
     """
     trials = study.trials(inputs.profile, pair)
     virtual = is_virtual(trials, pair, inputs)

@@ -20,8 +20,6 @@ from tierwise.postgres.table_copies import create_copy
 
 
 class TableLike(Protocol):
-    """What this module needs of a table of `tierwise.datasets`."""
-
     @property
     def name(self) -> str: ...
     @property
@@ -70,10 +68,7 @@ def _load(connection: Connection, rows: Rows, tier: str) -> None:
 
 
 def take_statistics(connection: Connection, tables: Sequence[TableLike], schema: str, *, of: str) -> None:
-    """Give `tables` in `schema` the planner's statistics that they have in the schema `of`, where they hold the same rows.
-
-    ANALYZE looks at a random sample, so that of two copies the planner may think differently.
-    """
+    """Give `tables` in `schema` the planner's statistics of the same rows in the schema `of`, since ANALYZE draws a random sample."""
     columns = "SELECT attname FROM pg_attribute WHERE attrelid = 'pg_statistic'::regclass AND attnum > 0 AND attname <> 'starelid'"
     named = sql.SQL(", ").join(sql.Identifier(name) for (name,) in connection.execute(columns).fetchall())
     copied = sql.SQL("INSERT INTO pg_statistic (starelid, {0}) SELECT %s::regclass, {0} FROM pg_statistic WHERE starelid = %s::regclass")
@@ -101,10 +96,8 @@ def planned_before(setup: Sequence[str], statement: str) -> tuple[str, ...]:
 
 
 def cold_pages(testbed: Testbed, relations: Sequence[str], statement: str, setup: Sequence[str]) -> ColdPages:
-    """Run `statement` once on a server that has just been started, delays off, and count what it reads.
-
-    Each distinct page is read once, because nothing leaves the memory meanwhile; a sequential scan, which goes through a small ring of
-    buffers, asks for no page twice. With the `setup` of a cold run, the pages are those that it must miss.
+    """Run `statement` on a fresh server, delays off, and count what it reads: with the `setup` of a cold run, the pages that it must miss.
+    Each page is read once, because nothing leaves the memory meanwhile.
     """
     with testbed.loading() as connection:
         for command in setup:

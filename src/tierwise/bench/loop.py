@@ -64,10 +64,7 @@ def gather_inputs(*, profile: str, tiers: str, seed: int, **sources: str) -> Inp
 
 
 def inputs_of(run: Manifest) -> Inputs:
-    """Return the inputs of `run`, read anew.
-
-    A manifest names no folder of the reader's, so that the path of a file comes from the environment (``CENSUS=file:PATH``).
-    """
+    """Return the inputs of `run`, read anew; the path of a file comes from the environment (``CENSUS=file:PATH``)."""
     named, sources = named_sources(), dict[str, str]()
     for data_set, shown in run.sources.items():
         sources[data_set] = named.get(data_set, "") if shown.startswith("file:") else shown

@@ -25,10 +25,7 @@ from tierwise.timings.transactions import write_transactions
 
 
 class OnServer:
-    """Observes the trials of one replicate of `study` in `testbed`; `turns` are all that the replicate has.
-
-    Traces are kept with the run of the first replicate; those of another, whose data are others, go with its testbed.
-    """
+    """Observes the trials of one replicate (`turns`) of `study` in `testbed`; the run keeps the traces of the first replicate alone."""
 
     def __init__(self, study: Study[Any, Any], testbed: Testbed, study_state: Any, turns: Sequence[Turn], run_folder: Path):
         self._study, self._testbed, self._study_state, self._turns, self._run_folder = study, testbed, study_state, turns, run_folder

@@ -17,10 +17,8 @@ from tierwise.tiers.charge import Charge
 PROBE: Final = ".tierwise-processor-time"
 """A file on the first tier that stays there: a new one for each window would move the files that are made after it."""
 BATCHES: Final = 7
-BATCH: Final = 24
-"""Requests of each kind that are timed together; the batches' median counts."""
-REFERENCES: Final = 15
-"""A window has nothing but its own reference work, which scatters, so it does more of it than a single query."""
+BATCH: Final = 24  # requests of each kind that are timed together; the batches' median counts
+REFERENCES: Final = 15  # a window has nothing but its own reference work, which scatters, so it does more of it than a single query
 
 
 def measured_charge(mount: Path, cluster: Cluster) -> Charge:
@@ -34,9 +32,8 @@ def measured_charge(mount: Path, cluster: Cluster) -> Charge:
 
 
 def processor_shares(begun: Reading, ended: Reading, charge: Charge) -> dict[str, float]:
-    """Return what a window's row keeps of processor time; nothing in real time, which charges none.
-
-    `share`: charged, of the window's virtual time; `used_s`: by all its processes; `mount_share`: of that, free as the mount's part.
+    """Return what a window in virtual time keeps of processor time. `share`: charged, of the window's time; `used_s`: by all its processes;
+    `mount_share`: of that, free as the mount's part.
     """
     now_s, computed_s, used_s, mount_s = (
         getattr(ended.clock, name) - getattr(begun.clock, name) for name in ("now_s", "computed_s", "used_s", "mount_s")

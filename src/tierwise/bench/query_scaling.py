@@ -27,13 +27,10 @@ from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.open import device_model
 from tierwise.timings.replicates import REPLICATES, Facts
 
-PROOF: Final = "by_scale"
-"""The key of a row's proof, and the fact of a study, that hold what was simulated at each size."""
+PROOF: Final = "by_scale"  # the key of a row's proof, and the fact of a study, that hold what was simulated at each size
 
-FIRST_ROW: Final = "SELECT 1 FROM {} WHERE ctid = '(0,1)'"
-"""A statement that reads the first page of a relation."""
-REPLAYS: Final = 2
-"""The least number of replays of a query."""
+FIRST_ROW: Final = "SELECT 1 FROM {} WHERE ctid = '(0,1)'"  # a statement that reads the first page of a relation
+REPLAYS: Final = 2  # the least number of replays of a query
 
 
 class Scales(Strict):
@@ -78,10 +75,7 @@ class Recorded:
 
 
 def simulated(testbed: Testbed, sizes: Sequence[Size], placements: Mapping[str, Mapping[str, str]], *, requests: int) -> list[Facts]:
-    """Return a fact for each of `sizes`: the seconds of its query on each of `placements` (every relation -> tier, by name).
-
-    A query is replayed at least twice, and until `requests` requests were replayed.
-    """
+    """Return for each of `sizes` the seconds of its query on each of `placements` (relation -> tier, by name), from `requests` or more."""
     progress = Progress("simulating other sizes", len(sizes))
     found = []
     for size in sizes:
@@ -131,10 +125,7 @@ def laid_from(requests: pl.DataFrame, first: str) -> dict[str, list[int]]:
 
 
 def replayed_s(testbed: Testbed, scaled_query: Recorded, placement: Mapping[str, str], *, stretch: float, replays: int) -> float:
-    """Return the mean seconds of a recorded query with relations on the tiers of `placement`, each replay from another platter position.
-
-    Relations lie as far apart as where they were made, whatever the tier: devices without seeks know no places.
-    """
+    """Return the mean seconds of a recorded query on the tiers of `placement`; relations lie as far apart as where they were made."""
     tiers, trace, platters = set(placement.values()), trace_of(scaled_query.query), random.Random(testbed.seed)
 
     def once_s() -> float:

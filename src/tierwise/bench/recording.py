@@ -18,15 +18,12 @@ from tierwise.tiers.tier import Tier
 from tierwise.timings.schema import Timing
 from tierwise.timings.traces import END, TRACE
 
-SEGMENT_PAGES: Final = GIB // PAGE_BYTES
-"""Pages of one file of a relation (RELSEG_SIZE as every distribution builds it)."""
+SEGMENT_PAGES: Final = GIB // PAGE_BYTES  # pages of one file of a relation (RELSEG_SIZE as every distribution builds it)
 
 FORKS: Final = "fsm|vm|init"
-FILE: Final = re.compile(rf"(?P<node>\d+)(_(?P<fork>{FORKS}))?(\.(?P<segment>\d+))?")
-"""Name of a relation's file: node, fork, segment."""
+FILE: Final = re.compile(rf"(?P<node>\d+)(_(?P<fork>{FORKS}))?(\.(?P<segment>\d+))?")  # name of a relation's file: node, fork, segment
 
-MainFiles = Mapping[str, Path]
-"""First file of the main fork of each relation, by its name."""
+MainFiles = Mapping[str, Path]  # first file of the main fork of each relation, by its name
 
 
 class RelationFile(NamedTuple):
@@ -111,10 +108,7 @@ class EmulatorLog(Recorder):
 
 
 class Straced(Recorder):
-    """A recorder by strace on the session's server process, which reads for itself (``io_method=sync``), one page after the other.
-
-    The order is the query's own, the times are not: `think_s` is zero until `with_host_time` fills it in from an undisturbed execution.
-    """
+    """A recorder by strace on the session's process, which keeps the order of requests; `with_host_time` fills in `think_s`."""
 
     def __init__(self, tiers: Mapping[str, Tier]):
         super().__init__()

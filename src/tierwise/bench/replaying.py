@@ -23,10 +23,8 @@ from tierwise.timings.replicates import Facts
 from tierwise.timings.schema import TierIo, Timing
 from tierwise.timings.traces import END, TrialKey, read_trace
 
-OTHER_SEQUENCE: Final = "sequence"
-"""Flag of a row whose scored execution read other pages than the recorded one."""
-ALIKE: Final = 0.01
-"""Share of the reads by which they may differ: which page leaves a full cache can depend on a catalogue's (assumed)."""
+OTHER_SEQUENCE: Final = "sequence"  # flag of a row whose scored execution read other pages than the recorded one
+ALIKE: Final = 0.01  # share of the reads by which they may differ: which page leaves a full cache can depend on a catalogue's (assumed)
 REPLAYS: Final = 2
 """How often each execution is replayed, from other places of the platters; the mean is reported, because their positions are not known."""
 
@@ -54,10 +52,7 @@ class ModelledAlone:
 def models(
     testbed: Modelled, *, seed: int, slowdown: float = 1.0, erasing: bool = False, stretch: float | None = None
 ) -> dict[str, DeviceModel]:
-    """Return a new device for each tier of the pair that has one (`device_model`); with the testbed's seed, the very one that is emulated.
-
-    `stretch` is the testbed's own unless it is given.
-    """
+    """Return a new device for each tier that has one (`device_model`); with the testbed's seed, the one that is emulated."""
     factor, specs = testbed.stretch if stretch is None else stretch, testbed.pair.tiers.items()
     built = {name: device_model(spec, stretch=factor, seed=seed, slowdown=slowdown, erasing=erasing) for name, spec in specs}
     return {name: model for name, model in built.items() if model is not None}
@@ -77,11 +72,7 @@ def placed(trace: pl.DataFrame) -> dict[str, str]:
 
 
 def addresses(trace: pl.DataFrame, placement: Mapping[str, str]) -> dict[str, list[int]]:
-    """Return where each relation's extents lie on the device of its tier under `placement`.
-
-    Relations of the sizes that `trace` names are laid out one after the other, except where `trace` was recorded under this
-    placement on emulated devices, and so knows.
-    """
+    """Return where each relation's extents lie under `placement`: as recorded there, else one after the other by the sizes in `trace`."""
     sizes = trace.drop_nulls("relation").group_by("relation").agg(pl.col("relation_pages").max() * PAGE_BYTES)
     laid: dict[str, list[int]] = {}
     for tier in set(placement.values()):
@@ -97,10 +88,8 @@ def addresses(trace: pl.DataFrame, placement: Mapping[str, str]) -> dict[str, li
 def simulated(
     timings: Sequence[Timing], queries: Sequence[pl.DataFrame], spans: Sequence[Span], testbed: Testbed, *, repetition: int
 ) -> list[Timing]:
-    """Return `timings` of one trial with the times that its recorded `queries` take on the simulated tiers, one query after the other.
-
-    `repetition` (a replicate) decides where platters stand. Where the trial also touches a real disk, its share of the server's wait
-    stays in the host's time.
+    """Return `timings` of one trial with the times of its recorded `queries` on the simulated tiers, one after the other; a real disk's
+    share of the wait stays in the host's time. `repetition` (a replicate) decides where platters stand.
     """
     tiers = [name for name, tier in testbed.tiers.items() if tier.evidence is Evidence.SIMULATED]
     parts = [_part_on(query, tiers, span) for query, span in zip(queries, spans, strict=True)]
@@ -208,10 +197,7 @@ def _predict(study: Study[Any, Any], trial: Trial[Cell], testbed: Testbed, rows:
 
 
 def _executions(query: pl.DataFrame, rows: pl.DataFrame) -> dict[int, pl.DataFrame]:
-    """Return the recorded `query` with the host's time of each replicate's execution in `rows`: what the model leaves, spread evenly.
-
-    Requests that overlap (the kernel's read-ahead) hide the host's time, so such a query has that of its one recorded execution.
-    """
+    """Return `query` with the host's time of each execution in `rows`, spread evenly; requests that overlap keep their recorded times."""
     number = pl.int_range(pl.len(), dtype=pl.Int32)
     if not query.select((pl.col("after").fill_null(-1) == number - 1).all()).item():
         return dict.fromkeys(rows["replicate"], query)

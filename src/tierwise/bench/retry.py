@@ -12,11 +12,7 @@ from tierwise.timings.parts import rows_so_far, without_real_time_rows
 
 
 def plan_retry(rows: pl.DataFrame) -> Retry:
-    """Plan for each study and pair with rejected rows as many whole replicates as the trial with the most rejected ones has lost.
-
-    A replicate is every trial once, because ratios pair trials of one replicate: none is drawn anew alone. What is simulated is not drawn
-    again.
-    """
+    """Plan for each study and pair as many whole replicates as the trial with the most rejected rows has lost; none for simulated rows."""
     flagged = rows.filter(pl.col("flags").list.len() > 0, pl.col("evidence") != Evidence.SIMULATED)
     lost = flagged.group_by("study", "pair", "trial").agg(pl.col("replicate").n_unique())
     replicates = lost.group_by("study", "pair").agg(pl.col("replicate").max()).sort("study", "pair")

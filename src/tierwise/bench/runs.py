@@ -21,8 +21,7 @@ from tierwise.timings.parts import merge_parts
 from tierwise.timings.references import Taken
 from tierwise.timings.store import manifests
 
-MOST_NAMED: Final = 3
-"""How many changed modules or inputs are named for each study before the rest is only counted."""
+MOST_NAMED: Final = 3  # how many changed modules or inputs are named for each study before the rest is only counted
 
 
 @dataclass(frozen=True)
@@ -127,10 +126,7 @@ def lacking(run: Manifest, inputs: Inputs) -> list[str]:
 
 
 def finish(run_id: str, inputs: Inputs) -> Manifest:
-    """Complete the run if it has every study; else it is partial: what it has can be read, and a later report goes on with it.
-
-    A run of chosen trials stays partial, and nothing goes on with it.
-    """
+    """Complete the run if it has every study; else it is partial, and a later report goes on with it unless its trials were chosen."""
     folder = paths.raw() / run_id
     manifest = load_manifest(folder)
     if manifest.status == "complete":

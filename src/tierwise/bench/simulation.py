@@ -23,13 +23,10 @@ if TYPE_CHECKING:
     from tierwise.bench.run_record import RunRecord
     from tierwise.bench.testbed import DatasetLike
 
-LIVE: Final = "live"
-"""The preparation of trials that read real files."""
+LIVE: Final = "live"  # the preparation of trials that read real files
 
 
 class LiveTestbed(Protocol):
-    """Where a study reads real files; the run keeps its calibrations."""
-
     @property
     def calibrations(self) -> Calibrations: ...
 
@@ -75,14 +72,7 @@ class ByModels:
     datasets: "Final[tuple[DatasetLike, ...]]" = ()
 
     def __init__(
-        self,
-        study: SimulatedStudy[Any, Any],
-        pair: Pair,
-        profile: Profile,
-        seed: int,
-        *,
-        testbed: LiveTestbed | None,
-        left: Sequence[Turn],
+        self, study: SimulatedStudy[Any, Any], pair: Pair, profile: Profile, seed: int, *, testbed: LiveTestbed | None, left: Sequence[Turn]
     ):
         self._study, self._pair, self._profile, self._seed, self._testbed = study, pair, profile, seed, testbed
         self._ahead = in_tasks(_simulated, [(study.simulate, turn.trial, pair, replicate_seed(seed, turn.replicate)) for turn in left])
@@ -103,10 +93,7 @@ class ByModels:
 def simulate_on_pair(
     study: SimulatedStudy[Any, Any], pair: Pair, inputs: "Inputs", record: "RunRecord", work: Path, *, replicate: int | None = None
 ) -> None:
-    """Get what the run of `record` still lacks of `study`, or of one `replicate` alone; the first replicate has the run's own seed.
-
-    `work`: for what is read live.
-    """
+    """Get what the run of `record` lacks of `study`, or of one `replicate`; `work`: for what is read live."""
     if pair.source != study.source:
         return
     replicates = inputs.profile.replicates_of(study.name) + record.replicates_added(study.name, pair.name)

@@ -24,14 +24,10 @@ REFERENCE: Final = "SELECT count(*) FROM generate_series(1, 20000)"
 """A fixed piece of a server's work without any I/O: how fast the processors are just now."""
 REFERENCES: Final = 3
 REFERENCE_S: Final = 1.18e-3
-"""Processor time of `REFERENCE` on the reference processor, to whose pace loads of several sessions are normalised.
-
-It is the AMD EPYC of the run 20261126-174349-full-5b31ca: the median over that run's queries in virtual time.
-"""
+"""Processor time of `REFERENCE` on the reference processor, an AMD EPYC: the median of the run 20261126-174349-full-5b31ca."""
 
 OVERSHOOT_BOUND: Final = 0.10
-"""Share of what an operation should have taken that a late emulator, or a server that was not let run, may add before the row gives no
-verdict (assumed)."""
+"""Share of an operation's time that a late emulator or a stalled server may add before the row gives no verdict (assumed)."""
 STALL_FLOOR_S: Final = 2e-3
 """What an operation may take beside processor and devices without a word: client and server hand it to each other (assumed)."""
 

@@ -37,16 +37,12 @@ from tierwise.tiers.daemon import Daemon
 from tierwise.tiers.tier import Tier
 from tierwise.timings.schema import Timing
 
-PROCESSORS = 2
-"""How many a virtual clock assumes of a group of processes (assumed: what the machines have that this is tried on)."""
+PROCESSORS = 2  # how many a virtual clock assumes of a group of processes (assumed: what the machines have that this is tried on)
 
-VIRTUAL_CLOCK = "tierwise.clock"
-"""A setting of servers in virtual time, which `tierwise watch` refuses: their waiting takes no real time."""
+VIRTUAL_CLOCK = "tierwise.clock"  # a setting of servers in virtual time, which `tierwise watch` refuses: their waiting takes no real time
 
 
 class DatasetLike(Protocol):
-    """What the manifest keeps of a data set."""
-
     @property
     def name(self) -> str: ...
     @property
@@ -75,8 +71,6 @@ class Session:
 
 @dataclass
 class Testbed:
-    """Everything that a study may use to prepare and measure on one pair of tiers."""
-
     profile: Profile
     pair: Pair
     seed: int
@@ -140,10 +134,7 @@ class Testbed:
         self.daemon.count_several(group.folders, processors=self.processors, origin_s=self.origin_s, charge=self.charge)
 
     def sleep(self, seconds: float, *, hold: bool = False) -> None:
-        """Sleep for `seconds` by the clock of the tiers; with `hold` a virtual clock then stands until `hold(False)` or the next sleep.
-
-        A virtual clock runs far ahead of real time: what is started while it stands has it go on when the sleep has begun, not before.
-        """
+        """Sleep by the clock of the tiers; with `hold` a virtual clock then stands until `hold(False)` or the next sleep."""
         if self.daemon and self.daemon.clock is ClockKind.VIRTUAL_SEVERAL:
             self.daemon.sleep(seconds, hold=hold)
         else:
@@ -189,11 +180,8 @@ class Testbed:
     def serving(
         self, settings: Mapping[str, str], clock: ClockKind, *, stop: Mode = "fast", memory_bytes: int | None = None
     ) -> Iterator[Connection]:
-        """Start the server that is measured, with `settings`, its processes where `clock` can count them; it is down again at the end.
-
-        Whoever wants it cold has emptied the caches. What is still to be written when the server stops (`stop`) is in no result.
-        `memory_bytes` limits all that it has, the page cache of its files included. Where it is to sleep before commits (`commit_delay`),
-        that is by the clock of the tiers, and as slow as they are.
+        """Start the measured server with `settings`, where `clock` can count its processes; stop it at the end (`stop`). The caller has
+        emptied the caches. `memory_bytes` limits all that it has, its page cache included; `commit_delay` goes by the clock of the tiers.
         """
         self.settings = dict(settings)
         if clock is not ClockKind.REAL:
@@ -282,10 +270,7 @@ class Testbed:
         for tier in self.tiers.values():
             tier.reset_io()
         started_at = datetime.now(UTC)
-        with (
-            session.recorder.watching(session.connection.info.backend_pid),
-            PageCounter(session.connection, session.relations) as counter,
-        ):
+        with session.recorder.watching(session.connection.info.backend_pid), PageCounter(session.connection, session.relations) as counter:
             logged = log_position(session.connection)
             begun = session.stopwatch.read()
             cursor = session.connection.execute(sql.SQL(statement))

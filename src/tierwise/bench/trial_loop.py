@@ -49,10 +49,7 @@ OpenObserver = Callable[[int, Sequence[Turn]], AbstractContextManager[Observer]]
 
 
 def run_trials(study: Question, pair: Pair, turns: Sequence[Turn], record: "RunRecord", opened: OpenObserver, *, how: str) -> None:
-    """Get what the run of `record` still lacks of `turns`, check the rows and record the study.
-
-    Each replicate has its own observer. Nothing is opened where all that is done. `how` tells the reader what observes.
-    """
+    """Get what the run of `record` lacks of `turns`, check the rows and record the study; each replicate has its own observer."""
     done = done_parts(record.folder, study.name)
     left = [turn for turn in turns if (study.name, pair.name, turn.trial.key, turn.replicate) not in done]
     progress = Progress(f"{study.name.replace('_', ' ')} on {pair.name} ({how})", len(turns), already=len(turns) - len(left))

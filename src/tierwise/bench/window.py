@@ -115,17 +115,11 @@ class Window:
         epoch_s = time.time() - time.monotonic()
         ended_s = load["ended_s"].to_numpy() - epoch_s
         ended, begun = (np.interp(when_s, real_s, virtual_s) for when_s in (ended_s, ended_s - load["latency_s"].to_numpy()))
-        return load.with_columns(
-            ended_s=pl.Series(opened_at.timestamp() + ended - opened.clock.now_s),
-            latency_s=pl.Series(ended - begun),
-        )
+        return load.with_columns(ended_s=pl.Series(opened_at.timestamp() + ended - opened.clock.now_s), latency_s=pl.Series(ended - begun))
 
     def timings(self, load: pl.DataFrame, *, script: str, clients: int, cell: Mapping[str, str | int | float]) -> Iterator[Timing]:
-        """Yield one row a phase, with its transactions (`result_rows`).
-
-        A flag speaks of the whole window: those of `bound_flags`, and by a real clock
-        `overshoot` where the emulator added more than `OVERSHOOT_BOUND` of the clients' time, and `stalled` where the server's processes
-        were so long in the run queue.
+        """Yield one row a phase, with its transactions (`result_rows`). A flag speaks of the whole window: those of `bound_flags`, and in
+        real time `overshoot` and `stalled`, beyond `OVERSHOOT_BOUND` of the clients' time.
         """
         elapsed_s = math.fsum(phase.elapsed_s for phase in self.phases)
         cpu_share = math.fsum(processor_share(phase.parts, elapsed_s) for phase in self.phases)

@@ -17,12 +17,9 @@ from tierwise.postgres.cluster import SETTINGS_FILE
 from tierwise.postgres.workspace import open_workspace
 from tierwise.tiers import reclaim as mounts
 
-BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
-"""Linux's name for the time since the machine was started."""
-PATIENCE_S = 10.0
-"""A killed run's notebook kernel notices within seconds that nobody waits for it any more."""
-LOADS: Final = "maintenance_work_mem"
-"""A setting that a server has while it loads alone."""
+BOOT: Final = Path("/proc/sys/kernel/random/boot_id")  # Linux's name for the time since the machine was started
+PATIENCE_S = 10.0  # a killed run's notebook kernel notices within seconds that nobody waits for it any more
+LOADS: Final = "maintenance_work_mem"  # a setting that a server has while it loads alone
 
 
 @contextmanager

@@ -10,8 +10,7 @@ import pyarrow.parquet as pq
 from tierwise.core.errors import InputError
 from tierwise.core.toml import Strict
 
-ANSWER = b"tierwise.answer"
-"""Where an activity file has its answer, in the metadata of the Parquet file."""
+ANSWER = b"tierwise.answer"  # where an activity file has its answer, in the metadata of the Parquet file
 
 
 class Band(Strict):
@@ -82,8 +81,6 @@ class Window(Strict):
 
 
 class Activity(Strict):
-    """The answer of a watch; times of a transaction in seconds."""
-
     server: str
     version: int
     database: str
@@ -121,11 +118,7 @@ class Activity(Strict):
 
 
 def read_answer(path: Path, key: Path | None = None) -> Activity:
-    """Return the answer that a complete activity file has, with the names that the file `key` of a mask restores.
-
-    Raises:
-        InputError: it is no such file, or one of another version.
-    """
+    """Return the answer in a complete activity file of this version, with the names that the file `key` of a mask restores."""
     found = _answer(path)
     if key is None:
         return found

@@ -13,10 +13,7 @@ from tierwise.core.errors import InputError, TierwiseError, one_line, suggesting
 
 
 def run_command(app: typer.Typer, name: str) -> None:
-    """Run `app` as the program `name`, and end the process.
-
-    The exit code is 2 for input that the reader can correct, and 1 for everything else. A traceback needs ``TIERWISE_DEBUG=1``.
-    """
+    """Run `app` as the program `name`, and end the process: with 2 for input that the reader can correct, with 1 for any other error."""
     try:
         sys.exit(app(prog_name=name, standalone_mode=False))
     except TyperException as error:  # without a message, the help was the answer

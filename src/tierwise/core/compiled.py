@@ -1,8 +1,4 @@
-"""Loops that numba compiles, as mypy sees them: with the types that they are written with.
-
-numba keeps compiled code until the file of the outermost function changes; here, until any module beside it that has compiled code
-does, because inner parts may stand there.
-"""
+"""Loops that numba compiles, typed as they are written; kept until a module beside the function's that has such loops changes."""
 
 import hashlib
 from collections.abc import Callable

@@ -12,10 +12,7 @@ YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Start without aski
 
 
 def confirming(*, yes: bool) -> Callable[[str], None]:
-    """Return what asks a question on a terminal and raises `TierwiseError` unless the answer is yes.
-
-    With `yes`, or where nobody sits at a terminal, it goes on without asking.
-    """
+    """Return what asks a question on a terminal, and raises `TierwiseError` unless the answer or the option is yes."""
 
     def agree(question: str) -> None:
         if yes or not (sys.stdin.isatty() and sys.stderr.isatty()):

@@ -11,10 +11,8 @@ import psutil
 
 ROOT: Final = Path("/sys/fs/cgroup")
 OWN: Final = Path("/proc/self/cgroup")
-_NUMBERS: Final = count()
-"""One process may have several groups at a time, each of which goes by itself."""
-LEAVE_S: Final = 10.0
-"""How long the kernel may take to see that a group is empty."""
+_NUMBERS: Final = count()  # one process may have several groups at a time, each of which goes by itself
+LEAVE_S: Final = 10.0  # how long the kernel may take to see that a group is empty
 
 
 def own(controller: str) -> Path | None:

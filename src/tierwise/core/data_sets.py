@@ -9,18 +9,13 @@ from typing import Final
 
 from tierwise.core.errors import InputError, suggesting
 
-FACTS: Final = "data_set.toml"
-"""A folder of ``tierwise/datasets`` is a data set's package where it has this file."""
-SYNTHETIC: Final = "synthetic"
-"""The source of a data set unless another is named."""
+FACTS: Final = "data_set.toml"  # a folder of ``tierwise/datasets`` is a data set's package where it has this file
+SYNTHETIC: Final = "synthetic"  # the source of a data set unless another is named
 
 
 @dataclass(frozen=True)
 class DataSet:
-    """What the instrument knows of the data set `what`; how its rows are made or read is its package's own.
-
-    `choice`: a reader may name the source of its rows. The whole has `published_rows`; `read` says where that stands.
-    """
+    """What is known of the data set `what`: the rows of the whole and where that was read, and whether a reader may choose their source."""
 
     what: str
     choice: bool = False

@@ -3,8 +3,7 @@
 import datetime as dt
 from typing import Final
 
-STALE_DAYS: Final = 365
-"""What was read more than this long before a given day is stale."""
+STALE_DAYS: Final = 365  # what was read more than this long before a given day is stale
 
 
 def first_day(text: str) -> dt.date:

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Final
 
-MOST: Final = 400
-"""Characters of a value, or of what a library says of it, that a message shows at most."""
+MOST: Final = 400  # characters of a value, or of what a library says of it, that a message shows at most
 
 
 class TierwiseError(Exception):
@@ -15,10 +14,7 @@ class TierwiseError(Exception):
 
 
 class InputError(TierwiseError):
-    """A file, an option or a value that breaks a rule.
-
-    `where` is what a person would look for (``data/tiers/x.toml``, ``census.tsv line 7``), `value` what stands there.
-    """
+    """A file, an option or a value that breaks a rule. `where` is what a person would look for (``census.tsv line 7``)."""
 
     def __init__(self, where: str, *, field: str | None = None, value: object = None, rule: str, remedy: str | None = None):
         self.where, self.field, self.value, self.rule, self.remedy = where, field, value, rule, remedy
@@ -40,7 +36,7 @@ class EvidenceError(TierwiseError):
 
 
 GO_ON: Final = "make report continues where it stopped"
-REMEDIES: Final = {
+REMEDIES: Final = {  # what a reader can do about what the system refused
     errno.ENOSPC: f"free space on that disk; {GO_ON}",
     errno.EDQUOT: f"free space within the quota; {GO_ON}",
     errno.EROFS: f"mount that file system writable, or set another folder (TIERWISE_WORK, TIERWISE_RAW); {GO_ON}",
@@ -51,7 +47,6 @@ REMEDIES: Final = {
     errno.ENOMEM: f"end other programs, or give tierwise more memory; {GO_ON}",
     errno.EMFILE: f"allow more open files (ulimit -n); {GO_ON}",
 }
-"""What a reader can do about what the system refused."""
 
 
 def with_remedy(message: str) -> str:

@@ -26,12 +26,9 @@ from typing import Final
 
 import psutil
 
-YOUNG_S: Final = 10.0
-"""A folder of the name that scratch folders have at first may be one whose maker is about to lock it."""
-UNLOCKED: Final = ".new-"
-"""How the name of a scratch folder begins until it is locked."""
-NO_LOCKS: Final = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
-"""How a file system refuses that knows no locks."""
+YOUNG_S: Final = 10.0  # a folder of the name that scratch folders have at first may be one whose maker is about to lock it
+UNLOCKED: Final = ".new-"  # how the name of a scratch folder begins until it is locked
+NO_LOCKS: Final = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}  # how a file system refuses that knows no locks
 
 
 def digest(path: Path) -> str:
@@ -45,10 +42,7 @@ def digest(path: Path) -> str:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a sibling ``*.part`` path; on success it is flushed and takes `path`'s place, on error it goes.
-
-    A reader of `path` sees the old file or the new one, never half of it.
-    """
+    """Yield a sibling ``*.part`` path, which on success is flushed and takes `path`'s place: a reader never sees half of it."""
     make_folder(path.parent)
     _forget_parts(path)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -104,10 +98,7 @@ def lock(handle: int) -> bool | None:
 
 @contextmanager
 def scratch_folder(prefix: str, *, within: Path | None = None) -> Iterator[Path]:
-    """Make a private folder, which is gone at the end, below `within` or among the system's temporary files.
-
-    It has its name once it is locked, which keeps systemd-tmpfiles away too. What a killed process of the same user left there goes first.
-    """
+    """Make a private folder that is gone at the end; what a killed process of the same user left there goes first."""
     parent = within or Path(tempfile.gettempdir())
     for left in parent.glob(f"{prefix}*/"):
         _remove_unused(left, older_s=0.0)

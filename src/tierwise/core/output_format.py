@@ -28,8 +28,6 @@ TicketFormatOption = Annotated[
 
 
 class _Model(Protocol):
-    """What pydantic's models can do; importing them takes long."""
-
     def model_dump_json(self, *, indent: int | None = None) -> str: ...
 
 

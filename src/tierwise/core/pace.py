@@ -12,8 +12,7 @@ import psutil
 
 PIECE_BYTES: Final = 8_000_000
 PIECES: Final = 5
-TOGETHER_S: Final = 0.6
-"""Six periods of a processor quota, which Linux enforces every 0.1 s by default."""
+TOGETHER_S: Final = 0.6  # six periods of a processor quota, which Linux enforces every 0.1 s by default
 
 
 @dataclass(frozen=True, slots=True)

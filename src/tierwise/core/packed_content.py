@@ -19,15 +19,13 @@ from tierwise.core.errors import InputError
 from tierwise.core.paths import short
 from tierwise.core.units import MIB
 
-HEAD_BYTES: Final = MIB
-"""What `Content.head` returns at most."""
+HEAD_BYTES: Final = MIB  # what `Content.head` returns at most
 WHOLE: Final = "name a file that is complete"
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 _UTF8_MARK: Final = b"\xef\xbb\xbf"
 _ZIP: Final = b"PK\x03\x04"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
-_SKIPPABLE: Final = b"\x2a\x4d\x18"
-"""The end of the magic number of a frame that zstd leaves out, which may come first."""
+_SKIPPABLE: Final = b"\x2a\x4d\x18"  # the end of the magic number of a frame that zstd leaves out, which may come first
 _PACKED: Final[dict[bytes, Callable[[Any], Any]]] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,

@@ -9,10 +9,8 @@ from tierwise.core.errors import InputError
 from tierwise.core.toml import FileName, Strict, input_file, read_toml
 from tierwise.core.vocabulary import Evidence
 
-Calibrations = dict[str, dict[str, float]]
-"""Figures of real disks, by "pair/tier", as a run's manifest keeps them."""
-TODAY: Final = "today"
-"""The source of a pair of what is sold today, which no text is about."""
+Calibrations = dict[str, dict[str, float]]  # figures of real disks, by "pair/tier", as a run's manifest keeps them
+TODAY: Final = "today"  # the source of a pair of what is sold today, which no text is about
 
 
 class DirectoryTier(Strict):

@@ -1,7 +1,4 @@
-"""Where things are. Everything hangs on the checkout; a test or a reader moves it with ``TIERWISE_HOME``.
-
-Where a wheel was installed there is none: its inputs lie in the package, which nothing is written into.
-"""
+"""Where things are: below the checkout, or ``TIERWISE_HOME``; of an installed wheel, inputs are in the package."""
 
 import os
 from pathlib import Path

@@ -12,8 +12,7 @@ from tierwise.core.toml import FileName, Strict, input_file, read_toml, validate
 from tierwise.core.vocabulary import IoMode
 
 Grid = TypeVar("Grid", bound=BaseModel)
-GRIDS: Final = "measuring/profiles.toml"
-"""What each profile measures of a study: a table for each profile."""
+GRIDS: Final = "measuring/profiles.toml"  # what each profile measures of a study: a table for each profile
 
 
 class Sweep(StrEnum):

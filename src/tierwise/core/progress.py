@@ -1,7 +1,4 @@
-"""Progress with the time left, on the terminal even when a notebook does the work.
-
-A notebook kernel swallows what is printed, so the pipeline names its own standard error in ``TIERWISE_PROGRESS``.
-"""
+"""Progress with the time left, on the terminal that ``TIERWISE_PROGRESS`` names, since a notebook kernel swallows what is printed."""
 
 import fcntl
 import os
@@ -12,10 +9,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-INTERVAL_S = 5.0
-"""A line at most this often; what takes less than this stays silent."""
-ENDS: Final = "TIERWISE_ENDS_S"
-"""Environment variable: when all studies are expected to be measured, on the machine's monotonic clock."""
+INTERVAL_S = 5.0  # a line at most this often; what takes less than this stays silent
+ENDS: Final = "TIERWISE_ENDS_S"  # environment variable: when all studies are expected to be measured, on the machine's monotonic clock
 
 
 def verbose() -> bool:

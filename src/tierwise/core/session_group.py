@@ -13,16 +13,12 @@ from tierwise.core.errors import MissingError
 CONTROLLERS: Final = ("cpuacct", "pids")
 """Controllers of version 1 that a group needs: the first knows processor time and states, the second how many tasks there are."""
 PRECEDENCE: Final = {"cpu.shares": 262_144, "cpu.weight": 10_000}
-"""The most that versions 1 and 2 give a group over what else runs: processor time is part of virtual time, and the same work takes more
-of it where others come between."""
+"""The most that versions 1 and 2 give a group over what else runs, because the same work takes more processor time beside other work."""
 
 
 @dataclass(frozen=True)
 class SessionGroup:
-    """One group: a folder for each of `CONTROLLERS` in version 1, a single one in version 2; `outside` is where this process was.
-
-    In version 1 a last folder, of the controller `cpu` where there is one, gives the group precedence.
-    """
+    """A group: a folder for each of `CONTROLLERS` (and `cpu`) in version 1, one in version 2; `outside` is where this process was."""
 
     folders: tuple[Path, ...]
     outside: tuple[Path, ...]

@@ -6,8 +6,7 @@ from typing import Final
 
 from tierwise.core.errors import InputError, suggesting
 
-TRIALS: Final = "trials.py"
-"""A folder of ``tierwise/studies`` is a study's package where its measuring side has this file."""
+TRIALS: Final = "trials.py"  # a folder of ``tierwise/studies`` is a study's package where its measuring side has this file
 
 
 def packages() -> Traversable:

@@ -8,14 +8,11 @@ from typing import Any, Final, TypeVar
 from tierwise.core.files import scratch_folder
 
 SCHEDULER: Final = "SCHEDULER"
-LOCAL: Final = "local"
-"""The value of `SCHEDULER` for this machine's processors."""
-AHEAD: Final = 4
-"""Tasks that each worker may have at once."""
+LOCAL: Final = "local"  # the value of `SCHEDULER` for this machine's processors
+AHEAD: Final = 4  # tasks that each worker may have at once
 
 Result = TypeVar("Result")
-_open: list[Any] = []
-"""The client of the open pool, if there is one."""
+_open: list[Any] = []  # the client of the open pool, if there is one
 
 
 @contextmanager

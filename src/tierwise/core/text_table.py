@@ -8,8 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-WIDTH: Final = 120
-"""The longest line of a command's output, in characters."""
+WIDTH: Final = 120  # the longest line of a command's output, in characters
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], numbers: Collection[int] = (), width: int = WIDTH) -> str:

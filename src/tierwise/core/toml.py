@@ -17,8 +17,7 @@ Model = TypeVar("Model", bound=BaseModel)
 Checked = TypeVar("Checked")
 FILE_NAME: Final = r"^[^/\x00-\x1f]{1,100}$"
 """What can be the name of a file or a folder, as a regular expression: no path, and not longer than any file system takes."""
-FileName = Annotated[str, Field(pattern=FILE_NAME)]
-"""A name that files and folders are called by."""
+FileName = Annotated[str, Field(pattern=FILE_NAME)]  # a name that files and folders are called by
 
 
 class Strict(BaseModel):

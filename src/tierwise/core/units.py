@@ -9,10 +9,8 @@ GIB: Final = 1024 * MIB
 MB: Final = 10**6
 GB: Final = 10**9
 
-SECTOR_BYTES: Final = 512
-"""The smallest request to a disk."""
-PAGE_BYTES: Final = 8 * KIB
-"""A page of PostgreSQL (BLCKSZ as every distribution builds it)."""
+SECTOR_BYTES: Final = 512  # the smallest request to a disk
+PAGE_BYTES: Final = 8 * KIB  # a page of PostgreSQL (BLCKSZ as every distribution builds it)
 
 
 def human_bytes(size_bytes: float) -> str:

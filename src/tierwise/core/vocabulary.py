@@ -22,8 +22,7 @@ class Evidence(StrEnum):
 class ClockKind(StrEnum):
     """The clock that the time of a row, and the devices of emulated tiers, went by."""
 
-    REAL = "real"
-    """Real time: every request waits as long as its device would have taken."""
+    REAL = "real"  # real time: every request waits as long as its device would have taken
     VIRTUAL_ONE = "virtual-one"
     """Counted, for one session with one request at a time: its processor time, and the service times of its requests."""
     VIRTUAL_SEVERAL = "virtual-several"
@@ -42,12 +41,9 @@ class Cache(StrEnum):
 class IoMode(StrEnum):
     """How the server does I/O."""
 
-    DIRECT = "direct"
-    """The session itself reads past the page cache, one request at a time."""
-    BUFFERED = "buffered"
-    """Reads pass through the kernel's page cache, which reads ahead of the session."""
-    ASYNCHRONOUS = "asynchronous"
-    """Where a plan reads ahead, workers of the server read past the page cache, several requests at a time."""
+    DIRECT = "direct"  # the session itself reads past the page cache, one request at a time
+    BUFFERED = "buffered"  # reads pass through the kernel's page cache, which reads ahead of the session
+    ASYNCHRONOUS = "asynchronous"  # where a plan reads ahead, workers of the server read past the page cache, several requests at a time
 
     @property
     def cached(self) -> bool:
@@ -65,12 +61,9 @@ class RelationClass(StrEnum):
 class Layout(StrEnum):
     """Where the popular rows of a skewed load lie; without skew all layouts are one."""
 
-    STREWN = "strewn"
-    """All over the table, in the order of the index: pgbench, whose popular accounts are permuted."""
-    RECENT = "recent"
-    """Side by side in both: a table that grows by time, with a key that does."""
-    RANDOM_KEYS = "random-keys"
-    """Side by side in the table, all over the index: a table that grows by time, with a key drawn at random."""
+    STREWN = "strewn"  # all over the table, in the order of the index: pgbench, whose popular accounts are permuted
+    RECENT = "recent"  # side by side in both: a table that grows by time, with a key that does
+    RANDOM_KEYS = "random-keys"  # side by side in the table, all over the index: a table that grows by time, with a key drawn at random
 
 
 class Goal(StrEnum):
@@ -85,5 +78,4 @@ class Way(StrEnum):
 
     SERVER = "server"
     """``ALTER TABLE ... SET TABLESPACE`` past a page cache: 32 pages are read, one by one, then written, one by one."""
-    BANDWIDTH = "bandwidth"
-    """Reading and writing at once, in large requests: the slower of both."""
+    BANDWIDTH = "bandwidth"  # reading and writing at once, in large requests: the slower of both

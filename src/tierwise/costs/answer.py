@@ -27,10 +27,7 @@ PAGE_BYTES: Final = 4096
 
 
 class DeviceCost(Strict):
-    """Cost of a whole device of `capacity_gb`: `per_gb` and `per_iops` over the life, for which a volume is rented.
-
-    `latency_ms` is the longest average latency of a read at `iops`, None for those of data sheets.
-    """
+    """Cost of a whole device: `per_gb` and `per_iops` over the life; `latency_ms` is the longest average of a read at `iops`."""
 
     device: str
     medium: str
@@ -235,7 +232,6 @@ def _rate(
 
 
 def _nothing(left_out: Sequence[LeftOut], book: Book, latency_ms: float | None) -> InputError:
-    """Why no device is rated: none has a price by then, or those that have one no IOPS."""
     if slow := [gone for gone in left_out if _priced(gone.device, book)]:
         rule = f"no device with a price has IOPS at that latency: {slow[0].device}: {slow[0].why}, and so on"
         return InputError("--latency-ms", value=latency_ms, rule=rule, remedy="give a longer latency")

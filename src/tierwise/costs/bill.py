@@ -40,9 +40,7 @@ def total(bills: Iterable[Bill]) -> Bill:
 
 
 def remarks(bills: Iterable[Bill], book: Book) -> list[str]:
-    """Return what a reader must know of the prices behind `bills`, each a sentence without its full stop: which are old, guessed,
-    converted, or of years that inflation has drawn apart.
-    """
+    """Return whole sentences on the prices behind `bills`: which are old, guessed, converted, or of years that inflation drew apart."""
     quotes = {item: quote for bill in bills for item, quote in bill.quotes(book).items()}
     old = [f"{item} ({quote.price.date})" for item, quote in sorted(quotes.items()) if quote.stale]
     said = [phrase("prices.old", on=book.on, items=old)] if old else []

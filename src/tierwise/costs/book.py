@@ -114,12 +114,7 @@ class Book:
     given: Mapping[str, Price] = field(default_factory=dict)
 
     def quote(self, item: str) -> Quote:
-        """Return the price of `item` in the book's currency.
-
-        Raises:
-            InputError: no such item, or a price in another currency without an exchange rate of its time.
-            MissingError: the item has no price of that day or earlier.
-        """
+        """Return the price of `item` in the book's currency."""
         if item not in self._quoted:
             price = self.price(item)
             rate = None if price.currency == self.currency else self._rate(price)
@@ -133,7 +128,6 @@ class Book:
 
     @cached_property
     def _rows(self) -> dict[str, list[Price]]:
-        """The rows of each item."""
         found: dict[str, list[Price]] = {}
         for price in self.prices:
             found.setdefault(price.item, []).append(price)
@@ -206,11 +200,7 @@ class Book:
 
 
 def load_book(on: dt.date, *, currency: str = "USD", region: str = "US", folder: Path | None = None) -> Book:
-    """Return every ``*.csv`` of ``data/prices`` (or `folder`) as the book of the day `on`.
-
-    Raises:
-        InputError: names file, row, field, rule and remedy of the first row that breaks a rule.
-    """
+    """Return every ``*.csv`` of ``data/prices`` (or `folder`) as the book of the day `on`."""
     files = sorted((folder or paths.data() / "prices").glob("*.csv"))
     seen: dict[tuple[str, str, str, str], str] = {}
     dimensions: dict[str, str] = {}
@@ -229,7 +219,6 @@ def load_book(on: dt.date, *, currency: str = "USD", region: str = "US", folder:
 
 
 def _rents() -> Iterator[Price]:
-    """Yield the price of an hour of each machine of ``data/instances`` that has one."""
     for provider in sorted(path.stem for path in (paths.data() / "instances").glob("*.toml")):
         there = load_instances(provider)
         if there is None or there.price is None:

@@ -39,10 +39,7 @@ def break_even_s(*, page_bytes: float, accesses_per_s: float, device_cost: float
 
 
 class BreakEven(Strict):
-    """A page of `lower` that is read more often than once in this time belongs on `upper`.
-
-    `by_purchase_s` counts what is paid once, as the papers do (`None` for what is rented); `by_year_s` a year with its power.
-    """
+    """The time within which a page of `lower` must be read again to belong on `upper`, by purchase (`None`: rented) or yearly cost."""
 
     upper: str
     lower: str

@@ -89,12 +89,7 @@ def cost(  # noqa: PLR0917  each is an option with a name
         book = with_given_price(book, given)
     load = _load_of({"data_gib": data_gib, "ram_gib": ram_gib, "reads_per_s": reads_per_s, "misses_per_read": misses_per_read})
     found = answer(
-        book,
-        load,
-        devices=[*(names or []), *(device or [])],
-        evidence=Evidence(iops.value),
-        life_years=life_years,
-        latency_ms=latency_ms,
+        book, load, devices=[*(names or []), *(device or [])], evidence=Evidence(iops.value), life_years=life_years, latency_ms=latency_ms
     )
     print(answered(found, form, as_text))
 

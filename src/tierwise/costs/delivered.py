@@ -111,11 +111,7 @@ class Plan:
 
 
 def newest_server(book: Book) -> Server:
-    """Return the server of ``hardware.toml`` whose price is the newest on the book's day.
-
-    Raises:
-        MissingError: none has a price by then.
-    """
+    """Return the server of ``hardware.toml`` whose price is the newest on the book's day."""
     days = []
     for server in load_hardware().servers.values():
         try:
@@ -145,10 +141,7 @@ def plans(load: Load, book: Book, rates: Mapping[str, Iops], *, life_years: floa
 def plan_on(
     name: str, load: Load, book: Book, rate: Iops, *, server: Server | None, in_ram: bool = False, life_years: float | None = None
 ) -> Plan:
-    """Buy as many pieces of the device `name` as data and misses need, and machines to hold them and the memory.
-
-    What is rented needs no `server`.
-    """
+    """Buy as many pieces of the device `name` as data and misses need, and machines to hold them; what is rented needs no `server`."""
     usable = load_hardware().assumptions.ram_usable_share.value
     ram_bytes = max(load.ram_bytes, load.data_bytes / usable) if in_ram else load.ram_bytes
     misses_per_s = 0.0 if in_ram else load.reads_per_s * load.misses_per_read
@@ -165,10 +158,7 @@ def plan_on(
 
 
 def _volumes(name: str, load: Load, misses_per_s: float, book: Book) -> tuple[int, int, Bill]:
-    """(volumes, machines, rent of both): a volume hangs on one machine, and the cheapest number of volumes is taken.
-
-    Disks inside the machines are in the rent of these.
-    """
+    """(volumes, machines, rent of both): a volume hangs on one machine, and the cheapest number of volumes is taken."""
     found = named(name)
     spec, provider = load_device(name), found.provider
     need = Need(iops=misses_per_s, rate=misses_per_s * READ_BYTES, ram_bytes=load.ram_bytes, machine=found.instance)

@@ -158,11 +158,7 @@ def device_bill(name: str, book: Book, *, life_years: float | None = None, write
 
 
 def volume_bill(name: str, size_bytes: float, iops: float, throughput_bytes_s: float) -> Bill:
-    """Return the rent of a year of the volume `name`: size, and what is provisioned of IOPS and throughput above what is included.
-
-    Raises:
-        MissingError: no page with its price was found.
-    """
+    """Return a year's rent of the volume `name`: size, and the IOPS and throughput above what is included."""
     volume = load_hardware().volumes[name]
     size = volume.sizes_gib.get(f"{size_bytes / GIB:.0f}") if volume.sizes_gib else volume.size
     if size is None:

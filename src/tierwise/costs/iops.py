@@ -118,9 +118,7 @@ def _sustained(name: str, size_bytes: int, seed: int, outstanding: int) -> float
 
 @cache
 def simulated_rate(name: str) -> float:
-    """Simulate how many bytes a second the device gives in order, with `AHEAD` requests waiting: the harmonic mean of stretches all over
-    the device's model.
-    """
+    """Simulate bytes a second in order, with `AHEAD` requests waiting: the harmonic mean of stretches all over the model."""
     return cached_rate(f"rate {load_device(name).model_dump_json()}", lambda: _in_order(name))
 
 

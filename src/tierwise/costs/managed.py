@@ -117,7 +117,6 @@ def _offer(name: str, storage: ManagedStorage, load: VolumeLoad, book: Book) -> 
 
 
 def _priced(storage: ManagedStorage, gib: float, iops: float | None, load: VolumeLoad, book: Book) -> Bill | None:
-    """Return a year's bill of size, IOPS and requests; `None` where a part of it has no price of that day."""
     if storage.size is None:
         return None
     bill = Bill({storage.size: gib * GIB * MONTHS_A_YEAR})

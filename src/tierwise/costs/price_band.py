@@ -38,9 +38,7 @@ class Counted:
 
 
 def judge_band(claim: Claim, pair: str, counted: Counted, *, io_mode: IoMode, others: Mapping[str, Counted] | None = None) -> ClaimVerdict:
-    """Judge `claim` on `pair` by what was `counted`, ratios which rest on reads by `io_mode`; beside it stands what `others` say, other
-    ways to count. Every verdict says what is assumed of its prices.
-    """
+    """Judge `claim` by what was `counted`; beside it stand `others`, other ways to count. Every verdict says what prices assume."""
     beside = tuple(_found(claim, pair, name, other, io_mode) for name, other in (others or {}).items())
     return _found(claim, pair, PUBLISHED, counted, io_mode).model_copy(update={"others": beside})
 

@@ -13,11 +13,7 @@ from tierwise.core.files import write_whole
 
 
 def cached_rate(what: str, simulate: Callable[[], float]) -> float:
-    """Return the number that `simulate` gives, which `what` says all inputs of; what it gave before where these, code and Python are the
-    same.
-
-    Where nothing can be written it is simulated each time.
-    """
+    """Return the number that `simulate` gives, kept by `what` (all of its inputs), the code and this Python, where files can be written."""
     if paths.installed():
         return simulate()  # a wheel is not written into
     named = hashlib.sha256(f"{_code()}\n{sys.version}\n{what}".encode()).hexdigest()

@@ -66,7 +66,6 @@ class Rented:
 
 @cache
 def _machines(provider: str, volume: str) -> tuple[tuple[str, Instance, float, float, float], ...]:
-    """Name, machine, IOPS and bytes a second for `volume`, and bytes of its own disks, of each machine where these are known."""
     there = load_instances(provider)
     found = []
     for name, one in there.instances.items() if there else ():
@@ -109,11 +108,7 @@ def sufficient(provider: str, volume: str, on: dt.date, need: Need) -> list[Rent
 
 
 def cheapest(provider: str, volume: str, book: Book, need: Need) -> Rented:
-    """Return the cheapest of the machines that are `sufficient`.
-
-    Raises:
-        MissingError: none suffices, or none that does has a price on the book's day.
-    """
+    """Return the cheapest of the machines that are `sufficient`."""
     found = [each for each in sufficient(provider, volume, book.on, need) if book.priced(each.item)]
     if not found:
         why = f"no machine in data/instances/{provider}.csv is large enough and has limits and a price on {book.on}"

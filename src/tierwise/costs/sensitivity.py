@@ -44,10 +44,7 @@ def crossing(cheaper: Bill, dearer: Bill, item: str, book: Book) -> float:
 
 
 def ratio_over_band(numerator: Bill, denominator: Bill, book: Book) -> tuple[float, float]:
-    """Return the least and the greatest ratio of two costs while each price lies anywhere in its band.
-
-    Exact: a ratio of two linear functions is monotonous in each price, so that its extremes lie on the band's corners.
-    """
+    """Return the least and the greatest ratio of two costs over all price bands: each price moves it one way, so corners suffice."""
     items = sorted({item for bill in (numerator, denominator) for item, amount in bill.a_year.items() if amount})
     bands = [book.band(item) for item in items]
     corners = [dict(zip(items, corner, strict=True)) for corner in product(*({low, high} for low, high in bands))]

@@ -29,11 +29,7 @@ _AMOUNT: Final = re.compile(r"(?:([0-9]+(?:\.[0-9]+)?) )?(\S+)")
 
 
 def measure(unit: str) -> tuple[str, float]:
-    """Return (what `unit` measures, its worth in that): ``8 GiB`` -> ``("byte", 2**33)``; a currency measures itself.
-
-    Raises:
-        ValueError: no such unit.
-    """
+    """Return (what `unit` measures, its worth in that): ``8 GiB`` -> ``("byte", 2**33)``; a currency measures itself."""
     found = _AMOUNT.fullmatch(unit)
     amount, name = (float(found[1] or 1), found[2]) if found else (0.0, unit)
     if amount > 0 and name in UNITS:

@@ -76,9 +76,7 @@ class BurstOffer(Strict):
 
 
 class Offer(Strict):
-    """What meets the requirements: `count` volumes of `gib` each with `iops` and `mib_s`. Money a month: `total` is `per_month` of all
-    volumes and the machine's; `None`: no page has it.
-    """
+    """What meets the requirements: `count` volumes of `gib` each. Money a month: `total` is of volumes and machine; `None`: no price."""
 
     volume: str
     provider: str

@@ -33,11 +33,7 @@ class Chosen:
 
 
 def volumes(book: Book, wanted: Wanted) -> Volumes:
-    """Return every volume of ``hardware.toml`` against `wanted`.
-
-    Raises:
-        InputError: a size, rate or latency that cannot be, or a day on which no volume has a price.
-    """
+    """Return every volume of ``hardware.toml`` against `wanted`."""
     _check(wanted)
     offers, refused, bills, warnings = [], [], [NOTHING], []
     for name in load_hardware().volumes:
@@ -148,7 +144,6 @@ def _spent(found: Burst | None, book: Book) -> BurstOffer | None:
 
 
 def _cheapest(name: str, spec: CloudSpec, wanted: Wanted, book: Book) -> Chosen | None:
-    """Return the number of volumes, and the machine with slots for as many, that cost the least together."""
     provider, load, need, pieces = named(name).provider, wanted.load, _need(wanted), wanted.pieces
     machines = sorted(sufficient(provider, name, book.on, need), key=_by_price(book))
     best, chosen = None, None
@@ -252,9 +247,7 @@ def _latency(spec: CloudSpec | SsdSpec, wanted: Wanted) -> Latency:
 
 
 def _memory(gib: Bill | None, wanted: Wanted, book: Book, bill_of: Callable[[float], Bill | None]) -> Memory | None:
-    """Find how many reads a second a GiB of memory must save, so that the volume with as many fewer is cheaper by more than the GiB
-    costs (`gib`: a year of it).
-    """
+    """Find how many reads a second a GiB of memory must save to pay for itself by a cheaper volume."""
     if gib is None or (whole := bill_of(wanted.iops)) is None:
         return None
     gib_month = gib.cost(book) / MONTHS_A_YEAR

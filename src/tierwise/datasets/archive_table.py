@@ -6,7 +6,7 @@ from typing import Final
 
 import pyarrow as pa
 
-_ARROW: Final[dict[str, pa.DataType]] = {
+_ARROW: Final[dict[str, pa.DataType]] = {  # every other SQL type is text: ``character(n)``, ``text``
     "double precision": pa.float64(),
     "real": pa.float32(),
     "bigint": pa.int64(),
@@ -15,7 +15,6 @@ _ARROW: Final[dict[str, pa.DataType]] = {
     "date": pa.date32(),
     "boolean": pa.bool_(),
 }
-"""Every other SQL type is text: ``character(n)``, ``text``."""
 
 
 def arrow_type(sql_type: str) -> pa.DataType:

@@ -12,8 +12,7 @@ from tierwise.core.paths import short
 from tierwise.core.text_table import table
 from tierwise.datasets.dataset import Reading, located
 
-FIRST_ROWS: Final = 10_000
-"""What is checked of a file before a run begins."""
+FIRST_ROWS: Final = 10_000  # what is checked of a file before a run begins
 _READERS: Final = {"census": "tierwise.datasets.census.raw_file", "sky": "tierwise.datasets.sky.reader"}
 
 
@@ -31,7 +30,6 @@ class Checked(BaseModel):
 
 
 def check(data_set: str, source: str) -> Checked:
-    """Read the file that `source` (``file:PATH``) names as a run does."""
     return _read(data_set, source)[0]
 
 
@@ -44,7 +42,6 @@ def check_first_rows(sources: Mapping[str, str]) -> dict[str, str]:
 
 
 def _read(data_set: str, source: str, most_rows: int | None = None) -> tuple[Checked, InputError | None]:
-    """Read a file, or at least its first `most_rows` rows, up to its first fault."""
     kind, _, name = source.partition(":")
     if kind != "file" or not name:
         raise InputError(f"--{data_set}", value=source, rule="must be file:PATH", remedy=f"--{data_set} file:PATH names the file to check")

@@ -39,10 +39,7 @@ def check_size(name: str, fraction: float, seed: int, *, least: float, why: str)
 
 @dataclass
 class Reading:
-    """A file of the reader's as it is read: `tables` yields its rows in the columns and types of the data set, or raises what is wrong.
-
-    `format` and `columns` (our name: the file's) are known once the first table is.
-    """
+    """A file of the reader's as it is read: `tables` yields its rows; `format` and `columns` (our name: the file's) are known then."""
 
     source: Path
     format: str = ""

@@ -36,12 +36,10 @@ class _Trimmed(io.RawIOBase):
 
 
 def fields_of(line: str, delimiter: str) -> list[str]:
-    """Return the fields of a header, without blanks and quotes around them."""
     return [field.strip().strip('"').strip() for field in line.split(delimiter)]
 
 
 def delimiter_of(line: str, most_likely: str = DELIMITERS) -> str:
-    """Return the delimiter that stands most often in `line`."""
     return max(most_likely, key=line.count)
 
 
@@ -57,10 +55,7 @@ def batches(
     quoted: bool = True,
     **convert: Any,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of `content`, whose fields are `names` in its order, as the columns of `schema`.
-
-    `needed` says by Arrow's name of a type what a value of it must be; `convert` has options of `pv.ConvertOptions`.
-    """
+    """Yield the rows of `content`, whose fields are `names`, as the columns of `schema`; `needed`: Arrow's type -> what a value must be."""
     progress = Progress(f"{data_set}: reading", reading.source.stat().st_size, already=content.position)
     try:
         for batch in pv.open_csv(

@@ -1,7 +1,4 @@
-"""A file of the network's, fetched by pooch: whole or absent, and believed for its digest alone.
-
-Where nobody recorded a file's digest, a gzip file is believed for the check sum that it ends with.
-"""
+"""A file of the network's, fetched by pooch: whole or absent, and believed for its digest, or for the check sum of a gzip file."""
 
 import gzip
 import zlib
@@ -22,10 +19,8 @@ from tierwise.datasets.dataset import sha256_of
 
 PASSING: Final = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS}
 """Refusals that may pass, as every one of the server's own faults may."""
-RETRIES: Final = 3
-"""Attempts after the first, each from the beginning; pooch waits a second longer before each."""
-SILENCE_S: Final = 30.0
-"""Seconds without a byte that end an attempt."""
+RETRIES: Final = 3  # attempts after the first, each from the beginning; pooch waits a second longer before each
+SILENCE_S: Final = 30.0  # seconds without a byte that end an attempt
 _HEADERS: Final = {"User-Agent": "tierwise (a reproducible study of storage)", "Accept-Encoding": "identity"}
 
 

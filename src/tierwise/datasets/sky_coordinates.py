@@ -9,8 +9,7 @@ Floats = npt.NDArray[np.floating[Any]]
 
 POLE_DEC_DEG: Final = 27.12825
 POLE_RA_DEG: Final = 192.85948
-NORTH_LON_DEG: Final = 122.93192
-"""The galactic north pole's position, and the celestial one's galactic longitude (J2000)."""
+NORTH_LON_DEG: Final = 122.93192  # the galactic north pole's position, and the celestial one's galactic longitude (J2000)
 
 
 def declination(lon_deg: Floats, lat_deg: Floats) -> Floats:

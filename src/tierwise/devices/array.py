@@ -9,10 +9,7 @@ from tierwise.devices.stripes import Part, Stripes
 
 
 class Array:
-    """The array of `spec`, without its controller, over `members`, which queue and move independently of each other.
-
-    A request completes with the last of its parts. A write with parity that does not fill its row first reads what it replaces.
-    """
+    """The array of `spec`, without its controller, over independent `members`; a write of a part of a parity row reads what it replaces."""
 
     def __init__(self, spec: ArraySpec, members: Sequence[DeviceModel]):
         self._members = members

@@ -24,10 +24,7 @@ class Bus:
         return self.to_host(begin_s, lambda _: begin_s, sectors, before)
 
     def from_medium(self, begin_s: float, sectors: int, from_s: float, last_s: float, coming: int) -> float:
-        """Return when `sectors` have gone to the host; the last `coming` of them come from the medium, from `from_s` to `last_s`.
-
-        Of a plain bus alone, which passes data on as they come, at one rate: the beginning or the end decides.
-        """
+        """Return when `sectors` have gone over a plain bus; the last `coming` of them come from the medium, from `from_s` to `last_s`."""
         took_s = sectors * self._sector_s
         done_s = max(begin_s + took_s, from_s + coming * self._sector_s, last_s)
         if done_s - took_s < self._free_s:
@@ -36,10 +33,7 @@ class Bus:
         return done_s + self._read_end_s
 
     def to_host(self, begin_s: float, there_s: Callable[[int], float], sectors: int, before: Operation) -> float:
-        """Return when `sectors` have gone to the host, of which so many are in the buffer at ``there_s(sectors)``.
-
-        The bus is taken when enough is there, given back when nothing is, and taken again.
-        """
+        """Return when `sectors` have gone to the host, of which so many are in the buffer at ``there_s(sectors)``."""
         electronics, work = self._electronics, self._work
         mark = max(1, math.ceil(electronics.watermark * (sectors if electronics.watermark_of_request else electronics.segment_sectors)))
         after_read = before is Operation.READ
@@ -68,10 +62,7 @@ class Bus:
         return max(written_s, filled_s + work * disconnect_ms) + work * reselect_ms
 
     def reserve(self, begin_s: float, sectors: int) -> float:
-        """Take the bus from `begin_s` on, or as soon as it is free; what fits into the gap before the latest transfer goes there.
-
-        Returns when `sectors` have gone over it: those of a write are in the buffer then.
-        """
+        """Take the bus from `begin_s` on or when it is free, or in the gap before; return when `sectors` have gone over it."""
         took_s = sectors * self._sector_s
         start_s = max(begin_s, self._gap_s)
         if start_s + took_s <= self._taken_s:

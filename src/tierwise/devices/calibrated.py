@@ -7,8 +7,7 @@ from tierwise.core.units import KIB, MB
 from tierwise.devices.parameter import Parameter
 from tierwise.devices.spec import SsdSpec
 
-READ_BYTES = 8 * KIB
-"""The size of the random reads of `tiers.directory.calibrate`, in bytes."""
+READ_BYTES = 8 * KIB  # the size of the random reads of `tiers.directory.calibrate`, in bytes
 JOBS = 8
 SOURCE = "calibration of this machine's disk"
 

@@ -9,10 +9,7 @@ from tierwise.devices.volume import CloudSpec
 
 
 class Cloud(KnownCompletions):
-    """The volume of `spec`.
-
-    A request counts once for each `io_size` it begins; one that continues the request before it counts for its share.
-    """
+    """The volume of `spec`. A request counts once for each `io_size` it begins, or for its share if it continues the one before."""
 
     def __init__(self, spec: CloudSpec):
         self._spec = spec

@@ -1,8 +1,4 @@
-"""The electronics of a disk drive: overheads, bus, buffer, read-ahead, early writes.
-
-The fields are those of DiskSim's ``disksim_disk`` block, whose names are their aliases. What neither a data sheet nor an extraction
-states of a drive has a default here.
-"""
+"""The electronics of a disk drive, named as in DiskSim's ``disksim_disk`` block (the aliases), with defaults for what is seldom stated."""
 
 from enum import IntEnum
 from itertools import product
@@ -25,8 +21,6 @@ class ReadAhead(IntEnum):
 
 
 class EarlyWrite(IntEnum):
-    """Which writes are reported before they are on the medium."""
-
     NONE = 0
     LIMITED = 1
     ALL = 2
@@ -34,8 +28,7 @@ class EarlyWrite(IntEnum):
 
 Milliseconds = Annotated[float, Field(allow_inf_nan=False)]
 """A time in milliseconds; below zero it is a correction that an extraction made, and is applied as it stands."""
-Flag = Annotated[float, AfterValidator(bool)]
-"""A number, which is a no at 0 and a yes elsewhere."""
+Flag = Annotated[float, AfterValidator(bool)]  # a number, which is a no at 0 and a yes elsewhere
 Count = Annotated[int, Field(ge=0)]
 AtLeastOne = Annotated[int, Field(ge=1)]
 
@@ -111,10 +104,7 @@ class Electronics(Strict):
 def plain_electronics(
     *, overhead_s: float, interface_rate: float, segments: int, segment_bytes: int, read_ahead_bytes: int, write_back: bool, queue: int = 1
 ) -> Electronics:
-    """Return electronics of which no more is known than a data sheet states.
-
-    Every command has the same overhead, and the bus takes no time but that of the data. All of the buffer may hold what was written.
-    """
+    """Return a data sheet's electronics: one overhead for all commands, a bus that takes the data's time, a buffer that may hold writes."""
     commands = product(("read", "write"), ("hit", "miss"), ("read", "write"))
     overheads: dict[str, Any] = {f"{one}_{result}_after_{other}_ms": overhead_s * 1e3 for one, result, other in commands}
     return Electronics.model_construct(

@@ -26,11 +26,7 @@ class Key(NamedTuple):
 
 
 def read_fio(path: Path) -> tuple[str, list[Measured]]:
-    """Return fio's version and what it measured, by operation, block and queue depth.
-
-    Raises:
-        InputError: no JSON of fio, a job that failed, or nothing that was measured.
-    """
+    """Return fio's version and what it measured, by operation, block and queue depth; an `InputError` where that is nothing."""
     where, text = short(path), read_text(path)
     try:
         found = json.loads(text[max(0, text.find("{")) :])  # warnings may stand before it
@@ -70,7 +66,6 @@ def _sides(job: Numbers, options: Numbers) -> Iterator[tuple[Key, int, Numbers]]
 
 
 def _deepest(levels: Numbers) -> int:
-    """Return the queue depth at which most requests were made, where no option says it."""
     known = {name: share for name, share in levels.items() if share}
     return int(max(known, key=lambda name: known[name]).lstrip(">=")) if known else 1
 

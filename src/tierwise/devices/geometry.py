@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-Spot = tuple[float, float]
-"""A place on the platters: how far they have turned, in turns, and the cylinder."""
+Spot = tuple[float, float]  # a place on the platters: how far they have turned, in turns, and the cylinder
 
 
 class Geometry(ABC):
@@ -20,8 +19,7 @@ class Geometry(ABC):
 
     capacity_bytes: int
     surfaces: int
-    has_one_rate: ClassVar[bool]
-    """Whether what follows each other is read without pauses and, within a request, at one rate."""
+    has_one_rate: ClassVar[bool]  # whether what follows each other is read without pauses and, within a request, at one rate
 
     @abstractmethod
     def spot(self, address_bytes: int) -> Spot:
@@ -51,10 +49,7 @@ class Geometry(ABC):
 
 
 class Spiral(Geometry):
-    """A data sheet's drive: one long track whose rate falls linearly from address 0 to the capacity.
-
-    Track and cylinder switches are thought to be hidden by skew and to be part of the sustained rates.
-    """
+    """A data sheet's drive: one long track whose rate falls linearly from address 0 to the capacity; skew hides switches of tracks."""
 
     has_one_rate = True
 

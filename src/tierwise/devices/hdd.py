@@ -24,16 +24,12 @@ from tierwise.devices.seek import datasheet_curve
 from tierwise.devices.segments import Held
 from tierwise.devices.spec import HddSpec
 
-PATIENCE_S: Final = 1.0
-"""A command that has waited for so long is next, wherever it lies."""
-DESTAGED_AT_ONCE: Final = 32
-"""The arm takes the nearest of this many buffered writes, the oldest ones."""
+PATIENCE_S: Final = 1.0  # a command that has waited for so long is next, wherever it lies
+DESTAGED_AT_ONCE: Final = 32  # the arm takes the nearest of this many buffered writes, the oldest ones
 READ, WRITE = Operation.READ, Operation.WRITE
 
 
 class _Job(NamedTuple):
-    """Work for the arm, which may begin at `ready_s`."""
-
     tag: int
     early: bool  # a write that was reported done when it was buffered
     write: bool
@@ -49,10 +45,8 @@ class _Job(NamedTuple):
 
 
 class Hdd(Mechanism):
-    """The drive of `mechanics` and `electronics`; the seed decides where the platter stands at time 0.
-
-    A command is a hit, for its overhead, where the buffer holds all its sectors, and so is any write that is reported early on a drive
-    that does so with every write.
+    """The drive of `mechanics` and `electronics`; the seed decides where the platter stands at time 0. Hits are reads of sectors that the
+    buffer holds, and early writes on a drive that reports every write early.
     """
 
     def __init__(self, mechanics: Mechanics, electronics: Electronics, *, seed: int, stretch: float = 1.0):
@@ -183,7 +177,6 @@ class Hdd(Mechanism):
         self._answer(job, done_s)
 
     def _write(self, now_s: float, space_s: float, tag: int, address: int, end: int) -> None:
-        """Take a write that was begun at `now_s` and for which there is space in the buffer since `space_s`."""
         electronics, size = self._electronics, end - address
         before, follows = self._before, self._before is WRITE and self._last_end == address
         self._before, self._last_end = WRITE, end

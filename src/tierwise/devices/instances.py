@@ -44,8 +44,6 @@ class Instance(Strict):
 
 
 class InstancePrice(Sourced):
-    """Where and when the price of an hour was read."""
-
     date: str = Field(pattern=r"^[12][0-9]{3}(-[01][0-9](-[0-3][0-9])?)?$")
     region: str = Field(pattern=r"^([A-Z]{2}(-[A-Z0-9]+)?|world)$")
     currency: str = Field(pattern=r"^[A-Z]{3}([12][0-9]{3})?$")
@@ -53,8 +51,6 @@ class InstancePrice(Sourced):
 
 
 class OtherCaps(Sourced):
-    """The volumes that a machine's second pair of limits is for."""
-
     volumes: tuple[str, ...]
 
 
@@ -76,7 +72,6 @@ class Instances(Sourced):
         return InstanceLimits(name=name, max_iops=kept(value=iops, unit="IOPS"), max_rate=kept(value=rate, unit=self.rate_unit))
 
     def local_bytes(self, name: str) -> float:
-        """Return the size of each local disk."""
         return self.instances[name].local_size * UNITS[self.local_unit][1]
 
 
@@ -106,11 +101,7 @@ def _table(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def attached(provider: str, name: str, volume: str = "") -> InstanceLimits:
-    """Return what the machine `name` takes from volumes of the type `volume`.
-
-    Raises:
-        InputError: no such machine, or one whose limits for that type are on no page.
-    """
+    """Return what the machine `name` takes from volumes of the type `volume`; an `InputError` where no page says it."""
     there = load_instances(provider)
     known = {each.lower(): each for each in there.instances} if there else {}
     if there is None or name not in there.instances:

@@ -74,7 +74,6 @@ class Mechanism:
         return arrival_s if wait > 1 - ROUNDING_TURNS else arrival_s + wait * self._turn_s
 
     def _there_s(self, passing: Pass, until: int) -> float:
-        """Return when what lies before `until` is in the buffer, if nothing calls the head away."""
         return passing.from_s + (self._geometry.end(until)[0] - passing.turns) * self._turn_s
 
     def _catch_up(self, now_s: float) -> None:
@@ -87,7 +86,7 @@ class Mechanism:
         self._at = passing.held.end
 
     def _call_away(self, now_s: float) -> float:
-        """Whatever the head is reading on for ends now, or where that much was to be read; when the arm can set off."""
+        """End what the head is reading on for, once it has read `least`; return when the arm can set off."""
         if passing := self._pass:
             self._free_s = max(self._free_s, passing.least_s)
             self._catch_up(now_s if now_s > passing.least_s else passing.least_s)
@@ -102,14 +101,12 @@ class Mechanism:
         return held.end < passing.limit and held.start <= address <= last
 
     def _move_on(self, held: Held, spot: Spot, start_s: float) -> tuple[Pass, float]:
-        """Send the head to `spot`, where what `held` lacks begins; also, when the arm is there."""
         arrival_s = self._arrive_s(start_s, spot, 0.0)
         from_s = self._begin_s(arrival_s, spot[0])
         self._pass = passing = Pass(held, from_s, spot[0], from_s)
         return passing, arrival_s
 
     def _limits(self, address: int, end: int) -> tuple[int, int]:
-        """How far the head reads on after `address` to `end` at least, and how far at most."""
         electronics, kind = self._electronics, self._electronics.read_ahead
         if not electronics.caching or kind is ReadAhead.NONE:
             return end, end

@@ -12,8 +12,7 @@ from tierwise.core.errors import InputError, suggesting
 from tierwise.core.toml import input_file
 from tierwise.devices.parameter import UNITS
 
-AMOUNTS: Final = ("size", "frequency", "rate")
-"""What a volume's name may state, by what its unit measures."""
+AMOUNTS: Final = ("size", "frequency", "rate")  # what a volume's name may state, by what its unit measures
 
 _AMOUNT: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([A-Za-z/]+)")
 _UNITS: Final = {unit.casefold(): measured for unit, measured in UNITS.items()}
@@ -31,11 +30,7 @@ class Named:
 
     @property
     def path(self) -> Path:
-        """The device's file.
-
-        Raises:
-            InputError: there is no such device.
-        """
+        """Return the device's file; an `InputError` where there is none."""
         place = input_file("devices", self.stem)
         if not place.exists():
             whole, short = stems(), short_names()
@@ -57,7 +52,6 @@ def named(name: str) -> Named:
 
 
 def stems() -> list[str]:
-    """Return the names of the files of ``data/devices``."""
     return sorted(path.stem for path in (paths.data() / "devices").glob("*.toml"))
 
 

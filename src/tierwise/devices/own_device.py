@@ -17,8 +17,7 @@ from tierwise.core.units import KIB
 from tierwise.devices.parameter import BOUNDS, Parameter, assumed
 from tierwise.devices.spec import Measured, SsdSpec
 
-SMALL_BYTES: Final = 16 * KIB
-"""Requests up to this size tell the rate of requests; larger ones tell bytes a second."""
+SMALL_BYTES: Final = 16 * KIB  # requests up to this size tell the rate of requests; larger ones tell bytes a second
 CAPACITY_GIB: Final = 1000
 
 
@@ -31,11 +30,7 @@ class OwnDevice(Strict):
 
 
 def fitted(name: str, points: Sequence[Measured], *, source: str, capacity_gib: float | None, date: dt.date) -> SsdSpec:
-    """Return flash that does at each queue depth what `points` say, as nearly as channels, a latency and two rates can.
-
-    Raises:
-        InputError: no reads were measured.
-    """
+    """Return flash that does at each queue depth what `points` say, as nearly as channels, a latency and two rates can."""
     reads = [one for one in points if one.operation == "read"]
     if not reads:
         remedy = "run fio with --rw=randread, or --rw=randrw, and --output-format=json"
@@ -76,11 +71,7 @@ def _figures(points: Sequence[Measured]) -> tuple[float, float, float]:
 
 
 def write_device(spec: SsdSpec, out: Path) -> OwnDevice:
-    """Write `spec` to the new file `out`, which then can be named as a device.
-
-    Raises:
-        InputError: the file exists, or is no name of a device.
-    """
+    """Write `spec` to the new file `out`, which then can be named as a device."""
     if out.suffix != ".toml":
         raise InputError("--out", value=str(out), rule="must end with .toml", remedy="such as data/devices/mine.toml")
     if out.exists():

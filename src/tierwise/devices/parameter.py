@@ -10,8 +10,7 @@ from pydantic import AfterValidator, BaseModel, Field, field_validator
 from tierwise.core.dates import first_day, is_stale
 from tierwise.core.toml import Strict
 
-ASSUMED = "assumed"
-"""The source of a parameter that nobody of this study has read anywhere."""
+ASSUMED = "assumed"  # the source of a parameter that nobody of this study has read anywhere
 
 UNITS: dict[str, tuple[str, float]] = {
     "s": ("time", 1.0),

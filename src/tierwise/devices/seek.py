@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 
 from tierwise.devices.spec import HddSpec
 
-SeekCurve = Callable[[float], float]
-"""Cylinders (a positive distance) -> seconds."""
+SeekCurve = Callable[[float], float]  # cylinders (a positive distance) -> seconds
 
 
 def datasheet_curve(spec: HddSpec, cylinders: float) -> SeekCurve:

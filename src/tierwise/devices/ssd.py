@@ -9,8 +9,7 @@ from tierwise.devices.protocol import Operation
 from tierwise.devices.rate_limit import RateLimit
 from tierwise.devices.spec import SsdSpec
 
-_RATED_BYTES = 4 * KIB
-"""Data sheets state random writes of this size."""
+_RATED_BYTES = 4 * KIB  # data sheets state random writes of this size
 
 
 class Ssd(KnownCompletions):

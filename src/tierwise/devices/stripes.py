@@ -5,17 +5,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from tierwise.core.units import PAGE_BYTES
 from tierwise.devices.protocol import Operation
 
-Part = tuple[Operation, int, int, int]
-"""What one member does for a request: operation, member, address on it, size."""
-Span = tuple[int, int, int]
-"""Member, address on it, size."""
+Part = tuple[Operation, int, int, int]  # what one member does for a request: operation, member, address on it, size
+Span = tuple[int, int, int]  # member, address on it, size
 
 
 class Stripes:
-    """The layout of `level` over `members` drives of `member_bytes`, in stripes of `stripe_bytes` (none for raid1).
-
-    Parity moves by one member from row to row (left-symmetric), the second parity of raid6 beside the first.
-    """
+    """The layout of `level` over `members` drives in stripes of `stripe_bytes` (none for raid1); parity is left-symmetric."""
 
     def __init__(self, level: str, members: int, member_bytes: int, stripe_bytes: int | None):
         self._members = members
@@ -37,10 +32,7 @@ class Stripes:
         return _joined(Operation.READ, ((self._least_loaded(row, column, load), where, length) for row, column, where, length in pieces))
 
     def writes(self, address: int, size: int) -> tuple[list[Part], list[Part]]:
-        """Return the parts of a write: what must be read first, and what is written then.
-
-        A row that is not written as a whole costs reading the old data and each old parity.
-        """
+        """Return what a write must read first (old data and parity of a row that is not written as a whole), and what it writes then."""
         if not self._parities:
             pieces, copies = self._pieces(address, size), range(self._copies)
             copied = ((column * self._copies + copy, where, length) for _, column, where, length in pieces for copy in copies)
@@ -67,7 +59,6 @@ class Stripes:
             yield (self._first_parity(row) + parity) % self._members, low, high - low
 
     def _pieces(self, address: int, size: int) -> Iterator[tuple[int, int, int, int]]:
-        """Yield row, column, address on the member and size of each part of a stripe."""
         end = address + size
         while address < end:
             stripe, offset = divmod(address, self._stripe)
@@ -90,7 +81,6 @@ class Stripes:
 
 
 def _joined(operation: Operation, spans: Iterable[Span]) -> list[Part]:
-    """Return the parts of one operation; what follows on the same member is one part with it."""
     joined: list[list[int]] = []  # member, start, end
     last: dict[int, list[int]] = {}  # member -> its last span
     for member, address, size in spans:

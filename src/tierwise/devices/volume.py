@@ -14,8 +14,7 @@ from tierwise.core.units import GIB, MIB
 from tierwise.devices.instances import InstanceLimits
 from tierwise.devices.parameter import Density, Flag, Frequency, Parameter, Rate, Size, Sourced, Time, Turnover
 
-PROVISIONED = "as provisioned"
-"""The source of what is chosen in the name of a volume."""
+PROVISIONED = "as provisioned"  # the source of what is chosen in the name of a volume
 
 
 class Limit(NamedTuple):
@@ -31,16 +30,12 @@ class Burst(Strict):
 
 
 class SizeStep(Strict):
-    """What comes with a volume of at least this size."""
-
     size: Size
     iops: Frequency | None = None
     rate: Rate
 
 
 class EarlierLimits(Sourced):
-    """Limits that held between two days."""
-
     since: str
     until: str
     largest: Size
@@ -247,7 +242,6 @@ def enough(spec: CloudSpec, size_bytes: float, iops: float, rate: float, io_byte
 
 
 def _comes_with(limits: VolumeLimits, size_bytes: float, iops: float, rate: float) -> float:
-    """Return the least size that includes these IOPS and this rate; beyond the largest if none has them."""
     if limits.iops_per_gib and iops > limits.least_iops(size_bytes):
         size_bytes = max(size_bytes, iops / limits.iops_per_gib.base)
     fitting = (step.size.base for step in limits.steps if step.rate.base >= rate and (step.iops is None or step.iops.base >= iops))

@@ -8,10 +8,8 @@ from tierwise.devices.known_completions import KnownCompletions
 from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.devices.spec import WriteCache
 
-_BLOCK_BYTES = 4 * KIB
-"""The cache's grain."""
-_WINDOW_BYTES = 4 * MIB
-"""The most that goes down at once, in bytes: beyond it an arm gains nothing, and reads wait."""
+_BLOCK_BYTES = 4 * KIB  # the cache's grain
+_WINDOW_BYTES = 4 * MIB  # the most that goes down at once, in bytes: beyond it an arm gains nothing, and reads wait
 
 
 class WriteBack(KnownCompletions):
@@ -76,7 +74,6 @@ class WriteBack(KnownCompletions):
         return all(block in self._dirty or any(block in run for run in self._out.values()) for block in _blocks(address, size))
 
     def _admit(self, now_s: float) -> None:
-        """Take waiting writes while there is space, let go the flushes that nothing holds, and send blocks down."""
         while self._waiting:
             came_s, tag, operation, address, size = self._waiting[0]
             blocks = _blocks(address, size)
@@ -110,7 +107,6 @@ class WriteBack(KnownCompletions):
                     self._whole.append(window)
 
     def _next_run(self) -> range:
-        """Blocks that go down next, no longer dirty; none while enough are on their way."""
         busy = bool(self._waiting) or 2 * len(self._dirty) > self._blocks
         if len(self._out) >= (self._depth if self._whole or busy else 1):
             return range(0)

@@ -20,10 +20,7 @@ from tierwise.plan.recorded import RunTime, load_recorded
 
 @dataclass(frozen=True)
 class Line:
-    """One study on one pair. `minutes` on this machine and `disk_gb` are None where no run of the profile recorded the study.
-
-    `rows_of` is the run that has the rows already; `why` is the reason for measuring what an older run had.
-    """
+    """One study on one pair: `minutes` and `disk_gb` are None without a record; `rows_of` is the run that has its rows."""
 
     study: str
     pair: str

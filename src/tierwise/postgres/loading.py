@@ -69,7 +69,6 @@ def _as_text(batch: pl.DataFrame) -> tuple[int, str]:
 
 
 def _ahead(items: Iterator[Item]) -> Iterator[Item]:
-    """Yield `items`, making one ahead; never more, so that a large file is not all in memory."""
     with ThreadPoolExecutor(max_workers=1) as maker:
         coming = maker.submit(next, items, None)
         while (item := coming.result()) is not None:

@@ -10,10 +10,7 @@ from tierwise.postgres.processes import postmaster, server_processes
 
 @contextmanager
 def memory_limited(cluster: Cluster, size_bytes: int) -> Iterator[None]:
-    """Limit the running server of `cluster` and its later sessions to `size_bytes` of memory, while open; stop it before the end.
-
-    The page cache is charged to the first reader, so the server's files should not be cached before.
-    """
+    """Limit the running server of `cluster` and its later sessions to `size_bytes`, page cache included; stop it before the end."""
     with memory_group("server") as group:
         group.limit(size_bytes)
         if first := postmaster(cluster.data):  # before the others are looked for: whom it starts from now on is in the group

@@ -24,21 +24,17 @@ from tierwise.postgres.workspace import CommandError
 TABLES: Final = ("pgbench_accounts", "pgbench_branches", "pgbench_tellers", "pgbench_history")
 INDEXES: Final = ("pgbench_accounts_pkey", "pgbench_branches_pkey", "pgbench_tellers_pkey")
 ROWS_PER_SCALE: Final = 100_000
-ROWS_PER_PAGE: Final = 61
-"""Accounts in one page, as pgbench fills it."""
-TELLERS: Final = 10
-"""Tellers of each branch, as pgbench makes them."""
+ROWS_PER_PAGE: Final = 61  # accounts in one page, as pgbench fills it
+TELLERS: Final = 10  # tellers of each branch, as pgbench makes them
 AGED_ROWS: Final = 8
 """One in this many branches and tellers is moved out of its page: several clients update rows of such a page at the same time."""
 TRANSACTIONS: Final = {"client": pl.Int32, "ended_s": pl.Float64, "latency_s": pl.Float64}
 """Columns of a load's transactions: ends in seconds of the Unix epoch, to the microsecond."""
-SESSIONS: Final = 4
-"""Sessions that fill the caches together."""
+SESSIONS: Final = 4  # sessions that fill the caches together
 LONGEST_S: Final = 24 * 3600
 POLL_S: Final = 0.001
 Protocol = Literal["simple", "prepared"]
-END_S: Final = 600
-"""How long the last transactions may take: they wait for the tiers' delays."""
+END_S: Final = 600  # how long the last transactions may take: they wait for the tiers' delays
 
 
 def relations(partitions: int = 0) -> tuple[str, ...]:
@@ -57,10 +53,7 @@ def initialise(cluster: Cluster, scale: int, *, tables: str, indexes: str, parti
 
 
 def fill(cluster: Cluster, conn: Connection, *, accounts: int, branches: int, tables: str, indexes: str, partitions: int = 0) -> None:
-    """Make the tables with `accounts`, and with more `branches` than pgbench makes for these, each with its tellers.
-
-    Clients that update the same branch or teller wait for each other, so a small bank measures locks.
-    """
+    """Make the tables with `accounts` and `branches`, each with its tellers: clients of a small bank would wait for each other's rows."""
     scale = math.ceil(accounts / ROWS_PER_SCALE)
     initialise(cluster, scale, tables=tables, indexes=indexes, partitions=partitions)
     if accounts < scale * ROWS_PER_SCALE:

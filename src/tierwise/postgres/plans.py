@@ -12,8 +12,6 @@ from tierwise.postgres.settings import Connection, applied, one_value
 
 @dataclass(frozen=True)
 class Node:
-    """One node of a plan, with the planner's cost and its estimate of rows for one execution."""
-
     type: str
     relation: str | None
     index: str | None

@@ -14,13 +14,11 @@ from tierwise.core.errors import TierwiseError
 
 PID_FILE: Final = "postmaster.pid"
 READY: Final = "ready"
-APPEARS_S: Final = 2.0
-"""How long a server that was started may take to enter its folder."""
+APPEARS_S: Final = 2.0  # how long a server that was started may take to enter its folder
 NAMES: Final = ("postgres", "postmaster")
 SOCKET_PARENT: Final = Path("/tmp")  # noqa: S108 - a private 0700 folder is made in it
 SOCKET_PREFIX: Final = "tierwise-pg-"
-PATIENCE_S: Final = 10.0
-"""How long a server may take to end by itself (SIGQUIT: without a checkpoint) before it is killed."""
+PATIENCE_S: Final = 10.0  # how long a server may take to end by itself (SIGQUIT: without a checkpoint) before it is killed
 
 
 class ServerError(TierwiseError):
@@ -76,10 +74,7 @@ def wait_down(data: Path, timeout_s: float, *, kill: bool = False) -> bool:
 
 
 def wait_ready(data: Path, timeout_s: float) -> bool:
-    """Wait until the server that was just started takes connections; False once it is gone, or too late.
-
-    Reads the last line of the pid file, at which `pg_ctl` looks only ten times a second.
-    """
+    """Wait until the server that was just started takes connections (the last line of its pid file); False once it is gone, or too late."""
     begun_s = time.monotonic()
     while time.monotonic() < begun_s + timeout_s:
         with suppress(FileNotFoundError):

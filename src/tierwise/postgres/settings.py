@@ -14,7 +14,7 @@ from tierwise.postgres.binaries import Binaries
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
-_ALONE: Final = {
+_ALONE: Final = {  # settings that exclude unrequested work: vacuum, workers, timed checkpoints, silent restarts with empty caches
     "autovacuum": "off",
     "max_parallel_workers_per_gather": "0",
     "max_parallel_maintenance_workers": "0",
@@ -26,14 +26,10 @@ _ALONE: Final = {
     "max_wal_size": "4GB",
     "restart_after_crash": "off",
 }
-"""Settings that exclude unrequested work: vacuum, workers, timed checkpoints, silent restarts with empty caches."""
 
-IN_FLIGHT: Final = 16
-"""Concurrent reads of asynchronous I/O: PostgreSQL 18's default of `effective_io_concurrency`."""
-REQUEST_BYTES: Final = 128 * KIB
-"""The largest combined read: PostgreSQL 18's default of `io_combine_limit`."""
-SESSIONS: Final = 40
-"""`max_connections`: the largest load has 32, and each possible session reduces how many pages one may pin."""
+IN_FLIGHT: Final = 16  # concurrent reads of asynchronous I/O: PostgreSQL 18's default of `effective_io_concurrency`
+REQUEST_BYTES: Final = 128 * KIB  # the largest combined read: PostgreSQL 18's default of `io_combine_limit`
+SESSIONS: Final = 40  # `max_connections`: the largest load has 32, and each possible session reduces how many pages one may pin
 PROCESSES: Final = SESSIONS + 1 + 2 + 6 + 32
 """By which PostgreSQL 18 divides its buffers (`GetPinLimit`): sessions, autovacuum worker, two launchers, auxiliary, most I/O workers."""
 PINNED_BYTES: Final = (IN_FLIGHT + 1) * REQUEST_BYTES * PROCESSES
@@ -95,6 +91,5 @@ def _set(conn: Connection, settings: Mapping[str, str]) -> None:
 
 
 def one_value(conn: Connection, query: str | sql.Composed, parameters: Sequence[object] | None = None) -> Any:
-    """Return what `query` finds: one row of one column."""
     ((value,),) = conn.execute(query, parameters).fetchall()
     return value

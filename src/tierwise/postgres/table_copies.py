@@ -8,8 +8,7 @@ from psycopg import sql
 
 from tierwise.postgres.settings import Connection, one_value
 
-WHOLE: Final = "whole"
-"""Comment on a schema in which everything is made."""
+WHOLE: Final = "whole"  # comment on a schema in which everything is made
 SORT_MEMORY: Final = "256MB"
 
 
@@ -34,10 +33,7 @@ class CopiedTable:
     load: Callable[[Connection], None]  # into the empty table of the search path, in a transaction
 
     def use(self, conn: Connection, tier: str, name: str, build: Build) -> None:
-        """Set the search path to the copy `name` on `tier`, made where it does not exist yet.
-
-        A copy of the plain build is loaded, and named by the tier alone (`schema_of`); any other takes its rows from that one.
-        """
+        """Set the search path to the copy `name` on `tier`, made where it is absent: loaded if it is the plain one, else from that one."""
         schema = schema_of(tier, name, build)
         if build != Build() and not is_complete(conn, schema):
             self.use(conn, tier, name, Build())
@@ -64,9 +60,8 @@ class CopiedTable:
 def create_copy(
     conn: Connection, schema: str, tier: str, tables: Sequence[str], fill: Callable[[Connection], None], *, vacuumed: bool = False
 ) -> bool:
-    """Set the search path to `schema`, made on `tier` by `fill` unless it is complete; return whether it was made now.
-
-    `fill` makes and fills `tables` in one transaction. One full scan of each then sets the hint bits, so that no read writes later.
+    """Set the search path to `schema`, made on `tier` by `fill` in one transaction unless it is whole; return whether it was made now. A
+    full scan of each of `tables` sets the hint bits, so that no read writes later.
     """
     named = sql.Identifier(schema)
     there = is_complete(conn, schema)

@@ -17,8 +17,7 @@ from tierwise.postgres.settings import Connection
 
 POINTER: Final = b"my_wait_event_info"
 SESSIONS: Final = "SELECT pid FROM pg_stat_get_activity(NULL) WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
-MAJOR: Final = 18
-"""The version that the numbers below are of: another one counts its wait events anew."""
+MAJOR: Final = 18  # the version that the numbers below are of: another one counts its wait events anew
 PROCESSOR: Final = "processor"
 ROW_LOCKS: Final = "row locks"
 KERNEL_LOCKS: Final = "kernel locks"
@@ -74,10 +73,7 @@ class WaitEvents:
 
 
 def find_wait_events(connection: Connection, data: Path) -> WaitEvents:
-    """Find the wait events of all sessions of the server of `data` but that of `connection`.
-
-    Raises `MissingError` where the server is of another version or has no such session, `OSError` where its memory may not be read.
-    """
+    """Find the wait events of all sessions of the server of `data` but that of `connection`; `MissingError` where there are none."""
     if (version := connection.info.server_version // 10_000) != MAJOR:
         raise _missing(f"the server is PostgreSQL {version}", f"PostgreSQL {MAJOR}")
     server, pids = postmaster(data), [pid for (pid,) in connection.execute(SESSIONS).fetchall()]

@@ -16,11 +16,7 @@ ONLY_TID_SCANS: Final = {"enable_tidscan": "on", "enable_seqscan": "off"}
 
 
 def warm_heap(conn: Connection, table: str) -> int:
-    """Read every page of `table`'s heap into shared_buffers, which must be large enough; return their number.
-
-    A TID range scan does it, since a sequential scan of a large table uses a small ring of buffers. It forgets what the session knew
-    of the table's indexes, so warm the catalogues afterwards. A second scan that reads a page raises `EvidenceError`.
-    """
+    """Read every page of `table`'s heap into shared_buffers by a TID range scan; return their number. Warm the catalogues afterwards."""
     _scanned(conn, table)
     again = _scanned(conn, table)
     if again.reads:

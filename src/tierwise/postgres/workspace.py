@@ -80,10 +80,7 @@ def server_account() -> Account:
 
 
 def open_workspace() -> Path:
-    """Return the marked folder, made where absent: ``$TIERWISE_WORK``, else ``data/work``, else one below ``/var/tmp``.
-
-    The checkout's ``data/work`` is skipped where the server's account cannot enter it (a checkout below a 0700 home).
-    """
+    """Return the marked folder, made where absent: ``$TIERWISE_WORK``, else ``data/work``, else one below ``/var/tmp``."""
     account, inside = server_account(), paths.data() / "work"
     if named := os.environ.get("TIERWISE_WORK"):
         folder = Path(named).resolve()
@@ -99,7 +96,6 @@ def open_workspace() -> Path:
 
 
 def _claim(folder: Path) -> None:
-    """Make and mark `folder`, or verify that it is ours."""
     missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     for parent in reversed(missing):
         closed_folder(parent, mode=0o755)  # whatever the umask says, the server's account must pass

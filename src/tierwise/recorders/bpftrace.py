@@ -20,13 +20,11 @@ from tierwise.recorders.reads import CALLS, COUNTS, MOST_READS, SEEN, Recording,
 from tierwise.recorders.watching import Watcher, watching
 
 NAME: Final = "bpftrace"
-FIRST_PIDS: Final = "pid:[4026531836]"
-"""The kernel's first namespace of process numbers (PROC_PID_INIT_INO), in which bpftrace counts."""
+FIRST_PIDS: Final = "pid:[4026531836]"  # the kernel's first namespace of process numbers (PROC_PID_INIT_INO), in which bpftrace counts
 READY: Final = b"ready"
 LINE: Final = b"@read["
 PRINTED: Final = ("ended_ns", "pid", "latency_ns", "device", "inode", "offset_bytes", "size_bytes")
-MOST_COUNTS: Final = 1 << 16
-"""Pairs of file and power of two; each takes eight bytes for every processor."""
+MOST_COUNTS: Final = 1 << 16  # pairs of file and power of two; each takes eight bytes for every processor
 
 ENOUGH_READS: Final = 1000
 """Reads per 0.1 s above which counting samples them, since a probe costs the server about as much as reading a page from memory."""
@@ -53,8 +51,6 @@ END { clear(@call); %(forget)s }
 
 
 class Way(NamedTuple):
-    """What to do when a read begins (for each of `CALLS`) and ends, and the setup and cleanup for that."""
-
     enter: str
     keep: str
     begin: str = ""
@@ -79,8 +75,7 @@ interval:ms:100 {{
     forget="clear(@mask); clear(@seen);",
 )
 """Counts only reads whose random number has a zero for each bit of the mask, which grows as long as reads come too fast."""
-RIGHTS: Final = ("sys_admin", "sys_resource")
-"""Capabilities: to inspect the kernel and mount debugfs, and to lock memory before Linux 5.11."""
+RIGHTS: Final = ("sys_admin", "sys_resource")  # capabilities: to inspect the kernel and mount debugfs, and to lock memory before Linux 5.11
 SAYS_READY: Final = 'interval:ms:100 /!@call[0].0/ { @call[0] = ((uint64)1, (uint64)0, (uint64)0); printf("ready\\n"); }'
 """Printed once every probe is attached (`BEGIN` runs earlier); no process is 0, and another map would take as much memory."""
 
@@ -136,10 +131,7 @@ def recorded(server: Server, *, seconds: float) -> Iterator[Recording]:
 
 @contextmanager
 def counting(server: Server, *, seconds: float) -> Iterator[Recording]:
-    """Count reads in the kernel by file and power of two, in unlimited number; only `counts` is filled.
-
-    Above `ENOUGH_READS` per 0.1 s reads are sampled, and each counts for at most `most_for_one`.
-    """
+    """Count reads in the kernel by file and power of two; above `ENOUGH_READS` per 0.1 s a sample, each for at most `most_for_one`."""
     before = data_files(server.data)
     with _started(program(server, seconds, COUNTS_ALONE), most=MOST_COUNTS, form="json") as watcher:
         recording = Recording(lambda: watcher.ended)
@@ -153,7 +145,6 @@ def counting(server: Server, *, seconds: float) -> Iterator[Recording]:
 
 @contextmanager
 def _started(text: str, *, most: int, form: str = "text") -> Iterator[Watcher]:
-    """Start bpftrace and wait for its probes; it gets debugfs in a mount namespace of its own."""
     mounted = 'mount -t debugfs none /sys/kernel/debug 2>/dev/null; exec env BPFTRACE_MAP_KEYS_MAX="$2" bpftrace -q -B line -f "$3" -e "$1"'
     with watching(["unshare", "--mount", "sh", "-c", mounted, "sh", text, str(most), form], rights=RIGHTS) as watcher:
         watcher.wait_until_ready(READY, watcher.said)

@@ -29,8 +29,7 @@ COUNTS: Final[dict[str, Any]] = {"tablespace": pl.String, "bucket": pl.Int32, "r
 MOST_READS: Final = 300_000
 """A recorder keeps no more: what it keeps (some 200 bytes each, in the kernel or in a scratch file) stays bounded."""
 
-FIRST_VERSION: Final = 12
-"""The first major version of PostgreSQL that reads pages by pread."""
+FIRST_VERSION: Final = 12  # the first major version of PostgreSQL that reads pages by pread
 CALLS: Final = ("pread64", "preadv", "preadv2")
 
 FILE: Final = re.compile(r"(?P<relation>\d+(_(fsm|vm|init))?)(\.(?P<segment>\d+))?")

@@ -26,8 +26,7 @@ CALL: Final = re.compile(r"(?P<call>\w+)\(\d+<(?P<path>[^>]*)>(?P<arguments>.*)\
 """A call that did something: ``pread64(5</folder/file>, ""..., 8192, 16384) = 8192 <0.000061>``."""
 
 PATIENCE_S: Final = 10.0
-RIGHTS: Final = ("sys_ptrace",)
-"""Capability kept beside the account, since a kernel may let nobody else attach (Yama)."""
+RIGHTS: Final = ("sys_ptrace",)  # capability kept beside the account, since a kernel may let nobody else attach (Yama)
 
 
 class Transfer(NamedTuple):
@@ -73,10 +72,7 @@ def attached(command: Sequence[str], account: tuple[int, int] | None = None) -> 
 
 @contextmanager
 def recorded(pid: int) -> Iterator[list[Transfer]]:
-    """Record what process `pid` reads and writes by position, while open; the list is filled on exit.
-
-    strace runs as the process's own user: without its other capabilities root may not see which files another user has open.
-    """
+    """Record what process `pid` reads and writes by position, while open; the list is filled on exit. strace runs as the process's user."""
     transfers: list[Transfer] = []
     account = None
     with suppress(psutil.NoSuchProcess):  # strace reports that it is gone

@@ -23,8 +23,7 @@ NAME: Final = "strace"
 LINE: Final = re.compile(r"(?P<pid>\d+) +(?P<at_s>[\d.]+) (?P<call>.*)")
 RESUMED: Final = re.compile(r"<\.\.\. \w+ resumed>(?P<rest>.*)")
 UNFINISHED: Final = " <unfinished ...>"
-LINE_BYTES: Final = 150
-"""Approximate bytes of output per read; recording ends where `MOST_READS` of them would be exceeded."""
+LINE_BYTES: Final = 150  # approximate bytes of output per read; recording ends where `MOST_READS` of them would be exceeded
 
 
 @contextmanager

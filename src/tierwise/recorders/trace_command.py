@@ -20,10 +20,8 @@ SHARES: Final = (0.5, 0.95, 0.99)
 
 
 def trace(*, cluster: Path | None, pid: int | None, seconds: float, out: Path | None, recorder: str = "auto") -> str:
-    """Record the reads of the server for `seconds` and return their times by tablespace; `out` is a Parquet file for single reads.
-
-    Ends by itself, or on Ctrl-C or SIGTERM with what was recorded until then, and keeps `MOST_READS` single reads at most; without
-    `out` the kernel only counts. If killed, it leaves nothing: the kernel ends the tracing program with it.
+    """Record the reads of the server for `seconds`, or until Ctrl-C or SIGTERM, and return their times by tablespace; `out` is a Parquet
+    file for single reads, without which the kernel only counts.
     """
     if not 0 < seconds <= LONGEST_S:
         raise InputError("--seconds", value=seconds, rule=f"must be more than 0 and at most {LONGEST_S:.0f}")

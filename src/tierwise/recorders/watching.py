@@ -11,12 +11,9 @@ from typing import IO, Final
 
 from tierwise.core.errors import EvidenceError, TierwiseError
 
-START_S: Final = 60.0
-"""How long a tracing program may take to attach: compiling for bpftrace took over 20 s on a busy machine."""
-PATIENCE_S: Final = 60.0
-"""How long the program may take to print its results: bpftrace took over 10 s on a busy machine."""
-AGAIN_S: Final = 2.0
-"""Seconds until it is signalled again: bpftrace (up to 0.17) misses a signal while it is not waiting for events."""
+START_S: Final = 60.0  # how long a tracing program may take to attach: compiling for bpftrace took over 20 s on a busy machine
+PATIENCE_S: Final = 60.0  # how long the program may take to print its results: bpftrace took over 10 s on a busy machine
+AGAIN_S: Final = 2.0  # seconds until it is signalled again: bpftrace (up to 0.17) misses a signal while it is not waiting for events
 FATAL: Final = {signal.SIGKILL, signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGPIPE}
 
 
@@ -76,11 +73,7 @@ class Watcher:
 
 @contextmanager
 def watching(command: Sequence[str], *, rights: Sequence[str] = (), account: tuple[int, int] | None = None) -> Iterator[Watcher]:
-    """Run `command`, which gets SIGINT on exit and SIGKILL when this process dies (bpftrace misses other signals).
-
-    Root keeps only the capabilities `rights` (setpriv's names) and becomes `account` (uid, gid) where one is named. Nothing that it
-    starts can gain others.
-    """
+    """Run `command`, which ends with this process; root keeps only `rights` (setpriv's names), or becomes `account` (uid, gid)."""
     with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as complained:
         if account is not None and os.geteuid() == 0:
             os.fchown(said.fileno(), *account)  # /dev/stdout is opened anew

@@ -54,7 +54,6 @@ def compare(before: Facts, after: Facts) -> Changes:
 
 
 def _differing(before: Mapping[str, Mapping[str, str]], after: Mapping[str, Mapping[str, str]]) -> dict[str, list[Change]]:
-    """Return by kind what differs in it."""
     found: dict[str, list[Change]] = {}
     for kind in dict.fromkeys([*before, *after]):
         one, other = before.get(kind, {}), after.get(kind, {})

@@ -60,10 +60,7 @@ def software() -> dict[str, str]:
 
 
 def commit_of(version: str, run_id: str) -> str:
-    """Return the whole hash of the commit that built the report `version` on `run_id`, with ``-dirty`` where changes were not committed.
-
-    Where the checkout does not know it, the hash is as short as in the version's name.
-    """
+    """Return the whole hash of the commit that built `version`, with ``-dirty`` where changes were not committed; short where unknown."""
     code = site.code_of(version, run_id)
     command = ["git", "-C", str(paths.home()), "rev-parse", "--verify", "--quiet", f"{code.removesuffix('-dirty')}^{{commit}}"]
     try:

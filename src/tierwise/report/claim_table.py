@@ -18,11 +18,8 @@ UNIT: Final = "claims"
 HEADER: Final = ["Claim", "The source says", "Found", "Verdict"]
 
 
-def claims_of(run: Run, source: str, only: Collection[str] = ()) -> pl.DataFrame:
-    """Return claim, statement (with its published bounds), found, verdict and evidence, of `source`; `only` these claims.
-
-    Where nothing was found, the row has what was published.
-    """
+def claims_of(run: Run, _pair: str, *, source: str, only: Collection[str] = ()) -> pl.DataFrame:
+    """Return claim, statement, found, verdict and evidence of the claims of `source`, or of `only` some of them."""
     rows = [
         (one.id, tied(one.statement) + bounded(one), _found(one), _verdict(one), str(one.evidence or Evidence.PUBLISHED))
         for one in run.verdicts
@@ -57,7 +54,6 @@ def _verdict(one: ClaimVerdict) -> str:
 
 
 def _substitute(one: ClaimVerdict) -> str:
-    """Return by what the verdict is, if by another variant or I/O mode than those that decide."""
     known = load_claims()
     (study, *_) = [case.study for claim in known.claims if claim.id == one.id for case in claim.cases] or [""]
     deciding = known.deciding.get(study)

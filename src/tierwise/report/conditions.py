@@ -36,7 +36,6 @@ def conditions(run: Run, exhibit: Exhibit, pairs: Sequence[str], rows: pl.DataFr
 
 
 def _modes(run: Run, exhibit: Exhibit, pairs: Sequence[str], rows: pl.DataFrame, there: pl.DataFrame) -> list[str]:
-    """Return the modes of the rows, that of the query, or the only one in which the study was measured."""
     if IO_MODE in rows.columns:
         return [mode for mode in rows[IO_MODE].unique() if mode in IO_MODES]
     if f"${IO_MODE}" in getattr(exhibit.module, "QUERY", ""):

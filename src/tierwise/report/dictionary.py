@@ -1,7 +1,4 @@
-"""What every column of a published folder means: for the file beside a figure, and for the data dictionary.
-
-The meanings stand in ``columns.toml``, those of a study's figures in its own; all else comes from the files themselves.
-"""
+"""The meaning of every published column: in ``columns.toml``, those of a study's figures in its own, and in the files themselves."""
 
 import json
 import tomllib
@@ -62,11 +59,7 @@ def tables() -> dict[str, Table]:
 
 
 def described(rows: Path) -> list[dict[str, str]]:
-    """Return the columns of a figure's `rows`, a file of CSV, as name, type, unit and meaning.
-
-    Raises:
-        InputError: a column has no meaning; names it and where one is given.
-    """
+    """Return the columns of a figure's `rows`, a file of CSV, as name, type, unit and meaning; each needs a meaning."""
     known = tables()[FIGURES].columns
     types = pl.read_csv(rows, infer_schema_length=None).schema
     entries = ((name, kind, _of(known, name, rows.name)) for name, kind in types.items())
@@ -74,11 +67,7 @@ def described(rows: Path) -> list[dict[str, str]]:
 
 
 def dictionary(published: Path) -> str:
-    """Return the dictionary, as Markdown, of the folder `published`, which holds ``run/`` and ``rows/``.
-
-    Raises:
-        InputError: a column has no meaning.
-    """
+    """Return the dictionary, as Markdown, of the folder `published`, which holds ``run/`` and ``rows/``."""
     known = tables()
     schemas = _schemas(published / "run").items()
     columns = [
@@ -89,7 +78,6 @@ def dictionary(published: Path) -> str:
 
 
 def _schemas(run: Path) -> dict[str, dict[str, str]]:
-    """Table -> column, also of a structure -> type, of every Parquet file of a run."""
     found: dict[str, dict[str, str]] = {}
     for path in sorted(run.rglob("*.parquet")):
         name = path.relative_to(run).parts[0].removesuffix(".parquet")
@@ -126,7 +114,6 @@ def _of(known: Mapping[str, Column], name: str, where: str) -> Column:
 
 
 def _coordinates(timings: pl.DataFrame) -> Iterator[tuple[str, str, str, str]]:
-    """Study, column, key, and of a cell's key its first values."""
     for (study,), rows in timings.group_by(["study"], maintain_order=True):
         for column in ("cell", "proof"):
             values: dict[str, dict[str, None]] = {}
@@ -139,7 +126,6 @@ def _coordinates(timings: pl.DataFrame) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _figures(rows: Path) -> dict[str, list[str]]:
-    """Return what is said of a column -> the figures that have it."""
     having: dict[str, list[str]] = {}
     for path in sorted(rows.glob("*.csv")):
         for column in described(path):

@@ -1,8 +1,4 @@
-"""What a cell of a chapter shows: a figure, a table, a sentence.
-
-A figure or a table shows its caption below itself as a second output; `notebooks.chapter` makes it the caption of the
-cell's label, so that the numbers in a caption come from rows too.
-"""
+"""What a cell of a chapter shows: a sentence, or a figure or table with its caption as a second output, all made from rows."""
 
 import csv
 import io
@@ -60,11 +56,7 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart; `chart.description` is its text for readers who do not see it.
-
-    `chrome_px`: width of what stands beside the plot (axis labels), so that the page can fit the plot to the screen.
-    `rows`: those that the caption's n counts, for a reader to download.
-    """
+    """A chart and the `rows` behind it; `chrome_px`: width beside the plot, so that the page can fit the plot to the screen."""
 
     chart: alt.Chart | alt.LayerChart | alt.VConcatChart
     caption: str
@@ -105,11 +97,7 @@ class Table:
     made: Mapping[str, Any] | None = None
 
     def markdown(self) -> str:
-        """Return a pipe table, which both engines and JupyterLab read.
-
-        The dashes of the second line are the columns' shares of the page, because that line is longer than the 72 columns
-        up to which Pandoc would not wrap cells.
-        """
+        """Return a pipe table; its dashes are the columns' shares of the page, because Pandoc wraps no cells up to 72 columns."""
         dashes = ["-" * width for width in shares(list(zip(self.header, *self.rows, strict=True)))]
         rules = [f"{rule}:" if align == "r" else f":{rule}" for rule, align in zip_longest(dashes, self.align)]
         lines = [self.header, rules, *(tuple(cell.replace("|", "\\|") for cell in row) for row in self.rows)]
@@ -140,9 +128,7 @@ class Missing:
 
 
 def shares(columns: Sequence[Sequence[str]]) -> list[int]:
-    """Return the characters of a line for each of `columns` (their cells): what its longest word needs, the rest where it saves most
-    lines.
-    """
+    """Return the characters of a line for each of `columns`: its longest word, and the rest where it saves most lines."""
     plain = [[MARKUP.sub(r"\1", MARK.sub(lambda mark: mark[0].replace(" ", NBSP), cell)) for cell in cells] for cells in columns]
     widths = np.array([max(len(word) for cell in cells for word in cell.split(" ")) + PADDING for cells in plain])
     lengths = np.array([[len(cell) + PADDING for cell in cells] for cells in plain])

@@ -4,7 +4,7 @@
 ``report/exhibits``. A module declares
 
 - `QUERY`, the SQL of its rows, with named parameters (``$pair``, ``$io_mode``, which is the I/O mode that decides, and those of
-  `PARAMETERS`), or `SOURCE`, a function of run and pair that returns them where no SQL does;
+  `PARAMETERS`), or `rows(run, pair)`, which returns them where no SQL does;
 - `UNIT`, what a row is, and `EVIDENCE`, where it is not that of the run's rows;
 - `OF_RUN`, what is of the run where its rows are not used: ``nothing`` (the caption names no run) or ``prices`` (of the run's day; the
   caption leaves out the run's note);
@@ -73,11 +73,7 @@ class Exhibit:
         return studies.path(self.study, ROWS) if self.study and hasattr(self.module, "QUERY") else self.module.__name__
 
     def rows(self, run: Run, pair: str, *, query: str = "", **given: object) -> Rows:
-        """Return the rows of the exhibit in `run`; `query` and the parameters `given` take the place of its own.
-
-        Raises:
-            InputError: a parameter that the exhibit does not have.
-        """
+        """Return the rows of the exhibit in `run`; `query` and the parameters `given` take the place of its own."""
         if unknown := sorted(given.keys() - self.parameters.keys()):
             rule = f"not a parameter of {self.label}; there are: {', '.join(self.parameters) or 'none'}"
             raise InputError(self.label, field="parameter", value=unknown[0], rule=rule)
@@ -90,8 +86,8 @@ class Exhibit:
             used = {name: values[name] for name in values if name in named}
             frame, used_queries = run.query(sql, used), [queries.of_run(run.folder, sql, used)]
         else:
-            frame, used_queries = self.module.SOURCE(run, pair, **{**self.parameters, **given}), []
-            steps.append(f"{self.module.SOURCE.__module__}.{self.module.SOURCE.__name__}")
+            frame, used_queries = self.module.rows(run, pair, **{**self.parameters, **given}), []
+            steps.append(f"{self.module.__name__}.rows")
         if derive := getattr(self.module, "derive", None):
             frame = derive(run, pair, frame)
             steps.append(f"{derive.__module__}.{derive.__name__}")
@@ -107,11 +103,7 @@ class Exhibit:
 
 
 def find(label: str, study: str = "") -> Exhibit:
-    """Return the exhibit `label`, of `study` or of several studies.
-
-    Raises:
-        InputError: there is no such module.
-    """
+    """Return the exhibit `label`, of `study` or of several studies."""
     kind, _, name = label.partition("-")
     inside = f"{FOLDERS.get(kind, kind)}.{name.replace('-', '_')}"
     own = f"tierwise.studies.{study}.reading.{inside}"

@@ -26,12 +26,7 @@ ANSWERS: Final = "show-answer"
 
 
 class Facts(Strict):
-    """One version.
-
-    `inputs`: kind (code, data, prices, tiers, host, claims) -> name -> what it was.
-    `statements`: kind (claims, figures, tables, answers) ->
-    claim, label or cell -> what it says.
-    """
+    """One version: `inputs` and `statements`, each kind -> name -> what it was or says."""
 
     version: str
     run_id: str

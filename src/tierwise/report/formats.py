@@ -52,9 +52,7 @@ def percent(share: float) -> str:
 
 
 def difference(ratio: float) -> str:
-    """Return ``1.0236`` -> ``'+2.4 %'``, ``0.9997`` -> ``'0.0 %'``: how far above or below 1; ``140.45`` -> ``'140-fold'`` from `FOLD`
-    on.
-    """
+    """Return ``1.0236`` -> ``'+2.4 %'``, ``0.9997`` -> ``'0.0 %'``, and from `FOLD` on ``140.45`` -> ``'140-fold'``."""
     if ratio >= FOLD:
         return f"{number(ratio)}-fold"
     tenths = round(1000 * (ratio - 1))

@@ -12,9 +12,7 @@ MARKS: Final = re.compile(r"[`*]")
 
 
 def forms() -> dict[str, dict[str, str]]:
-    """Return each word in lower case, in the singular and the plural -> ``word``, the word itself, and ``meaning``, what it is, without
-    marks.
-    """
+    """Return each word in lower case, in singular and plural -> ``word``, the word itself, and ``meaning``, without marks."""
     meaning = {word: {"word": word, "meaning": MARKS.sub("", text)} for word, text in _entries()}
     return {form: entry for word, entry in meaning.items() for form in (word.lower(), _plural(word.lower()))}
 

@@ -1,8 +1,4 @@
-"""What ``tierwise`` alone says: the newest answer in five lines, by the rules of the first screen, and what to type next.
-
-The lines are kept beside the judged verdicts, and those of the reference run ship with it, so that they are printed before anything heavy
-is imported.
-"""
+"""What ``tierwise`` alone prints, kept beside the verdicts and shipped with the reference run, so that nothing heavy is imported."""
 
 from pathlib import Path
 from typing import Final
@@ -37,9 +33,7 @@ def newest_answer() -> str:
 
 
 def answer_lines(folder: Path) -> tuple[str, ...]:
-    """Return five lines on the run in `folder`: those of before where rows, manifest, code and inputs are what they were, or those that
-    ship with it where manifest and inputs are.
-    """
+    """Return five lines on the run in `folder`: those kept or shipped where their inputs are unchanged, else new ones."""
     if lines := _kept(folder / SHIPPED, staleness.given(folder)):
         return lines
     if paths.installed():

@@ -1,8 +1,4 @@
-"""A figure's menu on the page: image, rows, query, citation, and what every mark says; the same fragment for both engines.
-
-All of it is links to files beside the page and text, so that it works where no script runs; only PNG and the table of the marks, which has
-what the pointer reads from them, are made by the page's script.
-"""
+"""A figure's menu on the page: links to image, rows, query and citation, and text, so that it works where no script runs."""
 
 import json
 from pathlib import Path
@@ -16,11 +12,7 @@ from tierwise.report.text_template import fill
 
 
 def menu(label: str, caption: str, made: Made, stamp: Stamp, folder: Path) -> str:
-    """Return the menu of figure `label` as HTML; its query and the JSON that describes its rows are written into `folder`, where these lie.
-
-    Raises:
-        InputError: a column of the rows has no meaning in the data dictionary.
-    """
+    """Return the menu of figure `label` as HTML; its query and the JSON that describes its rows are written into `folder`."""
     rows, facts = f"{ROWS}/{label}.csv", f"{ROWS}/{label}.json"
     scripts = write_scripts(label, made, folder)
     details = {"figure": label, "caption": caption, "rows": rows, "queries": scripts, "python": made.steps, **stamp.as_json()}

@@ -34,10 +34,7 @@ NO_NUMBER: Final = re.compile(r"(?<![\w.])-?(?:nan|NaN|inf|None(?! [a-z]))(?![\w
 
 @dataclass(frozen=True)
 class Shown:
-    """What one cell adds to a chapter: prose, a sentence made from rows, or under `label` a figure or a table.
-
-    `text` is the prose, the sentence or the caption; `body` the figure or the table by mime type. `made`: how either came to be.
-    """
+    """What one cell adds to a chapter: `text` is prose, a sentence or a caption; `body` the figure or table `label` by mime type."""
 
     cell: str
     text: str
@@ -48,12 +45,7 @@ class Shown:
 
 
 def read(executed: Path) -> list[Shown]:
-    """Return what the executed notebook `executed` shows, cell by cell.
-
-    Raises:
-        MissingError: there is no such notebook.
-        InputError: a cell failed, or shows or says what a chapter may not; names notebook, label or cell, and rule.
-    """
+    """Return what the executed notebook `executed` shows, cell by cell; a cell that failed or shows anything else is refused."""
     if not executed.is_file():
         raise MissingError(f"chapter {executed.stem}", why="its notebook was not executed for this run", remedy="make report")
     cells = nbformat.read(executed, as_version=4).cells
@@ -65,13 +57,7 @@ def read(executed: Path) -> list[Shown]:
 
 
 def chapter(executed: Path, folder: Path, stamp: Stamp, paper: Sequence[str] = ()) -> str:
-    """Return the Markdown of the executed notebook `executed`; what its figures' menus give away, with `stamp`, and its tables' queries
-    are written into `folder`.
-
-    `paper`: labels of the paper's figures in their order; the caption of each says its number there.
-
-    Raises: what `read` raises.
-    """
+    """Return the Markdown of `executed`, and write what its figures give away into `folder`; `paper`: labels of the paper's figures."""
     numbers = {label: number for number, label in enumerate(paper, 1)}
     return "\n\n".join(_markdown(part, folder, stamp, numbers.get(part.label)) for part in read(executed)) + "\n"
 

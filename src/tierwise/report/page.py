@@ -136,7 +136,6 @@ def _values(values_of: Values, run: Run, pair: str) -> Mapping[str, Value]:
 
 
 def _body(name: str, values: Mapping[str, Value]) -> str:
-    """Return the text of ``report/text/NAME.md`` without its heading."""
     text = shared_text(name)
     return text.render(next(iter(text.parts)), values).partition("\n")[2].strip()
 

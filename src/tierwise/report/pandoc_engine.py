@@ -62,13 +62,7 @@ def _typeset(book: Book, pdf: Path) -> None:
 
 
 def pandoc(book: Book, template: str, *arguments: str) -> str:
-    """Return the whole book as one page of HTML or one Typst document, in ``plain/template.<template>``; nothing where ``pages.lua``
-    writes the pages itself.
-
-    Raises:
-        InputError: a label is unknown, stands twice or has no caption; names chapter, label and rule.
-        TierwiseError: Pandoc warns or fails, with what it says.
-    """
+    """Return the book as one page or document in ``plain/template.<template>``; nothing where ``pages.lua`` writes the pages."""
     metadata = book.folder / "metadata.json"
     fields = {"title": book.title, "subtitle": book.subtitle, "lang": "en", "paper": book.paper, **book.variables}
     metadata.write_text(json.dumps(fields), encoding="utf-8")

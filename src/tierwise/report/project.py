@@ -41,9 +41,7 @@ BESIDE: Final = (SQL, "pictures", FIGURES, ROWS, TABLES, QUERIES)
 
 @dataclass(frozen=True)
 class Book:
-    """The source of the site or of the paper in `folder`: `chapters`, in order, from file name to Markdown; `variables` that a template
-    may show. A `paper` is one document, whose sections and figures are counted through.
-    """
+    """The source of the site or the `paper` in `folder`: `chapters` (file name -> Markdown), and `variables` of a template."""
 
     folder: Path
     title: str
@@ -54,10 +52,7 @@ class Book:
 
 
 class Engine(Protocol):
-    """What turns the book into the site with the annex's PDF, and the paper into its PDF there.
-
-    The last page says `name`; `suffix` ends a version's name.
-    """
+    """What turns the book into the site with the annex's PDF, and the paper into its PDF; `suffix` ends a version's name."""
 
     name: str
     suffix: str
@@ -68,14 +63,7 @@ class Engine(Protocol):
 
 
 def assemble(folder: Path, executed: Path, stamp: Stamp, variables: Mapping[str, str]) -> Book:
-    """Copy ``report/`` to `folder`, with every chapter as Markdown, the queries, and the charts' script.
-
-    `stamp` is on all that a reader takes away.
-
-    Raises:
-        InputError: ``_quarto.yml`` names a chapter that is not there, or a chapter names an unknown variable.
-        MissingError: a notebook was not executed.
-    """
+    """Copy ``report/`` to `folder`, with every chapter as Markdown, the queries, and the charts' script; `stamp` is on all of it."""
     settings = _copy(folder)["book"]
     (folder / BIBTEX).write_text(stamp.bibtex(), encoding="utf-8")
     paper = notebooks.figures(executed / f"{PAPER_NOTEBOOK}.ipynb")
@@ -95,12 +83,7 @@ def assemble(folder: Path, executed: Path, stamp: Stamp, variables: Mapping[str,
 
 
 def assemble_paper(folder: Path, executed: Path, stamp: Stamp, book: Book) -> Book:
-    """Return the paper of the report `book`, in `folder`: its executed notebook and the references, as a Quarto project of one document.
-
-    What it refers to and has not itself is named as the annex's chapter.
-
-    Raises: what `assemble` raises.
-    """
+    """Return the paper of the report `book` in `folder`, one document that refers to the annex's chapters for what it lacks."""
     settings = _copy(folder)
     name = f"{PAPER}.qmd"
     text = f"{notebooks.chapter(executed / f'{PAPER_NOTEBOOK}.ipynb', folder, stamp)}\n{(folder / REFERENCES).read_text(encoding='utf-8')}"

@@ -39,12 +39,7 @@ class Published:
 
 
 def publish(target: Path, version: str = LATEST) -> Published:
-    """Write the report `version` (as `versions.find` takes it) with its run into the folder `target`, whole or not at all.
-
-    Raises:
-        InputError: `target` holds something, the run is not complete, or a file names this machine, its user or a folder.
-        MissingError: the rows of the run are not here any more.
-    """
+    """Write the report `version` (as `versions.find` takes it) with its run into the folder `target`, whole or not at all."""
     facts = versions.find(version)
     shipped = paths.reference() / facts.run_id
     run = shipped if shipped.is_dir() else paths.raw() / facts.run_id

@@ -40,10 +40,7 @@ class Query(Strict):
 
 @dataclass(frozen=True)
 class Made:
-    """What a figure or a table was made by.
-
-    `queries`: each alone; `steps`: dotted names of what was called on their rows, in order; the last one drew the figure.
-    """
+    """What made a figure or a table: `queries`, and `steps`, the dotted names of what was called on their rows, in order."""
 
     queries: tuple[Query, ...] = ()
     steps: tuple[str, ...] = ()
@@ -97,9 +94,7 @@ def literal(value: object) -> str:
 
 
 def script(chosen: Sequence[Query]) -> str:
-    """Return the queries `chosen` of one run, in their order, below all views that they need, over the files of a folder in which that run
-    was published.
-    """
+    """Return the queries `chosen` of one run below all views that they need, over the files of a folder in which it was published."""
     (run_id,) = {query.run_id for query in chosen}
     queries = "\n".join(query.sql for query in chosen)
     views = list(_packages(queries))

@@ -96,26 +96,14 @@ def open_reference() -> Run | None:
 
 
 def open_newest(run_id: str = "") -> Run:
-    """Return the run `run_id`, named as `find_run` takes it; empty: the newest complete run, and where there is none the reference run.
-
-    Raises:
-        NoRowsError: no run is there, and no reference run ships.
-        InputError: the run is unknown or its files break the schema.
-    """
+    """Return the run `run_id`, as `find_run` takes it; without one the newest complete run, else the reference run."""
     if run_id or newest_run(paths.raw()):
         return open_run(run_id)
     return open_reference() or open_run()
 
 
 def open_before(run: Run, run_id: str = "") -> Run:
-    """Return the run `run_id`, named as `find_run` takes it, to be held against `run`.
-
-    Empty: the complete run that was finished last before it, else the reference run.
-
-    Raises:
-        NoRowsError: no other run is there, and no reference run ships.
-        InputError: the run is unknown or its files break the schema.
-    """
+    """Return the run `run_id` to be held against `run`; without one the complete run before it, else the reference run."""
     if run_id:
         return open_run(run_id)
     complete = [one for one in manifests(paths.raw()).values() if one.status == "complete"]
@@ -144,12 +132,7 @@ def beside_reference(run: Run) -> Beside | None:
 
 
 def compare(name: str) -> Beside:
-    """Return the run `name` (as `find_run` takes it), or that of the version `name` (as `versions.find` takes it), beside the reference.
-
-    Raises:
-        InputError: there is no such run or version, or it is the reference itself.
-        MissingError: no reference ships.
-    """
+    """Return the run `name`, or that of the version `name`, beside the reference run."""
     run_id = _run_of(name)
     if (paths.reference() / run_id).is_dir():
         raise InputError("run", value=run_id, rule="is the reference run itself", remedy="make report measures one of your own")

@@ -16,15 +16,7 @@ ENGINES = ("auto", "quarto", "plain")
 
 
 def render(*, run_id: str, executed: Path, engine: str = "auto") -> Path:
-    """Render the executed chapters in `executed` for `run_id`; returns the site folder, which ``latest`` then names.
-
-    The folder holds a page for each chapter, of which ``index.html`` is the first, the paper ``tierwise.pdf`` and
-    ``tierwise-annex.pdf``, and needs no network. A version that is built again is replaced once the new one is whole.
-
-    Raises:
-        InputError: unknown engine, label, variable or chapter; names chapter and label.
-        MissingError: Quarto is required and absent, or a chapter was not executed.
-    """
+    """Render the chapters in `executed` for `run_id`, whole or not at all; return the site folder, which ``latest`` then names."""
     chosen = choose(engine)
     run = open_run(run_id)
     version = site.version_of(run.run_id, chosen.suffix)

@@ -70,9 +70,7 @@ class Run:
 
     @property
     def name(self) -> str:
-        """Return what a caption calls the run: its id, and the reference run by its origin too, so that nobody takes it for the reader's
-        own.
-        """
+        """Return what a caption calls the run; the reference run by its origin too, so that nobody takes it for the reader's own."""
         return f"reference run `{self.run_id}` ({self.origin})" if self.is_reference else f"run `{self.run_id}`"
 
     @property
@@ -118,14 +116,7 @@ class Run:
 
 
 def open_run(run_id: str = "", raw: Path | None = None, *, prices: Mapping[str, float] | None = None) -> Run:
-    """Return the run `run_id` below `raw` (``data/raw``), named as `find_run` takes it; empty: the complete run that was finished last.
-
-    `prices` (item -> price, in the unit of the price book) take the place of those that were read, in every number of the run.
-
-    Raises:
-        NoRowsError: no complete run is there.
-        InputError: the run is unknown or its files break the schema, or `prices` are none.
-    """
+    """Return the run `run_id` below `raw`, else the complete run finished last; `prices` (item -> price) replace those read."""
     refuse_old_parameters()
     raw, given = raw or paths.raw(), validate(prices or {}, dict[str, float], where="PRICES")
     chosen = run_id or newest_run(raw)
@@ -137,15 +128,7 @@ def open_run(run_id: str = "", raw: Path | None = None, *, prices: Mapping[str, 
 
 
 def with_devices(run: Run, pair: str, devices: Mapping[str, str]) -> Run:
-    """Return `run` with other `devices` (tier -> file of ``data/devices``) behind tiers of `pair`; `run` itself where none is named.
-
-    Its recorded requests are replayed, and its rows there are called simulated (`advisor.other_devices.retime`). Verdicts stay those
-    of the rows that were measured.
-
-    Raises:
-        InputError: an unknown pair, tier or device.
-        MissingError: no requests were recorded on `pair`.
-    """
+    """Return `run` with other `devices` (tier -> device file) on `pair`: its requests replayed, its rows simulated, its verdicts kept."""
     if not devices:
         return run
     if pair not in run.manifest.pairs:

@@ -1,8 +1,4 @@
-"""What a reader may pick in a chart: an entry of its legend or a mark of a row; the rest of the chart fades.
-
-Every chart gets this from here, so that chapters need not ask for it. The page's script links selections on the same field,
-so that what is picked in one figure is picked in the others of the page (``report/theme/report.js``).
-"""
+"""What a reader may pick in a chart, a legend's entry or a row's mark, so that the rest fades; the page links equal fields."""
 
 from collections.abc import Iterator
 from copy import deepcopy
@@ -17,10 +13,7 @@ FADED: Final = 0.08
 
 
 def selectable(spec: dict[str, Any]) -> dict[str, Any]:
-    """Return the Vega-Lite `spec` with a selection for each field that a legend or a discrete axis shows.
-
-    A selection or an opacity that the chart declares itself stays; more selections join its condition.
-    """
+    """Return the Vega-Lite `spec` with a selection for each field of a legend or a discrete axis, beside those it declares itself."""
     made = deepcopy(spec)
     params: list[dict[str, Any]] = made.get("params", [])
     named = {tuple(param["select"]["fields"]): param["name"] for param in params if _on_fields(param)}
@@ -73,7 +66,6 @@ def _named_views(spec: dict[str, Any], field: str) -> Iterator[str]:
 
 
 def _fade(unit: dict[str, Any], names: list[str]) -> None:
-    """Let `unit` fade where one of the selections `names` leaves it out."""
     encoding = unit.setdefault("encoding", {})
     declared = encoding.get("opacity", {})
     condition = declared.get("condition", {})

@@ -36,10 +36,7 @@ def records_sessions(run: Run, study: str, pair: str) -> bool:
 
 
 def tabulated(rows: pl.DataFrame, keys: Mapping[str, str], words: Mapping[str, Words], tiers: Words) -> Cells | None:
-    """Return a row for each group of `keys` (header -> column), in the order of `rows`: means over its windows, in percent.
-
-    `words`: column -> what its values are called; `tiers`: what each tier is called.
-    """
+    """Return a row for each group of `keys` (header -> column): means over its windows, in percent; `words`: names of values."""
     cells = []
     for found, part in rows.group_by(list(keys.values()), maintain_order=True):
         windows = part["window_id"].n_unique()
@@ -55,5 +52,4 @@ def tabulated(rows: pl.DataFrame, keys: Mapping[str, str], words: Mapping[str, W
 
 
 def _percent(share: float) -> str:
-    """Return ``0.123`` -> ``'12'``, ``0.004`` -> ``'0.4'``."""
     return number(100 * share, 2) if share >= 0.01 else f"{100 * share:.1f}" if share >= 0.0005 else "0"

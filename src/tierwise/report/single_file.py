@@ -23,14 +23,7 @@ PDF: Final = re.compile(r'<a\s+href="[^"]+\.pdf">(.*?)</a>', re.DOTALL)
 
 
 def write_one(target: Path, version: str = LATEST) -> Path:
-    """Write the report `version` (as `versions.find` takes it) into the one file `target`, whole or not at all; where it lies.
-
-    Its chapters are put together again as one page by the plain engine, from the version's own executed notebooks.
-
-    Raises:
-        InputError: `target` does not end in ``.html``, or is there already.
-        MissingError: the rows of its run are not here any more.
-    """
+    """Write the report `version` into the one file `target`, whole or not at all, from the version's own executed notebooks."""
     if target.suffix != ".html" or target.exists():
         raise InputError("ONE", value=str(target), rule="must be a new file whose name ends in .html", remedy="name another one")
     facts = versions.find(version)

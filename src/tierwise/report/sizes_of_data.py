@@ -15,20 +15,14 @@ TENTH: Final = (0.9, 1.1)
 
 
 def entries_of(run: Run, study: str, pair: str, values: str) -> list[dict[str, Any]]:
-    """Return what the manifest keeps of `study` on `pair` at each size; empty where there is nothing, or a size has too few repeats.
-
-    `values` is the key of an entry that holds, by name, a value a repeat.
-    """
+    """Return what the manifest keeps of `study` at each size, with `values` by repeat; empty where a size has too few repeats."""
     record = run.record(study, pair)
     known: list[dict[str, Any]] = (record.facts.get(BY_SCALE) or []) if record else []
     return known if all(enough(len(repeats)) for one in known for repeats in one[values].values()) else []
 
 
 def ratios(entries: list[dict[str, Any]], values: str, size: str, *, of: str, over: str) -> BySize:
-    """Return the values of the case `of` over those of `over` at each size, by repeat.
-
-    An entry has its size at the key `size`; where it differs from repeat to repeat, the mean counts.
-    """
+    """Return the values of the case `of` over those of `over` at each size, by repeat; sizes that differ by repeat are averaged."""
     return {
         fmean(one[size]) if isinstance(one[size], list) else float(one[size]): {
             repeat: value / base

@@ -1,8 +1,4 @@
-"""What need not be made again: executed chapters and built versions whose inputs are what they were.
-
-Everything that goes in is digested; the digest is kept beside what came out. Light, so that a report in which nothing
-changed is found before anything heavy is imported.
-"""
+"""What need not be made again, by digests of all inputs; light, so that an unchanged report is found before heavy imports."""
 
 import hashlib
 import sys
@@ -66,10 +62,7 @@ def inputs(run: Path) -> str:
 
 
 def given(run: Path) -> str:
-    """Return a digest of the manifest of `run` and of the study's inputs: of what a clone has whatever Python and code it is read with.
-
-    The shipped effects of assumed parameters belong to it. Results of checks, which the chapters show, decide nothing that a run says.
-    """
+    """Return a digest of the manifest of `run` and of the study's inputs, without results of checks, which decide nothing."""
     files_of = [path for path in _files(paths.data()) if not _of_a_check(path)] + sorted(paths.reference().glob("*.parquet"))
     return _digest([(run / MANIFEST).read_bytes(), *map(_content, files_of)])
 

@@ -50,8 +50,6 @@ def todays() -> Mapping[str, Own]:
 
 
 def judge_all(raw: Path, run_id: str | None = None, views: duckdb.DuckDBPyConnection | None = None) -> list[ClaimVerdict]:
-    """Return `analysis.verdicts.judge` with the judges of every study, beside the reference run; without any run costs are judged from what
-    was published.
-    """
+    """Return `analysis.verdicts.judge` with the judges of every study, beside the reference run; costs are judged without a run too."""
     shipped = sorted(paths.reference().glob(f"*/{MANIFEST}"))
     return judge(raw, run_id, judges=judges(), todays=todays(), reference=shipped[0].parent if shipped else None, views=views)

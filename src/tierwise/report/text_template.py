@@ -53,11 +53,7 @@ class Text:
     parts: Mapping[str, Part]
 
     def render(self, label: str, values: Mapping[str, object]) -> str:
-        """Return the Markdown of the part `label`.
-
-        Raises:
-            InputError: there is no such part, or its template fails; names file, line and rule.
-        """
+        """Return the Markdown of the part `label`; an `InputError` names file, line and rule."""
         if label not in self.parts:
             raise InputError(self.where, field="section", value=label, rule=f"there are: {', '.join(self.parts)}")
         try:
@@ -76,11 +72,7 @@ class Text:
 
 
 def read_text(path: Path) -> Text:
-    """Return the parts of the file `path`.
-
-    Raises:
-        InputError: text before the first heading, or a label twice.
-    """
+    """Return the parts of the file `path`, each label once."""
     whole = path.read_text(encoding="utf-8")
     heads = [*HEADING.finditer(whole)]
     if not heads or whole[: heads[0].start()].strip():

@@ -24,9 +24,7 @@ def variants(claim: ClaimVerdict) -> list[ClaimVerdict]:
 
 
 def saves(one: ClaimVerdict, limit: float) -> Truth:
-    """Return whether what is left of the time is at most `limit`: the whole interval, in every case that was measured; no, by one
-    case.
-    """
+    """Return whether at most `limit` of the time is left: true by the whole interval of every case, false by one case."""
     if any(case.low is not None and case.low > limit for case in one.cases):
         return Truth.FALSE
     return Truth.TRUE if all(case.high is not None and case.high <= limit for case in one.cases) else Truth.UNKNOWN

@@ -30,11 +30,7 @@ def put_last(version: str) -> None:
 
 
 def find(name: str) -> Facts:
-    """Return the facts of the one version whose name contains `name`, of ``latest``, or of the last one of the ``reference`` run.
-
-    Raises:
-        InputError: no version or several are meant.
-    """
+    """Return the facts of the one version whose name contains `name`, of ``latest``, or of the last one of the ``reference`` run."""
     known = names()
     wanted = str((paths.site() / LATEST).readlink()) if name == LATEST and known else name
     if name == REFERENCE:

@@ -55,9 +55,7 @@ def cell_words(cell: str) -> str:
 
 
 def case_name(case: str) -> str:
-    """Name a case as readers do: ``FL`` -> ``Florida``, ``FL->PR`` -> ``Puerto Rico after Florida``, ``FL/PR`` -> ``Florida over Puerto
-    Rico``; other cases stay.
-    """
+    """Name a case as readers do: ``FL`` -> ``Florida``, ``FL->PR`` -> ``Puerto Rico after Florida``; other cases stay."""
     for mark, phrase in (("->", "{1} after {0}"), ("/", "{0} over {1}")):
         if mark in case:
             return phrase.format(*(CASES.get(part, part) for part in case.split(mark)))

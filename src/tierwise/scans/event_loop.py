@@ -11,8 +11,7 @@ from tierwise.core.units import PAGE_BYTES
 from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.scans.read_ahead import Run
 
-Process = Generator["float | Event", None, None]
-"""Yields the seconds for which it computes, or the event that it waits for."""
+Process = Generator["float | Event", None, None]  # yields the seconds for which it computes, or the event that it waits for
 
 
 @dataclass(eq=False)
@@ -25,8 +24,7 @@ class Clock:
     """Seconds, from 0 on, of `device` and of processes that share `processors`: who has one keeps it until he waits for something."""
 
     def __init__(self, device: DeviceModel, processors: float = math.inf):
-        self.now_s = self.device_wait_s = 0.0
-        """`device_wait_s` is what of the time everybody waits for the device."""
+        self.now_s = self.device_wait_s = 0.0  # `device_wait_s` is what of the time everybody waits for the device
         self._device = device
         self._event_s = device.next_event_s()  # it changes by what is submitted and by going on alone
         self._ready: list[tuple[float, int, Process]] = []  # a heap; each of them has a processor
@@ -71,7 +69,6 @@ class Clock:
         return self.now_s
 
     def _step(self, process: Process, until: Event) -> None:
-        """Go on as far as it goes without waiting, and without anybody else's turn coming."""
         for wanted in process:
             if isinstance(wanted, Event):
                 if not wanted.happened:

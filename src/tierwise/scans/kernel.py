@@ -8,8 +8,6 @@ from tierwise.scans.read_ahead import CachedFile, OpenFile, Run
 
 @dataclass(frozen=True, slots=True)
 class KernelCosts:
-    """Seconds of whoever reads; see `ReadingCosts`."""
-
     call_s: float
     copy_s: float
     check_s: float

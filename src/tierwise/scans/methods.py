@@ -17,12 +17,9 @@ from tierwise.scans.read_ahead import CachedFile, OpenFile, Run
 from tierwise.scans.rows import Floats, Ints, Table, touched_pages
 from tierwise.scans.stream import Reads, Stream
 
-LEAF_ROWS: Final = 367
-"""Rows that a page of a new B-tree points to: 20 bytes each for a key of at most 8, in 90 % of 8,152 bytes."""
-INNER_ROWS: Final = 300
-"""Pages that one above them points to."""
-EXTENT_BYTES: Final = 16 * MIB
-"""A file begins at a multiple of this."""
+LEAF_ROWS: Final = 367  # rows that a page of a new B-tree points to: 20 bytes each for a key of at most 8, in 90 % of 8,152 bytes
+INNER_ROWS: Final = 300  # pages that one above them points to
+EXTENT_BYTES: Final = 16 * MIB  # a file begins at a multiple of this
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +38,7 @@ class Server:
         return Reads(self.io_method, self.io_workers, self.effective_io_concurrency, *costs_s)
 
     def kernel(self, *, fresh: bool) -> KernelCosts:
-        """Return what the kernel's part of reading a file costs, in seconds.
-
-        A large sequential scan has a few shared buffers that it uses again, whatever else reads takes `fresh` ones.
-        """
+        """Return what the kernel's part of reading a file costs, in seconds; only a large sequential scan reuses buffers (not `fresh`)."""
         reading, speed = self.processor.reading, self.processor.speed.value
         copy_s = reading.copying.base + (reading.fresh.base if fresh else 0.0)
         costs_s = (reading.call.base, copy_s, reading.check.base, reading.request.base, reading.fill.base)

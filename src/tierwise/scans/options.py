@@ -10,15 +10,11 @@ class ScanMethod(StrEnum):
 
 
 class IoMethod(StrEnum):
-    """Who reads for a session: itself, other processes, or the kernel."""
-
     SYNC = "sync"
     WORKER = "worker"
     IO_URING = "io_uring"
 
 
 class Buffers(StrEnum):
-    """What shared buffers hold before a scan: nothing, or all that it reads."""
-
     COLD = "cold"
     WARM = "warm"

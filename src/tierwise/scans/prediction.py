@@ -21,23 +21,16 @@ from tierwise.scans.options import Buffers, IoMethod, ScanMethod
 from tierwise.scans.processor import Processor, load_processor
 from tierwise.scans.rows import Table, jitter, lossy_share, pages_in_order, rank_correlation, touched_pages
 
-SIMULATED_PAGES: Final = 4_000
-"""The most pages that are simulated; of a scan that touches more, the table is made smaller in proportion, with the distances on the device
-as they were."""
+SIMULATED_PAGES: Final = 4_000  # the most pages that are simulated; of a scan that touches more, the table is made smaller in proportion
 DISPLACED: Final = 0.05
 """Share of the range by which rows of the part may be displaced: few of its pages are then at the edges, and those are far apart."""
-SEEDS: Final = range(1, 4)
-"""Draws of the jitter, and places of a disk's platters."""
-SPEEDS: Final = (2.0, 0.5)
-"""Processors that are so many times as quick give the range's ends."""
-PACES: Final = (0.85, 1.2)
-"""Devices that take this many times as long, paired with `SPEEDS`, give the range's ends as well."""
+SEEDS: Final = range(1, 4)  # draws of the jitter, and places of a disk's platters
+SPEEDS: Final = (2.0, 0.5)  # processors that are so many times as quick give the range's ends
+PACES: Final = (0.85, 1.2)  # devices that take this many times as long, paired with `SPEEDS`, give the range's ends as well
 MOST_PAGES: Final = 2**32 - 2
-MOST_ROWS: Final = 291
-"""The most rows of a page of 8 KiB, which bounds those of a table: PostgreSQL's own limit."""
+MOST_ROWS: Final = 291  # the most rows of a page of 8 KiB, which bounds those of a table: PostgreSQL's own limit
 MOST_PROCESSORS: Final = 4096
-MOST_WORK_MEM_MIB: Final = 2**21 - 1
-"""The most whole MiB that PostgreSQL takes for work_mem."""
+MOST_WORK_MEM_MIB: Final = 2**21 - 1  # the most whole MiB that PostgreSQL takes for work_mem
 NOTES: Final = (
     "one session: no parallel query, no just-in-time compilation",
     "what was read once stays in memory",
@@ -47,8 +40,6 @@ NOTES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """A table, the scan of it, and the device and server that run it."""
-
     device: str
     table: Table
     method: ScanMethod
@@ -163,7 +154,6 @@ def _part(whole: Table, touched: float) -> Table:
 
 
 def _stretch(whole: Table, part: Table) -> float:
-    """Return how many times as far apart the pages lie in `whole` for which those of `part` stand."""
     displaced = 0 < whole.jitter_rows < math.inf
     return max(1.0, whole.jitter_rows / part.jitter_rows if displaced else whole.pages / part.pages)
 

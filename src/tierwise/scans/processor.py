@@ -34,8 +34,6 @@ class BitmapCosts(Strict):
 
 
 class ReadingCosts(Strict):
-    """Costs of reading pages into shared buffers, whoever does so."""
-
     call: Time = Field(description="one read of the file, whatever its size")
     copying: Time = Field(description="a page from the kernel's cache to shared buffers")
     check: Time = Field(description="a page's check sum: of whoever read it, under io_uring of the session")

@@ -9,8 +9,7 @@ from typing import Final, NamedTuple
 
 from tierwise.core.units import KIB, PAGE_BYTES
 
-MAX: Final = 128 * KIB // PAGE_BYTES
-"""Pages of the largest window: the kernel's default of 128 KiB."""
+MAX: Final = 128 * KIB // PAGE_BYTES  # pages of the largest window: the kernel's default of 128 KiB
 ALIGNED: Final = 16 * KIB // PAGE_BYTES
 """A window that a marker started ends at a multiple of this many pages (file systems with large folios align better)."""
 NO_PAGE: Final = -1

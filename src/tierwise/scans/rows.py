@@ -12,18 +12,14 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-NEARLY_NONE: Final = 1e-6
-"""A correlation so near to 0 is 0: the jitter would span hundreds of tables."""
+NEARLY_NONE: Final = 1e-6  # a correlation so near to 0 is 0: the jitter would span hundreds of tables
 NEARLY_WHOLE: Final = 2.0**-25
 """A correlation so near to 1 is 1: ``pg_stats`` keeps it in single precision, whose next number below 1 is twice as far away."""
 DRAWN_WHOLE: Final = 6_000_000
 """The largest number of rows that are put in order to the last one; of more, each row of the range is placed by itself."""
-REACH: Final = 8.0
-"""Standard deviations beyond which no jitter goes."""
-ENTRY_BYTES: Final = 64
-"""What a page takes of a bitmap's memory in PostgreSQL 18: an entry of 48 bytes and two pointers (``tidbitmap.c``)."""
-GRID: Final = 1_000_000
-"""Pages for each of which the share of wanted rows is reckoned; of larger tables so many, evenly spread."""
+REACH: Final = 8.0  # standard deviations beyond which no jitter goes
+ENTRY_BYTES: Final = 64  # what a page takes of a bitmap's memory in PostgreSQL 18: an entry of 48 bytes and two pointers (``tidbitmap.c``)
+GRID: Final = 1_000_000  # pages for each of which the share of wanted rows is reckoned; of larger tables so many, evenly spread
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,8 @@ from tierwise.scans.kernel import Relation
 from tierwise.scans.options import IoMethod
 from tierwise.scans.read_ahead import NO_PAGE, OpenFile, Run
 
-COMBINED: Final = 16
-"""Pages of one read at most: io_combine_limit."""
-IN_PLACE: Final = 4
-"""While no more than this many reads have not been seen to their end io_uring still runs the next one where it is begun."""
+COMBINED: Final = 16  # pages of one read at most: io_combine_limit
+IN_PLACE: Final = 4  # while no more than this many reads have not been seen to their end io_uring still runs the next one where it is begun
 
 
 @dataclass(frozen=True, slots=True)

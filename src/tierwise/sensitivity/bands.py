@@ -74,11 +74,7 @@ class Bands(Strict):
 
 @dataclass(frozen=True)
 class Move:
-    """One parameter at one end of its band.
-
-    `file` is one of the folder ``data``, without its suffix, and `place` where the parameter stands in it. A method's parameter has `kind`
-    and a factor as `value`.
-    """
+    """One parameter at one end of its band: at `place` in a `file` of ``data``; a method's has `kind`, and a factor as `value`."""
 
     parameter: str
     end: str
@@ -118,7 +114,6 @@ def moves_of(study: str, pair: str) -> list[Move]:
 
 
 def _assumed(pair: Pair) -> Iterator[tuple[str, Sourced]]:
-    """Yield FILE.PARAMETER and what is assumed, of each file behind the tiers of `pair` once."""
     stems = dict.fromkeys(named(device).stem for tier in pair.tiers.values() if (device := getattr(tier, "device", None)))
     seen = set[str]()
     for stem in stems:

@@ -56,7 +56,6 @@ class Replayed:
 
 
 def _touched(pair: str, file: str) -> Iterator[tuple[str, DeviceSpec]]:
-    """Yield tier and device of the tiers of `pair` that have the device `file`, alone or in an array."""
     for tier, spec in load_pair(pair).tiers.items():
         if device := getattr(spec, "device", None):
             found = load_device(device)

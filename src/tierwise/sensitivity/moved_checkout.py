@@ -36,10 +36,7 @@ def at_home(folder: Path) -> Iterator[None]:
 
 
 def make_checkout(folder: Path, move: Move) -> Move | None:
-    """Make the checkout in the empty `folder`, and return the move that it has: to the end, or as far as the model takes it.
-
-    It is `None` where the model takes no other value than the own one.
-    """
+    """Make the checkout in the empty `folder`, and return its move; `None` where the model takes no other value than its own."""
     changed = f"{move.file}.toml" if move.file else ""
     _link(paths.home(), folder, without={"data", "report"})
     make_folder(folder / "report")

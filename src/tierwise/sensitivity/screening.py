@@ -87,10 +87,7 @@ def _factor(move: Move, own: Values) -> tuple[Move, Values]:
 
 
 def sensitivity(names: Sequence[str], *, run: str, repeat: str, seed: int) -> Path:
-    """Move every parameter of the studies `names`, and ship the shifts: screened, replayed on `run`, and repeated with profile `repeat`.
-
-    Empty `run` and `repeat` leave out the second and the third part. What a killed command has computed is not computed again.
-    """
+    """Move every parameter of the studies `names`, and ship the shifts: screened, replayed on `run`, and repeated with profile `repeat`."""
     for study in names:
         screened = list(_screen(study, SCREENING, seed))
         if run:
@@ -127,13 +124,11 @@ def _bases(folder: Path, study: str, *, profile: str = "", seed: int = 1, replay
 
 
 def _as_it_was(manifest: Manifest, pair: str) -> bool:
-    """Return whether the tiers of `pair` still have the devices that the run of `manifest` had."""
     now = {tier: getattr(spec, "device", None) for tier, spec in load_pair(pair).tiers.items()}
     return {tier: spec.get("device") for tier, spec in manifest.pairs[pair].get("tiers", {}).items()} == now
 
 
 def _every(base: Base, moves: Sequence[Move]) -> pl.DataFrame:
-    """Return the rows of all `moves`, each of which is kept once it is known."""
     parts = paths.raw() / FOLDER / base.study / f"{base.folder.name}-{base.pair}"
     make_folder(parts)
     progress = Progress(f"{base.study} on {base.pair}, {base.method}", len(moves))
@@ -148,7 +143,6 @@ def _every(base: Base, moves: Sequence[Move]) -> pl.DataFrame:
 
 
 def _largest(base: Base) -> list[str]:
-    """Return the parameters that move a value of `base` most at the size of the screening."""
     rows = read_whole(shipped(), FILE).filter(study=base.study, pair=base.pair, profile=SCREENING).drop_nulls("log_shift")
     ranked = (
         rows.filter(pl.col("method") != "stated")

@@ -34,11 +34,7 @@ def is_resident(table: Table, page: int) -> bool:
 
 @inlined
 def fault(table: Table, page: int, window: int) -> tuple[int, int]:
-    """Take in `page`, which is absent, and with `window` above 1 what else is absent around it.
-
-    Returns the first page and the one after the last that the device has to read. As in the kernel's read-around of a
-    mapped file the window is centred, and cut at the ends of the file. `page` itself comes last, as the newest.
-    """
+    """Take in `page` with its centred `window`; return the first page that the device reads and the one after the last."""
     first, end = _around(table, page, window) if window > 1 else (page, page + 1)
     # The fault is a use; to be read along with another page is none.
     _insert(table, page, two_list_kernels.USED)
@@ -61,10 +57,7 @@ def _around(table: Table, page: int, window: int) -> tuple[int, int]:
 
 @compiled
 def read_ahead(table: Table, page: int, window: int) -> tuple[int, int]:
-    """Take in what is absent of the `window` pages that begin at the next absent one, looked for as far; returns as `fault` does.
-
-    The kernel does this of mapped pages without anybody waiting for it, and marks the first page to be next.
-    """
+    """Take in the absent ones of the `window` pages from the next absent one on, as the kernel does; returns as `fault` does."""
     begin, pages = page + 1, table[FILE_PAGES]
     while begin < min(pages, page + window) and is_resident(table, begin):
         begin += 1

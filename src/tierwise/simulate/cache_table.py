@@ -19,8 +19,7 @@ FIRST, END = 9, 10  # of the first queue: places of its oldest entry (CLOCK: its
 INACTIVE_QUEUE, ACTIVE_QUEUE = 0, 1
 HEAD = 16
 
-AHEAD = 24
-"""Accesses between the fetching of a page's number and its use: many wait for memory at once, not one after the other."""
+AHEAD = 24  # accesses between the fetching of a page's number and its use: many wait for memory at once, not one after the other
 
 MISS, HIT, MARKED_HIT = 0, 1, 2
 

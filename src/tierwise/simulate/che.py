@@ -1,8 +1,5 @@
-"""Che's approximation: the hit ratio of an LRU cache from the popularity of its pages alone.
-
-Che, Tung and Wang, Hierarchical web caching systems (IEEE JSAC 20(7), 2002): a page is resident if it was requested within the last T
-requests, where T is such that the expected number of resident pages is the cache's capacity. It applies to independent requests, to LRU, to
-caches that are full, and to pages that come alone: not to read-around, where a page comes because of its neighbours.
+"""Che's approximation of the hit ratio of a full LRU cache under independent requests, without read-around. Che, Tung and Wang,
+Hierarchical web caching systems (IEEE JSAC 20(7), 2002): a page is resident if it was requested within the last T requests.
 """
 
 import numpy as np

@@ -1,7 +1,5 @@
-"""A fixed number of threads that read pages one after the other through a page cache in front of a device.
-
-The loop between two events of the device is compiled. Flash is served in it, too, by the same recurrence as `devices.ssd.Ssd` (a test holds
-them equal), because a thousand seconds of it are 1e8 operations; any other device is driven through its `DeviceModel`.
+"""A fixed number of threads that read pages one after the other through a page cache in front of a device. The loop between two events is
+compiled, and serves flash too, as `devices.ssd.Ssd` does; a `DeviceModel` drives any other device.
 """
 
 import math

@@ -1,8 +1,4 @@
-"""The disk model against real drives: measured service times of a recorded trace beside the predicted ones.
-
-Geometry, seeks and rotation come from the drive's extracted parameters, its electronics from its specs. Where these are not given,
-`default_electronics` stand in for them.
-"""
+"""The disk model against real drives: measured service times of a recorded trace beside the predicted ones."""
 
 import math
 from collections.abc import Sequence
@@ -25,10 +21,8 @@ FITTED_ON: Final = "the first halves of atlas10k.trace, barracuda.trace and chee
 
 
 def default_electronics(mechanics: Mechanics) -> Electronics:
-    """Return what stands in where nothing is known of a drive but its `mechanics`: one set for every drive, fitted once (`FITTED_ON`).
-
-    Writes are reported once they are buffered: without that, predictions are 40 to 60 % too long. Segments of 128 to 512 KiB, 1 to 16
-    of them, differ by 0.4 % of the mean. A command takes the time in which 16 of the outermost sectors pass.
+    """Return one set for every drive of which nothing is known but its `mechanics`, fitted once (`FITTED_ON`). A command takes the time in
+    which 16 of the outermost sectors pass. Without early reports of writes, predictions are 40 to 60 % too long.
     """
     geometry = mechanics.geometry
     sector_s = (geometry.end(SECTOR_BYTES)[0] - geometry.spot(0)[0]) * mechanics.turn_s
@@ -56,8 +50,6 @@ class Validation(Strict):
 
 @dataclass(frozen=True)
 class DriveCase:
-    """A drive and what was measured on it."""
-
     name: str
     mechanics: Mechanics
     requests: Sequence[Request]
@@ -65,10 +57,7 @@ class DriveCase:
     bus_ms_per_sector: float = 0.0  # what the bus adds
 
     def judge(self, part: Part = "all") -> Validation:
-        """Predict the requests from the first on and compare those of `part`; measured times enter the comparison only.
-
-        The electronics are those of the drive's specs, without which they are the default ones.
-        """
+        """Predict the requests from the first on and compare those of `part`; measured times enter the comparison only."""
         middle = len(self.requests) // 2
         chosen = {"all": slice(None), "first half": slice(middle), "second half": slice(middle, None)}[part]
         issued = self.requests[:middle] if part == "first half" else self.requests

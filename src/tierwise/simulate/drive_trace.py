@@ -53,10 +53,7 @@ def _request(line: str, where: str, capacity_bytes: int) -> Request:
 
 
 def predict(requests: Sequence[Request], mechanics: Mechanics, electronics: Electronics, *, seed: int = 0) -> list[float]:
-    """Predict the service time of each request, in seconds; measured ones are not looked at.
-
-    A request is issued when the one before it has completed in the model and the recorded idle time has passed.
-    """
+    """Predict the service time of each request in seconds; each is issued the recorded idle time after the one before has completed."""
     drive = Hdd(mechanics, electronics, seed=seed)
     now_s, took_s = 0.0, []
     for request in requests:

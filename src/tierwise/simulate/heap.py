@@ -31,8 +31,8 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Touched:
-    """Pages in the order in which they are touched, those of the index first in number; the transaction that does, and whether it changes
-    the page. And of every transaction its client, and of every update whether its row stayed in its page.
+    """Pages in the order of touching, those of the index first in number, with the transaction and whether it changes the page; the client
+    of each transaction; and of each update whether its row stayed in its page.
     """
 
     pages: Keys
@@ -52,8 +52,6 @@ class _Heap(NamedTuple):
 
 
 class _Work(NamedTuple):
-    """The load: by transaction the leaf, the row, and whether it is updated."""
-
     leaves: Keys
     rows: Keys
     writing: Flags
@@ -93,10 +91,8 @@ def interleaved(rows: int, page: int) -> int:
 
 
 def touch(rows: int, index_pages: int, in_index: Keys, in_table: Keys, writing: Flags, *, clients: int) -> Touched:
-    """Return what transactions touch that look up the rows at these places of index and (aged) table, or update them where `writing`.
-
-    A lookup is one statement; an update is five (BEGIN, UPDATE, SELECT of the same row, INSERT elsewhere, END). The clients have their
-    turns one after the other, each for one statement, and whoever is done with a transaction takes the next.
+    """Return what transactions touch that look up the rows at these places of index and (aged) table, or update them where `writing`. A
+    lookup is one statement, an update five; clients take turns, each for one statement.
     """
     places, row_of = np.unique(in_table, return_inverse=True)
     filled, aged = filled_pages(rows), aged_pages(rows)
@@ -157,7 +153,6 @@ def _run(heap: _Heap, work: _Work, log: _Log, clients: int) -> tuple[Keys, Flags
 
 @compiled
 def _bury(heap: _Heap, horizon: int) -> None:
-    """Let the versions be dead that were replaced by an update before `horizon`."""
     seen = heap.ends[3]
     while seen < min(horizon, heap.ends[2]):
         heap.dead[heap.replaced_in[seen]] += 1
@@ -196,7 +191,6 @@ def _prune(heap: _Heap, page: int) -> None:
 
 @compiled
 def _update(heap: _Heap, work: _Work, log: _Log, now: int, target: int) -> int:
-    """Write a new version of the row that was looked up last; returns where this client's next row will move to, if it has to."""
     row, update = work.rows[now], heap.ends[2]
     page = work.page_of[row]
     log.changed[log.end[0] - 1] = True

@@ -23,8 +23,7 @@ class Loop(NamedTuple):
     clock: Floats  # (threads, 3), see `TURN`
     reads: Ints  # (threads, 4), see `FIRST`
     busy_s: Floats
-    """When the flash's controller, link and channels are free, in seconds, in the order of `GATE`; empty where the device is none of flash,
-    and every read is left to the caller."""
+    """When the flash's controller, link and channels are free, in seconds, in the order of `GATE`; empty: the caller serves reads."""
     times_s: tuple[float, float, float]  # of flash: between two reads of the controller, to find a page, to move a page
     spent_s: tuple[float, float, float]  # of the processor, in the order of `Costs`
     interval_s: float
@@ -33,10 +32,7 @@ class Loop(NamedTuple):
 
 @compiled
 def run(loop: Loop, pages: Ints, at: int, until_s: float) -> tuple[int, int]:
-    """Go on from `pages[at]` to the end of the pages, to `until_s`, or to a read that is left to the caller.
-
-    Returns where in `pages` it stopped, and the thread that wants to read.
-    """
+    """Go on from `pages[at]` to the end, to `until_s`, or to a read for the caller; return the place and the thread that reads."""
     table, clock, reads, pages = uncounted(loop.table), uncounted(loop.clock), uncounted(loop.reads), uncounted(pages)
     busy_s, series = uncounted(loop.busy_s), uncounted(loop.series)
     loop = Loop(table, loop.window, clock, reads, busy_s, loop.times_s, loop.spent_s, loop.interval_s, series)
@@ -87,7 +83,6 @@ def run(loop: Loop, pages: Ints, at: int, until_s: float) -> tuple[int, int]:
 
 @inlined
 def _ask(loop: Loop, reader: int, first: int, end: int, now_s: float) -> None:
-    """Have `reader` read pages `first` to `end`: flash says at once when that is done."""
     loop.clock[reader, BEGAN] = now_s
     loop.reads[reader, FIRST], loop.reads[reader, END], loop.reads[reader, KINDS] = first, end, 1 << (first // _SIEVED & 63)
     for part in range(first // _SIEVED + 1, (end - 1) // _SIEVED + 1):
@@ -141,10 +136,7 @@ def _reader_of(page: int, now_s: float, clock: Floats, reads: Ints) -> int:
 
 @inlined
 def _serve(now_s: float, pages: int, busy_s: Floats, times_s: tuple[float, float, float]) -> float:
-    """When flash has read `pages` pages: through the controller's gate, in the first channel that is free, then over the link.
-
-    As a channel is taken until the link is free again, the first one is always that which was taken least recently.
-    """
+    """When flash has read `pages` pages: through the controller's gate, the channel that was taken least recently, then the link."""
     gap_s, latency_s, page_s = times_s
     channel = int(busy_s[NEXT])
     busy_s[NEXT] = channel + 1 if channel + 1 < len(busy_s) else CHANNELS

@@ -39,10 +39,7 @@ def insert(table: Table, page: int) -> None:
 
 @compiled
 def replay(table: Table, trace: Ints) -> int:
-    """Use the pages of `trace`, taking in those that are absent; returns how many were.
-
-    As `use` and `insert`, but without branches that depend on what is resident: half of them would be guessed wrong.
-    """
+    """Use the pages of `trace`, without branches that depend on what is resident; return how many were absent."""
     table, trace = uncounted(table), uncounted(trace)
     now, oldest, space, misses = table[NOW], table[OLDEST], table[CAPACITY] - table[RESIDENT], 0
     for at in range(len(trace)):

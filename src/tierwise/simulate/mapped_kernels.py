@@ -37,10 +37,8 @@ def note(table: Table, page: int, bit: int) -> None:
 
 @inlined
 def _evict(table: Table) -> None:
-    """Look at the oldest inactive pages until one was not used since the last look: that one goes.
-
-    A page found used once is spared for another round, one found used again is activated. Active pages, at most half of all, are
-    moved back without regard to their use, which is forgotten.
+    """Evict the oldest inactive page that was not used since the last look: one used once is spared, one used again is activated. Active
+    pages, at most half of all, are moved back whatever their use.
     """
     while True:
         while 2 * table[ACTIVE] > table[RESIDENT]:

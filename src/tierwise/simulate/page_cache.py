@@ -22,12 +22,9 @@ from tierwise.simulate import cache_kernels, cache_table
 from tierwise.simulate.lru_kernels import BITS
 
 POLICIES: Final = {"lru": cache_table.LRU, "clock": cache_table.CLOCK, "two-list": cache_table.TWO_LIST, "mapped": cache_table.MAPPED}
-MOST_PAGES: Final = 2**30
-"""The most pages of a file."""
-MOST_LISTED: Final = 2**28 - 1
-"""The most pages of a cache of ``two-list``, whose places have 29 bits: 2 TiB of 8 KiB."""
-DENSE_PAGES: Final = 2**26
-"""The most pages of a table indexed by page number, which is faster than looking their numbers up in another one."""
+MOST_PAGES: Final = 2**30  # the most pages of a file
+MOST_LISTED: Final = 2**28 - 1  # the most pages of a cache of ``two-list``, whose places have 29 bits: 2 TiB of 8 KiB
+DENSE_PAGES: Final = 2**26  # the most pages of a table indexed by page number, which is faster than looking their numbers up in another one
 
 
 class PageCache:
@@ -87,10 +84,7 @@ class CacheResult:
 
 
 def replay(trace: Ints, pages: int, policy: str = "lru", *, read_around: int = 1) -> CacheResult:
-    """Send `trace`, page numbers in the order of access, through a cache of `pages` pages that is empty at first.
-
-    Page numbers may be any; where they lie far apart they are numbered anew (not with read-around, which needs to know neighbours).
-    """
+    """Send `trace`, page numbers in the order of access, through an empty cache of `pages` pages; numbers far apart are numbered anew."""
     return replay_stream(lambda: iter([trace]), pages, policy, read_around=read_around)
 
 

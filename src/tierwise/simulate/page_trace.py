@@ -23,8 +23,7 @@ from tierwise.simulate.trace_formats import ORACLE, PARQUET, TEXTS
 from tierwise.simulate.trace_pages import MOST_REQUEST_BYTES, PAGE_BITS, Requests, pages_of, single_pages
 
 _READ_BYTES: Final = 16 * MIB
-_COLUMNS: Final = ("relation", "page", "size_bytes")
-"""What a Parquet file of ours has, beside ``operation`` where writes are recorded too."""
+_COLUMNS: Final = ("relation", "page", "size_bytes")  # what a Parquet file of ours has, beside ``operation`` where writes are recorded too
 _EVENTS: Final = ("Q", "D", "C")
 
 
@@ -170,7 +169,6 @@ class TraceReader:
         return blank
 
     def _settle(self, known: formats.TextFormat, fields: Fields, columns: formats.Columns, before: int) -> None:
-        """Decide which rows are requests; the first that is malformed is refused."""
         kind, counts = columns.kind, fields.counts
         filled = counts > 0
         comment = filled & (fields.text[np.minimum(fields.first[0], len(fields.text) - 1)] == ord("#"))
@@ -222,7 +220,6 @@ class TraceReader:
         yield from single_pages(Requests(first + (device << PAGE_BITS), writes, times), blocks)
 
     def _selected(self, columns: formats.Columns) -> Ints:
-        """Return the kinds of rows, of which some are left out now: nothing to read or write, another device, writes."""
         before = columns.kind
         kind, request = before.copy(), before <= formats.WRITE
         kind[request & (columns.size == 0)] = formats.NO_DATA
@@ -274,10 +271,7 @@ class TraceReader:
 
 
 def simulate_trace(path: Path, pages: int, policy: str = "lru", options: TraceOptions | None = None) -> TraceResult:
-    """Replay the trace `path` through a cache of `pages` pages, empty at first; reads and writes use a page alike.
-
-    The file is read as a stream, twice or three times: memory is taken by pages, not by requests.
-    """
+    """Replay the trace `path` through an empty cache of `pages` pages, as a stream that is read twice or three times."""
     if policy not in POLICIES:
         raise InputError("--policy", value=policy, rule=f"must be one of {', '.join(POLICIES)}", remedy=suggesting(policy, POLICIES))
     if pages < 1:

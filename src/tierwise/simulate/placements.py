@@ -1,8 +1,4 @@
-"""Which placement of table and index wins, over memory, skew and write share: by replay of one simulated load on each.
-
-Beside the placements by type (table, index) what else an SSD of a given size could do: hold what is read most for its size, partition by
-partition, or be a cache before the disks.
-"""
+"""Which placement of table and index wins, over memory, skew and write share, and what else an SSD of a given size could do."""
 
 import math
 from collections import Counter
@@ -25,8 +21,7 @@ BY_TYPE: Final[Mapping[str, Mapping[str, str]]] = {
     "table_ssd": {TABLE: SSD, INDEX: HDD, WAL: WAL},
     "all_ssd": {TABLE: SSD, INDEX: SSD, WAL: WAL},
 }
-Devices = Callable[[int], Mapping[str, DeviceModel]]
-"""Seed -> new devices by the names ``hdd``, ``ssd`` and ``wal``."""
+Devices = Callable[[int], Mapping[str, DeviceModel]]  # seed -> new devices by the names ``hdd``, ``ssd`` and ``wal``
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,8 @@ import numpy as np
 from tierwise.core.compiled import Floats, Ints, compiled
 from tierwise.simulate.zipfian import chance_below, fnv_of
 
-EXACT_RANKS: Final = 2**23
-"""More popular ranks than this are placed one by one; the rest, hundreds to an item and more, lies evenly."""
-_ALIKE_RANKS: Final = 64
-"""Neighbouring ranks that count as equally popular, beyond the first `_APART_RANKS`."""
+EXACT_RANKS: Final = 2**23  # more popular ranks than this are placed one by one; the rest, hundreds to an item and more, lies evenly
+_ALIKE_RANKS: Final = 64  # neighbouring ranks that count as equally popular, beyond the first `_APART_RANKS`
 _APART_RANKS: Final = 4096
 _PLACES_SEED: Final = 1
 

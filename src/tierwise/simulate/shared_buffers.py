@@ -7,17 +7,15 @@ from numpy.typing import NDArray
 
 from tierwise.core.compiled import compiled
 
-MOST_USES: Final = 5
-"""The most uses that a buffer counts: BM_MAX_USAGE_COUNT of PostgreSQL's buf_internals.h."""
+MOST_USES: Final = 5  # the most uses that a buffer counts: BM_MAX_USAGE_COUNT of PostgreSQL's buf_internals.h
 
 
 @compiled
 def shared_buffers(
     trace: NDArray[np.int64], updated: NDArray[np.bool_], clean: int, pages: int, buffers: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
-    """Find which accesses to page numbers below `pages` miss, by PostgreSQL's clock sweep: a buffer is passed by once for each use, five
-    times at most. And which page must be written to make space, or -1: one that was `updated` and not written since; and the pages, in
-    order, that are all written before the access with the number `clean`.
+    """Replay PostgreSQL's clock sweep over page numbers below `pages`. Returns which accesses miss, which page each must write to make
+    space (-1: none), and the pages, in order, that are written before the access `clean`.
     """
     place, held, uses = np.full(pages, -1), np.full(buffers, -1), np.zeros(buffers, np.int64)
     dirty = np.zeros(buffers, np.bool_)

@@ -23,8 +23,6 @@ _BLOCK_WORDS: Final = 2**_BLOCK_BITS // 32
 
 
 class Misses(NamedTuple):
-    """Of one size, by relation."""
-
     reads: Counts
     writes: Counts
     write_backs: Counts

@@ -10,10 +10,8 @@ from tierwise.simulate.replay import Access, Trace, lay_out, replay
 
 TABLE: Final = "table"
 TIER: Final = "tier"
-SAMPLE_BYTES: Final = 16 * MIB
-"""The least that is read in the sample, in bytes, so that drives that read ahead are seen to do so."""
-WARM: Final = 0.25
-"""Requests before the sample, over those in it: the first seek is not a scan's pace."""
+SAMPLE_BYTES: Final = 16 * MIB  # the least that is read in the sample, in bytes, so that drives that read ahead are seen to do so
+WARM: Final = 0.25  # requests before the sample, over those in it: the first seek is not a scan's pace
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +43,8 @@ def lookups(rows: float, *, depth: int = 1) -> Reading:
 
 
 def duration_s(device: DeviceModel, reading: Reading, table_bytes: float, *, requests: int, seed: int) -> float:
-    """Return seconds that `device`, which is as new, takes for `reading` of a table that lies on it from address 0 on; the host takes none.
-
-    `requests` are simulated (more, where they are small), from a place of the table that `seed` decides.
+    """Return seconds that `device`, as new, takes for `reading` of a table that begins at address 0. At least `requests` are simulated,
+    from a place of the table that `seed` decides.
     """
     if table_bytes > device.capacity_bytes:
         raise ValueError(f"a table of {table_bytes:.3g} bytes does not fit on a device of {device.capacity_bytes:.3g}")

@@ -148,8 +148,7 @@ TEXTS: Final[dict[str, TextFormat]] = {
 }
 """Formats of lines by their names. LRB is read on request alone: its lines are numbers that might be anything."""
 PARQUET, ORACLE, FIO = "parquet", "oracle", "fio"
-NAMES: Final = (*dict.fromkeys(name.rstrip("23") for name in TEXTS), ORACLE, PARQUET)
-"""What ``--input-format`` takes."""
+NAMES: Final = (*dict.fromkeys(name.rstrip("23") for name in TEXTS), ORACLE, PARQUET)  # what ``--input-format`` takes
 ORACLE_RECORD: Final = np.dtype([("time", "<u4"), ("id", "<i8"), ("size", "<u4"), ("next", "<i8")])
 """A record of libCacheSim's oracleGeneral: the last is when the object is requested next, counted in requests."""
 _NEVER: Final = (-2, -1, 2**63 - 1)

@@ -9,8 +9,7 @@ from tierwise.core.compiled import Floats, Ints
 from tierwise.core.units import GIB
 from tierwise.simulate.trace_fields import Flags
 
-PAGE_BITS: Final = 40
-"""A page number has these bits; above them stands the number of its device."""
+PAGE_BITS: Final = 40  # a page number has these bits; above them stands the number of its device
 MOST_REQUEST_BYTES: Final = GIB
 _CHUNK_PAGES: Final = 2**22
 

@@ -39,15 +39,12 @@ class Stream:
 
 @dataclass
 class _Places:
-    """Numbers for pages of all files: a device of one relation has its own."""
-
     numbering: Numbering = field(default_factory=Numbering)
     devices: dict[tuple[str, str], int] = field(default_factory=dict)
     relations: dict[str, int] = field(default_factory=dict)
     relation_of_page: list[NDArray[np.int32]] = field(default_factory=list)
 
     def keys(self, reader: TraceReader, pages: Ints, named: Mapping[str, str]) -> tuple[Ints, Ints]:
-        """Return a key for each page, and the number of its relation."""
         of_file = named.get(str(reader.path.resolve()))
         labels = list(reader.devices) or [OBJECTS if reader.objects else PAGES]
         relations = [of_file or named.get(label, label) for label in labels]

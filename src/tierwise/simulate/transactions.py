@@ -29,20 +29,15 @@ from tierwise.simulate.shared_buffers import shared_buffers
 TABLE: Final = "table"
 INDEX: Final = "index"
 WAL: Final = "wal"
-WAL_PAGES: Final = 2048
-"""The log goes round in one segment of 16 MiB."""
-CHECKPOINT: Final = -1
-"""Chain of the checkpoint's writes."""
-SEEN: Final = 3
-"""Reads before the trace that are kept, for each page of the index: enough to fill a cache of the index's size."""
+WAL_PAGES: Final = 2048  # the log goes round in one segment of 16 MiB
+CHECKPOINT: Final = -1  # chain of the checkpoint's writes
+SEEN: Final = 3  # reads before the trace that are kept, for each page of the index: enough to fill a cache of the index's size
 OTHER_PAGES: Final = 209
 """The shared buffers that hold neither table nor index: catalogues that sessions read when they begin, the history's pages, maps. Median of
 19 windows of pgbench with eight clients on PostgreSQL 18 (pg_buffercache; from 99 of 1,850 to 286 of 5,523)."""
-FANOUT: Final = 285
-"""Pages of the B-tree for each one above them, which is always cached: 70 % of 8,152 bytes over 20, of a key of 4 bytes."""
+FANOUT: Final = 285  # pages of the B-tree for each one above them, which is always cached: 70 % of 8,152 bytes over 20, of a key of 4 bytes
 UPDATE_BYTES: Final = 200
-"""The log records of an update, its insert and its commit, in bytes: 73, 79 and 34 on average (pg_walinspect, PostgreSQL 18), aligned to
-8."""
+"""Bytes in the log of an update, its insert and its commit: 73, 79 and 34 on average (pg_walinspect, PostgreSQL 18), aligned to 8."""
 
 Keys = NDArray[np.int64]
 
@@ -231,10 +226,7 @@ def addresses(recorded: Recorded, placement: Mapping[str, str]) -> dict[str, lis
 
 
 def rate(recorded: Recorded, placement: Mapping[str, str], devices: Mapping[str, DeviceModel], *, started_s: float = 0.0) -> float:
-    """Return transactions a second of `recorded` with its relations on the tiers of `placement`, from `started_s` of the devices' clock on.
-
-    The sum of the clients' own rates, so that it does not matter which of them happens to end last.
-    """
+    """Return transactions a second of `recorded` with its relations on the tiers of `placement`: the sum of the clients' own rates."""
     if not recorded.trace.accesses:
         return sum(recorded.transactions) / max(recorded.spent_s)
     found = replay(recorded.trace, placement, devices, addresses(recorded, placement), started_s=started_s)

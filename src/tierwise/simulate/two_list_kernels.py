@@ -92,7 +92,6 @@ def _deactivate(table: Table, page: int, state: int) -> None:
 
 @inlined
 def _close_ranks(table: Table) -> None:
-    """Leave out of a queue that is full what left it."""
     begin, slots = cache_table.begin(table, INACTIVE_QUEUE), table[SLOTS]
     to = at = table[FIRST]
     for _ in range(slots):

@@ -37,16 +37,13 @@ from tierwise.simulate.zipfian import zipfian_pages
 PAGE_BYTES: Final = 4 * KIB
 ITEM_BYTES: Final = KIB
 ITEMS_PER_PAGE: Final = PAGE_BYTES // ITEM_BYTES
-WINDOW_PAGES: Final = 32
-"""Linux's default read-ahead of 128 KiB."""
+WINDOW_PAGES: Final = 32  # Linux's default read-ahead of 128 KiB
 WARM_UP_S: Final = 600.0
 MEASURED_S: Final = 600.0
 INTERVAL_S: Final = 10.0
 SEEDS: Final = (1, 2, 3, 4, 5)
-MOST_GIB: Final = 1 << 20
-"""A pebibyte: beyond any file of a benchmark."""
-QUICK_SCALE: Final = 64
-"""The scale that is advised where the full size takes long: that of the tests."""
+MOST_GIB: Final = 1 << 20  # a pebibyte: beyond any file of a benchmark
+QUICK_SCALE: Final = 64  # the scale that is advised where the full size takes long: that of the tests
 
 
 class ZipfResult(TypedDict):

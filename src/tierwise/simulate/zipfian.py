@@ -25,8 +25,7 @@ from tierwise.core.errors import InputError
 
 THETA: Final = 0.99
 RANKS: Final = 10_000_000_000
-ZETA: Final = 26.46902820178302
-"""Sum of i^-theta over 1 to `RANKS`, as YCSB has it."""
+ZETA: Final = 26.46902820178302  # sum of i^-theta over 1 to `RANKS`, as YCSB has it
 
 _ALPHA: Final = 1 / (1 - THETA)
 _SECOND: Final = 1 + 0.5**THETA
@@ -103,10 +102,7 @@ def scrambled(chances: Floats, items: int, scale: int = 1) -> Ints:
 
 
 def zipfian_pages(items: int, *, seed: int, items_per_page: int = 1, scale: int = 1, chunk: int = 2**16) -> Iterator[Ints]:
-    """Yield chunks, without end, of the pages that scrambled Zipfian reads of `items` items touch; equal seeds give equal pages.
-
-    With `scale` the items are so many times fewer than those of the data set for which they stand.
-    """
+    """Yield, without end, chunks of pages that scrambled Zipfian reads of `items` items touch; these stand for `scale` times as many."""
     if items < 1 or items_per_page < 1 or scale < 1:
         rule = "items, items_per_page and scale must be 1 or more"
         raise InputError("zipfian", field="items", value=(items, items_per_page, scale), rule=rule)

@@ -20,8 +20,7 @@ HISTORY_S: Final = 2e-4
 HELD_MOST_S: Final = 1.0
 """Real seconds after which a clock that was to stand goes on in real time: who holds it may himself wait for a page, or for a lock."""
 
-Drain = Callable[[], bool]
-"""Takes the requests that have come unseen; True where there was none."""
+Drain = Callable[[], bool]  # takes the requests that have come unseen; True where there was none
 
 
 class Real:
@@ -199,10 +198,7 @@ class VirtualSeveral:
         return self._sessions.running(thoroughly=True) == 0 and self._sessions.used_s() == self._used_s
 
     def idle(self, to_s: float) -> None:
-        """Stand, and after `HELD_MOST_S` go on with real time, up to `to_s`: all wait for something that no device serves.
-
-        Such a wait, as for a page that a kernel thread holds, ends in real time, and most often at once.
-        """
+        """Stand, and after `HELD_MOST_S` go on with real time, up to `to_s`: all wait for something that no device serves."""
         self._idle = self._idle or StoppedClock()
         behind_s = min(self._idle.behind_s(), to_s - self._now_s)
         if behind_s > 0:

@@ -22,10 +22,8 @@ from tierwise.tiers.control import Control
 from tierwise.tiers.daemon_record import Record
 
 START_S: Final = 30.0
-LAST_WORDS_S: Final = 0.5
-"""Real seconds for a daemon that does not answer to be seen as one that has ended."""
-SLEEP_MOST_S: Final = 3600.0
-"""The most real seconds that anybody waits for a virtual clock: a window is some seconds of it."""
+LAST_WORDS_S: Final = 0.5  # real seconds for a daemon that does not answer to be seen as one that has ended
+SLEEP_MOST_S: Final = 3600.0  # the most real seconds that anybody waits for a virtual clock: a window is some seconds of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +132,7 @@ class Daemon:
         return ClockParts(**self.call("time"))
 
     def sleep(self, seconds: float, *, hold: bool) -> None:
-        """Let its clock, which counts several, go, until it has gained so many seconds.
-
-        `hold`: who sleeps watches the sessions; the clock does not jump for him, and then stands until it is let go.
-        """
+        """Let its clock of several go until it has gained so many seconds; with `hold` it then stands until it is let go."""
         with Sleeper(self.folder) as sleeper:
             sleeper.sleep(seconds, hold=hold)
 

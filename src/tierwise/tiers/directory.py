@@ -21,8 +21,7 @@ from tierwise.core.vocabulary import Evidence
 from tierwise.devices.spec import Measured
 from tierwise.tiers.tier import Tier
 
-PLACED: Final = "placed"
-"""A file in the tier's work folder: the one folder that it made in the reader's directory, for whoever cleans up."""
+PLACED: Final = "placed"  # a file in the tier's work folder: the one folder that it made in the reader's directory, for whoever cleans up
 
 FILE_BYTES: Final = 256 * MIB
 JOBS: Final = 8
@@ -96,7 +95,6 @@ def calibrate(directory: Path, *, seconds: float = 3.0) -> Calibration:
 
 
 def calibrated_points(found: Calibration) -> list[Measured]:
-    """Return the three figures as points of a device that was measured."""
     alone_s, iops, rate = found.random_read_latency_s, found.random_read_iops_8jobs, found.sequential_read_bytes_per_s
     return [
         _point(PAGE_BYTES, 1, 1 / alone_s, alone_s, random=True),

@@ -85,10 +85,8 @@ class Mount:
         return self.daemon.call(do, tier=self.name, **arguments)
 
     def requests(self) -> pl.DataFrame:
-        """Return the latest requests (about a million), in the order of their arrival.
-
-        Columns: time_s (arrival, by the daemon's clock), operation (read, write, flush), file (path below the mount), offset_bytes,
-        address_bytes, size_bytes, intended_s, actual_s.
+        """Return about a million latest requests by arrival: time_s, operation (read, write, flush), file (path below the mount),
+        offset_bytes, address_bytes, size_bytes, intended_s, actual_s; times by the daemon's clock.
         """
         raw = self.daemon.folder / f"requests-{self.name}"
         try:
@@ -104,10 +102,7 @@ class Mount:
         )
 
     def _measure_path(self) -> dict[str, float]:
-        """Return what a read needs beyond the model's time: `seconds` in all, of these `outside` the daemon's own reckoning.
-
-        Found out by reads in file order, which are quick on every device; rather too short.
-        """
+        """Return what a read needs beyond the model's time, by reads in file order: `seconds` in all, `outside` the daemon's reckoning."""
         probe = self.directory / ".tierwise-probe"
         try:
             probe.write_bytes(bytes(PROBES * PAGE_BYTES))

@@ -18,11 +18,7 @@ EXTENT_BYTES: Final = 16 * MIB
 
 
 class Extents:
-    """The map kept in `path`, for a device of `capacity_bytes`.
-
-    A file's next extent is the one after its last where that is free, else the first free one after the extent given out
-    last; so what is written one after the other lies one after the other.
-    """
+    """The map in `path`, for a device of `capacity_bytes`; what is written one after the other lies one after the other."""
 
     def __init__(self, path: Path, capacity_bytes: int):
         self._path = path

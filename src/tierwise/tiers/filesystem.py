@@ -17,15 +17,11 @@ from tierwise.tiers.nodes import Node, Nodes
 _STRIPPED: Final = os.O_DIRECT | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_TRUNC | os.O_NOCTTY
 """Open flags that the backing file must not see: the model waits, not the disk, and the kernel has done the rest."""
 
-_DIRECTORY: Final = stat.S_IFDIR >> 12
-"""A directory's type in a directory entry; so for the others."""
+_DIRECTORY: Final = stat.S_IFDIR >> 12  # a directory's type in a directory entry; so for the others
 
 
 class Filesystem:
-    """The operations on `nodes`, methods named after their opcodes; each takes the request's node, its body and the caller's uid and gid.
-
-    Failures are `OSError`, a node that is not known is a `KeyError`.
-    """
+    """The operations on `nodes`, named after their opcodes; a failure is an `OSError`, an unknown node a `KeyError`."""
 
     def __init__(self, nodes: Nodes, *, open_flags: int):
         self._nodes = nodes

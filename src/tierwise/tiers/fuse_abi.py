@@ -44,8 +44,6 @@ class Opcode(IntEnum):
 
 
 class Init:
-    """Capabilities that the emulator accepts where the kernel offers them."""
-
     ASYNC_READ: Final = 1 << 0
     BIG_WRITES: Final = 1 << 5
     ASYNC_DIO: Final = 1 << 15
@@ -58,16 +56,12 @@ class Init:
 
 
 class Fopen:
-    """How the kernel treats an open file."""
-
     DIRECT_IO: Final = 1 << 0
     KEEP_CACHE: Final = 1 << 1
     PARALLEL_DIRECT_WRITES: Final = 1 << 6
 
 
 class Fattr:
-    """Which fields of a SETATTR are meant."""
-
     MODE: Final = 1 << 0
     UID: Final = 1 << 1
     GID: Final = 1 << 2
@@ -119,14 +113,11 @@ LSEEK_OUT: Final = _layout("Q", 8)  # offset
 
 GETATTR_FH: Final = 1 << 0
 
-REQUEST_BYTES: Final = 1 << 20
-"""Most bytes of one READ or WRITE."""
+REQUEST_BYTES: Final = 1 << 20  # most bytes of one READ or WRITE
 
-PAYLOAD_OFFSET: Final = IN_HEADER.size + WRITE_IN.size
-"""Where the data of a WRITE begin in its message."""
+PAYLOAD_OFFSET: Final = IN_HEADER.size + WRITE_IN.size  # where the data of a WRITE begin in its message
 
-VALID_S: Final = 3600
-"""How long the kernel may remember names and attributes; nobody else changes them."""
+VALID_S: Final = 3600  # how long the kernel may remember names and attributes; nobody else changes them
 
 
 def pack_attr(stat: os.stat_result) -> bytes:

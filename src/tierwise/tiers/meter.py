@@ -8,10 +8,9 @@ from typing import Final
 
 from tierwise.devices.protocol import Operation
 
-RECORD: Final = Struct("=dqqIIffB7x")
-"""One request in the log: `COLUMNS`, and bytes that pad it to 48."""
+RECORD: Final = Struct("=dqqIIffB7x")  # one request in the log: `COLUMNS`, and bytes that pad it to 48
 
-COLUMNS: Final = {
+COLUMNS: Final = {  # the same as NumPy names it
     "time_s": "f8",  # when it reached the device, CLOCK_MONOTONIC
     "offset_bytes": "i8",  # in the file
     "address_bytes": "i8",  # on the device
@@ -22,12 +21,10 @@ COLUMNS: Final = {
     "operation": "u1",
     "padding": "V7",
 }
-"""The same as NumPy names it."""
 
 assert RECORD.size == 48
 
-LOG_REQUESTS: Final = 1 << 20
-"""Requests that the log holds: 48 MiB, taken as it fills."""
+LOG_REQUESTS: Final = 1 << 20  # requests that the log holds: 48 MiB, taken as it fills
 
 
 class Counters:
@@ -75,7 +72,6 @@ class RequestLog:
         self.logged[0] = 0
 
     def write(self, path: Path) -> None:
-        """Write the records, oldest first, as they are."""
         logged = self.logged[0]
         edge = logged % LOG_REQUESTS * RECORD.size if logged > LOG_REQUESTS else 0
         end = min(logged, LOG_REQUESTS) * RECORD.size

@@ -16,10 +16,8 @@ import psutil
 from tierwise.core.errors import InputError, MissingError, TierwiseError
 
 DEVICE: Final = Path("/dev/fuse")
-NUMBER: Final = os.makedev(10, 229)
-"""The number of FUSE's device on every Linux: another file of that name is none."""
-KIND: Final = "fuse.tierwise"
-"""File system type of every mount of this study, as /proc/self/mountinfo shows it."""
+NUMBER: Final = os.makedev(10, 229)  # the number of FUSE's device on every Linux: another file of that name is none
+KIND: Final = "fuse.tierwise"  # file system type of every mount of this study, as /proc/self/mountinfo shows it
 
 CAP_SYS_ADMIN: Final = 21
 

@@ -16,13 +16,10 @@ from tierwise.tiers import fuse_abi as abi
 from tierwise.tiers.extents import Extents
 from tierwise.tiers.meter import Counters
 
-SPARE: Final = 0.5
-"""Share of the descriptors that is left for open files."""
+SPARE: Final = 0.5  # share of the descriptors that is left for open files
 
 
 class Node:
-    """A file or directory known to the kernel as `id`."""
-
     __slots__ = ("descriptor", "handles", "id", "inode", "io", "lookups", "name", "parent", "unlinked")
 
     def __init__(self, number: int, parent: int, name: str, inode: int, descriptor: int):
@@ -35,8 +32,6 @@ class Node:
 
 
 class Nodes:
-    """The nodes of one mounted backing directory, which lies on one file system."""
-
     def __init__(self, backing: Path, extents: Extents):
         self.extents = extents
         self.retired: dict[int, tuple[str, Counters]] = {}  # nodes that the kernel has forgotten: path, counters

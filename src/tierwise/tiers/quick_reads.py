@@ -19,11 +19,9 @@ from tierwise.tiers.fuse_abi import Opcode
 from tierwise.tiers.meter import COLUMNS, LOG_REQUESTS, RECORD, Counters, RequestLog
 from tierwise.tiers.nodes import Nodes
 
-_AT_ONCE: Final = 16
-"""Reads answered before the loop looks for anything else: they take as long as six in Python."""
+_AT_ONCE: Final = 16  # reads answered before the loop looks for anything else: they take as long as six in Python
 
-_EXTENTS: Final = 1 << 12
-"""Extents that are known at a time: of 64 GiB."""
+_EXTENTS: Final = 1 << 12  # extents that are known at a time: of 64 GiB
 
 _KNOWN: Final = np.dtype(
     [("node", "i8"), ("number", "i8"), ("start_bytes", "i8"), ("reads", "i8"), ("read_bytes", "i8"), ("actual_s", "f8")]
@@ -68,10 +66,7 @@ class QuickReads:
             os.umask(before)
 
     def take(self, path_s: float, way_s: float) -> int:
-        """Answer quick reads; return the length of a message that is none and is left in the buffer, 0: no message, -1: maybe more.
-
-        What a read needs beyond the device: see `Transfers.path`.
-        """
+        """Answer quick reads; return the length of a message that is none and is left in the buffer, 0: no message, -1: maybe more."""
         return answered(self._places, *self._tables, path_s, way_s)
 
     def learn(self, node: int, offset_bytes: int, address_bytes: int) -> None:

@@ -17,10 +17,7 @@ PATIENCE_S: Final = 5.0
 
 
 def reclaim(work: Path) -> list[str]:
-    """End the daemons recorded below `work` and unmount what is mounted there; one line for each thing done.
-
-    Nothing else is touched: a daemon is known by its record, process id and start time, a mount by its kind and place.
-    """
+    """End the daemons that are recorded below `work`, and unmount what is mounted there; return one line for each thing done."""
     work = work.resolve()
     said = []
     for folder, record in Record.all_below(work).items():

@@ -35,15 +35,12 @@ SPIN_SHARE: Final = 0.03
 SPIN_MOST_S: Final = 150e-6
 """The last stretch before a deadline is polled, not slept: a short sleep ends 20-40 us late, one of milliseconds up to 150 us."""
 
-AT_ONCE: Final = 32
-"""Messages taken before the loop looks for anything else."""
+AT_ONCE: Final = 32  # messages taken before the loop looks for anything else
 
 LOOK_S: Final = 30e-6
 LOOK_MOST_S: Final = 240e-6
-"""While requests are outstanding, a virtual clock checks whether anybody could still run, and less often the longer somebody does: each
-look takes a processor from a session, whose next work then costs several times as much."""
-GLANCE_S: Final = 1e-3
-"""While none are, it checks this often how many run."""
+"""While requests are outstanding, a virtual clock checks so often whether anybody could still run: each look takes a processor."""
+GLANCE_S: Final = 1e-3  # while none are, it checks this often how many run
 
 
 class Server:
@@ -134,7 +131,6 @@ class Server:
             later.answer(self._clock.parts())
 
     def _run_ahead(self) -> None:
-        """Let a virtual clock jump from event to event while nobody who could run is left."""
         if isinstance(self._clock, Real):
             return
         while self._awaited() and not self._workers.pending:
@@ -169,10 +165,7 @@ class Server:
         return not (any(taken) or self._lie_down())
 
     def _lie_down(self) -> bool:
-        """Let reported sleeps end by a virtual clock of several sessions, slowed as the devices are; True where there was one.
-
-        By real time whoever sleeps is left alone, unless the devices are slowed.
-        """
+        """Let reported sleeps end by a virtual clock of several, slowed as the devices are; True where there was one."""
         sleepers, seen = self._reported_sleeps, False
         while sleepers and (sleep := sleepers.take()):
             seen = True
@@ -239,7 +232,6 @@ class Server:
         self._mounted = True
 
     def _drop(self, *, tier: str) -> None:
-        """Forget a mount that was unmounted by whoever calls; the loop may not have heard yet."""
         if volume := self._volumes.get(tier):
             self._forget(volume)
 

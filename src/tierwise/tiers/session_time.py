@@ -13,8 +13,7 @@ from typing import Final
 
 from tierwise.tiers.sessions import processor_clock
 
-LOOK_S: Final = 1e-3
-"""How much virtual time sessions may compute until somebody looks what the others wait for."""
+LOOK_S: Final = 1e-3  # how much virtual time sessions may compute until somebody looks what the others wait for
 UNCLEAR: Final = frozenset({0x00, 0x0A})
 """Classes of wait events (none, and I/O) that do not say whether a session without a request waits for a lock of the kernel."""
 
@@ -23,10 +22,8 @@ Wait = tuple[int, str, str]
 
 
 class SessionTime:
-    """The time of sessions, from now on.
-
-    `places`: by process, where its wait event's number lies in the file `memory`, in bytes. `outstanding` returns which processes have a
-    request at which tier.
+    """The time of sessions, from now on. `places`: process -> byte in the file `memory` that has its wait event's number. `outstanding`
+    returns process -> tier that has its request.
     """
 
     def __init__(self, memory: str, places: Mapping[int, int], outstanding: Callable[[], Mapping[int, str]]):
@@ -87,7 +84,6 @@ class _Session:
         self._function = os.open(f"/proc/{pid}/wchan", os.O_RDONLY | os.O_CLOEXEC)
 
     def worked_s(self) -> float:
-        """Return its processor time since the last call."""
         before_s = self._used_s
         try:
             self._used_s = time.clock_gettime(self._clock)

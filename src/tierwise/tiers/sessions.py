@@ -11,8 +11,7 @@ from typing import Final
 
 from tierwise.core.errors import TierwiseError
 
-RUNNABLE: Final = b"RW"
-"""States in /proc/PID/stat of a task that runs or could; one that is being woken is shown as running."""
+RUNNABLE: Final = b"RW"  # states in /proc/PID/stat of a task that runs or could; one that is being woken is shown as running
 
 
 class CgroupV1:
@@ -47,8 +46,6 @@ class CgroupV1:
 
 
 class CgroupV2:
-    """A group of version 2, in the folder `group`."""
-
     def __init__(self, group: Path):
         self._usage = os.open(group / "cpu.stat", os.O_RDONLY | os.O_CLOEXEC)
         self._slowly = ProcTasks(group / "cgroup.threads")
@@ -86,8 +83,6 @@ def grouped(folders: list[str]) -> Grouped:
 
 
 class ProcTasks:
-    """The tasks that a file of a group lists, each looked at through /proc."""
-
     def __init__(self, listing: Path):
         self._listing = os.open(listing, os.O_RDONLY | os.O_CLOEXEC)
         self._listed = b""

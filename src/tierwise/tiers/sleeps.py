@@ -23,8 +23,6 @@ from tierwise.core.errors import MissingError
 
 
 class _Calls(NamedTuple):
-    """Numbers of system calls on one kind of processor, and its own among those that Linux audits."""
-
     audit: int
     seccomp: int
     nanosleep: int

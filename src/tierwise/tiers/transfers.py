@@ -26,20 +26,15 @@ THREADS: Final = 4
 INLINE_BYTES: Final = 128 * KIB
 """A larger write goes to a thread, so that it holds nobody up; for a smaller one that takes longer than the write."""
 
-GLANCE_S: Final = 1e-4
-"""How long to sleep between two looks at jobs that must end."""
+GLANCE_S: Final = 1e-4  # how long to sleep between two looks at jobs that must end
 
 Data = bytes | memoryview
-Answer = Data | int
-"""The answer to the kernel: data, or an errno."""
-Job = Callable[[], bytes | int]
-"""Something that may block and gives an answer, or raises `OSError`."""
+Answer = Data | int  # the answer to the kernel: data, or an errno
+Job = Callable[[], bytes | int]  # something that may block and gives an answer, or raises `OSError`
 
 
 @dataclass(slots=True)
 class Request:
-    """A transfer between its arrival and its answer."""
-
     unique: int
     pid: int  # of the process that waits for it; 0 where the kernel sent it by itself
     read_s: float  # when the loop read its message, by the daemon's clock
@@ -124,7 +119,6 @@ class Transfers:
         return len(self._out)
 
     def waiting(self) -> list[int]:
-        """Return the processes that wait for the device."""
         return [request.pid for request in self._out.values()]
 
     def go_by(self, clock: AnyClock) -> None:
@@ -178,7 +172,6 @@ class Transfers:
     # What the loop does between
 
     def advance(self, now_s: float) -> None:
-        """Answer what the device has completed by `now_s`."""
         while self.due_s <= now_s:  # event by event, to know which the device has seen
             self._reached_s = self.due_s
             for tag, done_s in self._model.advance(self.due_s):

@@ -26,14 +26,12 @@ from tierwise.tiers.transfers import Answer, Transfers, Workers
 if TYPE_CHECKING:
     from tierwise.tiers.quick_reads import QuickReads
 
-READ_AHEAD_BYTES: Final = 128 * KIB
-"""The kernel's read-ahead where its page cache is used: Linux's default."""
+READ_AHEAD_BYTES: Final = 128 * KIB  # the kernel's read-ahead where its page cache is used: Linux's default
 
 SLOW_READS: Final = 50_000
 """Reads without delays that Python answers before it loads the code that is quicker: to load that takes about what it saves of these."""
 
-_START: Final = mmap.PAGESIZE - abi.PAYLOAD_OFFSET
-"""Where a message begins in its buffer, so that the data of a WRITE begin on a page."""
+_START: Final = mmap.PAGESIZE - abi.PAYLOAD_OFFSET  # where a message begins in its buffer, so that the data of a WRITE begin on a page
 
 
 class Unmounted(Exception):  # noqa: N818 - an event, not an error
@@ -57,11 +55,7 @@ class Volume:
         self._buffer = memoryview(mmap.mmap(-1, mmap.PAGESIZE + abi.REQUEST_BYTES))
         self._message = [self._buffer[_START:]]
         self._accepted = abi.Init.WANTED
-        self._transfer = {
-            Opcode.READ: self.transfers.read,
-            Opcode.WRITE: self.transfers.write,
-            Opcode.FSYNC: self.transfers.flush,
-        }
+        self._transfer = {Opcode.READ: self.transfers.read, Opcode.WRITE: self.transfers.write, Opcode.FSYNC: self.transfers.flush}
         self._quick: QuickReads | None = None
         self._slow_reads = 0  # without delays
         self.descriptor = mount(mountpoint)
@@ -118,7 +112,6 @@ class Volume:
             raise
 
     def _hasten(self, number: int, body: memoryview) -> None:
-        """Have further reads where this slow one was, of the node `number`, be quick ones; at first, once there were many."""
         self._slow_reads += 1
         if self._slow_reads == SLOW_READS:
             try:
@@ -157,7 +150,6 @@ def busy_s(volumes: Mapping[str, Volume]) -> dict[str, float]:
 
 
 def waiting(volumes: Mapping[str, Volume]) -> dict[int, str]:
-    """Return which process waits for which of them."""
     return {pid: name for name, volume in volumes.items() for pid in volume.transfers.waiting()}
 
 

@@ -23,23 +23,17 @@ from tierwise.timings.traces import TRACES
 from tierwise.timings.transactions import FILES as TRANSACTIONS
 from tierwise.timings.trial_files import LEVEL, Piece, TrialKey
 
-MOST_ROWS: Final = 20_000
-"""The most single observations of a study in one table that an export takes whole; of more a sample goes."""
+MOST_ROWS: Final = 20_000  # the most single observations of a study in one table that an export takes whole; of more a sample goes
 MOST_NEEDED: Final = 180_000
 """The most rows of recorded page sequences of a study that are kept because somebody rests on them: some 1.4 MB."""
-FILE_BYTES: Final = 4_000_000
-"""The largest file of an export: three runs of the profile `full` in one have less of raw rows."""
-WHOLE_BYTES: Final = 10_000_000
-"""The most that all files of an export have together."""
-TABLES: Final = (READS, TRACES, TRANSACTIONS)
-"""What lies beside the raw rows."""
+FILE_BYTES: Final = 4_000_000  # the largest file of an export: three runs of the profile `full` in one have less of raw rows
+WHOLE_BYTES: Final = 10_000_000  # the most that all files of an export have together
+TABLES: Final = (READS, TRACES, TRANSACTIONS)  # what lies beside the raw rows
 
 
 def export(run: Path, raw: Path, *, needed: Sequence[tuple[str, str, str]] = (), seed: int = 1, replace: bool = False) -> Path:
-    """Copy the complete run in the folder `run` below `raw`, whole or not at all, and return the new folder.
-
-    Page sequences that are `needed` (`advisor.advice_traces.behind_advice`) are kept before any is drawn, in this order.
-    With `replace` nothing else stays in `raw`.
+    """Copy the complete run in the folder `run` below `raw`, whole or not at all, with the page sequences `needed` first; return the
+    folder. With `replace` nothing else stays in `raw`.
     """
     manifest = load_manifest(run)
     if manifest.status != "complete":
@@ -63,7 +57,6 @@ def export(run: Path, raw: Path, *, needed: Sequence[tuple[str, str, str]] = (),
 
 
 def whole(manifest: Manifest) -> Manifest:
-    """Return `manifest` of a copy that has all rows itself."""
     copied = {study: kept.run_id for study, kept in manifest.taken.items()}
     return manifest.model_copy(update={"taken": {}, "copied": {**manifest.copied, **copied}})
 

@@ -20,10 +20,8 @@ from tierwise.core.toml import Strict, validate
 from tierwise.timings.references import MANIFEST, Taken
 from tierwise.timings.schema import FORMAT_VERSION
 
-LAST_BEFORE: Final = "tierwise 0.2.0"
-"""The last release that reads runs of older versions."""
-RETRIED: Final = "retry: "
-"""How the name of a stage begins that measured added replicates."""
+LAST_BEFORE: Final = "tierwise 0.2.0"  # the last release that reads runs of older versions
+RETRIED: Final = "retry: "  # how the name of a stage begins that measured added replicates
 
 
 class DatasetRecord(Strict):
@@ -81,8 +79,6 @@ class Retry(Strict):
 
 
 class Stage(Strict):
-    """How long one notebook of the run measured."""
-
     name: str
     took_s: float
     pace: float  # processor time of the fixed piece of work before it, over that of ``data/plan/recorded.toml``
@@ -90,8 +86,6 @@ class Stage(Strict):
 
 
 class Merged(Strict):
-    """One of the runs that a run was made of (`timings.merging`)."""
-
     run_id: str
     seed: int
     code_version: str
@@ -171,7 +165,6 @@ class Manifest(Strict):
 
     @property
     def todays_pair(self) -> str | None:
-        """Return the first pair of today; `None`: there is none."""
         return next(iter(self.todays_pairs), None)
 
     def of(self, study: str) -> list[StudyRecord]:

@@ -1,7 +1,5 @@
-"""Runs put together: one run of several, of other seeds or machines, which every command reads as it reads one.
-
-The replicates of the run that was named first keep their numbers, those of the next begin at `RUN_REPLICATES`, and so on: what pairs times
-by replicate goes on as before, and what tells runs apart (`run_number`) needs no further column.
+"""Runs put together: one run of several, of other seeds or machines. The replicates of the first run keep their numbers, those of the next
+begin at `RUN_REPLICATES`, and so on (`run_number`).
 """
 
 import hashlib
@@ -24,8 +22,7 @@ from tierwise.timings.trial_files import TrialKey
 
 SEED: Final = "seed"
 
-Summarise = Callable[[str, pl.DataFrame], Facts]
-"""Study, its rows on one pair (no checks) -> the facts that it finds in complete rows."""
+Summarise = Callable[[str, pl.DataFrame], Facts]  # study, its rows on one pair (no checks) -> the facts that it finds in complete rows
 
 
 def merge_runs(folders: Sequence[Path], raw: Path, summarise: Summarise = lambda _study, _rows: {}) -> Manifest:
@@ -100,7 +97,6 @@ def _inputs(run: Manifest) -> dict[str, Any]:
 
 
 def _copy(run: Path, merged: Path, number: int) -> None:
-    """Copy what lies beside the rows: traces of the first run, single reads and transactions of all."""
     for table in TABLES if number == 0 else (table for table in TABLES if table.by_replicate):
         for study in table.studies(run):
             for (_, pair, trial, replicate), rows in table.pieces(run, study):

@@ -21,11 +21,9 @@ from tierwise.timings.validation import validate_rows
 
 TIMINGS: Final = "timings.parquet"
 PARTS: Final = "parts"
-ROW: Final = ("study", "pair", "trial", "replicate", "step")
-"""What tells a row of a run from its others."""
+ROW: Final = ("study", "pair", "trial", "replicate", "step")  # what tells a row of a run from its others
 
-PartKey = tuple[str, str, str, int]
-"""(study, pair, trial, replicate): what is measured at one go, and again as a whole after a kill."""
+PartKey = tuple[str, str, str, int]  # (study, pair, trial, replicate): what is measured at one go, and again as a whole after a kill
 
 
 def write_part(run_folder: Path, rows: pl.DataFrame) -> Path:
@@ -65,10 +63,7 @@ def without_real_time_rows(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def merge_parts(run_folder: Path) -> Path:
-    """Put all own rows into `timings.parquet`, in the order of study, pair, sequence and step; the parts go.
-
-    This may be repeated after a kill at any point. A run that takes every row from others gets no file.
-    """
+    """Put all own rows into `timings.parquet`, in the order of study, pair, sequence and step; then the parts go. A kill does no harm."""
     target, rows = run_folder / TIMINGS, _own_rows(run_folder, "")
     if rows.is_empty():
         if taken(run_folder):

@@ -13,8 +13,7 @@ import polars as pl
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 
-COMMON: Final = frozenset({"localhost", "linux", "debian", "ubuntu"})
-"""Host names that say nothing and stand in texts by chance."""
+COMMON: Final = frozenset({"localhost", "linux", "debian", "ubuntu"})  # host names that say nothing and stand in texts by chance
 
 
 def check_nothing_private(folder: Path) -> None:

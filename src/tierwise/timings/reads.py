@@ -8,7 +8,7 @@ import polars as pl
 from tierwise.timings.references import taken
 from tierwise.timings.trial_files import TrialFiles, TrialKey
 
-READS: Final[dict[str, Any]] = {
+READS: Final[dict[str, Any]] = {  # what is known of a read, whoever recorded it
     "time_s": pl.Float64,  # when it ended, seconds of the Unix epoch
     "pid": pl.Int32,  # of the server's process; null where the recorder sees the device's side alone
     "tablespace": pl.String,
@@ -18,7 +18,6 @@ READS: Final[dict[str, Any]] = {
     "latency_s": pl.Float64,
     "recorder": pl.String,  # bpftrace, strace, emulator
 }
-"""What is known of a read, whoever recorded it."""
 
 FOLDER: Final = "reads"
 FILES: Final = TrialFiles(
@@ -30,13 +29,10 @@ FILES: Final = TrialFiles(
     },
     by_replicate=True,
 )
-TABLE: Final[dict[str, Any]] = FILES.keys | dict(FILES.columns)
-"""Columns of the files, and of the view `reads` over them."""
+TABLE: Final[dict[str, Any]] = FILES.keys | dict(FILES.columns)  # columns of the files, and of the view `reads` over them
 
 
 class Source(NamedTuple):
-    """Files of single reads, and the SQL condition that the rows of a run meet in them."""
-
     files: list[Path]
     condition: str
 

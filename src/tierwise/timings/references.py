@@ -15,8 +15,6 @@ MANIFEST: Final = "manifest.json"
 
 
 class Taken(Strict):
-    """The older run that measured a study's rows."""
-
     run_id: str
     replicates: dict[str, int]  # pair -> how many replicates there were; what the older run is given later is not taken
 

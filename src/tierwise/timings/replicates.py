@@ -4,10 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
-RUN_REPLICATES: Final = 1000
-"""Numbers of replicates that each run of a merged one has; also in ``timings.sql``."""
-PREDICTIONS: Final = "predictions"
-"""The fact of a study that holds what was predicted of its queries."""
+RUN_REPLICATES: Final = 1000  # numbers of replicates that each run of a merged one has; also in ``timings.sql``
+PREDICTIONS: Final = "predictions"  # the fact of a study that holds what was predicted of its queries
 REPLICATES: Final = "replicates"
 """The key of an entry of a fact with the replicates, in simulation seeds, whose values the entry's other lists of that length hold."""
 
@@ -15,7 +13,6 @@ Facts = dict[str, Any]
 
 
 def run_number(replicate: int) -> int:
-    """Return which of the runs of a merged one `replicate` is of, from 0."""
     return replicate // RUN_REPLICATES
 
 
@@ -29,10 +26,7 @@ def by_replicate(fact: Any) -> bool:
 
 
 def joined(before: Sequence[Facts], others: Sequence[Facts]) -> list[Facts]:
-    """Return the entries of a fact `before` with the replicates of `others`, entry by entry.
-
-    Two entries tell the same thing of other replicates where their words are the same, and as many with these words stand before them.
-    """
+    """Return the entries of a fact `before` with the replicates of `others`, entry by entry, matched by their words and order."""
     known = _by_words(before)
     for words, one in _by_words(others).items():
         known[words] = _longer(known[words], one) if words in known else one

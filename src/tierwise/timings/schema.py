@@ -10,8 +10,7 @@ import polars as pl
 
 from tierwise.core.vocabulary import Cache, ClockKind, Evidence, IoMode
 
-FORMAT_VERSION: Final = 4
-"""The version of rows and manifests; a run of another one is refused."""
+FORMAT_VERSION: Final = 4  # the version of rows and manifests; a run of another one is refused
 
 
 @dataclass(frozen=True, slots=True)

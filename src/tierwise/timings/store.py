@@ -20,7 +20,7 @@ from tierwise.timings.schema import SCHEMA
 OFFLINE: Final[dict[str, Any]] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
 """DuckDB fetches no extension from the network."""
 
-RUN_COLUMNS: Final[dict[str, Any]] = {
+RUN_COLUMNS: Final[dict[str, Any]] = {  # columns of the view `runs`
     "run_id": pl.String,
     "status": pl.String,
     "profile": pl.String,
@@ -33,7 +33,6 @@ RUN_COLUMNS: Final[dict[str, Any]] = {
     "finished_at": pl.Datetime("us", "UTC"),
     "manifest": pl.String,  # the whole of it, as JSON
 }
-"""Columns of the view `runs`."""
 
 
 def manifests(raw: Path) -> dict[str, Manifest]:

@@ -1,7 +1,4 @@
-"""Recorded page sequences: what each query of a trial requested from the storage, once for each trial (`trial_files`).
-
-A query's rows are in the order of issue; its last row, `end`, closes it.
-"""
+"""Recorded page sequences: what each query of a trial requested, in the order of issue; the last row, `end`, closes it."""
 
 from typing import Any, Final
 

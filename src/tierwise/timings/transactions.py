@@ -10,12 +10,11 @@ from tierwise.timings.parquet import named
 from tierwise.timings.trial_files import TrialFiles, TrialKey
 
 FOLDER: Final = "transactions"
-TRANSACTIONS: Final[dict[str, Any]] = {
+TRANSACTIONS: Final[dict[str, Any]] = {  # columns of the table; some of its rows lie before and after the phases of the window
     "client": pl.Int32,
     "ended_s": pl.Float64,  # seconds of the Unix epoch
     "latency_s": pl.Float64,  # from its first statement to its end
 }
-"""Columns of the table; some of its rows lie before and after the phases of the window."""
 
 FILES: Final = TrialFiles(FOLDER, TRANSACTIONS, by_replicate=True)
 

@@ -16,8 +16,7 @@ from tierwise.core.errors import InputError
 from tierwise.timings.parquet import keep_whole, named, read_whole
 from tierwise.timings.references import places, taken
 
-LEVEL: Final = 19
-"""The level of zstd's compression of packed files: they are written once and kept for ever."""
+LEVEL: Final = 19  # the level of zstd's compression of packed files: they are written once and kept for ever
 
 
 class TrialKey(NamedTuple):
@@ -26,8 +25,7 @@ class TrialKey(NamedTuple):
     trial: str
 
 
-Piece = tuple[str, str, str, int | None]
-"""Study, pair, trial and, where each repetition has a file, its replicate."""
+Piece = tuple[str, str, str, int | None]  # study, pair, trial and, where each repetition has a file, its replicate
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,9 @@ class Column(NamedTuple):
     type: Literal["boolean", "integer", "text"]
 
 
-ROWS: Final = whole_rows("census")
-"""Tuples in the source's table."""
-STATES: Final = {"FL": 12, "PR": 72, "NV": 32}
-"""The places of birth that the source queries, by their code in POB (the census study)."""
-COUNTS: Final = {"FL": 54_445, "PR": 10_134, "NV": 4_722}
-"""Tuples that each query finds in `ROWS` (the census study)."""
+ROWS: Final = whole_rows("census")  # tuples in the source's table
+STATES: Final = {"FL": 12, "PR": 72, "NV": 32}  # the places of birth that the source queries, by their code in POB (the census study)
+COUNTS: Final = {"FL": 54_445, "PR": 10_134, "NV": 4_722}  # tuples that each query finds in `ROWS` (the census study)
 
 # In the source's order, as runs of one type.
 _RUNS: tuple[tuple[Literal["boolean", "integer", "text"], str], ...] = (

@@ -1,7 +1,4 @@
-"""What is known of the real file, distilled (``data/datasets/census1990.json``), as tables to draw from.
-
-Every distribution becomes a row of `RESOLUTION` equally likely values, so that drawing is one look-up whatever its shape.
-"""
+"""What is known of the real file (``data/datasets/census1990.json``), as tables: `RESOLUTION` equally likely values each."""
 
 from functools import cache
 from typing import Annotated, Any, Final
@@ -78,8 +75,6 @@ class Birth(Strict):
 
 
 class Facts(Strict):
-    """The whole of ``census1990.json``; its own text says what each part is and how it was distilled."""
-
     source: str
     made_by: str
     assumed: tuple[str, ...]

@@ -11,8 +11,6 @@ from tierwise.datasets.census.facts import HEAD, PARTNERED_HEAD, RESOLUTION, SPO
 
 @dataclass(frozen=True)
 class StateBlock:
-    """The rows of one state of residence, in file order: arrays of one length."""
-
     state: State
     serial: Ints
     head: Ints  # place (within the block) of the first row of the same household

@@ -17,13 +17,11 @@ from tierwise.datasets.census.columns import COLUMNS, SCHEMA
 from tierwise.datasets.dataset import Reading, readable
 
 VERSION: Final = 2
-MEMBER: Final = "USCensus1990raw.data.txt"
-"""What is read of an archive."""
+MEMBER: Final = "USCensus1990raw.data.txt"  # what is read of an archive
 PREPARED_COLUMNS: Final = 69
 _INDEXES: Final = {"", "index", "unnamed0", "rownames", "rowid"}
 """Names, without punctuation, of a leading column that only counts the rows."""
-_MANGLED: Final = {"sep80": "SEPT80"}
-"""What a spreadsheet makes of a column that it takes for a month."""
+_MANGLED: Final = {"sep80": "SEPT80"}  # what a spreadsheet makes of a column that it takes for a month
 
 _TEXTS: Final = [column.name for column in COLUMNS if column.type == "text"]
 _NEEDED: Final = {"bool": "0 or 1 is needed", "int32": "a whole number of 32 bits is needed", "string": "UTF-8 text is needed"}
@@ -92,7 +90,6 @@ def _our_name(name: str) -> str | None:
 
 
 def _refuse_prepared(reading: Reading, fields: list[str]) -> None:
-    """Refuse the archive's other file, whose values are classes and not the raw ones."""
     recoded = [field for field in fields if field[:1] in {"d", "i"} and _our_name(field[1:]) and not _our_name(field)]
     numbers = len(fields) == PREPARED_COLUMNS and all(field.lstrip("-").isdigit() for field in fields)
     if len(recoded) > len(fields) / 2 or numbers:

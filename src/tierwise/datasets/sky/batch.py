@@ -20,13 +20,11 @@ LETTERS: Final = ("A", "B", "C", "D", "U")
 LETTER_ERRORS_MAG: Final = np.array([0.10857, 0.15510, 0.21714], dtype=np.float32)
 """The largest corrected errors of the letters A, B and C, in magnitudes; U is an upper limit (the catalog's description of ph_qual)."""
 PROFILE_MEDIAN, PROFILE_SIGMA = np.float32(0.95), np.float32(0.25)
-BRIGHT_MAG: Final = {"j": 9.0, "h": 8.5, "k": 8.0}
-"""What is brighter is measured in the short exposure (rd_flg 1)."""
+BRIGHT_MAG: Final = {"j": 9.0, "h": 8.5, "k": 8.0}  # what is brighter is measured in the short exposure (rd_flg 1)
 COUNTERPARTS: Final = 0.65
 OPTICAL_ARCSEC: Final = 0.35
 _FRAMES: Final = 6
-_IMAGES: Final = 23
-"""Atlas images of a scan."""
+_IMAGES: Final = 23  # atlas images of a scan
 
 
 def columns(ra: Values, dec: Values, per_deg2: Values, *, first_row: int, tiles: Tiles, rng: np.random.Generator) -> dict[str, pa.Array]:
@@ -51,7 +49,6 @@ def _words(alphabets: Sequence[Sequence[str]]) -> pa.Array:
 
 
 def _spelled(alphabets: Sequence[Sequence[str]], letters: Sequence[Values]) -> pa.Array:
-    """Words, of the number of each one's letter in its alphabet."""
     number = letters[0].astype(np.int32)
     for alphabet, letter in zip(alphabets[1:], letters[1:], strict=True):
         number = number * len(alphabet) + letter

@@ -8,8 +8,7 @@ from typing import Final
 from tierwise.core.data_sets import whole_rows
 from tierwise.datasets.archive_table import Table
 
-ROWS: Final = whole_rows("sky")
-"""Sources in the All-Sky Point Source Catalog."""
+ROWS: Final = whole_rows("sky")  # sources in the All-Sky Point Source Catalog
 
 PROFILE_SHARE: Final = 0.01
 """The share of these rows that a profile of fraction 1 has: in a server the whole catalog takes some 152 GB (README_dvd of the release)."""
@@ -44,15 +43,13 @@ _RUNS: Final = (
     ("integer", "ext_key scan_key coadd_key"),
     ("smallint", "coadd"),
 )
-TYPES: Final = {name: kind for kind, names in _RUNS for name in names.split()}
-"""SQL type by column, in the file's order."""
+TYPES: Final = {name: kind for kind, names in _RUNS for name in names.split()}  # SQL type by column, in the file's order
 
-_VIZIER: Final = (
+_VIZIER: Final = (  # what VizieR's II/246 calls the columns, in the same order
     "RAJ2000 DEJ2000 errMaj errMin errPA 2MASS Jmag Jcmsig e_Jmag Jsnr Hmag Hcmsig e_Hmag Hsnr Kmag Kcmsig e_Kmag Ksnr Qflg Rflg Bflg Cflg "
     "Ndet prox pxPA pxCntr Xflg Aflg Cntr Hemis Date Scan GLON GLAT Xscan JD Jpsfchi Hpsfchi Kpsfchi Jstdap e_Jstdap Hstdap e_Hstdap "
     "Kstdap e_Kstdap edgeNS edgeEW edge dup use opt Dopt PAopt Bmag Rmag Nopt extKey scanKey coaddKey coadd"
 )
-"""What VizieR's II/246 calls the columns, in the same order."""
 NAMES: Final = {name: name for name in TYPES} | {
     **{theirs.lower(): ours for theirs, ours in zip(_VIZIER.split(), TYPES, strict=True)},
     "decl": "dec",
@@ -69,8 +66,7 @@ NAMES: Final = {name: name for name in TYPES} | {
 }
 """Our name of a column by what a file calls it, in lower case: the release's schema, the archive's services, VizieR."""
 
-NULLABLE: Final = frozenset(TYPES) - {"ra", "dec", "designation", "pts_key"}
-"""Columns that may hold no value; in the release's text ``\\N``."""
+NULLABLE: Final = frozenset(TYPES) - {"ra", "dec", "designation", "pts_key"}  # columns that may hold no value; in the release's text ``\N``
 
 PSC: Final = Table("twomass_psc", TYPES, key=("pts_key",), indexed=(("ra",), ("dec",)), nullable=NULLABLE)
 """Indexed as the survey has it: ra and dec are the "indexed columns" of its first query, those of its second query are not."""

@@ -12,10 +12,8 @@ Floats = npt.NDArray[np.floating[Any]]
 Ints = npt.NDArray[np.int64]
 
 BIN_DEG: Final = 0.1
-BINS: Final = 1800
-"""The release's declination bins, from -90 degrees."""
-CELLS: Final = 360
-"""Cells of one degree of right ascension in each bin, within which sources are scattered evenly."""
+BINS: Final = 1800  # the release's declination bins, from -90 degrees
+CELLS: Final = 360  # cells of one degree of right ascension in each bin, within which sources are scattered evenly
 
 
 @dataclass(frozen=True)

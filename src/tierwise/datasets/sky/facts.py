@@ -15,8 +15,7 @@ Floats32 = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.integer[Any]]
 
 BANDS: Final = ("j", "h", "k")
-RESOLUTION: Final = 1 << 12
-"""Values in the table of a distribution, all equally likely: drawing is one look-up whatever its shape."""
+RESOLUTION: Final = 1 << 12  # values in the table of a distribution, all equally likely: drawing is one look-up whatever its shape
 _STEP_MAG: Final = 0.25
 _BRIGHTEST_MAG: Final = -16.0
 
@@ -73,8 +72,6 @@ class Band(Strict):
 
 
 class Answer(Strict):
-    """How the two errors and the signal-to-noise ratio hang together."""
-
     added_error_mag: float
     snr_times_error: float
     snr_scatter: float
@@ -90,8 +87,6 @@ class Frequencies(Strict):
 
 
 class Facts(Strict):
-    """The whole file, whose comments say what each part is."""
-
     assumed: tuple[str, ...]
     fitted_on: tuple[dict[str, str | float], ...]
     size: dict[str, Any]

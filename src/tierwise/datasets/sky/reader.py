@@ -17,8 +17,7 @@ from tierwise.datasets.sky.tables import ROWS, Table, named, tables_of
 
 VERSION: Final = 2
 _NEEDED: Final = tuple(name for name in PSC.types if name not in PSC.nullable and name not in PSC.key)
-_NULLS: Final = pa.array(["", "\\n", "null", "nan", "none", "--", "n/a", "na"])
-"""Words, in lower case, that stand for no value."""
+_NULLS: Final = pa.array(["", "\\n", "null", "nan", "none", "--", "n/a", "na"])  # words, in lower case, that stand for no value
 
 
 def write(sources: Sequence[Path], parquet: Path) -> dict[str, Any]:
@@ -85,7 +84,6 @@ def _completed(reading: Reading, tables: Iterable[Table]) -> Iterator[pa.Table]:
 
 
 def _mapped(reading: Reading, table: Table) -> dict[str, int]:
-    """Return where each of our columns stands in `table`: under our own name first, else the first under another's."""
     theirs: list[str] = table.column_names
     for at, name in sorted(enumerate(theirs), key=lambda one: (one[1].strip().lower() not in PSC.types, one[0])):
         if (our := named(name)) in PSC.types:
@@ -97,7 +95,6 @@ def _mapped(reading: Reading, table: Table) -> dict[str, int]:
 
 
 def _typed(reading: Reading, column: pa.Array | pa.ChunkedArray, field: pa.Field, before: int) -> pa.Array | pa.ChunkedArray:
-    """Return `column` in the type of `field`; words for no value, and what is not a number, become no value."""
     if pa.types.is_dictionary(column.type) or pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type):
         column = column.cast(pa.string())
     try:

@@ -51,8 +51,6 @@ class Known(Strict):
 
 
 class Release(Strict):
-    """What ``data/datasets/twomass-release.toml`` says of the release and of where it is fetched."""
-
     tap: str
     tap_table: str
     tap_source: str
@@ -75,7 +73,6 @@ class Release(Strict):
         return south + [f"psc_b{end}" for end in letters if end <= self.last_north[-2:]]
 
     def rows(self, names: list[str]) -> int | None:
-        """Return how many rows the files of `names` have together, if that is known."""
         if names == self.names:
             return ROWS
         return sum(self.known[name].rows for name in names) if all(name in self.known for name in names) else None

@@ -22,8 +22,7 @@ from tierwise.datasets.sky.positions import scatter, tiles
 
 VERSION: Final = 1
 LEAST_FRACTION: Final = 1e-5
-BATCH_ROWS: Final = 1 << 17
-"""About how many rows a batch has: batches end where a cell does."""
+BATCH_ROWS: Final = 1 << 17  # about how many rows a batch has: batches end where a cell does
 _THREADS: Final = 2
 
 

@@ -78,7 +78,6 @@ def _is_text(head: bytes) -> bool:
 
 
 def _text(reading: Reading, content: Content, head: bytes) -> Iterator[Table]:
-    """Read the release's text, or a table with a header: CSV, or VizieR's with its lines of units and dashes."""
     lines = head[:MIB].decode("utf-8", "replace").splitlines()
     first = next((at for at, line in enumerate(lines) if line.strip() and not line.startswith("#")), 0)
     line = lines[first] if lines else ""
@@ -165,7 +164,6 @@ def _votable(reading: Reading, text: bytes) -> Iterator[Table]:
 
 
 def _matching(reading: Reading, tables: Sequence[tuple[Sequence[str], Any]]) -> Iterator[Table]:
-    """Yield the tables that have the columns that any must have, all if none has."""
     needed = {name for name in PSC.types if name not in PSC.nullable and name not in PSC.key}
     if not tables:
         raise InputError(short(reading.source), field="tables", value=0, rule=f"a {reading.format} file must hold one")
@@ -219,7 +217,6 @@ def _unit(found: Any) -> Iterator[Table]:
 
 
 def _by_astropy(reading: Reading, text: bytes) -> Iterator[Table]:
-    """Have astropy try its readers of tables on what is none of the others."""
     from astropy.io import ascii  # noqa: A004, PLC0415  as above
 
     known = ", ".join((_RELEASE, "CSV", "IPAC table", "VOTable", "FITS", "Parquet, or another table that astropy reads"))

@@ -12,10 +12,7 @@ __all__ = ["NAMES", "SOURCES", "acquire", "load_tables"]
 
 
 def acquire(*, fraction: float, seed: int, folder: Path) -> dict[str, Dataset]:
-    """Make each table of the survey of `fraction` of `SOURCES` as one Parquet file in `folder`; one of the same request is used again.
-
-    The tables are returned by name, in the order of `NAMES`.
-    """
+    """Make each table of the survey of `fraction` of `SOURCES` as a Parquet file in `folder`, or use it again; in order of `NAMES`."""
     survey = Survey(fraction, seed)
     digest = sha256_of(paths.data() / "datasets" / "survey.toml")
     request = {"source": "synthetic", "fraction": fraction, "seed": seed, "generator_version": VERSION, "tables_sha256": digest}

@@ -15,12 +15,10 @@ Ints = npt.NDArray[np.integer[Any]]
 Bools = npt.NDArray[np.bool_]
 
 BANDS: Final = "ugriz"
-EPOCH_BAND: Final = 2
-"""The number in `BANDS` of the band that is observed again and again; the others are observed once."""
+EPOCH_BAND: Final = 2  # the number in `BANDS` of the band that is observed again and again; the others are observed once
 PER_FIELD: Final = 5000
 EPOCHS: Final = 60
-DETECTORS: Final = 4
-"""The detectors along each side of a field; extension numbers begin with 2, behind the file's primary one."""
+DETECTORS: Final = 4  # the detectors along each side of a field; extension numbers begin with 2, behind the file's primary one
 FIELD_DEG: Final = 1.0
 FIRST_MJD: Final = 55_200.0
 YEARS: Final = 5
@@ -32,8 +30,7 @@ LIMIT_MAG: Final = 20.8
 BRIGHT_MAG, FAINT_MAG, SLOPE = 13.0, 21.0, 0.3
 COLOURS: Final = ((1.8, 0.4), (0.6, 0.3), (0.0, 0.0), (-0.25, 0.15), (-0.37, 0.2))
 """Mean and scatter of each band's magnitude less that of r."""
-AMPLITUDES: Final = np.array([1.3, 1.2, 1.0, 0.8, 0.7])
-"""The amplitude of a variable star in each band, over that in r."""
+AMPLITUDES: Final = np.array([1.3, 1.2, 1.0, 0.8, 0.7])  # the amplitude of a variable star in each band, over that in r
 
 
 def error_mag(magnitude: Floats) -> Floats:
@@ -72,10 +69,7 @@ def schedule(fields: int, seed: int) -> Frames:
 
 
 def light_curves(count: int, mjd: Floats, band: Ints, rng: np.random.Generator) -> Floats:
-    """Return magnitudes by which `count` variable stars are fainter than on average: [star, exposure].
-
-    A third each: pulsating stars (quickly up, slowly down, in less than a day), eclipsing binaries (two dips), long-period variables.
-    """
+    """Return magnitudes by which variable stars are fainter than on average [star, exposure]: pulsating, eclipsing, long-period."""
     kind = np.arange(count) % 3
     low, high = np.array([[0.3, 0.9], [0.4, 10.0], [100.0, 500.0]])[kind].T
     least, most = np.array([[0.2, 0.9], [0.15, 0.9], [0.4, 2.0]])[kind].T
@@ -117,9 +111,8 @@ class Spurious:
 
 @dataclass(frozen=True)
 class Field:
-    """One field: its sources in order of detector and row, `frames` the places of its exposures, and what these found.
-
-    `magnitude` and `seq_num` are [source, exposure]; the latter is `NO_INTEGER` where the source was not detected.
+    """One field: sources by detector and row, the places of its exposures (`frames`), and what these found: `magnitude` and `seq_num` are
+    [source, exposure], `NO_INTEGER` where not detected.
     """
 
     number: int

@@ -34,8 +34,7 @@ INDEXED: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
 
 NO_INTEGER: Final = -99_999_999
 NO_REAL: Final = -0.9999995e9
-NO_TEXT: Final = "NONE"
-"""What the archives store for a missing value: no column may be null (defaults in the WSA's glossary)."""
+NO_TEXT: Final = "NONE"  # what the archives store for a missing value: no column may be null (defaults in the WSA's glossary)
 
 
 class _Columns(Strict):

@@ -15,8 +15,7 @@ from tierwise.datasets.survey import rows
 from tierwise.datasets.survey.fields import EPOCHS, PER_FIELD, SPURIOUS, Field, Frames, observe, schedule
 from tierwise.datasets.survey.schema import load_tables
 
-VERSION: Final = 1
-"""The version of the rows, raised whenever the same seed gives other ones."""
+VERSION: Final = 1  # the version of the rows, raised whenever the same seed gives other ones
 
 SOURCES: Final = 100_000
 """The number of sources of the whole survey: assumed, so that Detection, more than sixty times as long, still fits a laptop's disk."""
@@ -57,7 +56,6 @@ class Survey:
         ]
 
     def batches(self, name: str) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of table `name`: by field, those of Detection by exposure."""
         if name == "Multiframe":
             yield rows.multiframe(self.frames)
         elif name == "Detection":
@@ -85,7 +83,6 @@ class Survey:
             yield pa.Table.from_batches(held)
 
     def write(self, name: str, parquet: Path) -> dict[str, Any]:
-        """Write table `name`; returns what provenance has to say of it."""
         schema, total = load_tables()[name].schema, len(self.frames.field) if name == "Detection" else self.field_count
         progress = Progress(f"survey: generating {name}", total)
         # Of columns that hold other values in each row a dictionary would be begun, and given up again, in every row group.

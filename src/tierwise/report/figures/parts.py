@@ -57,12 +57,7 @@ def ratio_panel(
     axis: str | None = None,
     colour: str = theme.BLUE,
 ) -> alt.LayerChart:
-    """Draw ratios by ``row``: every repeat (``ratio``, ``replicate``), geometric mean with its interval, published `bounds` by row.
-
-    `axis`: its title; `colour`: that of means and intervals.
-
-    Each row of the panel needs enough repeats, as `analysis.statistics.estimable` leaves them.
-    """
+    """Draw ratios by ``row``: every repeat, their geometric mean with its interval, and published `bounds`; rows must be estimable."""
     rows = [row for row in order if row in set(ratios["row"])]
     by_replicate = {row: dict(ratios.filter(row=row).select("replicate", "ratio").iter_rows()) for row in rows}
     means = pl.DataFrame([{"panel": title, **_mean(row, values)} for row, values in by_replicate.items()])
@@ -99,9 +94,7 @@ def top_of(values: Iterable[float], *, least: float, headroom: float) -> float:
 
 
 def ratio_range(rows: pl.DataFrame, keys: Sequence[str], *, low: float, high: float, headroom: float) -> tuple[float, float]:
-    """Return the ends of a log axis on which each ``ratio`` and each interval over the ``replicate`` rows of one of `keys` has its place,
-    `low` and `high` at least; above the largest is `headroom` for the number beside it.
-    """
+    """Return the ends of a log axis that holds each ratio and interval of `rows`, with `headroom` for the number beside the largest."""
     means = (
         geometric_estimate(dict(part.select("replicate", "ratio").iter_rows()))
         for _, part in rows.group_by(list(keys), maintain_order=True)

@@ -57,9 +57,7 @@ def log_range(values: Iterable[float]) -> tuple[float, float]:
 
 
 def simulated_ways(run: Run, pair: str, study: str, query: str, form: str = ONLY_FORM) -> list[dict[str, Any]]:
-    """Return what the manifest keeps of `query` in `form` as `study` simulated it at the published size: one entry a way of reading of
-    which enough seeds were simulated on each place; empty where there is none.
-    """
+    """Return what `study` simulated of `query` at the published size: one entry a way of reading that has enough seeds on each place."""
     record = run.record(study, pair)
     known = (way for way in (record.facts.get(query, []) if record else []) if way["form"] == form and way["seconds"])
     return [way for way in known if all(enough(len(seeds)) for seeds in way["seconds"].values())]

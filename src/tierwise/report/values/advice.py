@@ -38,11 +38,7 @@ class Advised:
 
 
 def example(run: Run) -> Advised:
-    """Return the advice for the first workload of `run` that has a whole record of its requests, else for the first one: for no space, for
-    space for the indexes, for the tables and for all.
-
-    It replays every recorded request on the models, which takes seconds: what was found of a run is kept.
-    """
+    """Return the advice for the first workload of `run` with a whole record, else for the first one; kept, as replays take seconds."""
     key = (run.folder, run.manifest.started_at, tuple(sorted(run.prices.items())))
     if key not in _KNOWN:
         workloads = gather(run).workloads

@@ -48,10 +48,7 @@ SCHEMA: Final = {
 
 
 def speedups(run: Run, only: str | None = None) -> pl.DataFrame:
-    """Return a row for each workload, placement and replicate (from 1): time with everything on disks over time with the placement.
-
-    `only`: this pair; else every pair but those of today. `advised`: the placement to choose (`advisor.ranking`).
-    """
+    """Return a row a workload, placement and replicate: time on disks over time with it, on the pair `only` or all but today's."""
     rows = []
     for name, workload in named_workloads(run, only):
         gains = gains_of(workload)
@@ -97,10 +94,7 @@ def newest(run: Run) -> tuple[str, ...]:
 
 
 def advice(rows: pl.DataFrame) -> tuple[str, Estimate] | str:
-    """Return the advised placement of a workload's `rows` with its speed-up, or `NOTHING` where no placement has an effect.
-
-    Where neither can be decided, return why: one of `UNDECIDED`.
-    """
+    """Return the advised placement of a workload's `rows` and its speed-up, `NOTHING` without an effect, or one of `UNDECIDED`."""
     if rows["too_small"].any():
         return TOO_SMALL
     best = rows.filter("advised")
@@ -115,7 +109,6 @@ def advice(rows: pl.DataFrame) -> tuple[str, Estimate] | str:
 
 
 def _list(rows: pl.DataFrame) -> list[dict[str, Value]]:
-    """Return workload, advised placement and speed-up of each workload with an answer; where no placement has an effect, ``nothing``."""
     found: list[dict[str, Value]] = []
     for (workload,), part in rows.filter("comparable").group_by("workload", maintain_order=True):
         best = advice(part)
@@ -133,7 +126,6 @@ def _study(name: str) -> str:
 
 
 def _turned(run: Run) -> list[dict[str, Any]]:
-    """Return each pair of today with the workloads of which both its own advice and that of the source's drives are known, and differ."""
     own = {one["workload"]: one["placement"] for one in _list(answers(run))}
     found = []
     for pair in run.manifest.todays_pairs:
@@ -144,7 +136,6 @@ def _turned(run: Run) -> list[dict[str, Any]]:
 
 
 def _money(run: Run) -> dict[str, Any]:
-    """Return the days of the prices that the cheapest placements have."""
     now, days = book_of(run).on, costs(run)["day"].unique().sort().to_list()
     return {"prices_now": now, "years_then": list(dict.fromkeys(str(day.year) for day in days if day != now))}
 

@@ -26,9 +26,7 @@ SCHEMA: Final = {
 
 @lru_cache(maxsize=8)  # two pages and the paper show them
 def costs(run: Run) -> pl.DataFrame:
-    """Return a row for each placement that was measured often enough: USD a month at its share of everything, and with whole machines and
-    drives; null where something has no price.
-    """
+    """Return a row a placement: USD a month at its share of everything, and with whole machines and drives; null without a price."""
     rows = []
     for only in (None, *run.manifest.todays_pairs):
         for found in _operated(run, only):

@@ -7,12 +7,7 @@ from tierwise.analysis.statistics import Estimate, geometric_estimate
 from tierwise.report.run import Run
 from tierwise.report.values.workloads import gather
 
-TITLES: Final = {
-    "today-server": "Server today",
-    "today-aws": "AWS today",
-    "today-azure": "Azure today",
-    "today-gcp": "Google Cloud today",
-}
+TITLES: Final = {"today-server": "Server today", "today-aws": "AWS today", "today-azure": "Azure today", "today-gcp": "Google Cloud today"}
 
 
 def title(pair: str) -> str:

@@ -54,15 +54,11 @@ def _has_model(claim: ClaimVerdict) -> bool:
 
 
 def _today(shown: Today) -> str:
-    """Return what the pair of today shows of the placement: in the case where it makes the least difference."""
     return f"{shown.nearest.still}: {estimated(shown.nearest)}" if shown.cases else ""
 
 
 def judged(run: Run, pair: str = "", source: str = "") -> pl.DataFrame:  # noqa: ARG001  of all pairs
-    """Return a row for each statement: source, position (from 1, within it), claim, statement, bounds, found, evidence, verdict.
-
-    `source`: the letter of a source, whose statements alone are returned.
-    """
+    """Return a row a statement, or one of `source` (a letter), with its position in the source, what was found, and its verdict."""
     sources, places = load_claims().sources, Counter[str]()
     rows = []
     for claim in run.verdicts:

@@ -61,9 +61,7 @@ def _workloads(store: duckdb.DuckDBPyConnection, folder: Path, todays: tuple[str
 
 
 def name_of(workload: Workload) -> str:
-    """Name the workload and whose it is: ``The census study's cold counts``; on the reader's own pair the name of its study, and the
-    pair.
-    """
+    """Name the workload and whose it is: ``The census study's cold counts``; on the reader's own pair by study and pair."""
     for source in load_claims().sources.values():
         if source.pair == workload.pair:
             return f"{source.name[0].upper()}{source.name[1:]}'{'' if source.name.endswith('s') else 's'} {workload.name}"
@@ -71,9 +69,7 @@ def name_of(workload: Workload) -> str:
 
 
 def named_workloads(run: Run, only: str | None = None) -> Iterator[tuple[str, Workload]]:
-    """Yield the workloads of `gather` by what the first page calls them. A study that ran one at several paces of the tiers has the one of
-    the largest share of the devices' own pace.
-    """
+    """Yield the workloads of `gather` by name; of one that ran at several paces, the one nearest to the devices' own pace."""
     found: dict[str, Workload] = {}
     for workload in gather(run, only=only).workloads:
         name = names_of(workload, "workloads")

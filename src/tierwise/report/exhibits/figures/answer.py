@@ -21,9 +21,6 @@ def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  of all pairs
     return speedups(run).with_columns(flag=pl.lit("none"))
 
 
-SOURCE = rows
-
-
 def draw(rows: pl.DataFrame) -> alt.LayerChart:
     found = estimates(rows, ["workload", "placement"], "speedup")
     marks = pl.DataFrame(

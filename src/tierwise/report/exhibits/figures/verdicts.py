@@ -34,9 +34,6 @@ def rows(run: Run, pair: str, source: str = "") -> pl.DataFrame:
     return judged(run, pair, source).select("source", "position", "claim", "statement", "found", "evidence", "verdict")
 
 
-SOURCE = rows
-
-
 def draw(rows: pl.DataFrame) -> alt.LayerChart:
     sources = rows["source"].unique(maintain_order=True).to_list()
     looks = {word.mark: look for word, look in LOOKS.items() if word.mark in set(rows["verdict"])}

@@ -30,9 +30,6 @@ def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  of the example's
     )
 
 
-SOURCE = rows
-
-
 def tabulate(rows: pl.DataFrame) -> Cells:
     cells = [
         [

@@ -30,9 +30,6 @@ def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  of all pairs
     return pl.concat(part.with_columns(whose=pl.lit(whose), flag=pl.lit("none")) for whose, part in parts.items())
 
 
-SOURCE = rows
-
-
 def facts(rows: pl.DataFrame) -> dict[str, object]:
     """Return the cells, among them the reasons that stand in place of an answer, and whether one has a model interval, for the caption."""
     found = tabulate(rows)

@@ -22,9 +22,6 @@ def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  of all pairs
     return cheapest(costs(run)).with_columns(whose=whose)
 
 
-SOURCE = rows
-
-
 def tabulate(rows: pl.DataFrame) -> Cells | None:
     if rows.is_empty():
         return None

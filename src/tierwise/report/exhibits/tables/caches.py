@@ -17,9 +17,6 @@ def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  nothing of it ha
     return pl.DataFrame(load(*MODELS)["caches"]).select("pages", "published_hit_percent", "hit_ratio", "misses", "requests")
 
 
-SOURCE = rows
-
-
 def tabulate(rows: pl.DataFrame) -> Cells:
     cells = [
         [count(pages), f"{published:.2f}{NBSP}%", f"{100 * simulated:.2f}{NBSP}%", count(misses), count(requests)]

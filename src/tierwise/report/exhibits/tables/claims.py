@@ -11,7 +11,7 @@ from tierwise.report.values.verdicts import judged
 from tierwise.report.words import spelled
 
 UNIT: Final = "statements"
-SOURCE = judged
+rows = judged
 HEADER: Final = ["Claim", "Published statement", "Bounds", "Found (95 % interval)", "Evidence", "Verdict"]
 
 

@@ -23,8 +23,5 @@ def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  of the whole run
     return pl.DataFrame(found, orient="row")
 
 
-SOURCE = rows
-
-
 def tabulate(rows: pl.DataFrame) -> Cells:
     return Cells(["Data", "Source", "Rows", "Share of published rows", "SHA-256", "Used by"], rows.rows(), "llrrll")

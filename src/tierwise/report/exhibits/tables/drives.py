@@ -22,9 +22,6 @@ def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  nothing of it ha
     return pl.DataFrame([{**drive[part], "drive": drive["drive"], "part": part} for drive in load(*MODELS)["drives"] for part in PARTS])
 
 
-SOURCE = rows
-
-
 def tabulate(rows: pl.DataFrame) -> Cells:
     times = ("mean_measured_s", "mean_predicted_s")
     cells = [

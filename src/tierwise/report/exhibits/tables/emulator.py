@@ -22,9 +22,6 @@ def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  nothing of it ha
     return pl.DataFrame([[line[name] for name in COLUMNS] for line in held], schema=COLUMNS, orient="row", infer_schema_length=None)
 
 
-SOURCE = rows
-
-
 def tabulate(rows: pl.DataFrame) -> Cells:
     cells = []
     for subject, operation, size_bytes, depth, jobs, unit, measured, expected, limit, met in rows.rows():

@@ -53,15 +53,11 @@ def rows(run: Run, pair: str = "") -> pl.DataFrame:  # noqa: ARG001  of all pair
     return pl.DataFrame(found)
 
 
-SOURCE = rows
-
-
 def tabulate(rows: pl.DataFrame) -> Cells:
     return Cells([*HEADER.values()], rows.select(*HEADER).rows(), "lllrrl")
 
 
 def _otherwise(now: ClaimVerdict) -> Iterator[str]:
-    """Yield why there is no verdict, or what a fitted parameter does to it."""
     if now.unjudged:
         yield tied(now.unjudged)
         return

@@ -40,8 +40,5 @@ def rows(run: Run, pair: str = "") -> pl.DataFrame:  # noqa: ARG001  of all pair
     return pl.DataFrame(found)
 
 
-SOURCE = rows
-
-
 def tabulate(rows: pl.DataFrame) -> Cells:
     return Cells(HEADER, rows.drop("evidence").rows(), "lllllll")

@@ -26,9 +26,6 @@ def rows(run: Run, pair: str = "") -> pl.DataFrame:  # noqa: ARG001  of all pair
     return pl.DataFrame(found, schema=[*HEADER, "evidence"], orient="row")
 
 
-SOURCE = rows
-
-
 def tabulate(rows: pl.DataFrame) -> Cells:
     return Cells(HEADER, rows.select(HEADER).rows(), "lllrl")
 

@@ -18,8 +18,5 @@ def rows(run: Run, pair: str = "") -> pl.DataFrame:  # noqa: ARG001  nothing of 
     return pl.DataFrame([{**one.model_dump(), "source": sources[one.source].author} for one in load_rates().left_out])
 
 
-SOURCE = rows
-
-
 def tabulate(rows: pl.DataFrame) -> Cells:
     return Cells(["Source", "Stated", "Why it is left out"], rows.select("source", "stated", "why").rows(), "lll")

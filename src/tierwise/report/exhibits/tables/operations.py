@@ -18,9 +18,6 @@ def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  of all pairs
     return costs(run)
 
 
-SOURCE = rows
-
-
 def tabulate(rows: pl.DataFrame) -> Cells:
     cells = [
         [

@@ -25,9 +25,6 @@ def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  of the whole run
     return pl.DataFrame(found, schema=SCHEMA, orient="row").group_by("device", "source", maintain_order=True).agg("parameter")
 
 
-SOURCE = rows
-
-
 def tabulate(rows: pl.DataFrame) -> Cells:
     cells = [[f"`{device}`", "; ".join(parameters), source] for device, source, parameters in rows.rows()]
     return Cells(["Device", "Parameters", "Source"], cells, "lll")
@@ -53,7 +50,6 @@ def band_of(leaf: Mapping[str, Any]) -> str:
 
 
 def _leaves(spec: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Everything with a value and a source, at any depth, by its path."""
     for name, part in spec.items():
         if isinstance(part, Mapping):
             where = f"{path}{name.replace('_', ' ')}"

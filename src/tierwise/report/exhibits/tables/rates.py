@@ -32,9 +32,6 @@ def rows(run: Run, pair: str = "") -> pl.DataFrame:  # noqa: ARG001  of all sour
     return pl.DataFrame(found, infer_schema_length=None)
 
 
-SOURCE = rows
-
-
 def tabulate(rows: pl.DataFrame) -> Cells:
     return Cells(HEADER, [_cells(row) for row in rows.rows(named=True)], "lllrrrll")
 

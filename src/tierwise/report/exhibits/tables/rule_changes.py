@@ -21,9 +21,6 @@ def rows(run: Run, pair: str = "") -> pl.DataFrame:  # noqa: ARG001  nothing of 
     return pl.DataFrame([change.model_dump(mode="json") for change in load_rules().changes])
 
 
-SOURCE = rows
-
-
 def tabulate(rows: pl.DataFrame) -> Cells:
     cells = [
         [

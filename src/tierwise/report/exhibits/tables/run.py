@@ -44,8 +44,5 @@ def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  of the whole run
     return pl.DataFrame([(name, value) for name, value in rows.items() if value], schema=["item", "value"], orient="row")
 
 
-SOURCE = rows
-
-
 def tabulate(rows: pl.DataFrame) -> Cells:
     return Cells(["Item", "Value"], rows.rows(), "ll")

@@ -39,9 +39,6 @@ def rows(run: Run, pair: str = "") -> pl.DataFrame:  # noqa: ARG001  of all pair
     )
 
 
-SOURCE = rows
-
-
 def tabulate(rows: pl.DataFrame) -> Cells:
     return Cells([*HEADER.values()], rows.select(*HEADER).rows(), "llrrlll")
 

@@ -40,9 +40,6 @@ def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  of all pairs
     return pl.DataFrame(found, schema=SCHEMA, orient="row")
 
 
-SOURCE = rows
-
-
 def tabulate(rows: pl.DataFrame) -> Cells:
     own, pairs = rows.drop_nulls("job_s"), rows.drop_nulls("today")["pair"].unique(maintain_order=True).to_list()
     gains = {(row["workload"], row["placement"], row["pair"]): row for row in rows.drop_nulls("today").rows(named=True)}

@@ -20,8 +20,5 @@ def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  of the whole run
     return pl.DataFrame(found, orient="row")
 
 
-SOURCE = rows
-
-
 def tabulate(rows: pl.DataFrame) -> Cells:
     return Cells(["Pair", "Tier", "Kind", "Device or directory", "Note"], rows.rows(), "lllll")

@@ -7,8 +7,7 @@ from tierwise.postgres.cold_proof import METAPAGES, expected_pages
 from tierwise.postgres.settings import Connection
 
 RELATIONS: Final = ("census", "pob", "census_pkey")
-SECOND: Final = "age"
-"""The column, and its index, of a count that uses two indexes."""
+SECOND: Final = "age"  # the column, and its index, of a count that uses two indexes
 AGE: Final = 30
 
 

@@ -1,7 +1,4 @@
-"""One cold count at several sizes of the census, simulated: the table on the disk, the index on either tier.
-
-The rows of each size are generated at that size: fewer households in every state of residence.
-"""
+"""One cold count at several sizes of the census, made with fewer households in every state, simulated with the index on either tier."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,8 +15,7 @@ from tierwise.studies.index_placement.measuring.count_query import RELATIONS, co
 from tierwise.studies.index_placement.measuring.variants import PUBLISHED, PUBLISHED_SCAN, VARIANTS
 from tierwise.timings.replicates import Facts
 
-STATE: Final = "NV"
-"""The state with the fewest pages, in which what does not grow with the rows shows best."""
+STATE: Final = "NV"  # the state with the fewest pages, in which what does not grow with the rows shows best
 PLACEMENTS: Final = {index: {"census": "hdd", "census_pkey": "hdd", "pob": index} for index in ("hdd", "ssd")}
 """Tier of each relation in the simulation, by the tier of the index."""
 HELD_ON: Final = "ssd"

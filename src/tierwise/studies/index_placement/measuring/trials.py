@@ -53,8 +53,7 @@ from tierwise.timings.replicates import Facts
 
 NAME: Final = "index_placement"
 TIERS: Final = ("hdd", "ssd")
-NEXT: Final = {"FL": "PR", "PR": "NV", "NV": "FL"}
-"""The source's order of cross tests."""
+NEXT: Final = {"FL": "PR", "PR": "NV", "NV": "FL"}  # the source's order of cross tests
 STATISTICS_TARGET: Final = 10
 HOT_AGAIN: Final = 15
 """A hot count takes about 1 ms; one scatters by an eighth beside other work, the median of 15, each against reference work, by 5 %."""
@@ -65,14 +64,12 @@ PUBLISHED_COST: Final = IndexScanCost(table_pages=1010 * MIB / PAGE_BYTES, index
 
 
 FASTEST: Final = (STATE,)
-OTHER_STARTS: Final = ("PR", "NV")
-"""First states of most variants: the two that take a third of the time of all three."""
-STARTS: Final[dict[Sweep, dict[str, tuple[str, ...]]]] = {
+OTHER_STARTS: Final = ("PR", "NV")  # first states of most variants: the two that take a third of the time of all three
+STARTS: Final[dict[Sweep, dict[str, tuple[str, ...]]]] = {  # variant -> first states, by the profile's sweep
     Sweep.SAMPLE: dict.fromkeys((HEAP_CACHED, BITMAP, TWO_INDEXES), FASTEST),
     Sweep.DECIDING: dict.fromkeys((HEAP_CACHED, BITMAP, TWO_INDEXES), FASTEST),
     Sweep.WHOLE: {**dict.fromkeys(set(VARIANTS) - {PUBLISHED}, OTHER_STARTS), HEAP_CACHED: tuple(census.STATES)},
 }
-"""Variant -> first states, by the profile's sweep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +110,7 @@ def grid(profile: Profile) -> Grid:
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
-    """Return {table, index} on {hdd, ssd} x start state, and the variants that the profile's sweep includes.
-
-    A pair of today has only the published protocol: whole, or the table on hdd and two states.
-    """
+    """Return {table, index} on {hdd, ssd} x start state, and the profile's variants; a pair of today has the published protocol alone."""
     pair.require(TIERS, NAME)
     return tuple(
         Trial(
@@ -224,7 +218,6 @@ def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recor
 
 
 def _by_scale(trial: Trial[Cell], testbed: Testbed, study_state: StudyState) -> Facts:
-    """Return what the count takes at each size in the profile, once a replicate, beside the cold count of the same cell."""
     scales = grid(testbed.profile).scales
     own = Cell("hdd", "hdd", STATE, trial.io_mode, PUBLISHED)
     if scales is None or trial.cell != own or testbed.pair.name in testbed.profile.today:
@@ -238,7 +231,6 @@ def _by_scale(trial: Trial[Cell], testbed: Testbed, study_state: StudyState) -> 
 
 
 def _second_pages(testbed: Testbed, study_state: StudyState, text: str, setup: tuple[str, ...]) -> dict[str, int]:
-    """Return the pages that a count by two indexes must miss, counted once on a server with memory for all of them."""
     if text not in study_state.second:
         study_state.second[text] = cold_pages_of(testbed, (*RELATIONS, SECOND), text, setup).pages
     return study_state.second[text]
@@ -250,10 +242,7 @@ def _expected(pages: Mapping[str, int], variant: Variant) -> dict[str, int]:
 
 
 def placement(trial: Trial[Cell]) -> Placement | None:
-    """Return where each relation lies; None for a variant, which is measured with the table on hdd only.
-
-    Every placement is predicted from both on ssd, where waiting changes the host's own time least.
-    """
+    """Return where each relation lies, predicted from both on ssd, where waiting changes the host's time least; None for a variant."""
     if trial.cell.variant != PUBLISHED:
         return None
     table, index = trial.cell.table, trial.cell.index
@@ -279,7 +268,6 @@ def describe(testbed: Testbed, study_state: StudyState) -> dict[str, Any]:
 
 
 def _planner(connection: Connection, data: Dataset) -> dict[str, Any]:
-    """Return estimates with the published settings, and what the source's own imply."""
     statements = {str(code): counting(code) for code in (*census.STATES.values(), *EXPLAINED)}
     _use(connection, "hdd", PUBLISHED, data)
     correlation = column_statistics(connection, "census", "pob")["correlation"]

@@ -6,12 +6,9 @@ from typing import Final
 from tierwise.core.units import MIB
 from tierwise.postgres.table_copies import Build
 
-PUBLISHED: Final = "published"
-"""The variant that departs in nothing, and its build."""
-CATALOGUES_BYTES: Final = 4 * MIB
-"""More than the catalogue pages that a session reads."""
-MAP: Final = "census_vm"
-"""Pages of the visibility map, which the server counts as the table's."""
+PUBLISHED: Final = "published"  # the variant that departs in nothing, and its build
+CATALOGUES_BYTES: Final = 4 * MIB  # more than the catalogue pages that a session reads
+MAP: Final = "census_vm"  # pages of the visibility map, which the server counts as the table's
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,7 +100,6 @@ def _today(run: Run, pair: str) -> dict[str, Value]:
 
 
 def _gains(run: Run, pair: str | None) -> Gains:
-    """Return the speed-ups on `pair` by cache, placement and state."""
     return _estimates(clean(run, pair or "", run.query(GAINS_SQL, {"pair": pair or ""})), ["cache", "placement", "row"])
 
 
@@ -124,7 +123,6 @@ def _range(name: str, found: Iterable[float | None]) -> dict[str, Value]:
 
 
 def _advised(run: Run, pair: str) -> str | None:
-    """Return what the rule of all pages advises to move."""
     try:
         best = advised(gains_of(workload_of(run.connection, run.folder, study=STUDY, pair=pair, name="cold counts")))
     except (InputError, MissingError):  # the pair was not measured, or too few of its replicates are clean
@@ -147,7 +145,6 @@ def _hunt(run: Run) -> dict[str, Value]:
 
 
 def _planner(facts: Mapping[str, Any]) -> dict[str, Value]:
-    """Return what the planner estimates for Florida with the published settings, and the correlations behind it."""
     planner = facts.get("planner") or {}
     florida = (planner.get("published_switches") or {}).get(FLORIDA) or {}
     return {
@@ -158,7 +155,6 @@ def _planner(facts: Mapping[str, Any]) -> dict[str, Value]:
 
 
 def _data(run: Run, pair: str, facts: Mapping[str, Any]) -> dict[str, Value]:
-    """Return how many rows there are, how many of a place of birth share a page, and the sizes of table and index."""
     record, found, pages = run.manifest.data("census", STUDY), run.query(COUNTS_SQL, {"pair": pair}), facts.get("cold_pages") or {}
     sizes = {name: facts.get("size_bytes", {}).get(name) for name in ("census", "pob")}
     return {
@@ -171,7 +167,6 @@ def _data(run: Run, pair: str, facts: Mapping[str, Any]) -> dict[str, Value]:
 
 
 def _scale(run: Run, pair: str) -> dict[str, Value]:
-    """Return what the index saves at the smallest size and at the largest, and whether a line through the sizes holds there."""
     if not (entries := entries_of(run, STUDY, pair, "seconds")):
         return dict.fromkeys(("scale_rows", "scale_saved", "scale_small_rows", "scale_small_saved", "scale_holds"))
     line = ratios(entries, "seconds", "rows", of="ssd", over="hdd")

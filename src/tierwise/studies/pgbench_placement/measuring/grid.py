@@ -31,11 +31,9 @@ PLACEMENTS: Final[dict[str, tuple[Tier, Tier]]] = {
 }
 """(tier of the tables, tier of the indexes); `HOT` moves only the first partition, with its index."""
 HOT: Final = "hot_ssd"
-SKEWED_WARM: Final = 4
-"""How much longer a skewed load warms up, since the lookups before it are uniform."""
+SKEWED_WARM: Final = 4  # how much longer a skewed load warms up, since the lookups before it are uniform
 JUDGED: Final[dict[str, Any]] = {"clients": 8, "script": "tpcb-like", "memory": 1.0, "protocol": "prepared", "synchronous_commit": "on"}
-"""Where the claims are looked up: the source states neither script nor clients. A simple protocol would plan each statement behind the
-writes to its table's file, which no disk explains."""
+"""Where the claims are looked up: the source states neither script nor clients."""
 
 Lengths = dict[Tier, Annotated[float, Field(gt=0)]]
 PlacementName = Literal["all_hdd", "index_ssd", "table_ssd", "all_ssd", "hot_ssd"]

@@ -18,8 +18,7 @@ from tierwise.postgres.loading import loading
 from tierwise.postgres.settings import Connection
 
 TEMPLATES: Final = ("template0", "template1")
-Fill = Callable[[Cluster, Connection], Mapping[str, Any]]
-"""Fills the database of a running cluster and returns facts to keep."""
+Fill = Callable[[Cluster, Connection], Mapping[str, Any]]  # fills the database of a running cluster and returns facts to keep
 
 
 def prepare_database(testbed: Testbed, name: str, tablespaces: tuple[str, ...], fill: Fill) -> None:
@@ -45,10 +44,7 @@ def database_facts(testbed: Testbed, name: str) -> dict[str, Any] | None:
 
 
 def restore_database(testbed: Testbed, name: str, tablespaces: Mapping[str, str], *, wal: str) -> None:
-    """Make the testbed's cluster the database `name` as it was prepared, with tablespaces (name -> tier) and WAL on its tiers.
-
-    A pair without the tier `wal` has the WAL in the cluster's own folder.
-    """
+    """Make the testbed's cluster the database `name` as prepared, with tablespaces (name -> tier), and WAL on the tier `wal`."""
     testbed.cluster.stop("immediate")
     for tier, tablespace in product(testbed.tiers.values(), tablespaces):
         shutil.rmtree(tier.directory / tablespace, ignore_errors=True)  # of the trial before

@@ -1,6 +1,4 @@
-"""Which placement of a table and its index wins, simulated: over memory, skew, layout and write share; and over memory and clients,
-which the source leaves open.
-"""
+"""Which placement of a table and its index wins, simulated over memory, skew, layout and write share, and over memory and clients."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -22,11 +20,9 @@ from tierwise.simulate.ssd_cache import DM_CACHE, L2ARC
 from tierwise.simulate.transactions import Rows, rate
 from tierwise.timings.replicates import REPLICATES
 
-HOST_S: Final = 0.0005
-"""A simulated transaction's time outside the storage (assumed)."""
+HOST_S: Final = 0.0005  # a simulated transaction's time outside the storage (assumed)
 COMPARED: Final = ("all_hdd", "index_ssd")
-PARTITIONS: Final = 16
-"""Partitions of the simulated table where it is placed by heat."""
+PARTITIONS: Final = 16  # partitions of the simulated table where it is placed by heat
 TIERS: Final = {"hdd", "ssd", "wal"}
 CACHES: Final = {"dm_cache": DM_CACHE, "l2arc": L2ARC}
 Point = tuple[Mapping[str, Any], Callable[[int], dict[str, float]]]
@@ -34,8 +30,6 @@ Point = tuple[Mapping[str, Any], Callable[[int], dict[str, float]]]
 
 
 class Axes(Strict):
-    """What every simulated map has; each of its points is simulated with every seed."""
-
     seeds: int = Field(ge=1)
     transactions: int = Field(ge=100)
     slowdown: float = Field(default=1.0, gt=0, description="as in the windows that points are held against, or claims are judged on")
@@ -95,10 +89,7 @@ def open_map(testbed: Modelled, axes: OpenAxes, rows: Rows, *, memory_bytes: flo
 
 
 def simulated_points(testbed: Modelled, axes: Axes, points: Sequence[Point], what: str) -> list[dict[str, Any]]:
-    """Return each of `points` with its transactions a second by placement, a value for each seed; none where `flip_map` has none.
-
-    Seeds of two runs have none in common, so that they can be merged.
-    """
+    """Return each of `points` with its transactions a second by placement and seed; none where `flip_map` has none."""
     if not models(testbed, seed=testbed.seed).keys() >= TIERS:
         return []
     found, progress = [], Progress(what, len(points))

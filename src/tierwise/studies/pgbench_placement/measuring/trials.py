@@ -45,8 +45,7 @@ from tierwise.studies.pgbench_placement.measuring.simulated_maps import flip_map
 TIERS: Final = ("hdd", "ssd")
 PUBLISHED_MEMORY: Final = 16 / 45
 """RAM over the size of the large set, both from the source. Branches and tellers, which are not scaled, have additional memory."""
-BUFFERED_SHARE: Final = 0.25
-"""Shared buffers over memory with buffered I/O, as usual; the rest is the kernel's page cache."""
+BUFFERED_SHARE: Final = 0.25  # shared buffers over memory with buffered I/O, as usual; the rest is the kernel's page cache
 SESSION_BYTES: Final = 6 * MIB
 """Private memory of a server process, which does not shrink with the data and so is added to the limit (assumed)."""
 OTHER_PROCESSES: Final = 8
@@ -112,10 +111,7 @@ def scaled_memory_bytes(sizes_bytes: Mapping[str, int]) -> float:
 
 
 def memory_bytes(cell: Cell, testbed: Testbed) -> int:
-    """Return the memory of a window: the source's share of the large set, whichever set is measured, times the cell's factor.
-
-    On top of it come the branches and tellers that the load uses.
-    """
+    """Return the memory of a window: the source's share of the large set times the cell's factor, and the branches and tellers on top."""
     config = grid(testbed.profile)
     sizes = database_facts(testbed, config.database(cell)) or {}
     scaled = scaled_memory_bytes(sizes) * config.scale / config.scale_of(cell.size)

@@ -110,7 +110,6 @@ def _pays(one: Estimate | None, other: Estimate | None = None) -> bool:
 
 
 def _moves(prefix: str, found: Gains) -> dict[str, Value]:
-    """Return the gain of tables and of indexes of the large set, with the ends of its interval."""
     ones = {name: found.get(("large", placement, "yes")) for name, placement in MOVES.items()}
     return {part: value for name, one in ones.items() for part, value in _parts(f"{prefix}{name}", one).items()}
 
@@ -120,7 +119,6 @@ def _parts(name: str, one: Estimate | None) -> dict[str, Value]:
 
 
 def _open(run: Run) -> dict[str, Value]:
-    """Return how many settings that the source leaves open agree with it."""
     claim = run.verdict(CLAIM)
     mapped = claim.open_map if claim else None
     least, most = (round(share * len(mapped.points)) for share in mapped.share) if mapped else (None, None)
@@ -129,7 +127,6 @@ def _open(run: Run) -> dict[str, Value]:
 
 
 def _scale(run: Run, pair: str) -> dict[str, Value]:
-    """Return the gains at the smallest and at the largest simulated scale, and whether smaller scales predict the largest."""
     entries, found = entries_of(run, STUDY, pair, "tps"), dict[str, Value]()
     lines = {move: ratios(entries, "tps", "scale", of=placement, over="all_hdd") for move, placement in MOVES.items()}
     for move, line in lines.items():

@@ -28,8 +28,7 @@ from tierwise.timings.schema import TierIo
 RESIDENT_ITEMS: Final = 2**13
 COLD_ITEMS: Final = 2**15
 SETTLE_S: Final = 0.3
-IN_MEMORY: Final = frozenset({"tmpfs", "ramfs"})
-"""File systems whose pages cannot be dropped, since nothing else holds them."""
+IN_MEMORY: Final = frozenset({"tmpfs", "ramfs"})  # file systems whose pages cannot be dropped, since nothing else holds them
 CALIBRATION_S: Final = 1.0
 
 

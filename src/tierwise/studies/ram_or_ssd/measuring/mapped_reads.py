@@ -25,8 +25,7 @@ ITEM_BYTES: Final = KIB
 ITEM_WORDS: Final = ITEM_BYTES // 8
 PAGE_BYTES: Final = 4 * KIB
 CHUNK_ITEMS: Final = 2**14
-DRAW_BITS: Final = 62
-"""Bits of a thread's first draw number, so that no two threads ever reach the same one."""
+DRAW_BITS: Final = 62  # bits of a thread's first draw number, so that no two threads ever reach the same one
 _CACHE_LINE_WORDS: Final = 8
 _READS, _WRONG = 0, 1
 

@@ -46,10 +46,8 @@ from tierwise.timings.schema import RelationIo, TierIo, Timing
 NAME: Final = "ram_or_ssd"
 OPERATION: Final = "read 1 KiB through mmap"
 FILE: Final = "file"
-CHE_SCALE: Final = 64
-"""Che's approximation has the same value where neighbours in popularity are merged, and is faster."""
-VALUES_OVER_INDEX: Final = 10
-"""The source's rule of thumb: indexes are ten times smaller than values."""
+CHE_SCALE: Final = 64  # Che's approximation has the same value where neighbours in popularity are merged, and is faster
+VALUES_OVER_INDEX: Final = 10  # the source's rule of thumb: indexes are ten times smaller than values
 
 
 ADVICE: Final = {"hdd": "normal", "ssd": "random", "disk": "random"}
@@ -233,7 +231,6 @@ def describe(profile: Profile, pair: Pair) -> dict[str, Any]:
 
 
 def _retrieval(cache_gib: float, grid: Grid) -> dict[str, dict[str, float | bool]]:
-    """Return whether the indexes of each size of values fit in RAM, so that a retrieval costs at most the I/O of its value."""
     sizes_gib = {size_gib: size_gib / VALUES_OVER_INDEX for size_gib in grid.dataset_gib}
     return {str(size_gib): {"index_gib": index_gib, "fits": index_gib <= cache_gib} for size_gib, index_gib in sizes_gib.items()}
 

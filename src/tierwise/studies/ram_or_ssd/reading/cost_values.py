@@ -43,9 +43,7 @@ def cost_values(run: Run) -> dict[str, Value]:
 
 
 def _day(day: str, case: Case, book: Book, flash: str, disk: str) -> dict[str, Value]:
-    """Return USD a month with the SSD, with more RAM and with more disks, and the price of a disk at which RAM costs as much.
-    A server whose price is a guess is left out.
-    """
+    """Return USD a month of each way, without a guessed server, and the price of a disk at which RAM costs as much as the SSD."""
     three, server = ways(case, book, flash=flash, disk=disk), newest_server(book)
     guess = book.price(server.price).guess
     ssd, disks, memory = (

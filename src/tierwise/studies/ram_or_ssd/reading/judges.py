@@ -13,9 +13,7 @@ from tierwise.studies.ram_or_ssd.reading.money import DISK, FLASH, THEN, cases, 
 
 
 def replaces_memory(claim: Claim, on: Grounds) -> ClaimVerdict:
-    """Judge R10: flash is the cheapest, and without it memory is cheaper than disks, wherever the data do not fit the memory of the
-    source's machines. Its reads go through the page cache.
-    """
+    """Judge R10, wherever the data do not fit memory: flash is the cheapest, and without it memory is cheaper than disks."""
     return judge_band(claim, on.pair, compared(cases(on.rows.connection if on.rows else None), load_book(THEN)), io_mode=IoMode.BUFFERED)
 
 

@@ -119,10 +119,7 @@ def ways(case: Case, book: Book, *, flash: str = FLASH, disk: str = DISK, server
 
 
 def compared(found: Iterable[Case], book: Book) -> Counted:
-    """Return the cases of R10, with data beyond the memory: more memory over flash, and more disks over more memory.
-
-    Machines hold what the source's desktops do, so that more memory is more machines.
-    """
+    """Return the cases of R10 with data beyond the memory: more memory (more machines) over flash, and more disks over more memory."""
     ratios: dict[str, Compared] = {}
     bills: list[Bill] = []
     for case in found:

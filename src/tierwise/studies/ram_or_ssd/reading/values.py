@@ -83,7 +83,6 @@ def _means(rows: pl.DataFrame) -> Means:
 
 
 def _falls(means: Means) -> dict[str, Value]:
-    """Return the largest size, and of each drive the most reads a second, those with the largest data, and the ratio of both."""
     found: dict[str, Value] = {"largest_gib": max((size for how, _, size in means if how == "simulated"), default=None)}
     for tier in TIERS:
         own = {size: reads for (how, name, size), reads in means.items() if (how, name) == ("simulated", tier)}
@@ -94,7 +93,6 @@ def _falls(means: Means) -> dict[str, Value]:
 
 
 def _predicted(means: Means) -> dict[str, Value]:
-    """Return how far predictions and logs differ on average, and the number of predictions with a log."""
     apart = [
         abs(reads / means["published", tier, size] - 1)
         for (how, tier, size), reads in means.items()
@@ -115,9 +113,7 @@ def _fitted(run: Run, pair: str) -> dict[str, Value]:
 
 
 def _live(run: Run) -> dict[str, Value]:
-    """Return what proves the live runs (pages in memory at first and later, the limit, how much too long emulated requests took), and how
-    far each drive's model is from them without read-around (`random_TIER`), and with it on the machine's own disk.
-    """
+    """Return what proves the live runs, and how far each drive's model is from them, without read-around and with it."""
     beside = {(row["tier"], row["advice"]): row for row in run.query(BESIDE_SQL, {"pair": LIVE_PAIR}).rows(named=True)}
     own = beside.get(("disk", "normal"), {})
     pages = [row["pages"] for (_, advice), row in beside.items() if advice == "normal" and row["pages"]]

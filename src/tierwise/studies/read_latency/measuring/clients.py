@@ -1,7 +1,4 @@
-"""Sessions that read single rows by key, and change some: threads of a separate process.
-
-So the process can be counted with the server that it loads, and its pauses go by the clock of the tiers.
-"""
+"""Sessions that read single rows by key, and change some: threads of a process that can be counted with the server that it loads."""
 
 import random
 import threading
@@ -21,10 +18,8 @@ from tierwise.postgres.cluster import Cluster
 from tierwise.tiers.daemon import Sleeper
 
 READY_S: Final = 120.0
-DONE_S: Final = 600.0
-"""How long the process may take to finish its last statements."""
-FLUSH: Final = "SELECT pg_stat_force_next_flush()"
-"""A session then reports its counts at once, not only after a second."""
+DONE_S: Final = 600.0  # how long the process may take to finish its last statements
+FLUSH: Final = "SELECT pg_stat_force_next_flush()"  # a session then reports its counts at once, not only after a second
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from tierwise.core.units import PAGE_BYTES
 from tierwise.core.vocabulary import Evidence
 from tierwise.simulate.replay import Access, Operation, Trace, lay_out, replay
 
-MEMORY_S: Final = 64e-6
-"""Faster reads were served by memory, since no device of the pairs is so fast; they are not moved."""
+MEMORY_S: Final = 64e-6  # faster reads were served by memory, since no device of the pairs is so fast; they are not moved
 
 
 def on_other_tiers(testbed: Testbed, reads: pl.DataFrame, pages: Mapping[str, int]) -> list[dict[str, Any]]:
@@ -52,8 +51,7 @@ def on_other_tiers(testbed: Testbed, reads: pl.DataFrame, pages: Mapping[str, in
 def _trace(reads: pl.DataFrame) -> Trace:
     ordered = reads.with_columns(begun_s=pl.col("time_s") - pl.col("latency_s")).sort("begun_s").with_row_index("number")
     before = ordered.with_columns(
-        after=pl.col("number").shift(1).over("pid"),
-        ready_s=pl.col("time_s").shift(1).over("pid").fill_null(ordered["begun_s"].min()),
+        after=pl.col("number").shift(1).over("pid"), ready_s=pl.col("time_s").shift(1).over("pid").fill_null(ordered["begun_s"].min())
     )
     accesses = [
         Access(row["relation"], row["page"], row["size_bytes"], Operation.READ, max(0.0, row["begun_s"] - row["ready_s"]), row["after"])

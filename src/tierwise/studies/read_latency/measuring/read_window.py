@@ -32,10 +32,8 @@ from tierwise.timings.schema import RelationIo, Timing
 
 Obstacles = dict[str, str | None]
 EMULATOR: Final = "emulator"
-CONSERVED: Final = 0.01
-"""Share of the server's reads by which the trace may differ before the row gives no verdict."""
-SPARE_S: Final = 60.0
-"""How much longer than the window a recorder may run, for a busy machine; it is ended with it."""
+CONSERVED: Final = 0.01  # share of the server's reads by which the trace may differ before the row gives no verdict
+SPARE_S: Final = 60.0  # how much longer than the window a recorder may run, for a busy machine; it is ended with it
 SERVERS_READS: Final = (
     "SELECT coalesce(sum(reads), 0)::bigint, coalesce(sum(read_time), 0)::float8 / 1000 FROM pg_stat_io WHERE object = 'relation'"
 )
@@ -72,8 +70,7 @@ class ReadWindow:
     tablespaces: Mapping[str, str]
     seconds: float
     recorder: str
-    slowdown: float = 1.0
-    """Of all tiers; recorded times are divided by it."""
+    slowdown: float = 1.0  # of all tiers; recorded times are divided by it
     reads: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=READS))
     logs: dict[str, pl.DataFrame] = field(default_factory=dict)
     """Each tier's device requests (`Mount.requests`), where the emulator records."""
@@ -198,7 +195,6 @@ def histograms(reads: pl.DataFrame) -> dict[str, Any]:
 
 
 def _logged(name: str, log: pl.DataFrame, epoch_s: float) -> pl.DataFrame:
-    """Return the reads in the log of tier `name`, in `READS`'s columns; its times count from `epoch_s`."""
     rows = []
     for request in log.filter(operation="read").rows(named=True):
         found = re.fullmatch(r"(?:(?P<space>[a-z]\w*)/)?PG_[^/]+/(?P<database>\d+)/(?P<file>[^/]+)", request["file"])

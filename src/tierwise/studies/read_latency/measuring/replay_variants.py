@@ -19,12 +19,11 @@ from tierwise.simulate.replay import EXTENT_BYTES, Access, Operation, Trace, rep
 from tierwise.studies.read_latency.measuring.read_window import histograms
 
 RECORD_BYTES: Final = 128 * KIB
-RECORD_READ: Final = {
+RECORD_READ: Final = {  # sources of the size of a ZFS record, and of whole records being read and written
     "default": "Lustre wiki, ZFS recordsize Property: 128K is the default setting; read on 2026-11-23",
     "whole": "C. Siebenmann, Revisiting what the ZFS recordsize is and what it does (utcc.utoronto.ca/~cks, 2020-05-08): since ZFS always "
     "verifies the checksum it must read the entire logical block, and rewrites it whole",
 }
-"""Sources of the size of a ZFS record, and of whole records being read and written."""
 RELATION: Final = r"^(?:([a-z]\w*)/)?PG_[^/]+/\d+/"
 """The path of a relation's file below its mount, with its tablespace first where the mount has several."""
 
@@ -35,13 +34,12 @@ class ReplayVariant:
     erasing: bool
 
 
-REPLAY_VARIANTS: Final = {
+REPLAY_VARIANTS: Final = {  # the first changes nothing, and so shows what replaying does
     "replayed": ReplayVariant(records=False, erasing=False),
     "records": ReplayVariant(records=True, erasing=False),
     "erasing": ReplayVariant(records=False, erasing=True),
     "records-erasing": ReplayVariant(records=True, erasing=True),
 }
-"""The first changes nothing, and so shows what replaying does."""
 
 
 def replay_variants(testbed: Testbed, logs: Mapping[str, pl.DataFrame]) -> dict[str, dict[str, Any]]:
@@ -60,8 +58,7 @@ def replay_variants(testbed: Testbed, logs: Mapping[str, pl.DataFrame]) -> dict[
 
 def _replayed(tier: str, log: pl.DataFrame, device: Any, variant: ReplayVariant) -> pl.DataFrame:
     requests = log.with_columns(
-        relation=pl.col("file").str.contains(RELATION),
-        tablespace=pl.col("file").str.extract(RELATION).fill_null(tier),
+        relation=pl.col("file").str.contains(RELATION), tablespace=pl.col("file").str.extract(RELATION).fill_null(tier)
     ).sort("time_s")
     extents = int(requests["address_bytes"].max()) // EXTENT_BYTES + 2  # type: ignore[arg-type]  # polars cannot know that it is a number
     trace = Trace(list(_accesses(tier, requests, variant)))

@@ -41,12 +41,10 @@ SPAN_BYTES: Final = 100 * GIB
 SHARED_BUFFERS_BYTES: Final = 8 * MIB
 CACHED_MIB: Final = 24
 ROWS_A_PAGE: Final = 3
-NOTE: Final = "repeat(chr(97 + {} % 26), 1920)"
-"""A row of about 1,950 bytes, so that three and space for a changed one share a page."""
+NOTE: Final = "repeat(chr(97 + {} % 26), 1920)"  # a row of about 1,950 bytes, so that three and space for a changed one share a page
 LONE_SIZES: Final = tuple(size * KIB for size in (8, 16, 32, 64, 128))
 """Reads that a file system may make of one of 8 KiB: ZFS reads whole records, by default of 128 KiB; the source names none."""
-SINGLE_PAGES: Final = {"io_combine_limit": "1"}
-"""PostgreSQL 8.3 read one page a call, as every version before 17."""
+SINGLE_PAGES: Final = {"io_combine_limit": "1"}  # PostgreSQL 8.3 read one page a call, as every version before 17
 
 
 SESSIONS: Final = {"hdd": (4, 0.0, 0.05), AUX: (1, 0.0, 0.0), "ssd": (2, 0.004, 0.1), CACHED: (1, 0.01, 0.0)}

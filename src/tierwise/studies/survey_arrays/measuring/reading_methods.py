@@ -23,8 +23,7 @@ from tierwise.timings.replicates import REPLICATES
 IDEAL_REQUEST_BYTES: Final = 512 * KIB
 IDEAL_DEPTH: Final = 8
 """One for each drive; with 32 the simulated disks' reordering makes them lose turns and up to twice as slow, though not with every seed."""
-OURS_REQUEST_BYTES: Final = 128 * KIB
-"""PostgreSQL 18's largest request (io_combine_limit)."""
+OURS_REQUEST_BYTES: Final = 128 * KIB  # PostgreSQL 18's largest request (io_combine_limit)
 REQUESTS_KIB: Final = (8, 16, 32, 64, 128, 256)
 FRAGMENTED: Final = (0.01, 0.1, 1.0)
 OURS: Final = "as PostgreSQL reads here"
@@ -66,10 +65,7 @@ def ways(query: Query, table_bytes: float) -> Iterator[tuple[str, list[Reading]]
 
 
 def published_size(testbed: Testbed, queries: Sequence[Query], hunt: Hunt, *, table_bytes: float) -> list[dict[str, Any]]:
-    """Return seconds of every query, way and tier, by seed, of the devices alone, unstretched, since the table is whole.
-
-    Real disks are left out, and devices that are too small for the table.
-    """
+    """Return seconds of every query, way and tier, by seed, on devices that hold the whole table, unstretched; real disks are left out."""
     seeds = [replicate_seed(testbed.seed, number) for number in range(hunt.seeds)]
     tiers = []
     for name, spec in testbed.pair.tiers.items():

@@ -35,8 +35,7 @@ from tierwise.studies.survey_arrays.measuring.reading_methods import Hunt, Query
 NAME: Final = "survey_arrays"
 SUBSYSTEMS: Final = ("hdd", "hdd_raid0", "ssd", "ssd_raid5")
 PRINTED: Final[Form] = "printed"
-FIRST: Final = "hdd"
-"""Every pair has it, and all copies get the planner's statistics of its copy."""
+FIRST: Final = "hdd"  # every pair has it, and all copies get the planner's statistics of its copy
 TABLE: Final = sky.PSC.name
 RELATIONS: Final = tuple(relations_of([sky.PSC]))
 PUBLISHED_MEMORY_BYTES: Final = 16 * GIB

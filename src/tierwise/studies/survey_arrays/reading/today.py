@@ -18,9 +18,7 @@ from tierwise.costs.sensitivity import ratio_over_band
 
 
 def cases(claim: Claim, rows: Rows, pair: str) -> Sequence[Shown]:  # noqa: ARG001 - the study has one claim of money
-    """Return the cost of a TiB on the fast tier of `pair` over one on the slow tier, over the band of the prices of the run's day; none
-    where a tier has no price.
-    """
+    """Return the cost of a TiB on the fast tier of `pair` over one on the slow tier, over the price bands; none without a price."""
     tiers = rows.manifest.pairs[pair]["tiers"]
     devices = [str(tiers[tier]["device"]) for tier in (FAST, SLOW) if "device" in tiers.get(tier, {})]
     book = load_book(rows.manifest.started_at.date())
@@ -31,13 +29,7 @@ def cases(claim: Claim, rows: Rows, pair: str) -> Sequence[Shown]:  # noqa: ARG0
         ratio = on_fast.cost(book) / on_slow.cost(book)
     except MissingError:
         return []
-    return [
-        Shown(
-            "a TiB on fast over slow",
-            Estimate(ratio, *ratio_over_band(on_fast, on_slow, book), repeats=1),
-            Evidence.PUBLISHED,
-        )
-    ]
+    return [Shown("a TiB on fast over slow", Estimate(ratio, *ratio_over_band(on_fast, on_slow, book), repeats=1), Evidence.PUBLISHED)]
 
 
 TODAY: Final = MappingProxyType({"H13": cases})

@@ -61,7 +61,6 @@ def _rows(run: Run, pair: str, label: str) -> pl.DataFrame:
 
 
 def _rates(run: Run, pair: str) -> dict[str, Value]:
-    """Return the rates at which each subsystem delivers the scan, in MB/s."""
     scan = _rows(run, pair, "tbl-survey-arrays-reads").filter(query=SCAN)
     rates = dict(scan.select("tier", "rate").drop_nulls().rows())
     return {f"rate_{SHORT[place]}": rates[place] / MB if place in rates else None for place in (DISKS, ONE, SIX)}
@@ -89,7 +88,6 @@ def _hunt(run: Run, pair: str) -> dict[str, Value]:
 
 
 def _costs(run: Run) -> dict[str, Value]:
-    """Return what SSDs cost over disks by H13: for each size of the database, and by the read."""
     claim = run.verdict("H13")
     held = claim.cases if claim else ()
     others = {one.variant: one for one in claim.others} if claim else {}
@@ -110,6 +108,5 @@ def _band(name: str, cases: Collection[CaseVerdict]) -> dict[str, Value]:
 
 
 def _range(name: str, found: Collection[float | None]) -> dict[str, Value]:
-    """Return ``NAME_least`` and ``NAME_most``."""
     known = [one for one in found if one is not None]
     return {f"{name}_least": min(known, default=None), f"{name}_most": max(known, default=None)}

@@ -35,8 +35,7 @@ LIGHT_CURVE: Final = (
 
 QueryName = Literal["light_curves", "variable_light_curves", "join_single", "join_several"]
 QUERY_NAMES: Final[tuple[str, ...]] = get_args(QueryName)
-SORT: Final = "sort"
-"""In place of a query: a sort of whole rows of the table `SORTED`, which spills to temporary files."""
+SORT: Final = "sort"  # in place of a query: a sort of whole rows of the table `SORTED`, which spills to temporary files
 SORTED: Final = "bestmatch"
 
 

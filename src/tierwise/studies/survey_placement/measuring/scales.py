@@ -19,8 +19,6 @@ PLACEMENTS: Final = ("all_hdd", "detection_ssd")
 
 @dataclass(frozen=True, slots=True)
 class Common:
-    """What all sizes share."""
-
     testbed: Testbed
     held_on: str  # a tier without seeks, where smaller surveys are read while their requests are recorded: disks keep their layout
     fraction: float  # of the survey's sources, in the run

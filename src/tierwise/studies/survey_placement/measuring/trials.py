@@ -52,8 +52,7 @@ NAME: Final = "survey_placement"
 TABLES: Final = tuple(name.lower() for name in survey.NAMES)
 INDEXES: Final = tuple(name for name in RELATIONS if name not in TABLES)
 BASE: Final = "all_hdd"
-SSDS: Final = ("ssd_raid5", "ssd")
-"""The source's hybrid has the array; a pair without one has its SSD."""
+SSDS: Final = ("ssd_raid5", "ssd")  # the source's hybrid has the array; a pair without one has its SSD
 PLACEMENTS: Final[dict[str, tuple[str, ...]]] = {
     BASE: (),
     "index_ssd": INDEXES,
@@ -61,13 +60,10 @@ PLACEMENTS: Final[dict[str, tuple[str, ...]]] = {
     "detection_ssd": ("detection",),
 }
 """What lies on the SSDs; every other relation lies on the disks. Primary keys are indexes."""
-TEMPORARY: Final = "temp_ssd"
-"""The placement of `SORT` with its temporary files on the SSDs, and everything else on the disks."""
+TEMPORARY: Final = "temp_ssd"  # the placement of `SORT` with its temporary files on the SSDs, and everything else on the disks
 SORT_SHARE: Final = 1 / 16
-LEAST_SORT_KIB: Final = 64
-"""Memory of a sort over the size of its table, and the least that a server takes: it spills at every scale."""
-MOVE: Final = "move"
-"""In place of a query: the placement's SSD relations are copied there from the disks, and back."""
+LEAST_SORT_KIB: Final = 64  # memory of a sort over the size of its table, and the least that a server takes: it spills at every scale
+MOVE: Final = "move"  # in place of a query: the placement's SSD relations are copied there from the disks, and back
 PUBLISHED_DETECTIONS: Final = 1e8
 """Assumed, since the source does not state it: 130 s for a join that reads Detection on the SSDs, at the 554 MB/s of the other battery's
 scan, are some 70 GB, in rows like ours. It decides only how far seeks are stretched.
@@ -244,7 +240,6 @@ def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recor
 
 
 def _by_scale(trial: Trial[Cell], testbed: Testbed, study_state: StudyState) -> dict[str, Any]:
-    """Return what one join takes at each size in the profile, once a replicate, beside the cold one of the same cell."""
     axes, ssd = grid(testbed.profile).scales, trial.cell.ssd
     if axes is None or trial.cell != Cell(BASE, scales.QUERY, ssd, trial.io_mode) or testbed.pair.name in testbed.profile.today:
         return {}
@@ -259,7 +254,6 @@ def _by_scale(trial: Trial[Cell], testbed: Testbed, study_state: StudyState) -> 
 
 
 def _moved(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recorder: Recorder) -> Observed:
-    """Move the placement's SSD relations there and back, by a server that holds none of them."""
     kinds = {name: RelationClass.TABLE if name in TABLES else RelationClass.INDEX for name in PLACEMENTS[trial.cell.placement]}
     with testbed.cold(
         RELATIONS,

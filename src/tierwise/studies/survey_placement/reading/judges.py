@@ -48,10 +48,7 @@ def moves(claim: Claim, on: Grounds) -> ClaimVerdict:
 
 
 def by_job_size(plans: Mapping[tuple[str, str], MovePlan], bounds: Bounds, at_one: Verdict) -> OpenMap | None:
-    """Return the jobs until each move that saves time has paid, over how many queries a job asks; `None` where no move has an interval.
-
-    A job of n queries saves n times what one query saves, because each query runs from empty caches.
-    """
+    """Return the jobs until each move has paid, by queries a job: n queries save n times what one saves, each from empty caches."""
     shrunk = [
         (
             {"move": MOVED[placement], "query": query.replace("_", " "), "queries a job": str(queries)},

@@ -36,10 +36,7 @@ TIMED_SQL: Final = "select io_mode, count(*) filter (flagged) from survey_moves 
 
 @dataclass(frozen=True)
 class Moved:
-    """One placement's files, copied to the tier `ssd` and back by the server.
-
-    `modelled`: nothing was timed, the devices' models copied, and each time is one for all replicates.
-    """
+    """One placement's files, copied to the tier `ssd` and back by the server, or `modelled`: one simulated time for all replicates."""
 
     placement: str
     ssd: str
@@ -73,9 +70,7 @@ def timed_of(connection: duckdb.DuckDBPyConnection, pair: str) -> tuple[IoMode, 
 
 
 def plans_of(connection: duckdb.DuckDBPyConnection, pair: str, moves: Sequence[Moved]) -> dict[tuple[str, str], MovePlan]:
-    """Return (placement, query) -> after how many such queries the move has paid; all times as the run took them, of the same replicate
-    each.
-    """
+    """Return (placement, query) -> after how many such queries the move has paid, by times of the same replicate."""
     rows = connection.execute(JOBS_SQL, [pair, mode_in(connection, STUDY, pair)]).fetchall()
     jobs = {
         key: Times({row[2]: row[4] for row in rows if row[:2] == key}, Evidence.of({Evidence(row[3]) for row in rows if row[:2] == key}))
@@ -102,9 +97,7 @@ def _of(times: Times, replicates: Collection[int]) -> Times:
 
 
 def modelled(record: Record, placement: str, ssd: str) -> list[Moved]:
-    """Return the move to the tier `ssd` and back by the devices' models alone, page by page as the server copies (simulated); none where
-    a tier is a real directory, of which there is no model.
-    """
+    """Return the move to the tier `ssd` and back by the devices' models, page by page; none where a tier is a real directory."""
     tiers = record.pair.get("tiers") or {}
     devices = [str(tiers[tier]["device"]) for tier in (SLOW, ssd) if "device" in tiers.get(tier, {})]
     if len(devices) < 2:

@@ -18,9 +18,7 @@ PLACED: Final = "detection_ssd"
 
 
 def cases(claim: Claim, rows: Rows, pair: str) -> list[Shown]:  # noqa: ARG001 - the study has one claim of moves
-    """Return after how many of each query that ran on `pair` the move there and back has paid; without an estimate where a query saves
-    nothing by it in some repeat.
-    """
+    """Return after how many of each query on `pair` the move has paid; without an estimate where a query saves nothing."""
     record = heat.record_of(rows.connection, STUDY, pair)
     if record is None:
         return []

@@ -77,7 +77,6 @@ def _ways(run: Run, pair: str) -> dict[str, Value]:
 
 
 def _scale(run: Run, pair: str) -> dict[str, Value]:
-    """Return what Detection on the SSDs gains at the smallest and the largest size, and at the published one if the line holds."""
     found: dict[str, Value] = dict.fromkeys((*SIZES, *(f"{size}_gain" for size in SIZES)))
     if not (entries := entries_of(run, STUDY, pair, "seconds")):
         return found
@@ -96,7 +95,6 @@ def _scale(run: Run, pair: str) -> dict[str, Value]:
 
 
 def _moves(run: Run, pair: str) -> dict[str, Value]:
-    """Return after how many queries a move has paid, and how much of H11's map agrees."""
     rows = find("tbl-survey-moves-pay", STUDY).rows(run, pair).frame
     jobs = rows["jobs"].drop_nulls().to_list()
     claim = run.verdict("H11")

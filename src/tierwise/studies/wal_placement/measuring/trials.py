@@ -31,24 +31,17 @@ from tierwise.tiers import sleeps
 from tierwise.tiers.open import is_flash
 
 NAME: Final = "wal_placement"
-Place = Literal["hdd", "cached", "ssd"]
-"""Tiers for the log: disks, the same disks behind a battery-backed cache, flash."""
+Place = Literal["hdd", "cached", "ssd"]  # tiers for the log: disks, the same disks behind a battery-backed cache, flash
 NEEDED: Final[tuple[Place, ...]] = ("hdd", "ssd")
 DATA_ON: Final[Place] = "ssd"
 COMMIT_DELAYS_US: Final[dict[Place, int]] = {"hdd": 4000, "cached": 50, "ssd": 30}
-"""Delay of a commit with group commit, by place of the log: half of a write of 8 KiB and a flush there, as PostgreSQL's manual advises
-(30.5, WAL configuration).
-"""
-SIBLINGS: Final = 5
-"""Other transactions that must be open for a commit to be delayed: PostgreSQL's default."""
-LOAD: Final = pgbench.Mix(writes=1.0, skew=0.0)
-"""Each transaction updates one account and adds a row to the history."""
+"""Delay with group commit, by place of the log: half of a write of 8 KiB and a flush there (PostgreSQL's manual, 30.5)."""
+SIBLINGS: Final = 5  # other transactions that must be open for a commit to be delayed: PostgreSQL's default
+LOAD: Final = pgbench.Mix(writes=1.0, skew=0.0)  # each transaction updates one account and adds a row to the history
 OPERATION: Final = "update"
 SCALE: Final = 1
-ACCOUNTS: Final = 10_000
-"""So few that a server soon changes every page of them, and so many that clients seldom want the same one."""
-PROCESSORS: Final = 8
-"""Processors that a virtual clock assumes: with fewer, flash would show how fast they are (assumed)."""
+ACCOUNTS: Final = 10_000  # so few that a server soon changes every page of them, and so many that clients seldom want the same one
+PROCESSORS: Final = 8  # processors that a virtual clock assumes: with fewer, flash would show how fast they are (assumed)
 SHARED_BUFFERS_BYTES: Final = 256 * MIB
 PHASE: Final = "commits"
 TOUCH: Final = f"UPDATE pgbench_accounts SET abalance = abalance WHERE aid % {pgbench.ROWS_PER_PAGE} = 0"

@@ -63,7 +63,6 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Any]:
 
 
 def _over(run: Run, pair: str, place: str, over: str) -> Ratios:
-    """Return the ratios of two places without commit_delay that have an interval, by clients."""
     ratios = estimates(find("tbl-wal-ratios", STUDY).rows(run, pair).frame, ["group_commit", "clients", "wal", "over"])
     return {key: one for key, one in ratios.items() if (key[0], *key[2:]) == ("off", place, over) and one.interval}
 
@@ -79,7 +78,6 @@ def _widened(pair: str, key: tuple[object, ...], one: Estimate) -> Estimate:
 
 
 def _delays(delay: Ratios) -> dict[str, Value]:
-    """Return the ends of all intervals, how many combinations became faster or slower, and whether plain disks are among them."""
     intervals = [one.interval for one in delay.values() if one.interval]
     lows, highs = [low for low, _ in intervals], [high for _, high in intervals]
     return {

@@ -32,6 +32,5 @@ def tabulate(rows: pl.DataFrame) -> Cells:
 
 
 def _range(found: list[Estimate]) -> str:
-    """Return the range of the means over the states, and in brackets the ends of their intervals."""
     values, ends = [one.value for one in found if one.value is not None], [end for one in found for end in one.interval or ()]
     return f"{between(min(values), max(values), 3)} ({interval(min(ends), max(ends))})" if ends else DASH

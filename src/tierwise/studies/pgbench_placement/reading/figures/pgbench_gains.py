@@ -52,7 +52,6 @@ def draw(rows: pl.DataFrame) -> alt.VConcatChart:
 
 
 def _published(size: str) -> dict[str, Bounds]:
-    """Return placement, in words -> published bounds of its ratio on the set of `size`."""
     return {
         PLACEMENTS[case.select["placement"]]: claim.bounds
         for claim in load_claims().claims

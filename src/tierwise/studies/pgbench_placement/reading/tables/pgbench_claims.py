@@ -1,18 +1,9 @@
 """The statements of the pgbench study and their verdicts."""
 
-from typing import Final
+from functools import partial
 
-import polars as pl
+from tierwise.report.claim_table import UNIT, claims_of, tabulate
 
-from tierwise.report import claim_table
-from tierwise.report.run import Run
+__all__ = ["UNIT", "rows", "tabulate"]
 
-UNIT: Final = claim_table.UNIT
-tabulate = claim_table.tabulate
-
-
-def claims(run: Run, _: str) -> pl.DataFrame:
-    return claim_table.claims_of(run, "V")
-
-
-SOURCE: Final = claims
+rows = partial(claims_of, source="V")

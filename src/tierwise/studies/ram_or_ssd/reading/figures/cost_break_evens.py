@@ -27,7 +27,7 @@ TIME_LABEL: Final = (
 )
 
 
-def intervals(run: Run, _pair: str) -> pl.DataFrame:
+def rows(run: Run, _pair: str) -> pl.DataFrame:
     """Return the intervals as published, at prices of the article's day and of the run's: pair, year, interval_s, how, page, what."""
     known = [
         {"pair": f"{case.upper} over {case.lower}", "year": case.year, "interval_s": case.interval_s, "how": "published"}
@@ -36,9 +36,6 @@ def intervals(run: Run, _pair: str) -> pl.DataFrame:
         if case.page_bytes > 1024
     ]
     return pl.DataFrame(known + _simulated(load_book(THEN), FLASH, DISK) + _simulated(book_of(run), FLASH_NOW, DISK_NOW))
-
-
-SOURCE = intervals
 
 
 def _simulated(book: Book, flash: str, disk: str) -> list[dict[str, Any]]:

@@ -36,7 +36,7 @@ INTERFACES: Final = ("NVMe", "SATA")
 """Interfaces of an SSD that the description of its device file may state."""
 
 
-def devices(run: Run, _pair: str) -> pl.DataFrame:
+def rows(run: Run, _pair: str) -> pl.DataFrame:
     """Return the devices that can be priced, those with a price of the last year first; ``left_out``: those without a price."""
     found = answer_of(run)
     rows = pl.DataFrame([{name: getattr(row, name) for name in FIELDS} for row in found.devices])
@@ -44,17 +44,9 @@ def devices(run: Run, _pair: str) -> pl.DataFrame:
     return rows.with_columns(left_out=pl.lit(", ".join(f"`{each.device}`" for each in found.left_out)), years=pl.lit(found.life_years))
 
 
-SOURCE = devices
-
-
 def facts(rows: pl.DataFrame) -> Mapping[str, object]:
     first, limits = rows.row(0, named=True), {f"{kind}_ms": limit for kind, limit in LATENCY_MS.items()}
-    return {
-        "evidence": Evidence.SIMULATED,
-        "left_out": first["left_out"],
-        "years": first["years"],
-        **limits,
-    }
+    return {"evidence": Evidence.SIMULATED, "left_out": first["left_out"], "years": first["years"], **limits}
 
 
 def tabulate(rows: pl.DataFrame) -> Cells:

@@ -1,16 +1,9 @@
 """The claims of the Zipfian reads on throughput and on cost, and their verdicts."""
 
-import polars as pl
+from functools import partial
 
 from tierwise.report.claim_table import UNIT, claims_of, tabulate
-from tierwise.report.run import Run
-from tierwise.studies.ram_or_ssd.reading.names import SOURCE_ID
 
-__all__ = ["SOURCE", "UNIT", "tabulate"]
+__all__ = ["UNIT", "rows", "tabulate"]
 
-
-def claims(run: Run, _pair: str) -> pl.DataFrame:
-    return claims_of(run, SOURCE_ID)
-
-
-SOURCE = claims
+rows = partial(claims_of, source="R")

@@ -20,7 +20,7 @@ SCHEMA: Final = {
 }
 
 
-def plans(run: Run, pair: str) -> pl.DataFrame:
+def rows(run: Run, pair: str) -> pl.DataFrame:
     """Return what each move takes, what a job saves, and after how many jobs the move has paid; null where a job saves nothing."""
     rows = [
         (*key, plan.there_s + plan.back_s, plan.saved_s, plan.break_even_jobs, plan.low, plan.high, plan.pairs)
@@ -29,22 +29,13 @@ def plans(run: Run, pair: str) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
-SOURCE: Final = plans
-
-
 def facts(rows: pl.DataFrame) -> dict[str, object]:
     return {"n": rows["pairs"].sum()}
 
 
 def tabulate(rows: pl.DataFrame) -> Cells:
     cells = [
-        [
-            MOVED[placement],
-            QUERIES[query],
-            seconds(move_s),
-            seconds(saved_s).replace("-", MINUS),
-            cell(Estimate(jobs, low, high, pairs)),
-        ]
+        [MOVED[placement], QUERIES[query], seconds(move_s), seconds(saved_s).replace("-", MINUS), cell(Estimate(jobs, low, high, pairs))]
         for placement, query, move_s, saved_s, jobs, low, high, pairs in rows.rows()
     ]
     return Cells(["Moved", "Query", "There and back", "Saved per query", "Pays after (queries)"], cells, "llrrr")

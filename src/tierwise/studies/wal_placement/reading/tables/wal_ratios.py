@@ -42,6 +42,5 @@ def tabulate(rows: pl.DataFrame) -> Cells | None:
 
 
 def _shown(one: Estimate | None, grouped: str, clients: int, place: str, over: str) -> str:
-    """Return the estimate, with the model interval beside it where it is a headline."""
     key = headline(PAIR, clients, place, over) if grouped == "off" else None
     return cell(one) + (beside(key, one) if one and key else "")

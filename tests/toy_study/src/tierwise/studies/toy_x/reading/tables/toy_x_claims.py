@@ -1,18 +1,9 @@
 """The statement of source X and its verdict."""
 
-from typing import Final
+from functools import partial
 
-import polars as pl
+from tierwise.report.claim_table import UNIT, claims_of, tabulate
 
-from tierwise.report import claim_table
-from tierwise.report.run import Run
+__all__ = ["UNIT", "rows", "tabulate"]
 
-UNIT: Final = claim_table.UNIT
-tabulate = claim_table.tabulate
-
-
-def claims(run: Run, pair: str) -> pl.DataFrame:
-    return claim_table.claims_of(run, "X")
-
-
-SOURCE: Final = claims
+rows = partial(claims_of, source="X")
