@@ -20,7 +20,8 @@ from tierwise.costs.units import MONTHS_A_YEAR
 LOG: Final = "wal"
 WRITES: Final = "writes"
 """The cause of a watch, which no relation has for itself."""
-MOVABLE: Final = ("table", "materialized view", "index", LOG)
+TEMPORARY: Final = "temporary"
+MOVABLE: Final = ("table", "materialized view", "index", LOG, TEMPORARY)
 LEAST_SHARE: Final = 0.01
 """Units that wait for less of a transaction's time are not looked at (chosen)."""
 CALIBRATION: Final = 0.1
@@ -29,7 +30,8 @@ SCANNED: Final = 0.5
 BOOTSTRAPS, BLOCK, SEED = 500, 2, 1
 LOG_GIB: Final = 1.0
 """The space that a log takes (`max_wal_size` by default)."""
-LOCKS: Final = {"table": "table", "materialized view": "table", "index": "index", LOG: LOG}
+LOCKS: Final = {"table": "table", "materialized view": "table", "index": "index", LOG: LOG, TEMPORARY: "none"}
+RESET_DAYS: Final = 35.0
 
 
 class Step(Strict):
@@ -59,7 +61,11 @@ class ServerAdvice(Strict):
     advised: int
     noise_s: float
     indexes_first: tuple[str, ...]
-    unused: tuple[str, ...]
+    drop: tuple[str, ...]
+    look_at: tuple[str, ...]
+    service: str
+    whole_s: Band
+    reads_per_s: Band
     bound_s: float | None
     evidence: dict[str, str]
     unsized: tuple[str, ...]
@@ -98,6 +104,7 @@ class Question:
     tiers: Mapping[str, ServerTier]
     limits: Limits
     book: Book
+    standbys: tuple[Activity, ...] = ()
 
     @cached_property
     def units(self) -> list[Unit]:
@@ -179,21 +186,27 @@ def advise_server(question: Question) -> ServerAdvice:
     steps = _steps(question, noise)
     worth = [number + 1 for number, step in enumerate(steps) if step.worth and step.fits]
     bound = question.limits.latency_s
+    unused = [load for load in activity.relations if load.droppable and not load.scans and load.reads_per_s]
+    times = [one.transaction_s for one in question.predicted([unit.name for unit in question.units])]
     enough = [number for number in worth if bound is not None and steps[number - 1].left_s.high <= bound]
     return ServerAdvice(
         server=activity.server,
         database=activity.database,
         transaction_s=activity.transaction_s,
         steady=activity.steadiness,
-        steps=tuple(steps),
-        advised=enough[0] if enough else max(worth, default=0),
+        steps=() if activity.service else tuple(steps),
+        advised=0 if activity.service else enough[0] if enough else max(worth, default=0),
         noise_s=noise * activity.transaction_s,
         indexes_first=tuple(
             unit_name(load)
             for load in activity.relations
             if load.kind == "table" and load.scan_share > SCANNED and (load.share or 0) > LEAST_SHARE
         ),
-        unused=tuple(unit_name(load) for load in activity.relations if load.droppable and not load.scans and load.reads_per_s),
+        drop=tuple(unit_name(load) for load in unused if _nowhere_used(load, question)),
+        look_at=tuple(unit_name(load) for load in unused if not _nowhere_used(load, question)),
+        service=activity.service,
+        whole_s=Band(low=min(times), high=max(times)),
+        reads_per_s=Band(low=activity.reads_per_s, high=activity.reads_per_s * activity.transaction_s / min(times)),
         bound_s=bound,
         evidence={name: tier.evidence for name, tier in question.tiers.items()},
         unsized=tuple(unit.name for unit in question.units if unit.size_bytes is None),
@@ -246,8 +259,16 @@ def _step(question: Question, moved: list[Unit], noise: float, *, worth: bool) -
     )
 
 
-def _scanned(load: RelationLoad) -> bool:
-    return load.kind == "table" and load.scan_share > SCANNED and (load.share or 0.0) > LEAST_SHARE
+def _nowhere_used(index: RelationLoad, question: Question) -> bool:
+    """Return whether the index had no scan for long, on the server and on each of its standbys."""
+    servers = (question.activity, *question.standbys)
+    if len(question.standbys) < question.activity.replicas:
+        return False
+    named = [next((load for load in one.relations if unit_name(load) == unit_name(index)), None) for one in servers]
+    return all(
+        load is not None and load.all_scans == 0 and (one.counted_days or 0.0) >= RESET_DAYS
+        for load, one in zip(named, servers, strict=True)
+    )
 
 
 def _noise(activity: Activity) -> float:

@@ -12,14 +12,15 @@ from tierwise.core.units import GIB
 WIDTH, ROWS = 100, 8
 HEADINGS: Final = ("move", "GiB", "saves, ms", "left, ms", "others, ms", "USD/month", "lock", "binds")
 NUMBERS: Final = (1, 2, 3, 4, 5)
-LOCKS: Final = {"table": "closed", "index": "concurrent", "wal": "stop"}
+LOCKS: Final = {"table": "closed", "index": "concurrent", "wal": "stop", "none": "none"}
 
 
 def shown(advice: ServerAdvice, form: TicketFormat) -> str:
     if form is TicketFormat.JSON:
         return advice.model_dump_json(indent=2)
+    service = render(f"advisor/plan_files/words.toml:services.{advice.service}") if advice.service else ""
     step = advice.steps[advice.advised - 1] if advice.advised else None
-    text = render("advisor/text/server_advice.txt", a=advice, step=step, ms=_ms, band=_band)
+    text = render("advisor/text/server_advice.txt", a=advice, step=step, service=service, ms=_ms, band=_band, number=_range)
     head, tail = text.split("\nTABLE\n")
     rows = [["nothing", "0", "0", _ms(advice.transaction_s), "0", "0", "none", ""], *(_row(step) for step in advice.steps[:ROWS])]
     if form is TicketFormat.MARKDOWN:
@@ -46,7 +47,11 @@ def _ms(seconds: float) -> str:
 
 
 def _band(band: Band) -> str:
-    low, high = _ms(band.low), _ms(band.high)
+    return _range(Band(low=1000 * band.low, high=1000 * band.high))
+
+
+def _range(band: Band) -> str:
+    low, high = _number(band.low), _number(band.high)
     return low if low == high else f"{low} to {high}"
 
 
