@@ -52,7 +52,7 @@ def test_the_site_stands_under_its_version_and_latest_names_it(built: Built) -> 
             "queries",
             "rows",
             "sql",
-            "statements.json",
+            "build.json",
             "tables",
             "tierwise-annex.pdf",
             "tierwise.pdf",
