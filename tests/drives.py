@@ -9,8 +9,7 @@ from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.devices.spec import ArraySpec, HddSpec, Level, SsdSpec, WriteCache
 from tierwise.devices.volume import CloudSpec
 
-Request = tuple[Operation, int, int]
-"""What is requested: operation, address, size."""
+Request = tuple[Operation, int, int]  # what is requested: operation, address, size
 
 
 def p(value: float, unit: str) -> Parameter:

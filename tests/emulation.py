@@ -27,7 +27,6 @@ MYSELF = (os.getuid(), os.getgid())
 
 
 def need_fuse() -> None:
-    """Skips, saying why, where nothing can be mounted."""
     try:
         require_fuse()
     except MissingError as missing:
@@ -35,7 +34,6 @@ def need_fuse() -> None:
 
 
 def new_folder(parent: Path) -> Path:
-    """Return a folder that every user can enter."""
     folder = Path(tempfile.mkdtemp(dir=parent))
     folder.chmod(0o755)
     return folder
@@ -43,7 +41,6 @@ def new_folder(parent: Path) -> Path:
 
 @contextmanager
 def emulated(work: Path, device: str = "mtron-3025", *, cached: bool = False, owner: tuple[int, int] = MYSELF) -> Iterator[Emulated]:
-    """Provide a tier in `work`, mounted, delays off."""
     need_fuse()
     tier = Emulated("tier", device, work=work, stretch=1.0, seed=1, owner=owner)
     try:

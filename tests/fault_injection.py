@@ -20,8 +20,7 @@ from tierwise.tiers.volume import Volume
 NO_LOCKS: Final = "no locks"
 NO_MAPPINGS: Final = "no shared mappings"
 POWER_CUT: Final = "power cut"
-FLOCK_LOCKS: Final = 1 << 10
-"""A capability of FUSE (fuse.h): the file system takes over flock(2)."""
+FLOCK_LOCKS: Final = 1 << 10  # a capability of FUSE (fuse.h): the file system takes over flock(2)
 
 
 class FaultyDaemon(Daemon):
@@ -32,7 +31,6 @@ class FaultyDaemon(Daemon):
         self.program = (__file__, *faults)
 
     def mount_faulty(self, backing: Path, mountpoint: Path) -> None:
-        """Mount the tier "faulty"."""
         folders = {"backing": str(backing), "mountpoint": str(mountpoint)}
         self.mount("faulty", device="mtron-3025", **folders, seed=1, stretch=1.0, cache=False)
 
@@ -102,7 +100,6 @@ class Flushed:
                 self._flush_content(f"{folder}/{name}")
 
     def flush_file(self, handle: int) -> None:
-        """Take note that the open file `handle` was flushed."""
         self._flush_content(f"/proc/self/fd/{handle}")
 
     def flush_folder(self, number: int, *_: object) -> bytes:
@@ -115,7 +112,6 @@ class Flushed:
         self._restore(self._root, target)
 
     def close(self) -> None:
-        """Give up what it holds open."""
         for descriptor in self._held.values():
             os.close(descriptor)
         self._held.clear()

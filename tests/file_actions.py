@@ -24,7 +24,6 @@ class Place:
             os.close(descriptor)
 
     def tree(self) -> dict[str, tuple[object, ...]]:
-        """Everything that is there, but for times and inode numbers."""
         found: dict[str, tuple[object, ...]] = {}
         for path in sorted(self.root.rglob("*")):
             at = path.lstat()
@@ -193,7 +192,6 @@ ACTIONS: list[Callable[..., Action]] = [
 
 
 def outcome(action: Action, place: Place) -> object:
-    """Return what `action` gives, or the error by its name."""
     try:
         return action(place)
     except OSError as error:

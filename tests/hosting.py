@@ -22,7 +22,6 @@ class Site:
 
 @contextmanager
 def hosting(*answers: Answer, name: str = "us+census+data+1990.zip") -> Iterator[Site]:
-    """Provide a site while the block runs."""
     site = Site(list(answers))
 
     class Handler(BaseHTTPRequestHandler):
@@ -84,7 +83,6 @@ def chunked(content: bytes, cut: int | None = None) -> Answer:
 
 
 def page(status: int = 200) -> Answer:
-    """Answer by a web page, with `status`."""
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
         body = b"<!DOCTYPE html><html><body>Log in to this network, or come back later.</body></html>" * 20

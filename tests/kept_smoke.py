@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Final
 
-RAW: Final = Path(__file__).parent / "smoke"
-"""The folder of that one run, as ``data/raw`` is that of a reader's."""
+RAW: Final = Path(__file__).parent / "smoke"  # the folder of that one run, as ``data/raw`` is that of a reader's
 
 (FOLDER,) = RAW.glob("[!.]*/")

@@ -15,16 +15,14 @@ from tierwise.timings.reads import READS, write_reads
 from tierwise.timings.schema import Origin, RelationIo, TierIo, Timing, frame
 from tierwise.timings.traces import TrialKey
 
-Histograms = Mapping[str, Mapping[int, int]]
-"""Tablespace -> bucket (power of two of nanoseconds) -> reads."""
+Histograms = Mapping[str, Mapping[int, int]]  # tablespace -> bucket (power of two of nanoseconds) -> reads
 
-AS_PUBLISHED: Final[Histograms] = {
+AS_PUBLISHED: Final[Histograms] = {  # about a tenth of what the latency study printed
     "cached": {14: 40, 15: 20},
     "ssd": {17: 1, 18: 300, 19: 20, 20: 60, 21: 3},
     "hdd": {18: 12, 20: 10, 21: 75, 22: 280, 23: 270, 24: 147},
     "aux": {20: 5, 21: 29, 22: 57, 23: 25, 24: 9},
 }
-"""About a tenth of what the latency study printed."""
 RUN: Final = "20260102-030405-l4tency"
 TRIAL: Final = "io_mode=buffered/load=mixed"
 
@@ -93,7 +91,6 @@ def _timing(histograms: Histograms, singles: pl.DataFrame, flags: tuple[str, ...
 
 
 def _reported(histograms: Histograms, singles: pl.DataFrame) -> dict[str, dict[str, object]]:
-    """Tell the reads of each tablespace as the proof of a window does."""
     return {
         space: {
             "reads": sum(held.values()),

@@ -15,8 +15,7 @@ from tierwise.timings.schema import Origin, RelationIo, TierIo, Timing, frame
 PLACEMENTS: Final = {"all_hdd": ("hdd", "hdd"), "index_ssd": ("hdd", "ssd"), "table_ssd": ("ssd", "hdd"), "all_ssd": ("ssd", "ssd")}
 LARGE: Final = {"all_hdd": 400.0, "index_ssd": 440.0, "table_ssd": 1700.0, "all_ssd": 2200.0}
 SMALL: Final = {"all_hdd": 3500.0, "index_ssd": 3520.0, "table_ssd": 4200.0, "all_ssd": 4300.0}
-PHASES: Final = {"before": 5.0, "checkpoint": 8.0, "after": 7.0}
-"""Seconds of each."""
+PHASES: Final = {"before": 5.0, "checkpoint": 8.0, "after": 7.0}  # seconds of each
 
 
 def pgbench_rows(

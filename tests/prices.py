@@ -17,6 +17,5 @@ def book(*prices: Price, on: dt.date = TODAY, currency: str = "USD", region: str
 
 
 def write(folder: Path, *rows: str, header: str = ",".join(FIELDS)) -> Path:
-    """Return a folder of one file ``test.csv``."""
     (folder / "test.csv").write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
     return folder

@@ -13,8 +13,7 @@ from tierwise.core.vocabulary import Evidence
 from tierwise.timings.manifest import load_manifest
 
 RUN_ID: Final = "20260102-030405-smoke-5901ed"
-KEPT: Final = 0
-"""The one replicate of live rows that stays clean."""
+KEPT: Final = 0  # the one replicate of live rows that stays clean
 LIVE: Final = pl.col("evidence") != Evidence.SIMULATED
 
 

@@ -25,11 +25,9 @@ from tierwise.report.site import PDFS
 CHAPTERS = sorted((paths.home() / "notebooks").glob("show-*.ipynb"))
 
 
-FIGURES = "figure.fig:has(.vl-chart)"
-"""The figures that a run has rows for; where it has none, a sentence stands in the chart's place."""
+FIGURES = "figure.fig:has(.vl-chart)"  # the figures that a run has rows for; where it has none, a sentence stands in the chart's place
 MARGIN_MM = 20
-INK = 0.85
-"""Brightness below which a dot of a page is printed on."""
+INK = 0.85  # brightness below which a dot of a page is printed on
 
 
 @dataclass(frozen=True)
@@ -50,14 +48,12 @@ class Built:
 
 
 def pages(site: Path) -> list[Path]:
-    """Return the pages of either engine, in the book's order."""
     chapters = yaml.safe_load((paths.home() / "report" / "_quarto.yml").read_text(encoding="utf-8"))["book"]["chapters"]
     return [site / chapter.replace(".qmd", ".html") for chapter in chapters]
 
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
-    """Return a fabricated run's report by the plain engine."""
     root = tmp_path_factory.mktemp("report")
     rich_run(root / "raw")
     executed = root / "executed"
@@ -76,11 +72,10 @@ def placed(root: Path, site: Path) -> Iterator[None]:
         yield
 
 
-NO_RESULTS = {
+NO_RESULTS = {  # tables without a stamp of their own, and why
     **dict.fromkeys(("tbl-run", "tbl-tiers", "tbl-origin"), "what was requested, and where"),
     "tbl-rule-changes": "rules and their days; what had been seen is quoted",
 }
-"""Tables without a stamp of their own, and why."""
 
 
 def unstamped(page: BeautifulSoup) -> set[str]:
@@ -95,14 +90,12 @@ def unstamped(page: BeautifulSoup) -> set[str]:
 
 @pytest.fixture
 def in_place(built: Built) -> Iterator[Built]:
-    """Provide the built report, where a test may build it again."""
     with placed(built.root, built.root / "_site"):
         yield built
 
 
 @pytest.fixture(scope="session")
 def by_quarto(built: Built) -> Built:
-    """Return the same report by Quarto, beside the plain one."""
     if not quarto.usable():
         pytest.skip("no Quarto that typesets by Typst is on PATH, so its route cannot be run (make quarto tries to install it)")
     with placed(built.root, built.root / "quarto" / "_site"):

@@ -18,11 +18,10 @@ RUN_ID: Final = "20260102-030405-quick-abcdef"
 STAMP: Final = Stamp("r1", "2026-01-01T00:00:00Z", "abc1234", {"cores": 2}, "v1", "abc1234", "2026-01-01")
 """Where a figure's numbers come from."""
 RATIOS: Final = {("hot", "FL"): 0.78, ("hot", "PR"): 0.80, ("hot", "NV"): 0.03}
-VARIANTS: Final[list[dict[str, Any]]] = [
+VARIANTS: Final[list[dict[str, Any]]] = [  # the variants that the profile ``smoke`` measures
     {"variant": "published", "ratios": RATIOS},
     {"variant": "heap-cached", "states": ("NV",), "pace": 0.05, "ratios": {("cold", "NV"): 0.8}},
 ]
-"""The variants that the profile ``smoke`` measures."""
 ESTIMATES: Final = {
     code: {"scan": "Index Scan using pob on census", "rows": 1_800, "total_cost": 5_321.25, "found_rows": found}
     for code, found in (("12", 5_444), ("72", 1_013), ("32", 472), ("33", 903))

@@ -33,13 +33,10 @@ ELAPSED_S: Final = {  # of table and index on hdd; on ssd the table's reads take
 }
 SERVICE_S: Final = {"hdd": 4e-4, "ssd": 1e-4}
 TABLE_ON_SSD: Final = {"FL": 0.89, "PR": 0.57, "NV": 0.14}
-CACHED: Final = "heap-cached"
-"""The variant whose queries find every page of the table in shared buffers."""
-RATIO: Final = 0.99
-"""Index on ssd over index on hdd where a test names no ratio."""
+CACHED: Final = "heap-cached"  # the variant whose queries find every page of the table in shared buffers
+RATIO: Final = 0.99  # index on ssd over index on hdd where a test names no ratio
 
-Ratios = Mapping[tuple[str, str], float]
-"""(cache, state) -> true ratio; the states of ``cross`` are ``FL->PR``, ``PR->NV``, ``NV->FL``."""
+Ratios = Mapping[tuple[str, str], float]  # (cache, state) -> true ratio; the states of ``cross`` are ``FL->PR``, ``PR->NV``, ``NV->FL``
 
 
 @dataclass(frozen=True)
@@ -147,7 +144,6 @@ def save_run(
 
 
 def make_manifest(rows: pl.DataFrame, *, complete: bool = True, profile: str = "quick", reader_pair: str | None = None) -> Manifest:
-    """Return the manifest of a run that gave `rows`."""
     replicates = int(rows["replicate"].n_unique())
     pairs = sorted(rows["pair"].unique())
     return Manifest(

@@ -17,8 +17,7 @@ from tierwise.bench.runs import look_ahead
 from tierwise.core import paths
 from tierwise.timings.manifest import Manifest
 
-MEASURED: Final = 12
-"""How many trials are measured when it is killed."""
+MEASURED: Final = 12  # how many trials are measured when it is killed
 
 
 @pytest.fixture(scope="session")
@@ -38,7 +37,6 @@ def killed(killed_home: Home) -> str:
 
 @pytest.fixture(scope="session")
 def completed(killed_home: Home, killed: str) -> Manifest:
-    """Return the same command again, to its end."""
     report = killed_home.command("report")
     assert report.returncode == 0, report.stderr
     assert "unknown parameter" not in report.stderr, "each notebook is given what it has"
@@ -61,6 +59,5 @@ def smoke_home(request: pytest.FixtureRequest) -> Iterator[Home]:
 
 @pytest.fixture(scope="session")
 def smoke(smoke_home: Home) -> Manifest:
-    """Return the manifest of the run, which is whole."""
     (run,) = smoke_home.runs().values()
     return run

@@ -12,7 +12,6 @@ from tierwise.core import paths
 
 
 def said(*arguments: str) -> str:
-    """Return what a command prints that ends well."""
     done = CliRunner().invoke(app, arguments, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return done.output

@@ -27,8 +27,7 @@ PLACEMENT_S: Final = {
     "join_single": {"all_hdd": 1271.0, "index_ssd": 1400.0, "source_ssd": 1100.0, "detection_ssd": 130.0},
     "join_several": {"all_hdd": 39.0, "index_ssd": 49.0, "source_ssd": 33.0, "detection_ssd": 34.0},
 }
-MOVE_S: Final = {"index_ssd": (30.0, 50.0), "source_ssd": (8.0, 12.0), "detection_ssd": (300.0, 500.0)}
-"""There, back."""
+MOVE_S: Final = {"index_ssd": (30.0, 50.0), "source_ssd": (8.0, 12.0), "detection_ssd": (300.0, 500.0)}  # there, back
 ON_SSD: Final[Mapping[str, list[str]]] = {"index_ssd": ["source_ra"], "source_ssd": ["source"], "detection_ssd": ["detection"]}
 SIZES: Final = {"source": 4 * MIB, "detection": 60 * MIB, "source_ra": 1 * MIB}
 RELATION_BYTES: Final = {
@@ -39,12 +38,10 @@ RELATION_BYTES: Final = {
     "mergelog_pkey": 100_000,
 }
 Seconds = Mapping[str, Mapping[str, float]]
-Turn = tuple[dict[str, str], float, dict[str, str]]
-"""Cell, seconds, and the tier of each relation."""
+Turn = tuple[dict[str, str], float, dict[str, str]]  # cell, seconds, and the tier of each relation
 
 
 def array_rows(seconds: Seconds = ARRAYS_S, *, replicates: int = 5, forms: tuple[str, ...] = ("printed",)) -> pl.DataFrame:
-    """Each query in each form on each subsystem in each replicate."""
     io = {"twomass_psc": ("table", 900), "twomass_psc_ra": ("index", 100)}
     turns = [
         ({"query": query, "form": form, "tier": tier, "io_mode": "direct"}, elapsed_s, dict.fromkeys(io, tier))
@@ -56,7 +53,6 @@ def array_rows(seconds: Seconds = ARRAYS_S, *, replicates: int = 5, forms: tuple
 
 
 def placement_rows(seconds: Seconds = PLACEMENT_S, *, replicates: int = 5) -> pl.DataFrame:
-    """Each query on each placement in each replicate."""
     io = {"source": ("table", 100), "detection": ("table", 800), "source_ra": ("index", 100), "mergelog": ("table", 0)}
     turns = [
         (

@@ -19,8 +19,7 @@ from tierwise.devices.model import build
 from tierwise.devices.spec import load_device
 
 DAY = ("--on", "2026-07-01")
-TABLE_BYTES, INDEX_BYTES = 106_000_000, 5_400_000
-"""Sizes in the census study's counts, as the manifest of the fabricated run has them."""
+TABLE_BYTES, INDEX_BYTES = 106_000_000, 5_400_000  # sizes in the census study's counts, as the manifest of the fabricated run has them
 
 run = partial(said, "advise")
 requested = partial(said_as_json, "advise", *DAY)

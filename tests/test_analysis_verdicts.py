@@ -34,11 +34,9 @@ AS_PUBLISHED = {
     ("hot", "NV"): 0.025,
 }
 
-ARGUED = {"M8", "M9", *(f"M{number}" for number in range(17, 22))}
-"""The claims that are reported, and of which a run has no facts either."""
+ARGUED = {"M8", "M9", *(f"M{number}" for number in range(17, 22))}  # the claims that are reported, and of which a run has no facts either
 REPORTED = {"M6", "M10", *ARGUED}
-ELSEWHERE = {"M13", "M14"}
-"""The claims on trials that these runs have not."""
+ELSEWHERE = {"M13", "M14"}  # the claims on trials that these runs have not
 NOTHING_STATED = phrase("conditions.not_comparable")
 
 
@@ -56,7 +54,6 @@ def words(verdicts: list[ClaimVerdict]) -> dict[str, Verdict]:
 
 
 def flagging(rows: pl.DataFrame, chosen: pl.Expr, flag: str = "overshoot") -> pl.DataFrame:
-    """`rows`, the `chosen` of them with a flag."""
     return rows.with_columns(flags=pl.when(chosen).then(pl.lit([flag])).otherwise(pl.col("flags")))
 
 

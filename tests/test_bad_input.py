@@ -23,10 +23,8 @@ set_hypothesis_home_dir(Path(tempfile.gettempdir()) / "tierwise-hypothesis")
 
 IN_PROCESS, BY_COMMAND, SOAKED = 180, 12, 10_000
 """Cases over all targets: in a child that has loaded everything, by the command line, and with other cases each time."""
-WARMING_S = 120.0
-"""Processor time that a target may take at first, while libraries load and code is compiled."""
-COMMANDS = [target for target in TARGETS if target.read is None]
-"""What reads files is in process: the command line is the same."""
+WARMING_S = 120.0  # processor time that a target may take at first, while libraries load and code is compiled
+COMMANDS = [target for target in TARGETS if target.read is None]  # what reads files is in process: the command line is the same
 
 
 def cases(count: int, targets: int, target: Target, *, derandomize: bool = True) -> settings:
@@ -42,7 +40,6 @@ def cases(count: int, targets: int, target: Target, *, derandomize: bool = True)
 
 
 def spoilt(target: Target) -> st.SearchStrategy[Case]:
-    """Cases of `target`."""
     if target.file:
         return mutated_file(target.file, target.sample).map(lambda content: Case(target.name, target.file, content, target.command))
     if target.environment:
@@ -56,13 +53,11 @@ def as_variables(words: tuple[str, ...]) -> dict[str, str]:
 
 
 def valid(target: Target) -> Case:
-    """`target` as it should be."""
     return Case(target.name, target.file, target.sample if target.file else b"", target.command, dict(target.environment))
 
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Provide a checkout's inputs, in which files are spoilt."""
     folder = tmp_path_factory.mktemp("home")
     make_home(folder)
     with pytest.MonkeyPatch.context() as patch:

@@ -52,7 +52,6 @@ def measured(run: Manifest, inputs: Inputs, *names: str) -> Manifest:
 
 
 def other_table(study: str) -> Changed:
-    """Return the same inputs with another grid of `study`."""
 
     def changed(inputs: Inputs) -> Inputs:
         tables = inputs.profile.studies

@@ -65,8 +65,7 @@ def test_bounds_are_those_of_the_published_figures() -> None:
         assert len(ends) == len(figures) or claim.bounds_how == "assumed", "a side that the text does not give is ours"
 
 
-SEEDS = dict(zip("MLVHR", range(5), strict=True))
-"""Letter of a source -> the number that its text begins with."""
+SEEDS = dict(zip("MLVHR", range(5), strict=True))  # letter of a source -> the number that its text begins with
 
 
 def seed(source: str) -> str:

@@ -47,13 +47,11 @@ def test_another_number_or_call_is_another_method(edited: str) -> None:
 
 
 def inputs() -> Inputs:
-    """Return what asks for every study on its source's pairs."""
     return Inputs(load_profile("smoke"), tuple(map(load_pair, PAIRS)), None, 1, "18.0")
 
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Provide a copy of the package whose fingerprints are taken."""
     copy = tmp_path_factory.mktemp("copy")
     shutil.copytree(str(resources.files("tierwise")), copy / "tierwise", ignore=shutil.ignore_patterns("__pycache__"))
     with pytest.MonkeyPatch.context() as patch:
@@ -67,7 +65,6 @@ Anew = Callable[[str, str, str], set[str]]
 
 @pytest.fixture(scope="module")
 def before(package: Path) -> dict[str, Fingerprint]:
-    """Return the fingerprints of the copy as it is."""
     assert package.is_dir()
     return fingerprints(inputs())
 

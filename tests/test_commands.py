@@ -174,7 +174,6 @@ def test_a_clone_says_its_answer_in_two_seconds_of_processor_time(tmp_path: Path
 
 
 def completed(words: str) -> list[str]:
-    """Return what bash is offered after `words`."""
     completing = {"_TIERWISE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
     program = "from tierwise.cli import main; main()"
     return subprocess.run(

@@ -30,8 +30,7 @@ NOW = book(
     price("aws-io2-iops-2", 0.0455, "IOPS-month"),
     price("aws-io2-iops-3", 0.03185, "IOPS-month"),
 )
-WATT_YEAR = 0.10 * 24 * 365.25 / 1000 * 1.5
-"""What a watt costs for a year at 0.10 a kWh, cooling and losses included."""
+WATT_YEAR = 0.10 * 24 * 365.25 / 1000 * 1.5  # what a watt costs for a year at 0.10 a kWh, cooling and losses included
 
 
 def month(volume: str, size_gib: float, iops: float, mib_s: float = 0.0, prices: Book = NOW) -> float:

@@ -98,8 +98,7 @@ def test_an_impossible_load_is_refused(field: str) -> None:
 
 
 TWO = book(price("a", 2), price("b", 3), price("both", 1))
-BILLS = {"first": Bill({"a": 10, "both": 5}), "second": Bill({"b": 10, "both": 1})}
-"""25 against 31."""
+BILLS = {"first": Bill({"a": 10, "both": 5}), "second": Bill({"b": 10, "both": 1})}  # 25 against 31
 
 
 def test_a_price_may_move_exactly_until_the_ranking_turns() -> None:

@@ -13,7 +13,6 @@ from tierwise.costs.rate_cache import cached_rate
 
 @pytest.fixture
 def rates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the folder that rates are kept in, of the test's own."""
     monkeypatch.setenv("TIERWISE_HOME", str(tmp_path))
     return tmp_path / "report" / "_build" / "rates"
 

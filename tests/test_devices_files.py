@@ -86,7 +86,6 @@ def test_what_no_page_states_has_a_band_and_what_one_does_its_date(name: str) ->
 
 @pytest.fixture
 def devices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return an empty data/devices."""
     monkeypatch.setenv("TIERWISE_HOME", str(tmp_path))
     folder = tmp_path / "data" / "devices"
     folder.mkdir(parents=True)
@@ -153,7 +152,6 @@ def test_a_value_outside_its_band_is_refused_too(devices: Path, band: str) -> No
 
 
 def parameters(table: dict[str, Any], place: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Name and table of everything in `table` that has a source."""
     for key, inner in table.items():
         if isinstance(inner, dict):
             if "source" in inner:

@@ -145,8 +145,7 @@ def test_a_head_switch_is_paid_within_the_cylinder_only_where_the_turn_does_not_
     assert sum(drive(build(slow), iter(same))) >= sum(drive(build(DISK), iter(same))) - 1e-9
 
 
-ALWAYS = with_(overhead=p(1, "ms"), read_ahead=p(64, "KiB"))
-"""A disk that serves one block from its buffer in always the same time."""
+ALWAYS = with_(overhead=p(1, "ms"), read_ahead=p(64, "KiB"))  # a disk that serves one block from its buffer in always the same time
 SERVICE_S = 1e-3 + PAGE_BYTES / 300e6
 
 

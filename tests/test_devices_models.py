@@ -106,7 +106,6 @@ PAGE = 8192
 
 
 def ends(model: DeviceModel, started_s: float) -> list[float]:
-    """When eight scattered reads, submitted together, are done."""
     for tag in range(8):
         model.submit(started_s, tag, Operation.READ, tag * 10**9, PAGE)
     done: list[float] = []

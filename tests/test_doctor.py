@@ -79,7 +79,6 @@ def test_optional_programs_keep_nothing_from_running(examine: Examine, monkeypat
 
 
 def spaces() -> dict[str, Status]:
-    """Return what is found of the work folder alone."""
     return {finding.name: finding.status for finding in doctor._work_folder()}
 
 

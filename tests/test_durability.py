@@ -30,7 +30,6 @@ from tierwise.timings.parts import done_parts, merge_parts, read_rows, write_par
 
 @contextmanager
 def faulty(work: Path, *faults: str) -> Iterator[tuple[Path, FaultyDaemon]]:
-    """Provide a mount in `work` that has `faults`, and its daemon."""
     need_fuse()
     backing, mountpoint = work / "backing", work / "mount"
     for folder in (work, backing, mountpoint):
@@ -181,7 +180,6 @@ def test_a_work_folder_without_locks_is_refused(tmp_path: Path, monkeypatch: pyt
 
 @pytest.fixture
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the folder of a workspace, which every user can reach."""
     for folder in (tmp_path, *tmp_path.parents[:3]):
         folder.chmod(folder.stat().st_mode | 0o055)
     monkeypatch.setenv("TIERWISE_WORK", str(tmp_path / "work"))

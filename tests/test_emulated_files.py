@@ -25,7 +25,6 @@ from tierwise.tiers.volume import SLOW_READS
 
 @pytest.fixture(params=[False, True], ids=["direct", "cached"])
 def tier(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Emulated]:
-    """Provide a mount without and with the kernel's page cache."""
     with emulated(tmp_path, cached=request.param) as mounted:
         yield mounted
 

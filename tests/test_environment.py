@@ -17,7 +17,6 @@ PINS = (home() / "requirements.txt").read_text(encoding="utf-8")
 
 
 def wanted() -> dict[str, Requirement]:
-    """Return what `pyproject.toml` asks for, by canonical name."""
     lines = [*PYPROJECT["project"]["dependencies"], *PYPROJECT["dependency-groups"]["dev"]]
     return {canonicalize_name(requirement.name): requirement for requirement in map(Requirement, lines)}
 

@@ -38,7 +38,6 @@ def test_a_remedy_goes_with_what_the_system_says(said: str, remedy: str) -> None
 
 @pytest.fixture
 def full(tmp_path: Path) -> Iterator[Path]:
-    """Provide a disk of 64 KiB."""
     if os.geteuid():
         pytest.skip("only root can mount a small disk")
     disk = tmp_path / "disk"

@@ -21,8 +21,7 @@ TREES = {
     for path in sorted(PACKAGE.rglob("*.py"))
     if "studies" not in path.relative_to(PACKAGE).parts
 }
-FORMATS = {("tiers/meter.py", "V7")}
-"""Literals that look like a claim's id and are NumPy's: seven bytes of padding."""
+FORMATS = {("tiers/meter.py", "V7")}  # literals that look like a claim's id and are NumPy's: seven bytes of padding
 
 
 @cache
@@ -35,7 +34,6 @@ def known() -> re.Pattern[str]:
 
 
 def literals(tree: ast.AST) -> set[str]:
-    """Return the strings of a module that are no docstrings."""
     docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     return {
         node.value

@@ -59,7 +59,6 @@ def test_what_it_simulated_comes_out_again(record: StudyRecord) -> None:
 
 
 def counts(rows: pl.DataFrame) -> dict[str, list[int]]:
-    """Return what a row counts."""
     misses, device_reads = (rows[name].list.eval(pl.element().struct.field("reads")).list.sum() for name in ("relation_io", "tier_io"))
     return {"misses": misses.to_list(), "device_reads": device_reads.to_list(), "result_rows": rows["result_rows"].to_list()}
 

@@ -65,8 +65,7 @@ def test_a_copy_takes_the_statistics_of_another(cluster18: Cluster) -> None:
         cluster18.stop()
 
 
-CENSUS, SKY = 0.05, 0.0002
-"""Fractions of the published sizes."""
+CENSUS, SKY = 0.05, 0.0002  # fractions of the published sizes
 
 
 @pytest.mark.parametrize("cluster", ["cluster18"], indirect=True)

@@ -17,8 +17,7 @@ from tierwise.simulate.page_trace import TraceOptions, simulate_trace
 from tierwise.simulate.stack_distances import curve_of
 from tierwise.simulate.trace_stream import read_stream
 
-Plain = dict[int, list[int]]
-"""Read misses, write misses and write-backs of a relation."""
+Plain = dict[int, list[int]]  # read misses, write misses and write-backs of a relation
 
 
 def plain_lru(pages: list[int], writes: list[bool], relation: list[int], size: int) -> Plain:

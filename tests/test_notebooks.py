@@ -44,7 +44,6 @@ def code_cells(path: Path) -> list[nbformat.NotebookNode]:
 
 
 def imported(path: Path) -> Iterator[str]:
-    """Every name that a notebook's code imports, with its module."""
     for cell in code_cells(path):
         for node in ast.walk(ast.parse(cell.source)):
             if isinstance(node, ast.Import):
@@ -96,7 +95,6 @@ def test_exploring_starts_from_the_newest_run_and_compares_it_with_the_one_befor
 
 
 def finding(executed: Path) -> str:
-    """Return what the notebook begins with."""
     first = next(output for cell in code_cells(executed) for output in cell.outputs if "text/markdown" in output.get("data", {}))
     return str(first.data["text/markdown"])
 
@@ -143,15 +141,12 @@ CHANGES: Final[tuple[tuple[str, dict[str, Any], set[str]], ...]] = (
     ("answer", {"PAIR": "source-h", "DEVICES": {"hdd": "exos-x24-24tb"}}, {"fig-answer"}),
 )
 """A chapter, parameters with other values, and the figures that then draw something else."""
-FIRST_AND_OTHERS: Final = [
+FIRST_AND_OTHERS: Final = [  # `make test` changes the first parameter of each chapter
     pytest.param(*change, marks=pytest.mark.soak) if change[0] in {name for name, *_ in CHANGES[:number]} else change
     for number, change in enumerate(CHANGES)
 ]
-"""`make test` changes the first parameter of each chapter."""
-Drawn = dict[str, list[str]]
-"""Label -> what a chart draws."""
-OTHER_LOADS: Final = frozenset({"CLIENTS", "MEMORY", "SCRIPT"})
-"""Parameters that choose another load of pgbench than the judged one."""
+Drawn = dict[str, list[str]]  # label -> what a chart draws
+OTHER_LOADS: Final = frozenset({"CLIENTS", "MEMORY", "SCRIPT"})  # parameters that choose another load of pgbench than the judged one
 
 
 @pytest.fixture(scope="module")
@@ -199,7 +194,6 @@ def test_a_changed_parameter_changes_the_chart(
 
 @pytest.fixture
 def before(chapter: str, charted: Run, kept: Run, kept_drawn: Callable[[str], Drawn]) -> Drawn:
-    """Return what the chapter draws from its defaults."""
     return kept_drawn(chapter) if charted is kept else drawn(chapter, charted)
 
 
@@ -210,7 +204,6 @@ def kept_drawn(kept: Run) -> Callable[[str], Drawn]:
 
 
 def drawn(chapter: str, run: Run, **parameters: Any) -> Drawn:
-    """Return label -> what each chart draws whose notebook opens `run`."""
     shown = cells.drawn(chapter, run, **parameters)
     return {label: drawn_points(figure.spec()) for label, figure in shown.items() if isinstance(figure, Figure)}
 

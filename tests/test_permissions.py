@@ -38,7 +38,6 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as oth
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """Return a folder of the reader's disk."""
     folder = tmp_path / "disk"
     folder.mkdir()
     return folder
@@ -46,7 +45,6 @@ def place(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def precious(tmp_path: Path) -> Path:
-    """Return a folder that a planted link leads to."""
     folder = tmp_path / "precious"
     folder.mkdir()
     folder.chmod(0o751)

@@ -22,8 +22,7 @@ from tierwise.postgres.relations import create_tablespace
 from tierwise.postgres.settings import loading_settings, one_value
 from tierwise.postgres.wait_events import SESSIONS
 
-on_18 = pytest.mark.parametrize("cluster", ["cluster18"], indirect=True)
-"""For SQL of ours that is the same on an older server."""
+on_18 = pytest.mark.parametrize("cluster", ["cluster18"], indirect=True)  # for SQL of ours that is the same on an older server
 
 
 @pytest.fixture

@@ -110,12 +110,10 @@ def test_io_is_reported_by_relation_and_phase(tmp_path: Path) -> None:
 
 
 def without_log(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the same on directories, whose requests nothing counts."""
     return rows.with_columns(pl.col("tier_io").list.eval(pl.element().struct.with_fields(reads=pl.lit(None, pl.Int64))))
 
 
 def without_files(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the same with nothing requested of a tier in the phase."""
     return rows.with_columns(proof=pl.lit(json.dumps({"window_cpu_share": 0.4, "files": {}, "server": {}})))
 
 

@@ -33,7 +33,6 @@ def rows(smoke_home: Home, smoke: Manifest) -> pl.DataFrame:
 
 
 def census_rows(home: Home, run: Manifest) -> pl.DataFrame:
-    """Return the rows of the census study, the one that is measured."""
     return without_real_time_rows(read_rows(home.folder / "raw" / run.run_id)).filter(study="index_placement")
 
 

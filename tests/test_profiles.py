@@ -14,7 +14,6 @@ FEWEST_REPLICATES_FOR_A_VERDICT = 5
 
 
 def environment_bytes() -> int:
-    """Return what the set-up asks for besides the profile."""
     found = re.search(r"(?m)^environment_bytes=(\d+)", (home() / "scripts" / "setup.sh").read_text(encoding="utf-8"))
     assert found
     return int(found[1])

@@ -61,12 +61,10 @@ def prepared(study: Study[Any, Any], pair_name: str, cell: object, work: Path) -
 
 
 def shared_buffers(testbed: Testbed) -> int:
-    """Bytes that the server was started with last."""
     return int(testbed.settings["shared_buffers"].removesuffix("kB")) * 1024
 
 
 def origin(trial: Trial[Any], testbed: Testbed) -> Origin:
-    """Return the origin of the rows of `trial` in the first replicate."""
     return Origin("run", "study", testbed.pair.name, Evidence.EMULATED, trial.io_mode, trial.key, 0, 0)
 
 

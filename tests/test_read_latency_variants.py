@@ -16,8 +16,7 @@ from tierwise.core.vocabulary import Evidence
 from tierwise.report.study_registry import judge_all
 from tierwise.studies.read_latency.measuring.replay_variants import RECORD_BYTES, REPLAY_VARIANTS, replay_variants
 
-TESTBED: Any = SimpleNamespace(pair=load_pair("source-l"), stretch=1.0, seed=1)
-"""What the models of a pair need of a testbed."""
+TESTBED: Any = SimpleNamespace(pair=load_pair("source-l"), stretch=1.0, seed=1)  # what the models of a pair need of a testbed
 ALONE_S = 75e-6 + 8 * KIB / 250e6
 RECORD_S = 75e-6 + RECORD_BYTES / 250e6
 

@@ -20,12 +20,10 @@ from tierwise.report.run import open_run
 from tierwise.report.values import front
 
 CHAPTERS = sorted((paths.home() / "notebooks").glob("show-*.ipynb"))
-Shown = dict[tuple[str, str], Sentence | Table | Figure | Missing]
-"""(chapter, source of the cell) -> what it shows."""
+Shown = dict[tuple[str, str], Sentence | Table | Figure | Missing]  # (chapter, source of the cell) -> what it shows
 
 
 def shown(notebook: Path) -> Shown:
-    """Every cell of a chapter that shows something, run in this process."""
     names: dict[str, Any] = {}
     found: Shown = {}
     for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
@@ -42,7 +40,6 @@ def shown(notebook: Path) -> Shown:
 
 
 def everything(raw: Path, seed: int | None = None) -> Shown:
-    """Return all that is shown of such a run."""
     rejected_run(raw, seed=seed)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TIERWISE_RAW", str(raw))
@@ -58,7 +55,6 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Shown:
 
 @pytest.fixture(scope="module")
 def other(tmp_path_factory: pytest.TempPathFactory) -> Shown:
-    """Return the same with other times in the one clean replicate."""
     return everything(tmp_path_factory.mktemp("other"), seed=3)
 
 

@@ -23,8 +23,7 @@ from tierwise.timings.manifest import Manifest, StudyRecord
 from tierwise.timings.parts import read_rows, without_real_time_rows
 from tierwise.timings.traces import TrialKey, read_trace
 
-SSD_READ_S = 100e-6 + PAGE_BYTES / 100e6
-"""One read of the flash drive alone: latency, then the link."""
+SSD_READ_S = 100e-6 + PAGE_BYTES / 100e6  # one read of the flash drive alone: latency, then the link
 
 
 def ssd() -> DeviceModel:

@@ -72,7 +72,6 @@ class Observing:
 
 
 def timing(trial: Trial[Cell], flags: tuple[str, ...]) -> Timing:
-    """Return a row of the trial, as little as there can be."""
     io = TierIo(next(iter(trial.tiers)), Evidence.EMULATED, "disk", 1, 8192, 0, 0, 0.001, 0.001)
     return Timing(
         cell=trial.coordinates,
@@ -106,7 +105,6 @@ def measured(
     flags: tuple[str, ...] = (),
     pair: Pair = PAIR,
 ) -> list[int]:
-    """Yield the replicates that were opened."""
     turns, opened = sorted(interleave(trials, replicates=replicates, seed=1), key=lambda turn: turn.testbed), []
 
     @contextmanager
@@ -187,7 +185,6 @@ def test_replicates_of_a_real_run_have_other_data_and_other_platters(smoke_home:
 
 
 def flagged(rows: pl.DataFrame, *wanted: tuple[str, int]) -> pl.DataFrame:
-    """`rows` of which all of a (trial's part, replicate) are rejected."""
     for part, replicate in wanted:
         bad = pl.col("trial").str.contains(part) & (pl.col("replicate") == replicate)
         rows = rows.with_columns(flags=pl.when(bad).then(pl.lit(["overshoot"], dtype=pl.List(pl.String))).otherwise("flags"))

@@ -147,7 +147,6 @@ def test_nothing_is_loaded_from_a_network(built: Built) -> None:
 
 
 def check_first_page(site: Path) -> None:
-    """All that the first page loads, without the network's compression."""
     page = BeautifulSoup((site / "index.html").read_bytes(), "html.parser")
     sheets = {str(tag.get("src") or tag.get("href")) for tag in page.select("script[src], link[rel=stylesheet]")}
     fonts = list(site.rglob("*.woff2"))

@@ -47,7 +47,6 @@ def opened(chromium: "Browser", built: Built) -> Iterator["Page"]:
 
 
 def faded(page: "Page", figure: str) -> int:
-    """How many points of a figure's chart have faded."""
     opacities = page.locator(f"{figure} .vl-chart svg.marks path[aria-roledescription='point']").evaluate_all(
         "points => points.map((point) => Number(point.getAttribute('opacity') ?? 1))"
     )

@@ -16,7 +16,6 @@ PAIRS = {
 
 
 def said(caption: str) -> set[str]:
-    """Return the I/O modes that the note of a caption names."""
     note = caption.splitlines()[-1]
     return {mode for mode in IO_MODES if " I/O, " in note and mode in note.partition(" I/O, ")[0].rpartition("**")[2]}
 

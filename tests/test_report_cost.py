@@ -25,8 +25,7 @@ from tierwise.studies.ram_or_ssd.reading.money import DISK_NOW, FLASH_NOW, PUBLI
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-PATIENCE_MS = 240_000
-"""A browser on a machine that does much else."""
+PATIENCE_MS = 240_000  # a browser on a machine that does much else
 
 
 @pytest.fixture(scope="module")

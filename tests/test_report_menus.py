@@ -36,7 +36,6 @@ NO_ROWS_OF_A_RUN: Final = {"fig-answer", "fig-cost-break-evens", "fig-verdicts"}
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory, reference: Run) -> Path:
-    """Return a published folder, as far as queries go."""
     folder = tmp_path_factory.mktemp("published")
     shutil.copytree(reference.folder, folder / "run")
     (folder / "rows").mkdir()
@@ -44,13 +43,11 @@ def published(tmp_path_factory: pytest.TempPathFactory, reference: Run) -> Path:
 
 
 def shown(chapter: str, run: Run) -> dict[str, Figure]:
-    """Return the figures that a chapter draws of `run`, by label."""
     return {label: figure for label, figure in cells.drawn(chapter, run).items() if isinstance(figure, Figure)}
 
 
 @pytest.fixture(scope="module")
 def by_chapter(reference: Run) -> Callable[[str], dict[str, Figure]]:
-    """Draw a chapter's figures of the run that ships, once."""
     return cache(lambda chapter: shown(chapter, reference))
 
 
@@ -163,7 +160,6 @@ def test_what_each_table_requested_runs_from_the_published_files_alone(
 
 @pytest.fixture(scope="module")
 def with_rows(published: Path, by_chapter: Callable[[str], dict[str, Figure]]) -> Path:
-    """Return the published folder with the rows of every figure."""
     for chapter in DRAWN:
         for label, figure in by_chapter(chapter).items():
             (published / "rows" / f"{label}.csv").write_text(figure.csv(), encoding="utf-8")

@@ -31,10 +31,8 @@ from tierwise.studies.ram_or_ssd.reading.values import values as zipf
 from tierwise.studies.read_latency.reading.values import values as latency
 
 PAGES: Final = 12
-BODY_PT, LEAST_PT = 10.0, 6.0
-"""Sizes of letters: of the text, and the smallest in a chart, whose labels shrink with it."""
-ZOOM: Final = 1.5
-"""Pixels that pdftohtml counts for a point."""
+BODY_PT, LEAST_PT = 10.0, 6.0  # sizes of letters: of the text, and the smallest in a chart, whose labels shrink with it
+ZOOM: Final = 1.5  # pixels that pdftohtml counts for a point
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +43,6 @@ def rejected(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def shown_by(executed: Path, *stems: str) -> dict[str, Shown]:
-    """Return what the executed notebooks `stems` show under a label."""
     return {part.label: part for stem in stems for part in notebooks.read(executed / f"{stem}.ipynb") if part.label}
 
 

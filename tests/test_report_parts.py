@@ -6,8 +6,7 @@ import pytest
 from tierwise.analysis.statistics import geometric_estimate
 from tierwise.report.figures import parts
 
-SCATTERED = (0.05, 1.2, 0.7, 2.0, 0.9)
-"""One window of five that a checkpoint struck: its interval goes far below what the others show."""
+SCATTERED = (0.05, 1.2, 0.7, 2.0, 0.9)  # one window of five that a checkpoint struck: its interval goes far below what the others show
 
 
 def rows(*ratios: float) -> pl.DataFrame:

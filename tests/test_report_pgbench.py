@@ -80,7 +80,6 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Opened:
 
 @pytest.fixture
 def page(opened: Opened) -> Page:
-    """Windows of both sets, and one mix that is a point of the map."""
     mix = {"all_hdd": 100.0, "index_ssd": 125.0, "table_ssd": 400.0}
     return opened(
         pgbench_rows(LARGE),

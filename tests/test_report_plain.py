@@ -23,12 +23,10 @@ FIGURE = "::: {#fig-%s}\n\n```{=html}\n<div></div>\n```\n\nWhat it shows.\n\n:::
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    """Return a copy of the project's folder, to build in."""
     return Path(shutil.copytree(paths.home() / "report", tmp_path / "book", ignore=shutil.ignore_patterns("_site", "_build")))
 
 
 def page(source: Path, **chapters: str) -> str:
-    """`chapters` (stem -> prose) as one page."""
     book = Book(source, "Title", "Subtitle", {f"{name}.qmd": text for name, text in chapters.items()}, {"engine": "test", "version": "1"})
     return " ".join(pandoc(book, "html", "--to=html5", "--mathml", "--number-sections", "--toc").replace("\N{NO-BREAK SPACE}", " ").split())
 

@@ -25,7 +25,6 @@ Program = Callable[[str], Path]
 
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
-    """Put a Quarto on PATH, alone, that says it has a version."""
 
     def put(version: str) -> Path:
         path = tmp_path / "quarto"

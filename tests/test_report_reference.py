@@ -49,7 +49,6 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def command(home: Path, *arguments: str) -> str:
-    """Return what ``tierwise`` says there, as `make` calls it."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith("TIERWISE_")}
     environment = {**ours, "TIERWISE_HOME": str(home), "RUN": "reference", "PG_BIN": str(home / "no-server")}
     done = subprocess.run([sys.executable, "-m", "tierwise", *arguments], env=environment, capture_output=True, text=True, check=False)
@@ -63,7 +62,6 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def shown(checkout: Path) -> Path:
-    """Return the site of ``make report RUN=reference``."""
     before = contents(checkout / "data" / "raw")
     said = command(checkout, "report", "--engine", "plain")
     assert ": measuring;" not in said
@@ -101,7 +99,6 @@ def test_its_pages_have_no_violation_of_accessibility(shown: Path, chromium: "Br
 
 
 def check_accessible(shown: Path, chromium: "Browser", width_px: int, scheme: Scheme, *, every: bool = False) -> None:
-    """Neither the report nor the list of its versions breaks a rule."""
     with browsing(chromium, "file:", width_px, scheme) as browser:
         for page in (*pages(shown), shown.parent / "index.html"):
             look(browser, page.as_uri(), width_px)
@@ -109,7 +106,7 @@ def check_accessible(shown: Path, chromium: "Browser", width_px: int, scheme: Sc
 
 
 CONTENTS = "#contents > summary"
-QUESTIONS = {
+QUESTIONS = {  # question of a new reader -> clicks from the first page, where they lead, and what stands there or is handed out
     "Tables or indexes first?": ((), "#tbl-answer", "tables"),
     "Which placement for a load like mine?": (("#sec-answer a[href='show-advice.html#sec-conclusion']",), "#sec-conclusion", "cost"),
     "More RAM or more flash?": (("#sec-answer a[href='show-cost.html#sec-cost']",), "#sec-cost", r"\d\.\d+ times"),
@@ -123,7 +120,6 @@ QUESTIONS = {
     ),
     "How do I cite it?": (("#contents a[href='about.html#sec-cite']",), "#sec-cite", r"@misc\{tierwise-"),
 }
-"""Question of a new reader -> clicks from the first page, where they lead, and what stands there or is handed out."""
 
 
 @pytest.mark.parametrize("width_px", [1280, 390])

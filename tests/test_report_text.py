@@ -19,8 +19,7 @@ from tierwise.report.run import Run, open_run
 from tierwise.report.text_template import Text, Value, read_text
 
 CONVERTED = studies.having("reading/text.md")
-CAPTIONED = {"n", "flagged", "note"}
-"""What only a caption gets, beside the facts of its exhibit."""
+CAPTIONED = {"n", "flagged", "note"}  # what only a caption gets, beside the facts of its exhibit
 SAMPLE = """# {% if gain %}It gains {{ gain | number(2) }}{% else %}Does it gain?{% endif %} {#sec-one}
 
 First.
@@ -126,14 +125,13 @@ def test_values_and_templates_name_the_same_things(shown: Run, study: str) -> No
     assert all(value is None or isinstance(value, int | float | str | dt.date | list) for value in page.own.values())
 
 
-SHARED = {
+SHARED = {  # module of values -> the pages of several studies that use it
     "front": ["front"],
     "verdicts": ["summary", "ledger"],
     "advice": ["advice"],
     "provenance": ["provenance"],
     "validation": ["validation"],
 }
-"""Module of values -> the pages of several studies that use it."""
 
 
 @pytest.mark.parametrize("name", [page for pages in SHARED.values() for page in pages])

@@ -39,7 +39,6 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Opened:
 
 
 def table(run: Run, label: str) -> dict[str, list[str]]:
-    """Return the rows of a table by their first cell."""
     made = open_page(run, STUDY, PAIR).exhibit(label)
     assert isinstance(made, Table), made
     return {row[0]: [cell.replace(NBSP, " ") for cell in row] for row in made.rows}

@@ -21,7 +21,6 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="module")
 def verdicts(tmp_path_factory: pytest.TempPathFactory) -> list[ClaimVerdict]:
-    """Return what is judged of such a run."""
     raw = tmp_path_factory.mktemp("judged") / "raw"
     rich_run(raw)
     return judge_all(raw, RUN_ID)

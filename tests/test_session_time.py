@@ -173,8 +173,7 @@ while os.lseek(descriptor, 0, os.SEEK_END) < end + 200 * 8192:
 print("done", flush=True)
 sys.stdin.readline()
 """
-PLACE = 4100
-"""Where the first process of a test has its number in a file that stands for a server's shared memory."""
+PLACE = 4100  # where the first process of a test has its number in a file that stands for a server's shared memory
 
 
 def record(daemon: Daemon, memory: Path, pids: list[int]) -> None:

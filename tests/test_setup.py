@@ -59,7 +59,6 @@ class Clone:
         path.chmod(0o755)
 
     def needs(self, profile: str, size_bytes: int) -> None:
-        """Let `profile` ask for that much free space."""
         path = self.folder / "data/profiles" / f"{profile}.toml"
         lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("free_space_bytes")]
         path.write_text("\n".join([f"free_space_bytes = {size_bytes:_}", *lines]), encoding="utf-8")

@@ -18,8 +18,7 @@ from tierwise.simulate.transactions import INDEX, TABLE, Load, Recorded, Rows, r
 SCALE, CLIENTS, WRITES = 5, 4, 0.5
 BUFFERS = 1_500
 LOOKUPS = 3 * BUFFERS
-UPDATES = 2_000
-"""How many updates a window has, if the machine makes them in time."""
+UPDATES = 2_000  # how many updates a window has, if the machine makes them in time
 LONGEST_S = 20
 SEEDS = range(1, 4)
 BIAS, DEVIATIONS = 0.05, 5
@@ -82,6 +81,5 @@ def test_reads_of_table_and_index_are_the_servers_and_so_are_the_updates_that_st
 
 
 def simulated(rows: Rows, transactions: int, seed: int, other_pages: int) -> Recorded:
-    """Return the same load on the same memory."""
     load = Load(CLIENTS, WRITES, skew=0.0, host_s=0.0005)
     return record(rows, load, memory_pages=BUFFERS, transactions=transactions, lookups=LOOKUPS, warm=0, seed=seed, other_pages=other_pages)

@@ -12,8 +12,7 @@ from tierwise.simulate.table_reads import Reading, duration_s, lookups, parts_in
 
 ROWS = 61_000
 INDEX_PAGES = 100
-MANY_TURNS = 30
-"""Lookups of other rows, after which nobody waits for an update before any more."""
+MANY_TURNS = 30  # lookups of other rows, after which nobody waits for an update before any more
 
 
 def touched(places: list[int], updates: set[int], *, clients: int = 1) -> Touched:
@@ -24,7 +23,6 @@ def touched(places: list[int], updates: set[int], *, clients: int = 1) -> Touche
 
 
 def pages(found: Touched, transaction: int) -> list[int]:
-    """List the pages of the table that a transaction touched."""
     own = found.pages[found.transactions == transaction]
     return [page - INDEX_PAGES for page in own.tolist() if page >= INDEX_PAGES]
 

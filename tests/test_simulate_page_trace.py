@@ -35,8 +35,7 @@ def _two_parts(content: bytes) -> bytes:
 
 
 PACKED: list[Callable[[bytes], bytes]] = [bytes, gzip.compress, bz2.compress, lzma.compress, _zstd, _two_parts]
-Pages = list[tuple[int, int, str]]
-"""Device, page, and r or w."""
+Pages = list[tuple[int, int, str]]  # device, page, and r or w
 
 
 def requested(path: Path, **options: Any) -> Pages:

@@ -8,7 +8,7 @@ import pytest
 from tierwise.simulate.zipfian import RANKS, THETA, ZETA, fnv_of, item_of, mix_of, rank_of, scrambled, zipfian_pages
 
 ITEMS = 1_000_003
-FROZEN = [
+FROZEN = [  # uniform number, rank, item of `ITEMS`: what YCSB's own classes made of these numbers (d9faaac, with a seeded java.util.Random)
     ("0x1.ec9e5b3672e14p-3", 233, 671265),
     ("0x1.a3ec39684df98p-2", 15553, 506028),
     ("0x1.cd8a8b00882f8p-1", 1208193550, 415322),
@@ -18,7 +18,6 @@ FROZEN = [
     ("0x1.28c4a29ab1413p-1", 875252, 369592),
     ("0x1.7f9328813b859p-1", 42132988, 502213),
 ]
-"""Uniform number, rank, item of `ITEMS`: what YCSB's own classes made of these numbers (d9faaac, with a seeded java.util.Random)."""
 
 
 def test_ranks_and_items_are_ycsbs() -> None:

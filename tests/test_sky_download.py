@@ -41,7 +41,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def pointed(home: Path, known: str, site: Site) -> None:
-    """Have `home` know the release as `known`, at `site`."""
     base = site.address.rpartition("/")[0]
     folder = home / "data" / "datasets"
     folder.mkdir(exist_ok=True)
@@ -52,7 +51,6 @@ def pointed(home: Path, known: str, site: Site) -> None:
 
 @pytest.fixture(scope="module")
 def known() -> str:
-    """Return what the checkout knows of the release."""
     return (paths.data() / "datasets" / "twomass-release.toml").read_text(encoding="utf-8").replace("strip_deg = 0.25", "strip_deg = 0.025")
 
 
@@ -180,7 +178,6 @@ def test_the_release_has_57_files_of_the_south_and_35_of_the_north() -> None:
 
 @pytest.fixture(scope="module")
 def release_file(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """Return a file in the release's text, packed."""
     folder = tmp_path_factory.mktemp("sky")
     rows = pl.read_parquet(sky.acquire("synthetic", fraction=1e-5, seed=4, folder=folder).parquet)
     rows.write_csv(folder / "psc", separator="|", include_header=False, null_value="\\N")

@@ -28,8 +28,7 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0 or not os.access("/dev/fuse", os.R_OK | os.W_OK), reason="faults are injected by root, with FUSE"),
 ]
 
-FAULTS = 6
-"""Number of faults of each kind, all of which strike one run."""
+FAULTS = 6  # number of faults of each kind, all of which strike one run
 DISK = "6G"
 
 

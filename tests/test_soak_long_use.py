@@ -31,15 +31,11 @@ pytestmark = pytest.mark.soak
 MILLION: Final = 1_000_000
 QUERIES: Final = int(os.environ.get("LONG_QUERIES") or MILLION)
 DAY_S: Final = 86_400.0
-SLOWDOWN: Final = 10.0
-"""This has a million queries of some two reads each take the disk a day."""
+SLOWDOWN: Final = 10.0  # this has a million queries of some two reads each take the disk a day
 ROWS: Final = 200_000
-LOOKS: Final = 20
-"""How often processes are looked at."""
-FULL: Final = 12
-"""The number of the look at which every cache is full, and the ring of the latest million requests."""
-GROWTH_BYTES: Final = 16 * 2**20
-"""How much more memory a process may have at the end than then."""
+LOOKS: Final = 20  # how often processes are looked at
+FULL: Final = 12  # the number of the look at which every cache is full, and the ring of the latest million requests
+GROWTH_BYTES: Final = 16 * 2**20  # how much more memory a process may have at the end than then
 
 
 @dataclass(frozen=True)

@@ -27,11 +27,10 @@ from tierwise.studies.survey_placement.reading.moves import modelled, moves_of, 
 from tierwise.timings.replicates import RUN_REPLICATES
 
 PAIR = "source-h"
-NUMBERS = {
+NUMBERS = {  # numbers of both chapters
     "survey_placement": ("detection_most", "light_curves_gain", "jobs_most"),
     "survey_arrays": ("six_most", "indexed_one", "rate_disks"),
 }
-"""Numbers of both chapters."""
 
 
 def h11(raw: Path) -> ClaimVerdict:

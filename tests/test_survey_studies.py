@@ -128,7 +128,6 @@ def _sorted_on_either(sorts: pl.DataFrame) -> None:
 
 @pytest.fixture(scope="module")
 def acquired(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return where a survey is made once for both servers."""
     return tmp_path_factory.mktemp("survey")
 
 

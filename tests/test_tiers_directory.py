@@ -90,7 +90,6 @@ def test_discarding_a_work_folder_takes_the_folder_that_its_tier_made_in_the_rea
 
 @pytest.fixture
 def extents(tmp_path: Path) -> Iterator[Extents]:
-    """Provide a new map, of a device of a hundred extents."""
     with closing(Extents(tmp_path / "map", 100 * EXTENT_BYTES)) as new:
         yield new
 

@@ -52,7 +52,6 @@ def test_advice_on_an_export_is_that_on_the_run(tmp_path: Path, monkeypatch: pyt
 
 
 def table(run: Path, files: TrialFiles, *lengths: int) -> None:
-    """Write a table beside the raw rows: a trial of each length."""
     for number, length in enumerate(lengths):
         rows = pl.DataFrame({name: range(length) for name, kind in files.columns.items() if kind.is_numeric()}).cast(pl.Int64)
         whole = rows.with_columns(pl.lit("x").alias(name) for name, kind in files.columns.items() if not kind.is_numeric())

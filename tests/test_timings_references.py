@@ -48,7 +48,6 @@ def raw(tmp_path: Path) -> Path:
 
 
 def studied(run_id: str, *, seed: int) -> pl.DataFrame:
-    """Rows of `OWN`."""
     return make_rows(run_id=run_id, seed=seed).with_columns(study=pl.lit(OWN))
 
 

@@ -32,7 +32,6 @@ def key_of(part: pl.DataFrame) -> PartKey:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Return a run that is measured but not merged."""
     run_folder = tmp_path / RUN
     for part in parts_of(ROWS):
         write_part(run_folder, part)

@@ -20,8 +20,7 @@ from tierwise.tiers.emulated import Emulated
 PAIRS = sorted(path.stem for path in (data() / "tiers").glob("*.toml") if load_pair(path.stem).source == TODAY)
 DEVICES = sorted({tier.model_dump()["device"] for pair in PAIRS for tier in load_pair(pair).tiers.values()})
 VOLUMES = [device for device in DEVICES if isinstance(load_device(device), CloudSpec) and "IOPS" not in device]
-SLOWDOWN = 32
-"""The devices are slower by this, so that a busy machine asks for more than their limits, which are reached and not only kept."""
+SLOWDOWN = 32  # the devices are slower by this, so that a busy machine asks for more than their limits, which are reached and not only kept
 SESSIONS = 32
 READS, ALONE = 64, 16
 
@@ -35,7 +34,6 @@ def read_page(path: Path, number: int) -> None:
 
 
 def reads(tier: Emulated, sessions: int, count: int) -> pl.DataFrame:
-    """Return the daemon's log of so many reads."""
     path = tier.directory / "data"
     path.write_bytes(bytes(MIB))
     tier.delays(True, slowdown=SLOWDOWN)

@@ -39,7 +39,6 @@ def todays(rows: pl.DataFrame, pair: str) -> pl.DataFrame:
 
 
 def saved(raw: Path, pair: str, *rows: pl.DataFrame) -> Run:
-    """Return a run of `rows` whose pair of today is `pair`, opened."""
     folder = save_run(raw, pl.concat(rows).with_columns(sequence=pl.int_range(pl.len(), dtype=pl.Int64).cast(rows[0]["sequence"].dtype)))
     manifest = load_manifest(folder)
     facts = {

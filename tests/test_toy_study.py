@@ -29,8 +29,7 @@ NEW = {path.relative_to(TOY).as_posix() for path in TOY.rglob("*") if path.is_fi
     "data/published/claims.toml"
 }
 """Files that the toy adds."""
-LONGER = {"data/published/claims.toml", "report/_quarto.yml"}
-"""Files that it adds lines to."""
+LONGER = {"data/published/claims.toml", "report/_quarto.yml"}  # files that it adds lines to
 
 RENDER = """
 import sys

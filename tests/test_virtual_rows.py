@@ -23,7 +23,6 @@ CELL = {"query": "one"}
 def written(
     raw: Path, parts: list[Parts], cell: dict[str, str] | None = None, *, trial: str = "query=one", cache: Cache = Cache.COLD
 ) -> Path:
-    """Return a run with one row a replicate."""
     folder = raw / RUN
     folder.mkdir(parents=True, exist_ok=True)
     for replicate, part in enumerate(parts):

@@ -26,8 +26,7 @@ from tierwise.simulate.machine import Costs
 from tierwise.simulate.zipf import Benchmark
 
 REQUESTED = 11_000
-MOST = 200
-"""What each rule leaves of that."""
+MOST = 200  # what each rule leaves of that
 
 FILE = """
 kind = "cloud"
@@ -85,7 +84,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def volume(home: Path, rule: tuple[int, int, str]) -> str:
-    """Return the device under the limits of `rule`."""
     one, each, machine = rule
     text = FILE.replace("ONE", str(one)).replace("EACH", str(each))
     (home / "data" / "devices" / "mine-volume.toml").write_text(text, encoding="utf-8")
@@ -101,8 +99,7 @@ BOOK = Book(
 )
 
 
-SLOWDOWN = 4
-"""The volume is slower by this, so that a busy machine asks for more than its limit."""
+SLOWDOWN = 4  # the volume is slower by this, so that a busy machine asks for more than its limit
 
 
 @pytest.mark.parametrize("rule", RULES)

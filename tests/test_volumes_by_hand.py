@@ -16,8 +16,7 @@ from tierwise.devices.spec import load_device
 from tierwise.devices.volume import CloudSpec, VolumeLimits
 
 BOOK = load_book(dt.date(2026, 11, 22))
-AZURE_MIB = 2**20 / 1e6
-"""A MiB/s in the MB/s that Azure sells."""
+AZURE_MIB = 2**20 / 1e6  # a MiB/s in the MB/s that Azure sells
 
 
 @cache

@@ -14,7 +14,7 @@ from tierwise.devices.instances import load_instances, price_item
 DAY = dt.date(2026, 11, 28)
 BOOK: Book = load_book(DAY)
 MB, MIB = 1e6, 2.0**20
-TYPES = {
+TYPES = {  # what the providers' pages say, written down again by hand
     # prices of a GiB, IOPS, MiB/s, with what is included; least and most GiB, IOPS and bytes a second; IOPS a GiB; bytes an IOPS
     "aws-gp3": (0.08, 0.005, 3000, 0.04, 125 * MIB, (1, 65_536), (3000, 80_000), (125 * MIB, 2000 * MIB), 500, 0.25 * MIB, MIB),
     "azure-premium-ssd-v2": (
@@ -45,7 +45,6 @@ TYPES = {
     ),
     "azure-ultra-disk": (0.11972, 0.04964, 0, 0.34967, 0, (4, 65_536), (100, 400_000), (MB, 10_000 * MB), 1000, 0.25 * MB, MB),
 }
-"""What the providers' pages say, written down again by hand."""
 
 
 def by_search(volume: str, wanted: Wanted) -> float:

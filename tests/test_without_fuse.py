@@ -48,7 +48,6 @@ class Simulated:
 
 @pytest.fixture
 def hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No /dev/fuse, for this process."""
     monkeypatch.setattr(mounting, "DEVICE", tmp_path / "fuse")
 
 

@@ -34,7 +34,6 @@ with kernels():
 
 @pytest.fixture
 def full(tmp_path: Path) -> Iterator[Path]:
-    """Provide a home in which no byte is left."""
     if os.geteuid():
         pytest.skip("only root can mount a small disk")
     home = tmp_path / "full"
@@ -88,7 +87,6 @@ TRIALS = "start=NV variant=published"
 
 @pytest.fixture
 def place() -> Iterator[Path]:
-    """Provide a folder of that user's, with a checkout."""
     if os.geteuid():
         pytest.skip("every other test here is this test")
     need_fuse()

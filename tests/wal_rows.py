@@ -14,9 +14,8 @@ RUN_ID: Final = "20260102-030405-abcd"
 SLOWDOWN: Final = 8.0
 WINDOW_S: Final = 4.0
 DELAY_US: Final = 100
-Case = tuple[str, int, str]
-"""Where the log lies, clients, group commit."""
-RATES: Final[Mapping[Case, float]] = {
+Case = tuple[str, int, str]  # where the log lies, clients, group commit
+RATES: Final[Mapping[Case, float]] = {  # commits a second at the tiers' own pace
     ("hdd", 1, "off"): 120.0,
     ("cached", 1, "off"): 6000.0,
     ("ssd", 1, "off"): 6100.0,
@@ -26,9 +25,7 @@ RATES: Final[Mapping[Case, float]] = {
     ("hdd", 8, "on"): 960.0,
     ("ssd", 8, "on"): 30000.0,
 }
-"""Commits a second at the tiers' own pace."""
-FLUSHES: Final = {1: 1.0, 8: 0.25}
-"""A commit, by clients."""
+FLUSHES: Final = {1: 1.0, 8: 0.25}  # a commit, by clients
 
 
 def wal_rows(

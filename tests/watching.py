@@ -21,8 +21,7 @@ from tierwise.watch.service_times import ServiceTimes
 STARTED = {"shared_buffers": "4MB", "autovacuum": "off", "max_connections": "20"}
 
 
-FIRST_S = 150.0
-"""A window of a minute, and a machine that does other things."""
+FIRST_S = 150.0  # a window of a minute, and a machine that does other things
 
 
 def dsn_of(cluster: Cluster, *, user: str = SUPERUSER, database: str = DATABASE) -> str:

@@ -19,14 +19,12 @@ SCALE: Final = 4096
 
 
 def inputs(*, replicates: int = 5, seed: int = 1) -> Inputs:
-    """Return what asks for `SIZES_GIB` at `SCALE`."""
     grid = {"dataset_gib": SIZES_GIB, "scale": SCALE, "disk_scale": SCALE}
     profile = load_profile("smoke").model_copy(update={"replicates": replicates, "studies": {STUDY.name: grid}})
     return Inputs(profile, (load_pair("source-r"),), None, seed, "18.0")
 
 
 def zipf_run(raw: Path, monkeypatch: pytest.MonkeyPatch, *, replicates: int = 5, study: SimulatedStudy[Any, Any] = STUDY) -> str:
-    """Simulate, complete; returns the run's id."""
     monkeypatch.setenv("TIERWISE_RAW", str(raw))
     requested = inputs(replicates=replicates)
     run = begin_run(requested, fresh=True)

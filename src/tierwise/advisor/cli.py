@@ -1,16 +1,20 @@
 """The commands on placements: each reads its options, calls one function and prints."""
 
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tierwise.core import completion, paths, studies
 from tierwise.core.errors import InputError, suggesting
 from tierwise.core.output_format import Format, FormatOption, TicketFormat, TicketFormatOption, answered
+from tierwise.core.progress import say
 from tierwise.core.vocabulary import Goal, Way
 from tierwise.costs.price_options import CurrencyOption, DayOption, RegionOption
+
+if TYPE_CHECKING:
+    from tierwise.advisor.server_advice import Limits
 
 RunOption = Annotated[
     str,
@@ -59,6 +63,10 @@ def advise(  # noqa: PLR0917  each is an option with a name
     key: Annotated[
         Path | None, typer.Option(help="With --activity: key file of `tierwise watch --mask`, to print the names of the server.")
     ] = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option(help="With --activity: new folder for plan.sql, plan.sh and rollback.sql, which you read and run yourself."),
+    ] = None,
     latency_ms: Annotated[
         float | None, typer.Option(help="With --activity: highest accepted mean time of a transaction, in milliseconds. Default: no limit.")
     ] = None,
@@ -91,12 +99,14 @@ def advise(  # noqa: PLR0917  each is an option with a name
     A job runs each query of the workload once. For transactions, a job is one transaction.
     """
     if activity is not None or tiers is not None:
-        print(_server_advice(activity, tiers, key, ssd_gib=ssd_gib, budget=budget, latency_ms=latency_ms, form=form, on=on, region=region))
+        limits = _limits(ssd_gib=ssd_gib, budget=budget, latency_ms=latency_ms)
+        day = (on or datetime.now()).date()  # noqa: DTZ005  the reader's day
+        print(_server_advice(activity, tiers, key, limits, plan=plan, form=form, day=day, region=region))
         return
     if ssd_gib is None:
         raise InputError("--ssd-gib", rule="is needed without --activity", remedy="give --ssd-gib N, or --activity FILE --tiers FILE")
-    if form is TicketFormat.MARKDOWN or latency_ms is not None:
-        raise InputError("--latency-ms, --format markdown", rule="are for --activity alone")
+    if form is TicketFormat.MARKDOWN or latency_ms is not None or plan is not None:
+        raise InputError("--latency-ms, --plan, --format markdown", rule="are for --activity alone")
     from tierwise.advisor import advice  # noqa: PLC0415  the heavy libraries load only where they are needed
     from tierwise.advisor.advice_text import as_text  # noqa: PLC0415
     from tierwise.advisor.workload import read_workload  # noqa: PLC0415
@@ -161,32 +171,42 @@ def move_plan(  # noqa: PLR0917  each is an option with a name
     print(answered(plan, form, as_text))
 
 
+def _limits(*, ssd_gib: float | None, budget: float | None, latency_ms: float | None) -> "Limits":
+    from tierwise.advisor.server_advice import Limits  # noqa: PLC0415
+
+    for name, value in (("--ssd-gib", ssd_gib), ("--budget", budget), ("--latency-ms", latency_ms)):
+        if value is not None and not 0 < value < float("inf"):
+            raise InputError(name, value=value, rule="must be above zero")
+    return Limits(ssd_gib, budget, None if latency_ms is None else latency_ms / 1000)
+
+
 def _server_advice(
     activity: Path | None,
     tiers: Path | None,
     key: Path | None,
+    limits: "Limits",
     *,
-    ssd_gib: float | None,
-    budget: float | None,
-    latency_ms: float | None,
+    plan: Path | None,
     form: TicketFormat,
-    on: datetime | None,
+    day: date,
     region: str,
 ) -> str:
-    from tierwise.advisor.server_advice import Limits, Question, advise_server  # noqa: PLC0415
+    from tierwise.advisor.server_advice import Question, advise_server  # noqa: PLC0415
     from tierwise.advisor.server_advice_text import shown  # noqa: PLC0415
+    from tierwise.advisor.server_plan import write_plan  # noqa: PLC0415
     from tierwise.advisor.server_tiers import read_server_tiers  # noqa: PLC0415
     from tierwise.core.activity import read_answer  # noqa: PLC0415
+    from tierwise.core.text_template import render  # noqa: PLC0415
     from tierwise.costs.book import load_book  # noqa: PLC0415
 
     if activity is None or tiers is None:
         raise InputError("--activity, --tiers", rule="belong together", remedy="give both files")
-    for name, value in (("--ssd-gib", ssd_gib), ("--budget", budget), ("--latency-ms", latency_ms)):
-        if value is not None and not 0 < value < float("inf"):
-            raise InputError(name, value=value, rule="must be above zero")
-    limits = Limits(ssd_gib, budget, None if latency_ms is None else latency_ms / 1000)
-    book = load_book((on or datetime.now()).date(), currency="USD", region=region)  # noqa: DTZ005  the reader's day
-    return shown(advise_server(Question(read_answer(activity, key), read_server_tiers(tiers), limits, book)), form)
+    question = Question(read_answer(activity, key), read_server_tiers(tiers), limits, load_book(day, currency="USD", region=region))
+    advice = advise_server(question)
+    if plan is not None:
+        write_plan(advice, question, plan)
+        say(render("advisor/plan_files/words.toml:written", folder=plan))
+    return shown(advice, form)
 
 
 def _goal(word: str) -> Goal:

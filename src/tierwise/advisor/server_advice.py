@@ -111,15 +111,15 @@ class Question:
                 size = LOG_GIB * GIB if load.kind == LOG else None if None in sizes else float(sum(one or 0 for one in sizes))
                 written = sum(self._written.get(one.relation, 0.0) for one in with_it)
                 waiting_s = sum(one.waiting_s or 0.0 for one in with_it) + written * self._writes_s
-                found.append(Unit(_name(load), load.kind, size, waiting_s, written * (self.activity.page_writes_per_s or 0.0)))
+                found.append(Unit(unit_name(load), load.kind, size, waiting_s, written * (self.activity.page_writes_per_s or 0.0)))
         least = LEAST_SHARE * (self.activity.transaction_s or 0.0)
         return sorted((unit for unit in found if unit.waiting_s > least), key=lambda unit: -unit.waiting_s)
 
     @cached_property
     def placement(self) -> dict[str, str]:
         fast = set(self.tiers[FAST].tablespaces)
-        homes = {_name(load): FAST if load.tablespace in fast else SLOW for load in self.activity.relations}
-        homes |= {_name(load): FAST if self.tiers[FAST].wal else SLOW for load in self.activity.relations if load.kind == LOG}
+        homes = {unit_name(load): FAST if load.tablespace in fast else SLOW for load in self.activity.relations}
+        homes |= {unit_name(load): FAST if self.tiers[FAST].wal else SLOW for load in self.activity.relations if load.kind == LOG}
         return homes
 
     @property
@@ -189,11 +189,11 @@ def advise_server(question: Question) -> ServerAdvice:
         advised=enough[0] if enough else max(worth, default=0),
         noise_s=noise * activity.transaction_s,
         indexes_first=tuple(
-            _name(load)
+            unit_name(load)
             for load in activity.relations
             if load.kind == "table" and load.scan_share > SCANNED and (load.share or 0) > LEAST_SHARE
         ),
-        unused=tuple(_name(load) for load in activity.relations if load.droppable and not load.scans and load.reads_per_s),
+        unused=tuple(unit_name(load) for load in activity.relations if load.droppable and not load.scans and load.reads_per_s),
         bound_s=bound,
         evidence={name: tier.evidence for name, tier in question.tiers.items()},
         unsized=tuple(unit.name for unit in question.units if unit.size_bytes is None),
@@ -263,5 +263,5 @@ def _noise(activity: Activity) -> float:
     return float((high - low) / 2 / (activity.transaction_s or 1.0))
 
 
-def _name(load: RelationLoad) -> str:
+def unit_name(load: RelationLoad) -> str:
     return load.name if load.schema_name in {"", "public", "pg_toast"} else f"{load.schema_name}.{load.name}"

@@ -1,0 +1,101 @@
+"""The plan of an advice, as files that its reader runs: `plan.sql`, `plan.sh` and `rollback.sql`. tierwise never runs them."""
+
+import json
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tierwise.advisor.server_advice import Question, ServerAdvice, unit_name
+from tierwise.advisor.server_tiers import FAST
+from tierwise.core.activity import RelationLoad
+from tierwise.core.errors import InputError
+from tierwise.core.files import make_folder, write_whole
+from tierwise.core.text_template import render
+
+KINDS: Final = {"table": ("TABLE", "r"), "materialized view": ("MATERIALIZED VIEW", "m"), "index": ("INDEX", "i")}
+BY_HAND: Final = re.compile(r"_timescaledb.*|.*[\x00-\x1f\x7f].*", re.DOTALL)
+"""Schemas and names that no plan moves: chunks, which have their own function, and names that a file cannot show."""
+TEMPLATES: Final = "advisor/plan_files"
+TITLES: Final = {"plan.sql": "moves", "rollback.sql": "back", "plan.sh": "script"}
+
+
+@dataclass(frozen=True)
+class Move:
+    """One step: a relation that goes from the tablespace `source` to `target`."""
+
+    number: int
+    schema: str
+    name: str
+    kind: str
+    source: str
+    target: str
+
+    @property
+    def qualified(self) -> str:
+        return f"{identifier(self.schema)}.{identifier(self.name)}"
+
+    @property
+    def sql_kind(self) -> str:
+        return KINDS[self.kind][0]
+
+    @property
+    def fields(self) -> dict[str, object]:
+        """What the conditions of the plan look at."""
+        return {**{name: getattr(self, name) for name in ("number", "schema", "name", "source", "target")}, "kind": KINDS[self.kind][1]}
+
+
+def write_plan(advice: ServerAdvice, question: Question, folder: Path) -> None:
+    """Write the files of a plan for what `advice` moves. What moves by hand is named at the end of `plan.sh`.
+
+    Raises:
+        InputError: there is nothing to move, no tablespace to move to, or already a plan.
+    """
+    loads = {unit_name(load): load for load in question.activity.relations}
+    moved = [loads[unit] for unit in advice.moved]
+    planned = [
+        load for load in moved if load.kind in KINDS and not BY_HAND.fullmatch(load.schema_name) and not BY_HAND.fullmatch(load.name)
+    ]
+    _check(question, planned, folder)
+    target = question.tiers[FAST].tablespaces[0]
+    steps = [Move(number, load.schema_name, load.name, load.kind, load.tablespace, target) for number, load in enumerate(planned, 1)]
+    back = [Move(number, step.schema, step.name, step.kind, step.target, step.source) for number, step in enumerate(reversed(steps), 1)]
+    by_hand = [unit_name(load) for load in moved if load not in planned]
+    make_folder(folder)
+    for name, moves in (("plan.sql", steps), ("rollback.sql", back)):
+        write_whole(folder / name, _sql(name, question.activity.database, moves))
+    texts = {"title": _title("plan.sh"), "by_hand": [render(f"{TEMPLATES}/words.toml:by_hand", name=repr(name)) for name in by_hand]}
+    values = {"database": question.activity.database, "steps": steps, "back": back, "quoted": shlex.quote}
+    write_whole(folder / "plan.sh", render(f"{TEMPLATES}/plan.sh", **texts, **values) + "\n")
+
+
+def identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _sql(file: str, database: str, moves: Sequence[Move]) -> str:
+    values = {"database": database, "steps": moves, "steps_json": json.dumps([move.fields for move in moves])}
+    return render(f"{TEMPLATES}/moves.sql", title=_title(file), identifier=identifier, literal=literal, **values) + "\n"
+
+
+def _title(file: str) -> str:
+    return render(f"{TEMPLATES}/words.toml:titles.{TITLES[file]}")
+
+
+def _check(question: Question, planned: Sequence[RelationLoad], folder: Path) -> None:
+    if not question.tiers[FAST].tablespaces:
+        remedy = "create a tablespace there, and name it: tablespaces = [...]"
+        raise InputError("--tiers", field=f"tiers.{FAST}.tablespaces", rule="must name the tablespace that a plan moves to", remedy=remedy)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError("--plan", value=str(folder), rule="must be a new or empty folder", remedy="keep an old plan with its journal")
+    if not planned:
+        raise InputError("--plan", rule="needs advice that moves a table or an index", remedy="run the same command without --plan")
+    names = (question.activity.database, question.tiers[FAST].tablespaces[0], *(load.tablespace for load in planned))
+    if hidden := next((name for name in names if BY_HAND.fullmatch(name)), None):
+        raise InputError("--plan", value=hidden, rule="must be a name without control characters")

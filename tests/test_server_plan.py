@@ -1,0 +1,250 @@
+"""The files of a plan on real servers: run twice, killed in a step, rolled back, beside a writer, on a full disk, refused."""
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from psycopg.errors import UniqueViolation
+
+from conftest import empty
+from test_server_advice import DAY, TIERS, activity, relation
+from tierwise.advisor.server_advice import Limits, Question, advise_server
+from tierwise.advisor.server_plan import write_plan
+from tierwise.advisor.server_tiers import read_server_tiers
+from tierwise.core.errors import InputError
+from tierwise.costs.book import load_book
+from tierwise.postgres.cluster import DATABASE, PORT, SUPERUSER, Cluster
+from tierwise.postgres.processes import socket_folder
+from tierwise.postgres.relations import create_tablespace
+from tierwise.postgres.settings import Connection
+
+pytestmark = pytest.mark.alone
+MOVED = ("orders", "orders_pkey", "Odd 'name'")
+MAKE = (
+    "CREATE TABLE orders (id int PRIMARY KEY, filler text)",
+    "INSERT INTO orders SELECT i, repeat('x', 100) FROM generate_series(1, 20000) i",
+    """CREATE FUNCTION slow(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$BEGIN PERFORM pg_sleep(0.001); RETURN $1; END$$""",
+    """CREATE INDEX "Odd 'name'" ON orders (filler)""",
+)
+
+
+@dataclass
+class Planned:
+    """A running server with tables, and a plan that moves them to the tablespace `fast`."""
+
+    cluster: Cluster
+    session: Connection
+    folder: Path
+    plan: Path
+
+    def environment(self, **more: str) -> dict[str, str]:
+        host = str(socket_folder(self.cluster.folder))
+        path = f"{self.cluster.binaries.folder}:{os.environ['PATH']}"
+        known = {"PGHOST": host, "PGPORT": str(PORT), "PGUSER": SUPERUSER, "PATH": path, "LC_ALL": "C", "LOCK_S": "1", "PAUSE_S": "0.2"}
+        return {**os.environ, **known, "OLD_S": "5", **more}
+
+    @property
+    def output(self) -> str:
+        return (self.folder / "output.txt").read_text()
+
+    def start(self, *words: str, **more: str) -> subprocess.Popen[bytes]:
+        command = ["sh", str(self.plan / "plan.sh"), *words]
+        with (self.folder / "output.txt").open("w") as output:
+            return subprocess.Popen(command, env=self.environment(**more), stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
+
+    def run(self, *words: str, **more: str) -> tuple[int, str]:
+        return self.start(*words, **more).wait(60), self.output
+
+    def psql(self, **variables: str) -> str:
+        options = [f"--set={name}={value}" for name, value in variables.items()]
+        command = ["psql", "-X", *options, "-f", str(self.plan / "plan.sql"), DATABASE]
+        return subprocess.run(command, env=self.environment(), capture_output=True, text=True, check=False).stderr
+
+    def places(self) -> set[str]:
+        names = "relname = ANY(%s)"
+        query = f"SELECT coalesce(spcname, 'pg_default') FROM pg_class c LEFT JOIN pg_tablespace t ON t.oid = reltablespace WHERE {names}"
+        return {place for (place,) in self.session.execute(query.encode(), [list(MOVED)])}
+
+    def value(self, query: str) -> object:
+        row = self.session.execute(query.encode()).fetchone()
+        return None if row is None else row[0]
+
+    def invalid(self) -> list[str]:
+        rows = self.session.execute("SELECT indexrelid::regclass::text FROM pg_index WHERE NOT indisvalid ORDER BY 1")
+        return [name for (name,) in rows]
+
+    def kill(self, running: subprocess.Popen[bytes]) -> None:
+        """End the script and its sessions as a crash would."""
+        with suppress(ProcessLookupError):
+            os.killpg(running.pid, signal.SIGKILL)
+        running.wait()
+        self.session.execute("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name ~ '^(tierwise|pg_rep)'")
+
+
+def made(cluster: Cluster, folder: Path, place: Path) -> Iterator[Planned]:
+    cluster.start({"shared_buffers": "16MB", "fsync": "off", "archive_mode": "off"})
+    with cluster.connect() as session:
+        create_tablespace(session, "fast", place)
+        for statement in MAKE:
+            session.execute(statement.encode())
+        yield Planned(cluster, session, folder, write(folder))
+    empty(cluster)
+
+
+def write(folder: Path, *, text: str = TIERS.replace("[tiers.ssd]", '[tiers.ssd]\ntablespaces = ["fast"]')) -> Path:
+    tiers, plan = folder / "mine.toml", folder / "plan"
+    tiers.write_text(text)
+    kinds = dict.fromkeys(MOVED[1:], "index") | {MOVED[0]: "table"}
+    loads = [relation(number, name, 0.03 - number / 1000, kind=kinds[name]) for number, name in enumerate(MOVED)]
+    watch = activity(*loads).model_copy(update={"database": DATABASE})
+    question = Question(watch, read_server_tiers(tiers), Limits(), load_book(DAY))
+    write_plan(advise_server(question), question, plan)
+    return plan
+
+
+def test_chunks_and_the_log_move_by_hand_and_names_are_quoted(tmp_path: Path) -> None:
+    tiers = tmp_path / "mine.toml"
+    tiers.write_text(TIERS.replace("[tiers.ssd]", '[tiers.ssd]\ntablespaces = ["fast"]'))
+    odd = """it's; DROP TABLE "x\""""
+    loads = [relation(1, odd, 0.03), relation(2, "chunk", 0.02, schema_name="_timescaledb_internal"), relation(3, "two\nlines", 0.02)]
+    question = Question(activity(*loads, relation(0, "log", 0.02, kind="wal")), read_server_tiers(tiers), Limits(), load_book(DAY))
+    write_plan(advise_server(question), question, tmp_path / "plan")
+    sql, script = ((tmp_path / "plan" / name).read_text() for name in ("plan.sql", "plan.sh"))
+    assert """ALTER TABLE "public"."it's; DROP TABLE ""x\"""" in sql
+    assert sql.count("ALTER TABLE") == 1
+    assert script.count("by hand") == 3
+    subprocess.run(["sh", "-n", str(tmp_path / "plan" / "plan.sh")], check=True)
+
+
+@pytest.fixture
+def planned(cluster: Cluster, workspace: Path, tmp_path: Path) -> Iterator[Planned]:
+    yield from made(cluster, tmp_path, workspace / "fast")
+
+
+def until(planned: Planned, running: subprocess.Popen[bytes], query: str, seconds: float = 20.0) -> None:
+    """Wait until `query` has a row that is true."""
+    ends_s = time.monotonic() + seconds
+    while not planned.value(query):
+        if time.monotonic() > ends_s or running.poll() is not None:
+            planned.kill(running)
+            raise AssertionError(f"it did not come: {planned.output}")
+        time.sleep(0.05)
+
+
+def test_a_plan_moves_beside_a_writer_does_nothing_twice_and_goes_back(planned: Planned) -> None:
+    with planned.cluster.connect(autocommit=False) as writer:
+        writer.execute("UPDATE orders SET filler = 'y' WHERE id = 1")
+        timer = threading.Timer(2.0, writer.commit)
+        timer.start()
+        status, output = planned.run(REPACK="no")
+        timer.join()
+    assert status == 0, output
+    assert planned.places() == {"fast"}, output
+    assert "bytes before" in output
+    status, output = planned.run(REPACK="no")
+    assert (status, output.count("already")) == (0, 3), output
+    assert planned.run("rollback", REPACK="no")[0] == 0
+    assert planned.places() == {"pg_default"}
+    assert planned.value("SELECT count(*) FROM orders") == 20000
+
+
+def test_a_plan_killed_while_it_rebuilds_an_index_goes_on_and_leaves_the_indexes_of_others(planned: Planned) -> None:
+    session = planned.session
+    session.execute("CREATE TABLE other (a int)")
+    session.execute("INSERT INTO other VALUES (1), (1)")
+    with suppress(UniqueViolation):
+        session.execute("CREATE UNIQUE INDEX CONCURRENTLY other_ccnew ON other (a)")
+    session.execute("""DROP INDEX "Odd 'name'" """)
+    session.execute("""CREATE INDEX "Odd 'name'" ON orders (slow(id)) WHERE id < 1000""")
+    running = planned.start(REPACK="no")
+    until(planned, running, "SELECT count(*) = 2 FROM pg_index WHERE NOT indisvalid")
+    time.sleep(1.0)
+    assert "another run" in planned.psql(step="-1")
+    planned.kill(running)
+    assert planned.invalid() == [""" "Odd 'name'_ccnew" """.strip(), "other_ccnew"]
+    status, output = planned.run(REPACK="no")
+    assert status == 0, output
+    assert planned.places() == {"fast"}
+    assert planned.invalid() == ["other_ccnew"]
+
+
+def test_pg_repack_moves_a_table_and_what_a_killed_one_left_goes(cluster15: Cluster, workspace: Path, tmp_path: Path) -> None:
+    if not (cluster15.binaries.folder / "pg_repack").exists():
+        pytest.skip("Debian's postgresql-15-repack is not installed")
+    try:
+        for planned in made(cluster15, tmp_path, workspace / "fast"):
+            planned.session.execute("CREATE EXTENSION pg_repack")
+            trigger = "SELECT count(*) FROM pg_trigger WHERE tgname = 'repack_trigger'"
+            with planned.cluster.connect(autocommit=False) as reader:
+                reader.execute("SELECT txid_current()")  # pg_repack waits for it once its trigger is there
+                running = planned.start(OLD_S="30")
+                until(planned, running, trigger)
+                planned.kill(running)
+            assert "pg_repack is at work" in planned.psql()
+            status, output = planned.run(PGOPTIONS="-c client_min_messages=warning")
+            assert (status, planned.value(trigger)) == (0, 0), output
+            assert planned.places() == {"fast"}
+            assert "repack" in (planned.plan / "journal.txt").read_text()
+            planned.session.execute("DROP EXTENSION pg_repack")
+    finally:
+        cluster15.stop()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts file systems")
+@pytest.mark.parametrize("kind", ["ext4", "tmpfs"])
+def test_a_disk_that_is_full_or_ephemeral_leaves_all_where_it_was(kind: str, cluster18: Cluster, workspace: Path, tmp_path: Path) -> None:
+    place, image = workspace / f"small-{kind}", tmp_path / "image"
+    place.mkdir(exist_ok=True)
+    image.write_bytes(b"")
+    os.truncate(image, 4 << 20)
+    options = ["tmpfs", "-o", "size=64m"] if kind == "tmpfs" else [str(image), "-o", "loop"]
+    made_it = kind == "tmpfs" or subprocess.run(["mkfs.ext4", "-q", "-m0", str(image)], check=False).returncode == 0
+    if not made_it or subprocess.run(["mount", "-t", kind, *options, str(place)], check=False).returncode:
+        pytest.skip(f"no {kind} can be mounted here")
+    try:
+        for planned in made(cluster18, tmp_path, place / "fast"):
+            status, output = planned.run()
+            assert (status, ("ephemeral" if kind == "tmpfs" else "free space there") in output) == (1, True), output
+            if kind == "ext4":
+                planned.session.execute("UPDATE orders SET filler = repeat('z', 200)")
+                assert "No space left" in planned.psql()
+                assert planned.value("SELECT count(*) FROM orders") == 20000
+            assert planned.places() == {"pg_default"}
+    finally:
+        cluster18.stop()
+        subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def test_a_plan_stops_at_the_first_condition_that_does_not_hold(planned: Planned, tmp_path: Path) -> None:
+    session, plan = planned.session, planned.plan / "plan.sql"
+    text = plan.read_text()
+
+    def stops(expected: str, *statements: str, after: tuple[str, ...] = (), **variables: str) -> None:
+        for statement in statements:
+            session.execute(statement.encode())
+        assert expected in planned.psql(**variables)
+        assert planned.places() == {"pg_default"}
+        for statement in after:
+            session.execute(statement.encode())
+
+    slot = "SELECT pg_create_physical_replication_slot('one')", "SELECT pg_drop_replication_slot('one')"
+    stops("DIRECTORIES=yes", slot[0], after=(slot[1],))
+    stops("managed service", "CREATE ROLE rds_superuser", after=("DROP ROLE rds_superuser",))
+    session.execute("CREATE ROLE clerk LOGIN")
+    plan.write_text(text.replace("\\set QUIET on", "\\set QUIET on\nSET ROLE clerk;"))
+    stops("does not own")
+    stops("may not create", "ALTER TABLE orders OWNER TO clerk")
+    plan.write_text(text)
+    stops("lock timeout", "BEGIN", "LOCK TABLE orders IN ACCESS SHARE MODE", after=("COMMIT",), lock_s="1")
+    stops("is something else now", "ALTER INDEX orders_pkey RENAME TO renamed", after=("ALTER INDEX renamed RENAME TO orders_pkey",))
+    session.execute("DROP OWNED BY clerk CASCADE")
+    session.execute("DROP ROLE clerk")
+    with pytest.raises(InputError, match="empty folder"):
+        write(tmp_path)
