@@ -27,7 +27,6 @@ from tierwise.timings.parts import read_rows
 
 @pytest.fixture
 def home(built: Built, tmp_path: Path) -> Iterator[Path]:
-    """Provide runs and built versions of the test's own, which it may spoil: one of a commit, one of a dirty tree."""
     shutil.copytree(built.root / "raw", tmp_path / "raw")
     for code in ("abc1234-dirty", "abc1234"):
         site = shutil.copytree(built.site, tmp_path / "_site" / f"2026-01-01-{code}-{RUN_ID}")

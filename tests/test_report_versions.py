@@ -20,7 +20,6 @@ EARLIER = versions.Version(version=f"2000-01-01-v0-{RUN_ID}", run_id=RUN_ID)
 
 @pytest.fixture(scope="module")
 def second(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a version that was built after an older one, without its PDFs."""
     site = tmp_path_factory.mktemp("versions") / "_site"
     (site / EARLIER.version).mkdir(parents=True)
     EARLIER.save(site / EARLIER.version)
