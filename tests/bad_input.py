@@ -50,7 +50,6 @@ class Outcome:
     resident_bytes: int = 0
 
     def check(self, processor_s: float = PROCESSOR_S) -> None:
-        """Fail unless it is a right answer or one clear line, in `processor_s` seconds and the memory that it may take."""
         assert not self.fault, self.fault
         assert "\n" not in self.line.strip(), f"more than one line: {self.line}"
         assert len(self.line) <= LINE, f"{len(self.line)} characters: {self.line[:LINE]}"
@@ -69,7 +68,6 @@ class Child:
         return ProcessPoolExecutor(1, get_context("spawn"), _limit, (home,))
 
     def answer(self, case: Case, *, processor_s: float = PROCESSOR_S) -> Outcome:
-        """Return what becomes of `case`; the first one of a target may take longer, while libraries load and code is compiled."""
         try:
             return self._pool.submit(answer, self._load, self._home, case, processor_s).result()
         except BrokenProcessPool:
@@ -91,7 +89,6 @@ def _limit(home: Path) -> None:
 
 
 def answer(load: Callable[[Case], None], home: Path, case: Case, processor_s: float) -> Outcome:
-    """Return what `load` makes of `case` in `home`; a case that takes too long ends the process."""
     _forget()
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak counts from here
     begun_s = _processor_s()

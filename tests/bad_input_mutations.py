@@ -26,7 +26,6 @@ Change = Callable[[bytes, st.DrawFn], bytes]
 
 
 def place(draw: st.DrawFn, size: int) -> int:
-    """Somewhere in `size` bytes, lines or matches."""
     return draw(st.integers(0, WHOLE - 1)) * max(0, size) // WHOLE
 
 
@@ -50,8 +49,6 @@ def _cut_out(sample: bytes, draw: st.DrawFn) -> bytes:
 
 
 def _replaced(pattern: re.Pattern[bytes], values: Sequence[bytes]) -> Change:
-    """One match of `pattern` becomes another value, or that of another place."""
-
     def change(sample: bytes, draw: st.DrawFn) -> bytes:
         found = list(pattern.finditer(sample))
         if not found:

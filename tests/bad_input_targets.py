@@ -43,7 +43,6 @@ class Target:
 
 
 def served(name: str) -> None:
-    """Load the device `name` and have its model serve reads, writes and flushes, some next to each other, some far away."""
     from tierwise.devices.model import build
     from tierwise.devices.protocol import Operation
     from tierwise.devices.spec import load_device
@@ -206,7 +205,6 @@ def _first_of(file: str, *columns: str) -> tuple[Any, ...]:
 
 
 def parameters() -> dict[str, Any]:
-    """Return what a reader writes into a notebook's cell of parameters, from the options ``NAME=VALUE``."""
     found: dict[str, Any] = dict.fromkeys(("PROFILE", "TIERS", "TRIALS", "RUN_ID", "PAIR"), "") | {"SEED": 1, "DEVICES": {}}
     for option in sys.argv[1:]:
         name, _, text = option.partition("=")
@@ -335,7 +333,6 @@ def make_home(folder: Path) -> None:
 
 
 def own_files(folder: Path) -> None:
-    """Write a small census, a sky in each format that is read, traces, and a drive."""
     from test_sky_files import by_astropy, text
     from test_validate_device import MODEL, SEEK, SPECS, TRACE
     from tierwise.datasets import census, sky

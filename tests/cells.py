@@ -14,7 +14,6 @@ from tierwise.report.run import Run
 
 
 def code_of(chapter: str) -> list[nbformat.NotebookNode]:
-    """Return the code cells of the notebook ``show-<chapter>``, or of another by its whole name."""
     folder = paths.home() / "notebooks"
     named = folder / f"show-{chapter}.ipynb"
     path = named if named.is_file() else folder / f"{chapter}.ipynb"

@@ -84,7 +84,6 @@ class Home:
 
 @contextmanager
 def new_home() -> Iterator[Home]:
-    """Folders that the server's account can enter; gone at the end, which must find nothing mounted there."""
     folder = Path(tempfile.mkdtemp(prefix="tierwise-pipeline-", dir="/var/tmp"))
     folder.chmod(0o755)  # the server's account must pass
     (folder / "tmp").mkdir(mode=0o755)

@@ -84,7 +84,6 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def kept(config: pytest.Config) -> set[str]:
-    """Return the tests that passed in this run and in those that it resumes."""
     return set(config.cache.get(PASSED, [])) if config.cache else set()
 
 

@@ -50,13 +50,11 @@ class Bench:
         self._zero_s = done_s - end_ms / 1e3
 
     def __call__(self, at_ms: float, operation: Operation, sector: int, sectors: int) -> float:
-        """How long a command takes that is issued at `at_ms`."""
         now_s = self._zero_s + at_ms / 1e3
         return (served_s(self._drive, now_s, operation, sector * SECTOR_BYTES, sectors * SECTOR_BYTES) - now_s) * 1e3
 
 
 def wait_ms(at_ms: float, sector: int) -> float:
-    """Return how long, at `at_ms`, it takes until `sector` comes by."""
     turns = GEOMETRY.spot(sector * SECTOR_BYTES)[0]
     return (turns - WARM_ANGLE - at_ms / 10) % 1 * 10
 

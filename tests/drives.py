@@ -76,7 +76,6 @@ def cache(*, battery: bool, size_kib: int = 1024) -> WriteCache:
 
 
 def drive(model: DeviceModel, requests: Iterator[Request], *, depth: int = 1, think_s: float = 0.0) -> list[float]:
-    """Response times of `requests` with `depth` of them outstanding, in order of completion."""
     began: dict[int, float] = {}
     took, now_s = [], 0.0
     for tag, (operation, address, size) in enumerate(requests):
@@ -102,7 +101,6 @@ def in_order(size: int, total: int) -> Iterator[Request]:
 
 
 def iops(model: DeviceModel, requests: Iterator[Request], *, depth: int) -> float:
-    """Return requests a second of `requests` with `depth` of them outstanding."""
     took = drive(model, requests, depth=depth)
     return depth * len(took) / sum(took)
 

@@ -83,7 +83,6 @@ def foreground(
 
 
 def replayed_s(log: pl.DataFrame, device: str) -> list[float]:
-    """Return the seconds that each request of a mount's log takes in a new model of `device`."""
     model = build(load_device(device), seed=1)
     done_s: dict[int, float] = {}
     for tag, (came_s, operation, address, size) in enumerate(log.select("time_s", "operation", "address_bytes", "size_bytes").iter_rows()):

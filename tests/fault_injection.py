@@ -24,8 +24,6 @@ FLOCK_LOCKS: Final = 1 << 10  # a capability of FUSE (fuse.h): the file system t
 
 
 class FaultyDaemon(Daemon):
-    """A daemon whose mounts have `faults`."""
-
     def __init__(self, folder: Path, *faults: str):
         super().__init__(folder)
         self.program = (__file__, *faults)
@@ -66,8 +64,6 @@ class FaultyVolume(Volume):
 
 
 class FaultyServer(Server):
-    """A daemon of such mounts, whose power can be cut."""
-
     volume_type = FaultyVolume
 
     def __init__(self) -> None:
@@ -108,7 +104,6 @@ class Flushed:
         return b""
 
     def restore(self, target: Path) -> None:
-        """Make the new folder `target` as the backing directory would be found after a power cut now."""
         self._restore(self._root, target)
 
     def close(self) -> None:

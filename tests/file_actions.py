@@ -14,8 +14,6 @@ from tierwise.core.units import KIB, MIB
 
 @dataclass
 class Place:
-    """One of two directories to which the same is done."""
-
     root: Path
     opened: list[int] = field(default_factory=list)
 

@@ -96,8 +96,6 @@ def page(status: int = 200) -> Answer:
 
 
 def silence(after: bytes, for_s: float) -> Answer:
-    """`after`, and then nothing for so long, on an open connection."""
-
     def answer(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(200)
         handler.send_header("Content-Length", str(10 * len(after)))

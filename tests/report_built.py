@@ -32,8 +32,6 @@ INK = 0.85  # brightness below which a dot of a page is printed on
 
 @dataclass(frozen=True)
 class Built:
-    """A built report, what it was built from, and where."""
-
     root: Path
     executed: Path
     site: Path
@@ -65,7 +63,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
 
 @contextmanager
 def placed(root: Path, site: Path) -> Iterator[None]:
-    """While open, runs are read from `root`, and reports are put into `site`."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TIERWISE_RAW", str(root / "raw"))
         patch.setenv("TIERWISE_SITE", str(site))
@@ -117,7 +114,6 @@ def pdf_text(site: Path, *pages: str, name: str = PDFS["annex"]) -> str:
 
 
 def page_images(pdf: Path) -> list[NDArray[np.float64]]:
-    """Return the pages of `pdf` as grey images, 0 black to 1 white, at 60 dots an inch."""
     if not shutil.which("pdftoppm"):
         pytest.skip("pdftoppm is not installed (Debian: poppler-utils), so the PDF's pages are not looked at")
     said = subprocess.run(["pdftoppm", "-gray", "-r", "60", str(pdf)], capture_output=True, check=True).stdout

@@ -167,7 +167,6 @@ def _run(code: str, *arguments: str) -> None:
 
 
 def pair_as_recorded(name: str) -> dict[str, Any]:
-    """Return the pair's file with every device that it names, as a manifest keeps it."""
     pair = read_table(paths.data() / "tiers" / f"{name}.toml")
     named = [tier["device"] for tier in pair["tiers"].values() if tier["kind"] == "emulated"]
     devices = {device: read_table(paths.data() / "devices" / f"{device}.toml") for device in named}

@@ -41,8 +41,6 @@ Ratios = Mapping[tuple[str, str], float]  # (cache, state) -> true ratio; the st
 
 @dataclass(frozen=True)
 class Trial:
-    """One placement and first query."""
-
     table: str
     index: str
     start: str
@@ -52,7 +50,6 @@ class Trial:
 
     @property
     def cell(self) -> dict[str, str]:
-        """Return the trial's coordinates; rows older than the word have no variant."""
         named = {"index": self.index, "start": self.start, "table": self.table}
         return named if self.variant is None else {**named, "variant": self.variant}
 
@@ -125,14 +122,7 @@ def make_rows(
     return pl.concat(parts)
 
 
-def save_run(
-    raw: Path,
-    rows: pl.DataFrame,
-    *,
-    complete: bool = True,
-    profile: str = "quick",
-    reader_pair: str | None = None,
-) -> Path:
+def save_run(raw: Path, rows: pl.DataFrame, *, complete: bool = True, profile: str = "quick", reader_pair: str | None = None) -> Path:
     """`rows` (of one run, any pairs and I/O modes) and a manifest that fits them; an incomplete run has no finish."""
     run_id = str(rows["run_id"][0])
     folder = raw / run_id
@@ -179,7 +169,6 @@ def make_manifest(rows: pl.DataFrame, *, complete: bool = True, profile: str = "
 
 
 def pair_record(name: str) -> dict[str, Any]:
-    """Return a pair of two emulated tiers with one parameter a device, as a manifest keeps it."""
     parameter = {"value": 7200.0, "unit": "1/min", "source": "data sheet", "fitted_on": None}
     return {
         "name": name,

@@ -64,7 +64,6 @@ class S3Server:
 
 
 def has_attributes(folder: Path) -> bool:
-    """Return whether the file system keeps extended attributes, in which the server stores what it knows of objects."""
     try:
         os.setxattr(folder, "user.tierwise", b"")
     except OSError:

@@ -28,7 +28,6 @@ def killed_home() -> Iterator[Home]:
 
 @pytest.fixture(scope="session")
 def killed(killed_home: Home) -> str:
-    """Return the id of the run; the command was killed with its kernel; its server and its daemon stay behind."""
     print(f"killed by SEED={seed()}")
     killed_home.report_and_kill(random.Random(seed()), parts=MEASURED)
     (run_id,) = killed_home.runs()

@@ -298,12 +298,7 @@ def test_an_undecided_claim_has_a_cause_and_a_reason() -> None:
     for cases, expected, cause, reason in (
         ([few, case(CONFIRMED)], 2, Cause.FEW_REPLICATES, Reason("few", {"case": "PR", "clean": 4, "needed": 5})),
         ([few.model_copy(update={"flagged": 1}), case(CONFIRMED)], 2, Cause.REJECTED, rejected(1, 5)),
-        (
-            [few.model_copy(update={"flagged": 3, "pairs": 1, "obstacles": ("CPU",)})],
-            1,
-            Cause.FEW_REPLICATES,
-            rejected(3, 4, "CPU"),
-        ),
+        ([few.model_copy(update={"flagged": 3, "pairs": 1, "obstacles": ("CPU",)})], 1, Cause.FEW_REPLICATES, rejected(3, 4, "CPU")),
         ([case(UNDECIDED, name="PR"), case(CONFIRMED)], 2, Cause.STRADDLES, Reason("cases", {"cause": Cause.STRADDLES, "cases": "PR"})),
         ([case(CONFIRMED)], 2, Cause.MISSING, Reason("cases_missing", {"measured": 1, "expected": 2})),
     ):

@@ -14,7 +14,7 @@ from tierwise.analysis.judging import JUDGES, ClaimVerdict
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.verdicts import as_json, judge
 from tierwise.analysis.views import open_views
-from tierwise.core.vocabulary import Evidence, IoMode
+from tierwise.core.vocabulary import IoMode
 
 CACHES = {"cold": ("FL", "PR", "NV"), "cross": ("FL->PR", "PR->NV", "NV->FL"), "hot": ("FL", "PR", "NV")}
 
@@ -143,27 +143,19 @@ def test_a_flag_on_either_of_its_two_trials_leaves_an_asymmetric_pair_out(tmp_pa
 # through which reads
 
 
-def test_reads_and_times_stand_by_state_and_placement_with_every_verdict(tmp_path: Path) -> None:
-    verdict = saved(tmp_path, make_rows(), make_rows(variant="heap-cached", states=("NV",)))["M1"]
-    own, cached, asymmetric = verdict.through, others(verdict)["heap-cached"].through, others(verdict)["asymmetric"].through
-    assert own is not None
-    assert own.heap_reads == {state: {"hdd/hdd": reads, "hdd/ssd": reads} for state, reads in HEAP_READS.items()}
-    assert own.index_reads["NV"] == {"hdd/hdd": INDEX_READS["NV"], "hdd/ssd": INDEX_READS["NV"]}
-    assert own.index_io_s is not None
-    assert own.index_io_s["NV"] == {f"hdd/{tier}": pytest.approx(INDEX_READS["NV"] * SERVICE_S[tier]) for tier in SERVICE_S}
-    assert own.other_reads["NV"] == {"hdd/hdd": 1, "hdd/ssd": 1}
-    assert (own.io_basis, own.reason) == ("emulator's log", None)
-    assert cached is not None
-    assert cached.heap_reads == {"NV": {"hdd/hdd": 0, "hdd/ssd": 0}}
-    assert asymmetric is not None
-    assert asymmetric.heap_reads == {"NV": {"hdd/hdd": HEAP_READS["NV"], "hdd/ssd": 0}}
+THROUGH = "select placement, {} from index_placement_through where state = 'NV' and variant = ? and cache = 'cold' order by placement"
 
 
-def test_times_that_nothing_recorded_are_null_with_the_reason(tmp_path: Path) -> None:
-    save_run(tmp_path, make_rows(evidence=Evidence.MEASURED))
-    (reported,) = [one["through"] for one in as_json([*judged(tmp_path).values()])["claims"] if one["id"] == "M1"]
-    assert (reported["heap_io_s"], reported["index_io_s"], reported["reason"]) == (None, None, "nothing recorded it")
-    assert reported["heap_reads"]["FL"]["hdd/hdd"] == HEAP_READS["FL"]
+def test_reads_and_times_stand_by_placement_in_each_variant(tmp_path: Path) -> None:
+    save_run(tmp_path, pl.concat([make_rows(), make_rows(variant="heap-cached", states=("NV",))]))
+    index, heap = INDEX_READS["NV"], HEAP_READS["NV"]
+    with open_views(tmp_path) as connection:
+        own = connection.execute(THROUGH.format("heap_reads, index_reads, other_reads, index_io_s"), ["published"]).fetchall()
+        cached = connection.execute(THROUGH.format("heap_reads"), ["heap-cached"]).fetchall()
+        asymmetric = connection.execute(THROUGH.format("heap_reads"), ["asymmetric"]).fetchall()
+    assert own == [(f"hdd/{tier}", heap, index, 1, pytest.approx(index * SERVICE_S[tier])) for tier in ("hdd", "ssd")]
+    assert cached == [("hdd/hdd", 0), ("hdd/ssd", 0)]
+    assert asymmetric == [("hdd/hdd", heap), ("hdd/ssd", 0)]
 
 
 # how it is reported
@@ -177,9 +169,8 @@ def test_json_has_an_object_for_each_io_mode(tmp_path: Path) -> None:
         assert {other["variant"] for other in one["others"]} == (set() if one["unjudged"] else {"heap-cached", "asymmetric"})
         for io_mode in one["others"]:
             assert {"verdict", "verdict_text", "reason", "cause", "cure", "conditions"} <= io_mode.keys()
-            assert {"cases", "estimate", "low", "high", "pairs", "evidence", "through"} <= io_mode.keys()
+            assert {"cases", "estimate", "low", "high", "pairs", "evidence"} <= io_mode.keys()
             assert io_mode.keys().isdisjoint({"id", "statement", "here"})
-            assert {"heap_reads", "index_reads", "heap_io_s", "index_io_s", "reason"} <= io_mode["through"].keys()
 
 
 def test_the_view_has_every_variant_and_only_measured_rows_beneath(tmp_path: Path) -> None:

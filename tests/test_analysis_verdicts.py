@@ -270,7 +270,7 @@ def test_json_has_a_version_and_an_object_for_each_claim_with_every_number_s_evi
     make_run(tmp_path, ratios=AS_PUBLISHED)
     reported = json.loads(json.dumps(as_json(of_m(judge(tmp_path))), allow_nan=False))
     assert reported.keys() == {"version", "claims"}
-    assert reported["version"] == 7
+    assert reported["version"] == 8
     objects = reported["claims"]
     assert [one["id"] for one in objects] == [f"M{number}" for number in range(1, 22)]
     for one in objects:

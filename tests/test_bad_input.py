@@ -72,7 +72,6 @@ def child(home: Path) -> Iterator[Child]:
 
 
 def hold(child: Child, target: Target, chosen: settings) -> None:
-    """Check that the valid sample of `target` is answered, and whatever is made of it answered or refused."""
     begun = child.answer(valid(target), processor_s=WARMING_S)
     assert (begun.line, begun.fault) == ("", ""), "the sample must be valid"
 

@@ -90,7 +90,6 @@ def test_words_stand_as_they_are_numbers_as_they_were_written_and_what_is_none_n
 
 @pytest.fixture
 def testbed(cluster18: Cluster, tmp_path: Path) -> Iterator[Testbed]:
-    """Provide a testbed without tiers, whose server is down before and after."""
     yield Testbed(load_profile("smoke"), load_pair("source-m"), 1, tmp_path, cluster18)
     cluster18.kill()
 

@@ -156,7 +156,6 @@ def test_a_whole_file_is_never_fetched_again_and_a_damaged_one_is(tmp_path: Path
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a checkout of the test's own, whose data name what `record` writes there."""
     (tmp_path / "data" / "datasets").mkdir(parents=True)
     monkeypatch.setenv("TIERWISE_HOME", str(tmp_path))
     return tmp_path

@@ -22,7 +22,6 @@ def acquire(path: Path, folder: Path) -> Dataset:
 
 
 def good_rows(count: int) -> Rows:
-    """Rows that break no rule; AGE tells them apart."""
     plain = {"boolean": "0", "integer": "-7", "text": "P"}
     rows = [[plain[column.type] for column in census.COLUMNS] for _ in range(count)]
     for place, row in enumerate(rows):

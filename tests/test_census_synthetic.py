@@ -29,7 +29,6 @@ Array = npt.NDArray[Any]
 
 @pytest.fixture(scope="module")
 def sample() -> pl.DataFrame:
-    """Return the real excerpt: 50,000 rows, in file order."""
     return pl.read_csv(bz2.decompress(shared(*SAMPLE).read_bytes())).drop("")
 
 
@@ -57,7 +56,6 @@ def full() -> Full:
 
 
 def distance(one: pl.Series, other: pl.Series) -> float:
-    """Total variation between the shares of values."""
     shares = [dict(column.value_counts(normalize=True).iter_rows()) for column in (one, other)]
     values = shares[0].keys() | shares[1].keys()
     return float(sum(abs(shares[0].get(value, 0) - shares[1].get(value, 0)) for value in values)) / 2
@@ -74,12 +72,10 @@ def pages_touched(pob: Array, code: int) -> float:
 
 
 def state_blocks(serial: Array) -> Array:
-    """Return the number of each row's state block: a new one where SERIALNO falls."""
     return np.concatenate([[0], np.cumsum(np.diff(serial) < 0)])
 
 
 def in_one_household(serial: Array) -> Array:
-    """Whether a row shares its household with the row before it."""
     equal: Array = np.diff(serial) == 0
     return equal
 

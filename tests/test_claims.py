@@ -93,8 +93,6 @@ def test_the_numbers_of_a_chart_are_quoted_or_the_claim_is_called_inferred() -> 
 
 
 def fitted_leaves() -> dict[float, str]:
-    """Value -> what it was fitted on, of every parameter of a device or a machine that is fitted on a claim."""
-
     def leaves(record: object) -> Iterator[tuple[float, str]]:
         if isinstance(record, dict):
             if CLAIM.search(str(record.get("fitted_on", ""))):

@@ -36,7 +36,6 @@ REFERENCE = SHIPPED_RUN.name
 
 @pytest.fixture(scope="module")
 def readers(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with a run of a reader's, whose verdicts are kept beside it."""
     folder = tmp_path_factory.mktemp("readers")
     rich_run(folder / "raw")
     return folder
@@ -44,7 +43,6 @@ def readers(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def home(readers: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return runs and site of the tests' own: one run of a reader's, beside the one that ships."""
     monkeypatch.setenv("TIERWISE_RAW", str(readers / "raw"))
     monkeypatch.setenv("TIERWISE_SITE", str(readers / "_site"))
     return readers

@@ -103,17 +103,13 @@ def test_memory_is_bought_by_the_binary_gigabyte() -> None:
 
 
 @pytest.mark.parametrize(
-    ("iops", "mib_s", "dollars"),
-    [(3000, 125, 80), (2000, 0, 80), (4000, 125, 85), (3000, 250, 85), (16000, 1000, 80 + 65 + 35)],
+    ("iops", "mib_s", "dollars"), [(3000, 125, 80), (2000, 0, 80), (4000, 125, 85), (3000, 250, 85), (16000, 1000, 80 + 65 + 35)]
 )
 def test_gp3_includes_3000_iops_and_125_mib_s(iops: float, mib_s: float, dollars: float) -> None:
     assert month("aws-gp3", 1000, iops, mib_s) == pytest.approx(dollars)
 
 
-@pytest.mark.parametrize(
-    ("iops", "dollars"),
-    [(0, 0), (32_000, 2080), (64_000, 2080 + 1456), (256_000, 2080 + 1456 + 192_000 * 0.03185)],
-)
+@pytest.mark.parametrize(("iops", "dollars"), [(0, 0), (32_000, 2080), (64_000, 2080 + 1456), (256_000, 2080 + 1456 + 192_000 * 0.03185)])
 def test_io2_bills_every_iops_by_tiers(iops: float, dollars: float) -> None:
     assert month("aws-io2", 100, iops) == pytest.approx(12.5 + dollars)
 

@@ -19,7 +19,6 @@ def rates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def simulate() -> Callable[[], float]:
-    """Something that gives another number at each call, so that a kept one is known."""
     numbers = iter([1 / 3, 2 / 3, 1e300, 5e-324])
     return lambda: next(numbers)
 

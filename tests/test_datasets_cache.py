@@ -11,8 +11,6 @@ from tierwise.datasets.dataset import Dataset, cached, sha256_of
 
 
 class Builder:
-    """Writes a small Parquet file and counts how often it did."""
-
     def __init__(self, folder: Path):
         self.built = 0
         self.parquet = folder / "numbers.parquet"

@@ -28,7 +28,6 @@ def open_folder() -> Iterator[Path]:
 
 @pytest.fixture
 def examine(open_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Examine:
-    """Examine this machine with a work folder of the test's own; the findings by name."""
     monkeypatch.setenv("TIERWISE_WORK", str(open_folder / "work"))
     monkeypatch.delenv("PG_BIN", raising=False)
     monkeypatch.delenv("PROFILE", raising=False)

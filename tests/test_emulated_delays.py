@@ -31,7 +31,6 @@ def opened(path: Path) -> Iterator[int]:
 
 
 def read_at_random(path: Path, count: int, *, seed: int = 1, size: int = PAGE_BYTES) -> list[float]:
-    """Seconds that each of `count` direct reads took."""
     chance, took_s = random.Random(seed), []
     with opened(path) as descriptor, mmap.mmap(-1, size) as buffer:
         for _ in range(count):
@@ -43,13 +42,11 @@ def read_at_random(path: Path, count: int, *, seed: int = 1, size: int = PAGE_BY
 
 
 def overshoot_s(io: FileIo) -> float:
-    """Mean over the requests."""
     return (io.actual_s - io.intended_s) / (io.reads + io.writes)
 
 
 @pytest.fixture(params=["sata-7k2", "sata-7k2-x6", "mtron-3025"])
 def tier(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Emulated]:
-    """Each kind of device, with a file ``data`` of 64 MiB."""
     with emulated(tmp_path, request.param) as mounted:
         (mounted.directory / "data").write_bytes(random.Random(1).randbytes(FILE_BYTES))
         mounted.reset_io()
@@ -100,7 +97,6 @@ def test_the_log_replayed_through_a_new_model_gives_the_same_completions(tmp_pat
 
 
 def write_at_random(path: Path, count: int, *, seed: int) -> None:
-    """`count` direct writes of a page, then an fsync."""
     chance = random.Random(seed)
     with opened(path) as descriptor, mmap.mmap(-1, PAGE_BYTES) as buffer:
         for _ in range(count):

@@ -200,7 +200,6 @@ AS_NOBODY = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-group
 
 
 def python_for_nobody() -> str:
-    """Return an interpreter of this version that an ordinary user can run."""
     for python in (sys.executable, f"/usr/bin/python3.{sys.version_info.minor}"):
         if subprocess.run([*AS_NOBODY, python, "-c", ""], check=False, capture_output=True).returncode == 0:
             return python

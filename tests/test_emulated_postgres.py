@@ -21,7 +21,6 @@ DIRECT = {"debug_io_direct": "data", "shared_buffers": "8MB", "autovacuum": "off
 
 @pytest.fixture
 def tier(workspace: Path, cluster18: Cluster) -> Iterator[Emulated]:
-    """Provide a tier for the server's files, on which it has a tablespace ``flash`` with a loaded table; the server is down."""
     with emulated(new_folder(workspace), "mtron-3025", owner=(cluster18.account.uid, cluster18.account.gid)) as mounted:
         cluster18.start({})
         try:

@@ -22,7 +22,6 @@ def wanted() -> dict[str, Requirement]:
 
 
 def pinned() -> dict[str, set[Version]]:
-    """Return what `requirements.txt` pins: one version each, or one for each Python."""
     versions: dict[str, set[Version]] = {}
     for name, version in re.findall(r"(?m)^([\w.-]+)==([^\s;]+)", PINS):
         versions.setdefault(canonicalize_name(name), set()).add(Version(version))

@@ -73,7 +73,6 @@ def test_a_folder_for_which_there_is_no_space_is_reported_by_its_first_file(
 
 
 def executed_alone(notebook: Path, cell: str) -> subprocess.CompletedProcess[str]:
-    """Return what `pipeline.execute` says of a new notebook with one cell, in a process of its own."""
     made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)])
     made.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
     nbformat.write(made, notebook)

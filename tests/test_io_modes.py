@@ -30,8 +30,6 @@ INDEX = ("SET enable_seqscan = off", "SET enable_bitmapscan = off", "SELECT coun
 
 @dataclass(frozen=True)
 class Seen:
-    """What the mount tells of one scan."""
-
     outstanding: float
     reads: pl.DataFrame
     busy_s: float
@@ -41,7 +39,6 @@ class Seen:
 
 @pytest.fixture(scope="module")
 def scanned(workspace: Path, cluster18: Cluster) -> Iterator[tuple[Emulated, SessionGroup]]:
-    """Provide a tier with a table and its index on it, and a group for the server, which is down."""
     owner = (cluster18.account.uid, cluster18.account.gid)
     with emulated(new_folder(workspace), "sata-7k2-x6", owner=owner) as tier, session_group.session_group() as group:
         cluster18.start(loading_settings())
@@ -63,7 +60,6 @@ def scanned(workspace: Path, cluster18: Cluster) -> Iterator[tuple[Emulated, Ses
 
 
 def seen(place: tuple[Emulated, SessionGroup], server: Cluster, io_mode: IoMode, scan: tuple[str, ...], shared_buffers_bytes: int) -> Seen:
-    """Return the scan on a server that was started cold, by the clock of several sessions."""
     tier, group = place
     tier.empty_cache(cached=io_mode.cached)
     with group.entered():

@@ -30,7 +30,6 @@ ELSEWHERE: Final = {
 
 
 def cells(study: str, source: str, profile: str) -> list[dict[str, str]]:
-    """Every cell of a profile on the source's own pair, in the words of a claim's selection."""
     found = load_study(study)
     assert isinstance(found, Study)
     trials = found.trials(load_profile(profile), load_pair(CLAIMS.sources[source].pair))

@@ -26,7 +26,6 @@ REPLICATES = 5
 
 
 def runs(raw: Path, *seeds: int, code: str = "c") -> list[Path]:
-    """One run a seed; by the index on ssd each gains another tenth over the one before."""
     found = []
     for number, seed in enumerate(seeds):
         ratios = {("cold", state): 0.9 * 1.1**number for state in ("FL", "PR", "NV")}

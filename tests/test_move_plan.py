@@ -31,7 +31,6 @@ def device(name: str) -> Build:
 def plan(
     *, move: Mapping[int, float], slow: Mapping[int, float], fast: Mapping[int, float], jobs: int = 1, job: Evidence = Evidence.SIMULATED
 ) -> MovePlan:
-    """Return a move whose way there and way back take as long."""
     half = Times({replicate: time_s / 2 for replicate, time_s in move.items()}, Evidence.SIMULATED)
     return plan_move(
         {"t": MIB}, devices=("disk", "flash"), there=half, back=half, slow_job=Times(slow, job), fast_job=Times(fast, job), jobs=jobs

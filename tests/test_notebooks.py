@@ -114,7 +114,6 @@ def test_the_frames_of_exploring_come_to_the_finding_and_mix_no_cached_rows_with
 
 
 def drawn_points(spec: Mapping[str, Any]) -> list[str]:
-    """All that a chart draws, in whatever order it stands there, and where its sliders stand."""
     sliders = [param for param in spec.get("params", ()) if isinstance(param.get("bind"), dict)]
     return sorted(json.dumps(row, sort_keys=True) for rows in (*spec["datasets"].values(), sliders) for row in rows)
 
@@ -131,11 +130,7 @@ CHANGES: Final[tuple[tuple[str, dict[str, Any], set[str]], ...]] = (
     ("ram_or_ssd", {"SSD": "kingston-dc600m"}, {"fig-zipf-throughput"}),
     ("survey_arrays", {"DEVICES": {"ssd": "kingston-dc600m"}}, {"fig-survey-arrays-times"}),
     ("survey_placement", {"DEVICES": {"hdd": "exos-x24-24tb"}}, {"fig-survey-placement-times"}),
-    (
-        "cost",
-        {"PRICES": {"hdd-enterprise": 100}},
-        {"fig-cost-delivered", "fig-cost-break-evens"},
-    ),
+    ("cost", {"PRICES": {"hdd-enterprise": 100}}, {"fig-cost-delivered", "fig-cost-break-evens"}),
     ("wal_placement", {"PLACES": ["cached", "ssd"]}, {"fig-wal-rates"}),
     ("answer", {"DEVICES": {"ssd": "kingston-dc600m"}}, {"fig-answer"}),
     ("answer", {"PAIR": "source-h", "DEVICES": {"hdd": "exos-x24-24tb"}}, {"fig-answer"}),
@@ -199,7 +194,6 @@ def before(chapter: str, charted: Run, kept: Run, kept_drawn: Callable[[str], Dr
 
 @pytest.fixture(scope="module")
 def kept_drawn(kept: Run) -> Callable[[str], Drawn]:
-    """Draw a chapter's charts of the smoke run, once for all its parameters."""
     return cache(lambda chapter: drawn(chapter, kept))
 
 
@@ -210,7 +204,6 @@ def drawn(chapter: str, run: Run, **parameters: Any) -> Drawn:
 
 @pytest.fixture
 def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Inputs, Manifest]:
-    """Return inputs of which nothing is a default, and the run that began with them."""
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
     monkeypatch.delenv("CENSUS", raising=False)
     (tmp_path / "mine.csv").write_text("rows")

@@ -106,7 +106,6 @@ def test_its_emulated_reads_are_those_of_the_kept_run_and_take_as_long(rows: pl.
 
 
 def emulated(rows: pl.DataFrame) -> dict[tuple[str, str], tuple[dict[int, dict[str, int]], float]]:
-    """Return trial, cache -> each tier's reads by replicate, and the median of the time that the models ask for, where anything is read."""
     found = {}
     for (trial, cache), cell in rows.filter(pl.col("cache") != "hot").group_by("trial", "cache"):
         reads = {

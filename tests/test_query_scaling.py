@@ -50,7 +50,6 @@ def places(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 @contextmanager
 def prepared(study: Study[Any, Any], pair_name: str, cell: object, work: Path) -> Iterator[tuple[Trial[Any], Any, Any]]:
-    """Provide the trial of `cell` in a testbed that is ready for it: a fiftieth of the census, five hundred sources."""
     requested, pair = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic"), load_pair(pair_name)
     profile = requested.profile.model_copy(update={"studies": GRIDS})
     inputs = Inputs(profile, requested.pairs, None, 1, requested.server_version, counting=requested.counting)

@@ -19,7 +19,6 @@ SPACES = {"pg_clog": 596, "ts_ssd": 3931, "ts_aux": 1263, "ts_main": 8744}
 
 
 def verdicts(raw: Path) -> dict[str, Verdict]:
-    """Return id -> verdict of the latency study's claims that are judged."""
     return {verdict.id: verdict.verdict for verdict in judge_all(raw, RUN) if verdict.source == "L" and not verdict.unjudged}
 
 

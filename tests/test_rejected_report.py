@@ -80,12 +80,7 @@ def test_no_figure_draws_an_estimate_of_them(report: Shown, other: Shown) -> Non
     others = {key: found for key in drawn if isinstance(found := other[key], Figure)}
     by_design = {"fig-zipf-fill"}  # of one trace, and said so
     differing = [key for key, found in others.items() if not drawn[key].rows.equals(found.rows) and _label(key) not in by_design]
-    shown = {
-        "fig-times",
-        "fig-wal-rates",
-        "fig-survey-arrays-times",
-        "fig-survey-placement-times",
-    }
+    shown = {"fig-times", "fig-wal-rates", "fig-survey-arrays-times", "fig-survey-placement-times"}
     assert {_label(key) for key in differing} == shown
     for key in differing:
         chart = drawn[key].spec()
@@ -96,7 +91,6 @@ def test_no_figure_draws_an_estimate_of_them(report: Shown, other: Shown) -> Non
 
 
 def _label(key: tuple[str, str]) -> str:
-    """Find the label of the cell that shows a figure."""
     return str(re.findall(r"label: (\S+)", key[1])[0])
 
 

@@ -52,7 +52,7 @@ def test_the_site_stands_under_its_version_and_latest_names_it(built: Built) -> 
             "queries",
             "rows",
             "sql",
-            "statements.json",
+            "build.json",
             "tables",
             "tierwise-annex.pdf",
             "tierwise.pdf",
@@ -228,7 +228,6 @@ def test_quarto_is_requested_where_it_is_absent(in_place: Built, monkeypatch: py
 
 
 def shown(site: Path, kind: str) -> list[str]:
-    """Return the texts of one kind, in the book's order, without what names the engine."""
     tags = [tag for page in pages(site) for tag in BeautifulSoup(page.read_bytes(), "html.parser").select(f"main :is({TEXTS[kind]})")]
     texts = (" ".join(unicodedata.normalize("NFKC", tag.get_text()).split()) for tag in tags if not tag.find_parent("footer"))
     return [re.sub(r"(?<=-\d\d, by ).*", "", text).removesuffix(QUARTO) for text in texts]

@@ -40,7 +40,6 @@ def test_an_address_of_the_report_as_one_page_leads_to_the_page_that_has_the_pla
 
 @pytest.fixture(scope="module")
 def opened(chromium: "Browser", built: Built) -> Iterator["Page"]:
-    """Provide a chapter as its readers find it; what a test changes it puts back."""
     with browsing(chromium, "file:", 1280, "light") as page:
         look(page, (built.site / CENSUS).as_uri(), 1280)
         yield page

@@ -23,7 +23,7 @@ ORIGIN = f"{load_manifest(FOLDER).started_at:%Y-%m-%d}, {HOST.cpu}, {HOST.cores}
 
 def test_a_run_of_ones_own_stands_beside_it_cell_by_cell(built: Built) -> None:
     with placed(built.root, built.root / "_site"):
-        found = compare(RUN_ID)
+        found = compare("reference", RUN_ID)
     assert {"index_placement"} == set(found.cells["study"])
     assert f"The profiles differ (quick here, {load_manifest(FOLDER).profile['name']} there)" in found.caution
     assert not found.run.is_reference

@@ -12,7 +12,6 @@ from tierwise.report import site, staleness
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a checkout with a run whose chapters were executed and whose version was built."""
     rich_run(tmp_path / "raw")
     for name in ("data/profiles", "data/published", "report", "notebooks"):
         shutil.copytree(paths.home() / name, tmp_path / name, ignore=shutil.ignore_patterns("_site", "_build"))

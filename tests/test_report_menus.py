@@ -167,7 +167,6 @@ def with_rows(published: Path, by_chapter: Callable[[str], dict[str, Figure]]) -
 
 
 def columns_of(schema: Any, above: str = "") -> Iterator[str]:
-    """Names of the columns of a Parquet file, with those in its structures."""
     for name, kind in schema.items():
         yield f"{above}{name}"
         inner = kind.inner if isinstance(kind, pl.List) else kind

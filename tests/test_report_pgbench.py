@@ -67,7 +67,6 @@ FACTS = {
 @pytest.fixture
 def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Opened:
     def page_of(*rows: pl.DataFrame) -> Page:
-        """Return the page of a run with `rows`, and with what was simulated in its manifest."""
         monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
         folder = save_run(tmp_path, pl.concat(rows))
         record = StudyRecord(name=STUDY, pair=PAIR, trials=("t",), replicates=5, settings={}, server_version="18.6", facts=FACTS)
@@ -146,11 +145,7 @@ def test_rates_stand_with_and_without_the_checkpoint_and_with_commits_that_do_no
         pgbench_rows(SMALL, mix={**load, "protocol": "simple"}),
     )
     shown = {tuple(row[:3]): row[3:] for row in table(page, "tbl-pgbench-rates")}
-    assert [*shown][:3] == [
-        ("large", "all on HDD", "wait"),
-        ("large", "all on HDD", "do not wait"),
-        ("large", "indexes on SSD", "wait"),
-    ]
+    assert [*shown][:3] == [("large", "all on HDD", "wait"), ("large", "all on HDD", "do not wait"), ("large", "indexes on SSD", "wait")]
     assert len(shown) == 8, "statements that are not prepared are elsewhere"
     figures = {name: [float(one.split(" ")[0].replace(",", "")) for one in cells] for name, cells in shown.items()}
     whole, calm, gain, calm_gain = figures["large", "tables on SSD", "wait"]

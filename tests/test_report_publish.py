@@ -19,7 +19,6 @@ from tierwise.core.errors import InputError
 from tierwise.report import versions
 from tierwise.report.cite import commit_of
 from tierwise.report.display import MADE_MIME, VEGA_MIME
-from tierwise.report.facts import load_facts
 from tierwise.report.publish import publish
 from tierwise.report.site import PDFS, QUARTO
 from tierwise.timings.manifest import load_manifest
@@ -28,11 +27,10 @@ from tierwise.timings.parts import read_rows
 
 @pytest.fixture
 def home(built: Built, tmp_path: Path) -> Iterator[Path]:
-    """Provide runs and built versions of the test's own, which it may spoil: one of a commit, one of a dirty tree."""
     shutil.copytree(built.root / "raw", tmp_path / "raw")
     for code in ("abc1234-dirty", "abc1234"):
         site = shutil.copytree(built.site, tmp_path / "_site" / f"2026-01-01-{code}-{RUN_ID}")
-        load_facts(site).model_copy(update={"version": site.name}).save(site)
+        versions.load_version(site).model_copy(update={"version": site.name}).save(site)
         with placed(tmp_path, tmp_path / "_site"):
             versions.put_last(site.name)
     with placed(tmp_path, tmp_path / "_site"):
@@ -41,10 +39,10 @@ def home(built: Built, tmp_path: Path) -> Iterator[Path]:
 
 def test_a_published_folder_is_whole_and_checks_itself(home: Path) -> None:
     made = publish(home / "public")
-    assert (made.dirty, made.facts.version) == (False, f"2026-01-01-abc1234-{RUN_ID}")
+    assert (made.dirty, made.built.version) == (False, f"2026-01-01-abc1234-{RUN_ID}")
     folder = home / "public"
     documents = "CITATION.cff citation.bib DICTIONARY.md LICENSE README.md artifact.md"
-    wanted = f"index.html statements.json run/manifest.json run/timings.parquet {documents}"
+    wanted = f"index.html build.json run/manifest.json run/timings.parquet {documents}"
     assert [name for name in (*wanted.split(), *PDFS.values()) if not (folder / name).is_file()] == []
     assert dead_links(folder) == []
     assert not [path for path in folder.rglob("*") if path.is_symlink()]

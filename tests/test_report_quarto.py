@@ -115,7 +115,6 @@ def test_what_fails_says_what_quarto_said(program: Program, tmp_path: Path, monk
 
 
 def attempt(environment: Path, *arguments: str) -> str:
-    """Run the attempt without network, for a folder that has no Quarto; what it says."""
     offline = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "PATH": "/usr/bin:/bin", "PYTHONPATH": str(home() / "src")}
     command = [sys.executable, "scripts/setup_quarto.py", str(environment), *arguments]
     done = subprocess.run(command, cwd=home(), env=offline, capture_output=True, text=True, check=False)

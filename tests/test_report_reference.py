@@ -36,7 +36,6 @@ OUTPUTS = ("work", "raw", "external", "notebooks", "_site", "_build")
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Provide a checkout of its own with a reader's run; nothing was built there, and no server is to be found."""
     home = tmp_path_factory.mktemp("clone") / "tierwise"
     for name in ("data", "report", "docs"):
         shutil.copytree(paths.home() / name, home / name, ignore=shutil.ignore_patterns(*OUTPUTS))

@@ -89,7 +89,6 @@ def pair_of(study: str) -> str:
 
 
 def exhibits(study: str) -> Iterator[str]:
-    """Return the labels of the figures and tables of `study`, or where it is empty of those of several studies."""
     for kind, folder in FOLDERS.items():
         modules = files(f"tierwise.studies.{study}.reading" if study else "tierwise.report.exhibits") / folder
         if modules.is_dir():

@@ -50,11 +50,7 @@ def test_the_ways_of_io_stand_side_by_side_with_their_requests_at_once(opened: O
     table = open_shared(run, "ledger").exhibit("tbl-ledger-ways")
     assert isinstance(table, Table)
     shown = {row[1]: row[3] for row in table.rows if row[0] == "M1"}
-    assert shown == {
-        "buffered I/O (decides)": DASH,
-        "direct I/O": DASH,
-        "asynchronous I/O": "1.30, not asynchronous",
-    }
+    assert shown == {"buffered I/O (decides)": DASH, "direct I/O": DASH, "asynchronous I/O": "1.30, not asynchronous"}
 
 
 def test_what_is_one_sided_assumed_or_late_stands_by_statement(opened: Opened) -> None:

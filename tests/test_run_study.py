@@ -38,7 +38,6 @@ disk_scale = 4096
 
 @pytest.fixture(scope="module")
 def home() -> Iterator[Home]:
-    """Provide a checkout with a profile of its own, and without the pair that is read live."""
     with new_home() as made, pytest.MonkeyPatch.context() as patch:
         checkout = made.folder / "checkout"
         checkout.mkdir()

@@ -54,7 +54,6 @@ def said(
 
 @pytest.fixture(scope="module")
 def strewn(cluster18: Cluster) -> Iterator[Cluster]:
-    """Provide a server with a table `c<percent>` for each correlation, rows displaced as the command's help says; not running."""
     cluster18.start(SMALL)
     with cluster18.connect() as conn:
         for percent in PERCENTS:
@@ -75,7 +74,6 @@ def strewn(cluster18: Cluster) -> Iterator[Cluster]:
 
 
 def blocks_read(conn: Connection, table: str, scan: Table, method: ScanMethod) -> int:
-    """Pages of the table that the server counts as read from the storage by one scan of `method`."""
     conn.execute("; ".join(f"SET {name} = {value}" for name, value in ONLY[method].items()))
     query = f"SELECT count(f) FROM {table} WHERE k BETWEEN {scan.first} AND {scan.first + scan.matched - 1}"
     (plan,) = conn.execute(f"EXPLAIN (FORMAT JSON) {query}").fetchone() or ([],)

@@ -99,7 +99,6 @@ SESSION = "user.slice/session.scope"
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder in place of the kernel's; what `belonging` writes says where this process is."""
     monkeypatch.setattr(control_groups, "ROOT", tmp_path / "cgroup")
     monkeypatch.setattr(control_groups, "OWN", tmp_path / "own")
     (tmp_path / "cgroup" / SESSION).mkdir(parents=True)
@@ -115,7 +114,6 @@ def hands_on(machine: Path, folder: str, controllers: str) -> None:
 
 
 def emptied(group: memory_group.MemoryGroup) -> None:
-    """Remove the files of the made-up group: the kernel's go with the folder."""
     for path in group.folder.iterdir():
         path.unlink()
 

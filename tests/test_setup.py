@@ -52,7 +52,6 @@ class Clone:
         shutil.copytree(source, target) if source.is_dir() else shutil.copy(source, target)
 
     def program(self, name: str, script: str) -> None:
-        """Put a program of that name on PATH."""
         path = self.bin / name
         path.unlink(missing_ok=True)
         path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")

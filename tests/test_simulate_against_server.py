@@ -31,7 +31,6 @@ OTHERS = """
 
 @pytest.fixture
 def aged(cluster18: Cluster) -> Iterator[Cluster]:
-    """Provide a running server with few buffers and an aged pgbench database, its index nearly as large as the memory."""
     cluster18.start(loading_settings())
     pgbench.initialise(cluster18, SCALE, tables="pg_default", indexes="pg_default")
     with cluster18.connect() as conn:
@@ -44,7 +43,6 @@ def aged(cluster18: Cluster) -> Iterator[Cluster]:
 
 
 def updates(conn: Connection) -> tuple[int, int]:
-    """Count the updates of the accounts so far, and those among them that stayed in their page."""
     conn.execute("SELECT pg_stat_force_next_flush(), pg_stat_clear_snapshot()")
     (found,) = conn.execute("SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'pgbench_accounts'")
     return int(found[0]), int(found[1])

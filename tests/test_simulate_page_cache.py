@@ -16,7 +16,6 @@ Pages = NDArray[np.int64]
 
 
 def skewed(requests: int, pages: int, seed: int = 1) -> Pages:
-    """Page 0 often, the last one rarely."""
     chance = np.random.default_rng(seed)
     return (pages * chance.random(requests) ** 3).astype(np.int64)
 

@@ -30,7 +30,6 @@ TEXT = b"7 1 0 1\n100 3 0 2\n7 2 0 3\n"
 
 
 def _two_parts(content: bytes) -> bytes:
-    """Return two streams of zstd behind a frame that is to be left out."""
     return b"\x50\x2a\x4d\x18\x04\0\0\0skip" + _zstd(content[:9]) + _zstd(content[9:])
 
 

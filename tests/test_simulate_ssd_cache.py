@@ -46,8 +46,6 @@ class Fixed:
 
 
 class Pair:
-    """An `SsdCache` whose requests come a second apart."""
-
     def __init__(self, policy: SsdCachePolicy, *, cache_blocks: int = 4):
         self.disk, self.flash = Fixed(DISK_S, 100 * MIB), Fixed(FLASH_S, 50 * MIB)
         self.model: DeviceModel = SsdCache(self.disk, self.flash, policy, cache_bytes=cache_blocks * policy.block_bytes)

@@ -34,7 +34,6 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a checkout of the test's own, whose release is where `pointed` says."""
     (tmp_path / "data").mkdir()
     monkeypatch.setenv("TIERWISE_HOME", str(tmp_path))
     return tmp_path
@@ -56,7 +55,6 @@ def known() -> str:
 
 @pytest.fixture(scope="module")
 def excerpt() -> str:
-    """Return a real answer: seven rows."""
     return shared("realdata", "twomass", "irsa_fp_psc_polygon.xml").read_text(encoding="utf-8")
 
 

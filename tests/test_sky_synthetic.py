@@ -36,7 +36,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 
 @pytest.fixture(scope="module")
 def rows(made: Dataset) -> pl.DataFrame:
-    """235 thousand sources."""
     return pl.read_parquet(made.parquet)
 
 
@@ -48,7 +47,6 @@ def uncrowded() -> dict[str, stars.Photometry]:
 
 @pytest.fixture(scope="module")
 def field() -> pl.DataFrame:
-    """Return a real field with its flags: 11,904 sources."""
     flags = dict.fromkeys(("Qflg", "Rflg", "Bflg", "Cflg"), pl.String)
     return pl.read_csv(shared(*REAL, "ism_course_2mass_II246.csv"), schema_overrides=flags)
 
@@ -63,7 +61,6 @@ def fields() -> pl.DataFrame:
 
 
 def described() -> list[tuple[str, str]]:
-    """Names and types of twomass_psc in the archive's own description."""
     text = shared(*REAL, "wfau_twomass_metadoc_full.xml").read_text(encoding="utf-8")
     table = text.split('<Table ID="twomass_psc">')[1].split("</Table>")[0]
     return re.findall(r'<Column ID="twomass_psc\.(\w+)".*?<Datatype>(\w+)</Datatype>', table, re.DOTALL)

@@ -41,7 +41,6 @@ def kill_daemon(tier: Emulated) -> None:
 
 
 def revive(tier: Emulated) -> None:
-    """Mount again after the daemon was killed, as a new run does."""
     assert tier.daemon.pid is not None
     psutil.Process(tier.daemon.pid).wait(20)
     reclaim(tier.directory.parent)
@@ -60,7 +59,6 @@ class Model:
         self.done: dict[str, int] = {}
 
     def step(self) -> None:
-        """One random operation on one file; where it fails, the file may be as before or as after it."""
         names = sorted(self.versions)
         if len(names) < FILES:
             self.create(f"file-{self.chance.getrandbits(40):x}")
@@ -140,7 +138,6 @@ class Model:
 
     @contextmanager
     def changing(self, name: str, content: bytes) -> Iterator[None]:
-        """Change a file: what is acknowledged stays, even without fsync; what is not may be there in part."""
         unsure = len(self.versions[name]) > 1
         self.versions[name].append(content)
         yield

@@ -44,12 +44,10 @@ class Struck(Home):
 
     @property
     def log(self) -> Path:
-        """The standard error of the command, where no disk is full."""
         return self.folder.with_suffix(".log")
 
     @contextmanager
     def life(self) -> Iterator[psutil.Popen]:
-        """One call of ``tierwise report``."""
         command = [sys.executable, "-m", "tierwise", "report", "--yes"]
         with self.log.open("w", encoding="utf-8") as log:
             report = psutil.Popen(command, env=self.environment(), stderr=log, stdout=log, cwd="/", start_new_session=True)
@@ -63,7 +61,6 @@ class Struck(Home):
                         process.kill()
 
     def living(self, report: psutil.Popen) -> list[psutil.Process]:
-        """Return the command, its notebook kernels, servers, daemons, clients and tracers."""
         found = {report, *psutil.Process(report.pid).children(recursive=True)} if report.poll() is None else set()
         for process in psutil.process_iter(["cmdline", "cwd"]):
             if str(self.folder) in " ".join([*(process.info["cmdline"] or []), process.info["cwd"] or ""]):
@@ -96,7 +93,6 @@ def kill(home: Struck, living: list[psutil.Process], chance: random.Random) -> N
 
 
 def stop(home: Struck, living: list[psutil.Process], chance: random.Random) -> None:
-    """Stop one process or all for some seconds."""
     stopped = living if chance.random() < 0.5 else [chance.choice(living)]
     for process in stopped:
         with suppress(psutil.NoSuchProcess):
@@ -131,7 +127,6 @@ def fill_disk(home: Struck, living: list[psutil.Process], chance: random.Random)
 
 @contextmanager
 def small_disk(home: Struck) -> Iterator[None]:
-    """Have all that the run writes lie on an ext4 file system: a tmpfs cannot be made cold."""
     image = home.folder.with_suffix(".disk")
     subprocess.run(["truncate", "-s", DISK, image], check=True)
     subprocess.run(["mkfs.ext4", "-q", "-F", "-m", "0", image], check=True)
@@ -171,7 +166,6 @@ KINDS: dict[str, tuple[Fault, Callable[[Struck], AbstractContextManager[None]]]]
 
 @pytest.fixture(scope="module")
 def base() -> Iterator[Path]:
-    """Provide a folder with a copy of the checkout, which the server's account can enter."""
     folder = Path(tempfile.mkdtemp(prefix="tierwise-faults-", dir="/var/tmp"))
     folder.chmod(0o755)
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=paths.home(), capture_output=True, text=True, check=True).stdout.split("\0")
@@ -194,7 +188,6 @@ def new_run(base: Path, name: str) -> Struck:
 
 @pytest.fixture(scope="module")
 def undisturbed(base: Path) -> tuple[Path, float]:
-    """Return the run without a fault, and the seconds that it took."""
     home, begun_s = new_run(base, "undisturbed"), time.monotonic()
     (home.folder / "tmp").mkdir(mode=0o755)
     return home.to_its_end(), time.monotonic() - begun_s

@@ -40,8 +40,6 @@ GROWTH_BYTES: Final = 16 * 2**20  # how much more memory a process may have at t
 
 @dataclass(frozen=True)
 class Look:
-    """What a process has: memory of its own, and open files."""
-
     memory_bytes: int
     files: int
 

@@ -23,13 +23,11 @@ XML = ("realdata", "survey_schema", "ATLASDR1_Registration.xml")
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Dataset]:
-    """Return a thousand sources."""
     return survey.acquire(fraction=FRACTION, seed=SEED, folder=tmp_path_factory.mktemp("survey"))
 
 
 @pytest.fixture(scope="module")
 def archive(made: dict[str, Dataset]) -> duckdb.DuckDBPyConnection:
-    """Open the archive's tables, to be queried."""
     connection = duckdb.connect()
     for name, data in made.items():
         connection.execute(f"CREATE VIEW {name} AS SELECT * FROM '{data.parquet}'")

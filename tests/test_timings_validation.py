@@ -14,14 +14,12 @@ ROWS = make_rows(replicates=1)
 
 
 def with_value(column: str, value: Any, row: int = 3) -> pl.DataFrame:
-    """Return valid rows but for one cell; `row` counts from 1."""
     values = ROWS[column].to_list()
     values[row - 1] = value
     return ROWS.with_columns(pl.Series(column, values, dtype=SCHEMA[column]))
 
 
 def with_field(column: str, **fields: Any) -> pl.DataFrame:
-    """Return valid rows but for some fields of the first element in the third row's list."""
     first, *others = ROWS[column].to_list()[2]
     return with_value(column, [{**first, **fields}, *others])
 

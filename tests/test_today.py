@@ -107,7 +107,6 @@ RUN = "20260102-030405-quick-today0"
 
 @pytest.fixture
 def raw(tmp_path: Path) -> Path:
-    """Return a run of the census study on its own pair and on today's, where an index on SSD takes half as long."""
     own = make_rows(run_id=RUN, ratios={("cold", state): 0.05 for state in ("FL", "PR", "NV")})
     now = make_rows(run_id=RUN, pair="today-server", seed=1, ratios={("cold", state): 0.5 for state in ("FL", "PR", "NV")})
     rows = pl.concat([own, now.filter(pl.col("cell").str.json_path_match("$.table") == "hdd")])

@@ -75,14 +75,11 @@ def lay_out(copy: Path) -> None:
 
 
 class Checkout:
-    """A copy of the checkout; what it writes lies in the folders of `home`."""
-
     def __init__(self, home: Home):
         self.home, self.folder = home, home.folder / "checkout"
         lay_out(self.folder)
 
     def run(self, *arguments: str) -> str:
-        """Return what Python says that runs `arguments` with the copy's code."""
         environment = self.home.environment(PYTHONPATH=str(self.folder / "src"))
         environment.pop("TIERWISE_HOME", None)
         done = subprocess.run([sys.executable, *arguments], env=environment, cwd=self.folder, capture_output=True, text=True, check=False)
@@ -101,7 +98,6 @@ def checkout() -> Iterator[Checkout]:
 
 @pytest.fixture(scope="module")
 def run(checkout: Checkout) -> Manifest:
-    """Measured in the copy by its notebook, on emulated tiers and a real server."""
     checkout.tierwise("run", NAME)
     (made,) = checkout.home.runs().values()
     return made

@@ -35,7 +35,7 @@ from tierwise.core.text_table import wrapped
 from tierwise.costs.cli import cost, volumes
 from tierwise.datasets.cli import check_data
 from tierwise.device_command import own_device
-from tierwise.publish_command import VERSION_HELP, publish
+from tierwise.publish_command import publish
 from tierwise.report.site import PDFS
 from tierwise.scans.cli import predict_scan
 from tierwise.simulate.cli import simulating, validating
@@ -216,26 +216,16 @@ def claims(run: RunOption = "", form: FormatOption = Format.TABLE) -> None:
 
 @command(STUDY, "diff reference latest")
 def diff(
-    before: Annotated[str, typer.Argument(metavar="BEFORE", help=VERSION_HELP, autocompletion=completion.versions)],
+    before: Annotated[str, typer.Argument(metavar="BEFORE", help="Run or version to compare AFTER with.", autocompletion=completion.runs)],
     after: Annotated[
-        str, typer.Argument(metavar="AFTER", help="Version of the report to compare with BEFORE.", autocompletion=completion.versions)
+        str, typer.Argument(metavar="AFTER", help="Run or version: latest, reference, or its name.", autocompletion=completion.runs)
     ] = "latest",
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Compare two versions of the report, and list the differences with their causes.
+    """Compare every measured value and verdict of two runs, each named by itself or by a version of the report."""
+    from tierwise.report.reference import compare  # noqa: PLC0415
 
-    If BEFORE or AFTER is `reference`, the other argument must name a run. `tierwise diff reference latest` compares every measured value
-    and verdict of the newest run with the reference run.
-    """
-    from tierwise.analysis.runs import REFERENCE  # noqa: PLC0415
-    from tierwise.report.changes import Changes  # noqa: PLC0415
-    from tierwise.report.reference import Beside, compare  # noqa: PLC0415
-    from tierwise.report.versions import differing  # noqa: PLC0415
-
-    if REFERENCE in {before, after}:
-        found: Changes | Beside = compare(after if before == REFERENCE else before)
-    else:
-        found = differing(before, after)
+    found = compare(before, after)
     print(json.dumps(found.as_json(), indent=2) if form is Format.JSON else wrapped(found.as_text()))
 
 

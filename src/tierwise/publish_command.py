@@ -34,6 +34,6 @@ def publish(
             remedy="run make publish TO=dir, or make publish ONE=report.html for one file",
         )
     made = write(to, version)
-    say(f"published {made.facts.version}: {made.files} files in {to}")
+    say(f"published {made.built.version}: {made.files} files in {to}")
     if made.dirty:
         say("the code had uncommitted changes when this report was built, so no commit has exactly this code")

@@ -19,11 +19,6 @@ VARIANT: Final = "variant"
 PUBLISHED: Final = "published"
 """The variant that a claim is judged on."""
 
-THROUGH: Final = "_through"
-"""What the name of a study's view of reads by placement ends with."""
-READS: Final = ("heap_reads", "index_reads", "other_reads", "heap_io_s", "index_io_s", "other_io_s", "io_basis")
-"""Columns of such a view."""
-
 _CLAIM_ID: Final = re.compile(rf"\b{CLAIM_ID}\b")
 
 
@@ -59,14 +54,6 @@ def variants_of(connection: duckdb.DuckDBPyConnection, claim: Claim, pair: str) 
     return sorted(found - {PUBLISHED})
 
 
-def reads_of(
-    connection: duckdb.DuckDBPyConnection, claim: Claim, pair: str, io_mode: IoMode, variant: str | None = None
-) -> dict[str, dict[str, dict[str, Any]]]:
-    """Return case -> placement -> what the column holds, of `READS`, from the view of each study that has one (`THROUGH`)."""
-    there = relations(connection)
-    return {case.name: _case_reads(connection, case, pair, io_mode, variant) for case in claim.cases if f"{case.study}{THROUGH}" in there}
-
-
 def relations(connection: duckdb.DuckDBPyConnection) -> set[str]:
     return {name for (name,) in connection.execute("select table_name from information_schema.tables").fetchall()}
 
@@ -90,17 +77,6 @@ def fitted_claims(record: object) -> set[str]:
     if isinstance(record, list | tuple):
         return set().union(*map(fitted_claims, record))
     return set()
-
-
-def _case_reads(
-    connection: duckdb.DuckDBPyConnection, case: Case, pair: str, io_mode: IoMode, variant: str | None
-) -> dict[str, dict[str, Any]]:
-    columns, select = ", ".join(READS), selected(case, variant)
-    rows = connection.execute(
-        f"select placement, {columns} from {case.study}{THROUGH} where pair = ? and io_mode = ? and {_chosen(select)} order by placement",
-        [pair, io_mode, *select.values()],
-    ).fetchall()
-    return {placement: dict(zip(READS, figures, strict=True)) for placement, *figures in rows}
 
 
 def selected(case: Case, variant: str | None) -> dict[str, str]:

@@ -14,7 +14,7 @@ from pydantic import Field, PlainSerializer, SerializerFunctionWrapHandler, comp
 
 from tierwise.analysis import rules
 from tierwise.analysis.causes import Cause, Reason, cure, phrase
-from tierwise.analysis.claim_rows import PUBLISHED, READS, Rows, facts_of, fitted_claims, pair_evidence, reads_of, series_of, variants_of
+from tierwise.analysis.claim_rows import PUBLISHED, Rows, facts_of, fitted_claims, pair_evidence, series_of, variants_of
 from tierwise.analysis.claims import Claim, Deciding, Fitted, Kind, load_claims
 from tierwise.analysis.left_open import OpenMap, map_of
 from tierwise.analysis.model_interval import CLAIM, Key, shifts_of
@@ -28,28 +28,6 @@ WITHHELD: Final = {Verdict.INPUT: Cause.INPUT, Verdict.MIXED: Cause.MIXED}
 """What stands in a verdict's place -> its cause."""
 NO_ROW: Final = Reason("no_row")
 NO_RUN: Final = Reason("no_run")
-TIMES: Final = ("heap_io_s", "index_io_s", "other_io_s")
-
-ByPlacement = dict[str, dict[str, float]]
-"""Case -> placement (table's tier/index's tier) -> median over the replicates."""
-
-
-class Through(Strict):
-    """Pages that a query reads from the storage by placement, and the storage's time for them.
-
-    There are those of the table, of the index in question, and of the table's other indexes, whose first pages planning reads.
-
-    `io_basis` says how the times were found. They are `None` where one of them is not known, and `reason` says why.
-    """
-
-    heap_reads: ByPlacement
-    index_reads: ByPlacement
-    other_reads: ByPlacement
-    heap_io_s: ByPlacement | None
-    index_io_s: ByPlacement | None
-    other_io_s: ByPlacement | None
-    io_basis: str
-    reason: str | None
 
 
 class ClaimVerdict(Strict):
@@ -80,7 +58,6 @@ class ClaimVerdict(Strict):
     pairs: int = 0
     flagged: int = 0
     evidence: Evidence | None = None
-    through: Through | None = None
     others: "tuple[ClaimVerdict, ...]" = ()
     open_map: OpenMap | None = None
     facts: Any = Field(default=None, description="of a claim that is reported: what the manifest keeps as its evidence")
@@ -272,7 +249,6 @@ def _found(claim: Claim, on: Grounds, rows: Rows, variant: str, series: Sequence
         pairs=furthest.pairs,
         flagged=sum(case.flagged for case in cases),
         evidence=evidence,
-        through=_through(claim, on.pair, rows, variant, series[0].io_mode),
     )
 
 
@@ -288,15 +264,3 @@ def _withheld(claim: Claim, on: Grounds, rows: Rows, evidence: Evidence) -> Verd
         return Verdict.INPUT
     mixed = Evidence.MIXED in {evidence, on.evidence() if on.readers else evidence}
     return Verdict.MIXED if mixed else None
-
-
-def _through(claim: Claim, pair: str, rows: Rows, variant: str, mode: IoMode) -> Through | None:
-    found = reads_of(rows.connection, claim, pair, mode, variant)
-    cases = {case: places for case, places in found.items() if places}
-    if not cases:
-        return None
-    table = {name: {case: {at: reads[name] for at, reads in of.items()} for case, of in cases.items()} for name in READS}
-    known = all(value is not None for name in TIMES for of in table[name].values() for value in of.values())
-    basis = "; ".join(sorted({basis for of in table["io_basis"].values() for each in of.values() for basis in each}))
-    times = {} if known else dict.fromkeys(TIMES)
-    return Through.model_validate({**table, **times, "io_basis": basis, "reason": None if known else basis})

@@ -12,7 +12,7 @@ import duckdb
 
 from tierwise.analysis import rules
 from tierwise.analysis.causes import Cause, phrase
-from tierwise.analysis.claim_rows import THROUGH, Rows, relations
+from tierwise.analysis.claim_rows import Rows, relations
 from tierwise.analysis.claims import Claim, Claims, Kind, load_claims
 from tierwise.analysis.judging import ClaimVerdict, Grounds, Judge, decides, named
 from tierwise.analysis.rates import compare_rates, held_to
@@ -31,7 +31,7 @@ from tierwise.timings.references import MANIFEST
 
 DECIDED: Final = (Verdict.CONFIRMED, Verdict.CONTRADICTED)
 TEXT: Final = "analysis/text"
-JSON_VERSION: Final = 7
+JSON_VERSION: Final = 8
 """The version of the JSON form, one higher with every field that is renamed, dropped or means something else."""
 FEW_ORDERS: Final = 3
 """The largest number of orders that are spelled out as bounds; where there are more the ratios name them."""
@@ -123,7 +123,7 @@ def _rows(raw: Path, run_id: str | None, views: duckdb.DuckDBPyConnection | None
         return
     with nullcontext(views) if views else open_views(raw, run_id) as connection:
         there = relations(connection)
-        for name in (f"{study}{what}" for study in studies.having(ROWS) for what in ("", THROUGH)):
+        for name in studies.having(ROWS):
             if name in there:  # a view is reckoned anew for each state of each claim that is judged on it, a table once
                 connection.execute(f"create temp table judged as from {name}; drop view {name}; alter table judged rename to {name}")
         yield Rows(connection, load_manifest(raw / run_id))

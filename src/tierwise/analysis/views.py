@@ -26,7 +26,7 @@ def open_views(
     ``replicate``, ``evidence``, ``flagged`` (some row behind the value gives no verdict), coordinates and values.
     A view ``<study>_cells`` has what two runs are compared by: ``pair``, ``io_mode``, ``cell`` and ``unit`` (words), ``replicate``,
     ``evidence``, ``value``, ``flagged``. The view ``<study>_heat`` is of `analysis.heat`, where relations can be placed. A study that
-    varies its protocol adds the column ``variant``, and a view ``<study>_through`` with `evidence.READS` by ``placement``.
+    varies its protocol adds the column ``variant``.
     """
     connection = connect(raw, run_id)
     connection.execute(MACRO)

@@ -14,7 +14,7 @@ def runs() -> list[str]:
 
 
 def versions() -> list[str]:
-    return ["latest", "reference", *_stems(paths.site(), "[!.]*/statements.json")]
+    return ["latest", "reference", *_stems(paths.site(), "[!.]*/build.json")]
 
 
 def devices() -> list[str]:

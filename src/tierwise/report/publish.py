@@ -13,9 +13,9 @@ from tierwise.core.files import make_folder, put, scratch_folder
 from tierwise.report import site, versions
 from tierwise.report.cite import CITATION, commit_of
 from tierwise.report.dictionary import dictionary
-from tierwise.report.facts import Facts
 from tierwise.report.site import LATEST
 from tierwise.report.text_template import fill
+from tierwise.report.versions import Version
 from tierwise.timings.export import pack_tables, whole
 from tierwise.timings.manifest import Manifest, load_manifest
 from tierwise.timings.parts import TIMINGS, read_rows
@@ -33,30 +33,30 @@ class Published:
     """What was put where; `dirty`: of code that no commit has."""
 
     folder: Path
-    facts: Facts
+    built: Version
     dirty: bool
     files: int
 
 
 def publish(target: Path, version: str = LATEST) -> Published:
     """Write the report `version` (as `versions.find` takes it) with its run into the folder `target`, whole or not at all."""
-    facts = versions.find(version)
-    shipped = paths.reference() / facts.run_id
-    run = shipped if shipped.is_dir() else paths.raw() / facts.run_id
+    built = versions.find(version)
+    shipped = paths.reference() / built.run_id
+    run = shipped if shipped.is_dir() else paths.raw() / built.run_id
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InputError("TO", value=str(target), rule="must be a new or an empty folder", remedy="name another one")
     samples = _checked(run).samples
-    dirty = "-dirty" in facts.version
+    dirty = "-dirty" in built.version
     make_folder(target.parent)
     with scratch_folder(".tierwise-publish-", within=target.parent) as scratch:
         made = scratch / "made"
-        shutil.copytree(paths.site() / facts.version, made, symlinks=True)
+        shutil.copytree(paths.site() / built.version, made, symlinks=True)
         _copy_run(run, made / RUN)
         for name in DOCUMENTS:
             shutil.copy(paths.home() / name, made)
         sampled = ", ".join(f"`{table}`" for table in samples)
-        about = fill("published.md", version=facts.version, run_id=facts.run_id, dirty=dirty, sampled=sampled)
-        (made / CITATION).write_text(_citation(facts), encoding="utf-8")
+        about = fill("published.md", version=built.version, run_id=built.run_id, dirty=dirty, sampled=sampled)
+        (made / CITATION).write_text(_citation(built), encoding="utf-8")
         (made / DICTIONARY).write_text(dictionary(made), encoding="utf-8")
         (made / "README.md").write_text(about, encoding="utf-8")
         check_nothing_private(made)
@@ -64,11 +64,11 @@ def publish(target: Path, version: str = LATEST) -> Published:
         sums = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(made)}\n" for path in files)
         (made / SUMS).write_text(sums, encoding="utf-8")
         put(made, target)
-    return Published(target, facts, dirty, len(files) + 1)
+    return Published(target, built, dirty, len(files) + 1)
 
 
-def _citation(facts: Facts) -> str:
-    lines = f"date-released: {site.date_of(facts.version)}\ncommit: {commit_of(facts.version, facts.run_id)}"
+def _citation(built: Version) -> str:
+    lines = f"date-released: {site.date_of(built.version)}\ncommit: {commit_of(built.version, built.run_id)}"
     return re.sub(r"^date-released: .*$", lines, (paths.home() / CITATION).read_text(encoding="utf-8"), flags=re.MULTILINE)
 
 

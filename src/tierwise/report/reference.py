@@ -1,4 +1,4 @@
-"""A run beside the reference run, which ships with the checkout: what both measured, and what both say of each claim."""
+"""A run beside another one, such as the reference run: what both measured, and what both say of each claim."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ import polars as pl
 
 from tierwise.analysis.comparison import beside, medians
 from tierwise.analysis.judging import ClaimVerdict
-from tierwise.analysis.runs import find_run, newest_run
+from tierwise.analysis.runs import REFERENCE, find_run, newest_run
 from tierwise.core import paths
-from tierwise.core.errors import InputError, MissingError
+from tierwise.core.errors import InputError
 from tierwise.report import versions
 from tierwise.report.formats import count, number, seconds
 from tierwise.report.run import NoRowsError, Run, open_run
@@ -40,7 +40,7 @@ class Both(NamedTuple):
 
 @dataclass(frozen=True)
 class Beside:
-    """A run and the reference; `cells` are as `analysis.comparison.beside` has them."""
+    """A run and another one; `cells` are as `analysis.comparison.beside` has them."""
 
     run: Run
     reference: Run
@@ -126,20 +126,21 @@ def beside_reference(run: Run) -> Beside | None:
     reference = None if run.is_reference else open_reference()
     if reference is None:
         return None
-    theirs = {claim.id: claim for claim in reference.verdicts}
+    return _beside(run, reference)
+
+
+def _beside(run: Run, other: Run) -> Beside:
+    theirs = {claim.id: claim for claim in other.verdicts}
     claims = [Both(claim, theirs[claim.id]) for claim in run.verdicts if claim.id in theirs]
-    return Beside(run, reference, beside(medians(run.connection), medians(reference.connection)), claims)
+    return Beside(run, other, beside(medians(run.connection), medians(other.connection)), claims)
 
 
-def compare(name: str) -> Beside:
-    """Return the run `name`, or that of the version `name`, beside the reference run."""
-    run_id = _run_of(name)
-    if (paths.reference() / run_id).is_dir():
-        raise InputError("run", value=run_id, rule="is the reference run itself", remedy="make report measures one of your own")
-    found = beside_reference(open_run(run_id))
-    if found is None:
-        raise MissingError("the reference run", why=f"nothing lies in {paths.short(paths.reference())}", remedy="make reference")
-    return found
+def compare(before: str, after: str) -> Beside:
+    """Return the run `after` beside the run `before`, each named by itself or by a version; the reference run is always before."""
+    first, second = (_run_of(name) for name in ((after, before) if after == REFERENCE else (before, after)))
+    if first == second:
+        raise InputError("run", value=first, rule="cannot be compared with itself", remedy="name two runs")
+    return _beside(open_run(second), open_run(first))
 
 
 def _run_of(name: str) -> str:

@@ -7,10 +7,10 @@ from tierwise.core.errors import InputError, suggesting
 from tierwise.core.files import make_folder, put, scratch_folder
 from tierwise.report import notebooks, quarto, site, versions
 from tierwise.report.cite import stamp_of
-from tierwise.report.facts import Facts, gather
 from tierwise.report.pandoc_engine import PlainEngine
 from tierwise.report.project import Book, Engine, assemble, assemble_paper
 from tierwise.report.run import Run, open_run
+from tierwise.report.versions import Version
 
 ENGINES = ("auto", "quarto", "plain")
 
@@ -20,28 +20,28 @@ def render(*, run_id: str, executed: Path, engine: str = "auto") -> Path:
     chosen = choose(engine)
     run = open_run(run_id)
     version = site.version_of(run.run_id, chosen.suffix)
-    facts = gather(run, sorted(executed.glob("show-*.ipynb")), version, site.code_version())
+    built = Version(version=version, run_id=run.run_id)
     with scratch_folder("build-", within=_beside()) as build:
-        book = _book(build / "book", run, executed, facts, chosen)
+        book = _book(build / "book", run, executed, built, chosen)
         chosen.build(book, build / "site")
         paper = assemble_paper(build / "paper", executed, stamp_of(run, version), book)
         chosen.typeset(paper, build / "site")
         notebooks.give_away(executed, build / "site" / site.NOTEBOOKS)
-        facts.save(build / "site")
+        built.save(build / "site")
         return _put(build / "site", version, build / "old")
 
 
-def plain_page(facts: Facts, built: Path, scratch: Path) -> Path:
+def plain_page(version: Version, built: Path, scratch: Path) -> Path:
     """Return the folder in `scratch` where the plain engine makes one page of the version in the folder `built`, without a PDF."""
     engine = PlainEngine()
-    book = _book(scratch / "book", open_run(facts.run_id), built / site.NOTEBOOKS, facts, engine)
+    book = _book(scratch / "book", open_run(version.run_id), built / site.NOTEBOOKS, version, engine)
     engine.pages(book, scratch / "site", single=True)
     return scratch / "site"
 
 
-def _book(folder: Path, run: Run, executed: Path, facts: Facts, engine: Engine) -> Book:
-    stamp = stamp_of(run, facts.version)
-    variables = {**run.facts(), "engine": engine.name, "date": stamp.date, "version": facts.version}
+def _book(folder: Path, run: Run, executed: Path, built: Version, engine: Engine) -> Book:
+    stamp = stamp_of(run, built.version)
+    variables = {**run.facts(), "engine": engine.name, "date": stamp.date, "version": built.version}
     return assemble(folder, executed, stamp, variables)
 
 

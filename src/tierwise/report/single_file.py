@@ -26,11 +26,10 @@ def write_one(target: Path, version: str = LATEST) -> Path:
     """Write the report `version` into the one file `target`, whole or not at all, from the version's own executed notebooks."""
     if target.suffix != ".html" or target.exists():
         raise InputError("ONE", value=str(target), rule="must be a new file whose name ends in .html", remedy="name another one")
-    facts = versions.find(version)
-    built = paths.site() / facts.version
+    found = versions.find(version)
     target.parent.mkdir(parents=True, exist_ok=True)
     with scratch_folder(".tierwise-one-", within=target.parent) as scratch:
-        write_whole(target, inlined(render.plain_page(facts, built, scratch)))
+        write_whole(target, inlined(render.plain_page(found, paths.site() / found.version, scratch)))
     return target
 
 

@@ -10,7 +10,8 @@ from typing import Final
 
 from tierwise.core import paths
 
-FACTS: Final = "statements.json"
+BUILD: Final = "build.json"
+"""File of a version, with its name and its run."""
 ORDER: Final = "versions.json"
 LATEST: Final = "latest"
 PAPER, ANNEX = "tierwise", "tierwise-annex"
@@ -39,7 +40,7 @@ def names() -> list[str]:
         order: list[str] = json.loads((paths.site() / ORDER).read_text(encoding="utf-8"))
     except FileNotFoundError:
         order = []
-    return [name for name in order if (paths.site() / name / FACTS).is_file()]
+    return [name for name in order if (paths.site() / name / BUILD).is_file()]
 
 
 def today() -> str:
