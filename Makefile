@@ -16,6 +16,7 @@
 #   STORE=PLACE       store for the rows that workers measure: s3://BUCKET/PREFIX or a folder
 #   MACHINES=1,10     numbers of machines for which make plan estimates a campaign
 #   PRICE_PER_HOUR=X  price of a machine for an hour, for make plan
+#   BUDGET=60m        time for measuring and report, which buys whole replicates; make plan lists them
 #   VERBOSE=1         print the name of each trial and notebook
 #   PG_BIN=FOLDER     programs of your own PostgreSQL
 #   PYTHON=PROGRAM    Python interpreter with which .venv is made
@@ -26,7 +27,7 @@ MAKEFLAGS += --no-print-directory
 .PHONY: report plan publish reference sensitivity test check lab bench soak demo quarto cluster clean help
 
 PROFILE ?= $(if $(filter reference,$(MAKECMDGOALS)),smoke,quick)
-export PROFILE STUDY TIERS SEED CENSUS SKY FRESH RETRY RUN RUNS ENGINE TO ONE PG_BIN PYTHON SCHEDULER STORE MACHINES PRICE_PER_HOUR VERBOSE
+export PROFILE STUDY TIERS SEED CENSUS SKY FRESH RETRY RUN RUNS ENGINE TO ONE PG_BIN PYTHON SCHEDULER STORE MACHINES PRICE_PER_HOUR BUDGET VERBOSE
 # Tests start hundreds of processes: each would compile every module again where the shell forbids Python to write bytecode.
 test soak: export PYTHONDONTWRITEBYTECODE :=
 
