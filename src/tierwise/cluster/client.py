@@ -63,8 +63,8 @@ class Deadline:
         """Return whether `unit` can end in time, and where it is the first of its step, the whole step."""
         step = next(step for step in self.steps if unit in step)
         begins = [one for one in step if one in lacking] == list(step)
-        rounds = -(-len(step) // max(1, machines)) if begins else 1
-        return rounds * pace * self.expected_s[unit] <= self.at_s - time.monotonic()
+        whole_s = sum(self.expected_s[one] for one in step) / max(1, machines) if begins else 0.0
+        return pace * max(whole_s, self.expected_s[unit]) <= self.at_s - time.monotonic()
 
 
 @dataclass
@@ -107,8 +107,13 @@ class Dispatch:
         left = [unit for unit in missing if unit not in taken]
         if self.deadline is None:
             return left
-        pace = self.pace(machine, found)
-        return [unit for unit in left if self.deadline.fits(unit, left, pace, machines)]
+        pace, fitting, barred = self.pace(machine, found), list[Unit](), set[str]()
+        for unit in left:
+            if unit[0] not in barred and self.deadline.fits(unit, left, pace, machines):
+                fitting.append(unit)
+            else:
+                barred.add(unit[0])  # replicates of a study are measured in order
+        return fitting
 
     def pace(self, machine: str, found: Survey) -> float:
         """Return how many times as long as expected a replicate on `machine` may take, from those that it has measured."""
@@ -202,6 +207,8 @@ def measure_within(deadline: Deadline, inputs: Inputs, folder: Path, *, schedule
             wanted -= len(there)
         if wanted:
             lacking[study] = wanted
+    if lacking == dict(Counter(study for study, _ in deadline.order)):
+        raise TierwiseError("the budget ended before a replicate was whole. Remedy: make report with a longer BUDGET goes on")
     done = load_manifest(folder).model_copy(update={"lacking": lacking})
     done.save(folder)
     return done

@@ -134,6 +134,8 @@ def bought(steps: Sequence[Sequence[Unit]], expected_s: Mapping[Unit, float], bu
     """Return the replicates of each study that end within `budget_s` on `machines`, and the seconds until the last of them ends."""
     free, had, last_s = [0.0] * machines, Counter[str](), 0.0
     for units in steps:
+        if had[units[0][0]] < units[0][1]:  # an earlier step of this study does not fit
+            continue
         tried, ends_s = list(free), list[float]()
         for unit in units:
             ends_s.append(heappop(tried) + expected_s[unit])
