@@ -24,8 +24,6 @@ _CLAIM_ID: Final = re.compile(rf"\b{CLAIM_ID}\b")
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of one run."""
-
     connection: duckdb.DuckDBPyConnection
     manifest: Manifest
 

@@ -214,5 +214,4 @@ class Claims(Strict):
 
 
 def load_claims() -> Claims:
-    """Return every published claim; `InputError` names the field that breaks a rule."""
     return read_toml(paths.data() / "published" / "claims.toml", Claims)

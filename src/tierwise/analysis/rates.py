@@ -53,16 +53,12 @@ class Rate(Strict):
 
 
 class LeftOut(Strict):
-    """A stated time that no rate compares."""
-
     source: str
     stated: str = Field(min_length=1)
     why: str = Field(min_length=1)
 
 
 class Rates(Strict):
-    """All of ``data/published/rates.toml``."""
-
     rates: tuple[Rate, ...]
     left_out: tuple[LeftOut, ...]
 

@@ -44,7 +44,6 @@ class Verdict(Enum):
 
     @property
     def mark(self) -> str:
-        """Return what the report sets in bold."""
         return {Verdict.MIXED: "no verdict", Verdict.INPUT: "not testable"}.get(self, self.value)
 
     def __str__(self) -> str:
@@ -123,7 +122,6 @@ def one_sided(claim: Claim) -> bool:
 
 
 def order_series(greater: Series, than: Series) -> Series:
-    """Return the ratio of two cases of one I/O mode, replicate by replicate."""
     flagged = greater.flagged | than.flagged
     ratios = paired_ratios(greater.values, than.values)
     return Series(
@@ -313,7 +311,6 @@ def within(bounds: Bounds, estimate: Estimate) -> Verdict:
 
 
 def by_interval(bounds: Bounds, estimate: Estimate) -> Verdict:
-    """Return the verdict by the whole interval, whatever its width."""
     if estimate.interval is None:
         return Verdict.UNDECIDED
     if bounds.contain(*estimate.interval):

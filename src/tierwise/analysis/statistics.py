@@ -66,7 +66,6 @@ class Estimate:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Return (low, high), or `None` where there is no interval."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
 
@@ -76,7 +75,6 @@ def without_width(low: float | None, high: float | None) -> bool:
 
 
 def scope_of(runs: int) -> Scope:
-    """Return what an interval speaks of that so many runs are behind."""
     if runs >= RANDOM_FROM:
         return Scope.RUNS
     return Scope.THESE_RUNS if runs > 1 else Scope.THIS_RUN

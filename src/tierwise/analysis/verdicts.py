@@ -130,7 +130,6 @@ def _rows(raw: Path, run_id: str | None, views: duckdb.DuckDBPyConnection | None
 
 
 def as_json(verdicts: Sequence[ClaimVerdict]) -> dict[str, Any]:
-    """Return `verdicts` as JSON values: the version of their form, and one object a claim."""
     return {"version": JSON_VERSION, "claims": [verdict.model_dump(mode="json") for verdict in verdicts]}
 
 
@@ -142,7 +141,6 @@ def as_text(verdicts: Sequence[ClaimVerdict]) -> str:
 
 
 def tally_lines(verdicts: Sequence[ClaimVerdict]) -> list[str]:
-    """Return how many claims are decided, how many of these are simulated, and what keeps the others open, with what would decide them."""
     return render(f"{TEXT}/tally.txt", **_tally(verdicts)).splitlines()
 
 

@@ -47,15 +47,11 @@ class DeviceCost(Strict):
 
 
 class LeftOut(Strict):
-    """A device that cannot be priced or rated, and why."""
-
     device: str
     why: str
 
 
 class Delivered(Strict):
-    """One way to serve the load."""
-
     plan: str
     device: str
     in_ram: bool
@@ -79,23 +75,7 @@ class Without(Strict):
     replaces: str
 
 
-class Edge(Strict):
-    """The prices between which the ranking of the ways to serve the load stays; `None`: at every price on that side."""
-
-    item: str
-    now: float
-    unit: str
-    order_below: float | None
-    order_above: float | None
-    first_below: float | None
-    first_above: float | None
-    then_below: str | None
-    then_above: str | None
-
-
 class Used(Strict):
-    """A price that the answer rests on."""
-
     item: str
     price: float
     currency: str
@@ -107,8 +87,6 @@ class Used(Strict):
 
 
 class PricedLoad(Strict):
-    """The load of the question."""
-
     data_gib: float
     ram_gib: float
     reads_per_s: float
@@ -130,15 +108,13 @@ class Answer(Strict):
     delivered: tuple[Delivered, ...]
     without_flash: Without | None
     break_evens: tuple[BreakEven, ...]
-    sensitivity: tuple[Edge, ...]
+    sensitivity: tuple[Limits, ...]
     prices: tuple[Used, ...]
     warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Rated:
-    """A device that has a bill and a rate."""
-
     name: str
     bill: Bill
     iops: Iops
@@ -199,14 +175,13 @@ def answer(
             replaces="memory" if trio.replaces_memory(book) else "disks",
         ),
         break_evens=tuple(_intervals(offered, book, life)),
-        sensitivity=tuple(_edge(limit) for limit in limits(bills, book)) if bills else (),
+        sensitivity=tuple(limits(bills, book)) if bills else (),
         prices=tuple(_used(behind, book)),
         warnings=tuple(remarks(behind, book)),
     )
 
 
 def device_names() -> list[str]:
-    """Return every device of ``data/devices``."""
     return sorted(path.stem for path in (paths.data() / "devices").glob("*.toml"))
 
 
@@ -300,12 +275,6 @@ def _intervals(offered: Mapping[str, Iops], book: Book, life_years: float) -> li
         disks = ((name, iops) for name, iops in owned.items() if medium(name) == "hdd")
         found += [device_over(flash, name, PAGE_BYTES, iops, book, life_years=life_years) for name, iops in disks]
     return found
-
-
-def _edge(limit: Limits) -> Edge:
-    ends = ("order_below", "order_above", "first_below", "first_above")
-    finite = {name: value if 0 < (value := getattr(limit, name)) < float("inf") else None for name in ends}
-    return Edge(item=limit.item, now=limit.now, unit=limit.unit, **finite, then_below=limit.then_below, then_above=limit.then_above)
 
 
 def _used(bills: Sequence[Bill], book: Book) -> list[Used]:

@@ -114,7 +114,6 @@ class Book:
     given: Mapping[str, Price] = field(default_factory=dict)
 
     def quote(self, item: str) -> Quote:
-        """Return the price of `item` in the book's currency."""
         if item not in self._quoted:
             price = self.price(item)
             rate = None if price.currency == self.currency else self._rate(price)
@@ -134,7 +133,6 @@ class Book:
         return found
 
     def priced(self, item: str) -> bool:
-        """Return whether `item` has a price of the book's day or earlier."""
         return item in self.given or any(row.day <= self.on for row in self._rows.get(item, ()))
 
     def price(self, item: str) -> Price:

@@ -41,8 +41,6 @@ class Figure(Sourced):
 
 
 class Assumptions(Strict):
-    """What holds for everything that is owned."""
-
     life_years: Figure
     power_usage_effectiveness: Figure
     drive_writes_a_day: Figure
@@ -91,7 +89,6 @@ class Server(Strict):
         return self.model_copy(update={name: Figure(value=float(most), source=SWEPT) for name, most in other.items() if most is not None})
 
     def enough(self, *, drives: int, ram_bytes: float = 0.0) -> int:
-        """Return how many such machines hold so many drives and so much memory."""
         return max(1, ceil(drives / self.drive_bays.value), ceil(ram_bytes / (self.ram_most_gib.value * GIB)))
 
 
@@ -185,7 +182,6 @@ def share_bill(name: str, size_bytes: float, book: Book) -> Bill:
 
 
 def purchase(name: str, book: Book) -> Bill | None:
-    """Return what is paid once for the device `name`; `None` where it is rented."""
     member, count = members(name)
     if member not in load_hardware().drives:
         return None
@@ -199,14 +195,12 @@ def power_bill(power_w: float) -> Bill:
 
 
 def ram_bill(ram_bytes: float, *, life_years: float | None = None) -> Bill:
-    """Return a year of `ram_bytes` of memory in a server that is owned."""
     assumed = load_hardware().assumptions
     life = assumed.life_years.value if life_years is None else life_years
     return Bill({RAM: ram_bytes / life}) + power_bill(assumed.ram_w_per_gib.value * ram_bytes / GIB)
 
 
 def server_bill(server: Server, *, life_years: float | None = None) -> Bill:
-    """Return a year of a server that is owned, without drives and memory."""
     life = load_hardware().assumptions.life_years.value if life_years is None else life_years
     return Bill({server.price: 1 / life}) + power_bill(server.power_w.value)
 

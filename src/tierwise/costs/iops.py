@@ -38,8 +38,6 @@ AHEAD: Final = 4
 
 @dataclass(frozen=True)
 class Iops:
-    """Reads a second, and how the number came to be."""
-
     value: float
     evidence: Evidence
 
@@ -69,7 +67,6 @@ def device_iops(
 
 
 def latency_limit_ms(name: str, latency_ms: float | None = None) -> float:
-    """Return `latency_ms`, or the limit for the medium of the device `name`."""
     return LATENCY_MS[medium(name)] if latency_ms is None else latency_ms
 
 

@@ -108,7 +108,6 @@ def sufficient(provider: str, volume: str, on: dt.date, need: Need) -> list[Rent
 
 
 def cheapest(provider: str, volume: str, book: Book, need: Need) -> Rented:
-    """Return the cheapest of the machines that are `sufficient`."""
     found = [each for each in sufficient(provider, volume, book.on, need) if book.priced(each.item)]
     if not found:
         why = f"no machine in data/instances/{provider}.csv is large enough and has limits and a price on {book.on}"

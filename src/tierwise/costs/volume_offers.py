@@ -97,8 +97,6 @@ class Offer(Strict):
 
 
 class Refused(Strict):
-    """A volume that does not meet the requirements, and why."""
-
     volume: str
     why: str
 

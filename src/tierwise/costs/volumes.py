@@ -25,15 +25,12 @@ STEPS: Final = 40
 
 @dataclass(frozen=True)
 class Chosen:
-    """The cheapest volumes with the cheapest machine that takes them."""
-
     fit: Fit
     machine: Rented
     others: list[Rented]
 
 
 def volumes(book: Book, wanted: Wanted) -> Volumes:
-    """Return every volume of ``hardware.toml`` against `wanted`."""
     _check(wanted)
     offers, refused, bills, warnings = [], [], [NOTHING], []
     for name in load_hardware().volumes:

@@ -46,8 +46,6 @@ def show(bundle: dict[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class Sentence:
-    """Markdown text made from rows."""
-
     text: str
 
     def _ipython_display_(self) -> None:
@@ -104,7 +102,6 @@ class Table:
         return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
     def csv(self) -> str:
-        """Return the cells without their marks."""
         lines = io.StringIO()
         csv.writer(lines, lineterminator="\n").writerows([MARKUP.sub(r"\1", cell) for cell in row] for row in (self.header, *self.rows))
         return lines.getvalue()

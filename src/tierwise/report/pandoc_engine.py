@@ -25,8 +25,6 @@ ASSETS: Final = ("theme/report.css", "theme/page.css", "theme/report.js", "theme
 
 
 class PlainEngine:
-    """The engine that builds the report with Pandoc and Typst, from wheels alone."""
-
     suffix = ""
     name = f"Pandoc {pypandoc.get_pandoc_version()} and Typst {version('typst')}"
 

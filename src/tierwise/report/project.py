@@ -110,7 +110,6 @@ def elsewhere(text: str, chapters: Mapping[str, str]) -> str:
 
 
 def expand(text: str, variables: Mapping[str, str], where: str) -> str:
-    """Replace ``{{< var name >}}``; an unknown name is an `InputError` that names the chapter."""
     for name in VARIABLE.findall(text):
         if name not in variables:
             raise InputError(where, field="variable", value=name, rule=f"unknown; there are: {', '.join(sorted(variables))}")

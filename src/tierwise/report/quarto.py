@@ -44,8 +44,6 @@ def usable() -> bool:
 
 
 class QuartoEngine:
-    """Quarto, as it is installed."""
-
     suffix = QUARTO
 
     def __init__(self) -> None:

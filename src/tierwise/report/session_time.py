@@ -31,7 +31,6 @@ Words = Mapping[Any, str]
 
 
 def records_sessions(run: Run, study: str, pair: str) -> bool:
-    """Return whether windows of `study` on `pair` have a record of what their sessions waited for."""
     return bool(run.query(RECORDED, {"study": study, "pair": pair}).item())
 
 

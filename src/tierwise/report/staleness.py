@@ -27,7 +27,6 @@ def stale(notebooks: Sequence[Path], run: Path, executed: Path) -> list[Path]:
 
 
 def keep(notebook: Path, run: Path, executed: Path) -> None:
-    """Keep in mind that `notebook` was executed with the inputs of now; its copy is in `executed`."""
     _keep(executed, notebook.stem, _digest([inputs(run).encode(), _content(notebook)]))
 
 

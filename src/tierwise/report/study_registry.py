@@ -21,12 +21,10 @@ def reading(study: str, name: str) -> ModuleType:
 
 
 def modules(name: str) -> Iterable[ModuleType]:
-    """Return the module `name` of every reading side that has one, by study."""
     return [reading(study, name) for study in studies.having(f"reading/{name}.py")]
 
 
 def named(name: str) -> Iterable[tuple[str, ModuleType]]:
-    """Return the study and its module `name`, of every reading side that has one."""
     return [(study, reading(study, name)) for study in studies.having(f"reading/{name}.py")]
 
 

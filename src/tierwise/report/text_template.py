@@ -66,7 +66,6 @@ class Text:
         return self.parts[label].alt if label in self.parts else ""
 
     def variables(self) -> frozenset[str]:
-        """Return the names that the templates use."""
         parsed = (_environment().parse(part.source) for part in self.parts.values())
         return frozenset(name for tree in parsed for name in meta.find_undeclared_variables(tree))
 
@@ -94,7 +93,6 @@ def read_text(path: Path) -> Text:
 
 @cache
 def shared_text(name: str) -> Text:
-    """Return the parts of ``report/text/NAME.md``."""
     return read_text(Path(str(files("tierwise.report") / "text" / f"{name}.md")))
 
 

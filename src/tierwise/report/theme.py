@@ -28,7 +28,6 @@ VEGA_LITE: Final = "6.4"
 
 
 def font_folder() -> str:
-    """Return where the shipped fonts lie, for vl-convert and Typst."""
     return str(paths.home() / "report" / "theme" / "fonts")
 
 

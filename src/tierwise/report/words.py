@@ -1,6 +1,5 @@
 """Names and turns of phrase that several chapters share."""
 
-import json
 import re
 import tomllib
 from collections.abc import Mapping
@@ -45,13 +44,6 @@ def variant_label(variant: str, io_mode: IoMode | None = None) -> str:
 def way_of(one: ClaimVerdict | Deciding) -> str:
     """Return the I/O mode of the published protocol in words (``buffered I/O``), and any other variant by its label."""
     return IO_MODES[one.io_mode or IoMode.DIRECT] if one.variant == PUBLISHED else variant_label(one.variant, one.io_mode)
-
-
-def cell_words(cell: str) -> str:
-    """Return ``{"io_mode": "direct", "index": "ssd", "table": "hdd"}`` -> ``index ssd, table hdd``: what tells cells of a study apart."""
-    return ", ".join(
-        f"{name.replace('_', ' ')} {value}" for name, value in sorted(json.loads(cell).items()) if name not in {"io_mode", "clock"}
-    )
 
 
 def case_name(case: str) -> str:

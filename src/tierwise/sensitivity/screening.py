@@ -35,8 +35,6 @@ FOLDER: Final = ".sensitivity"
 
 @dataclass(frozen=True)
 class Base:
-    """The run that moved ones are compared with, and how it moves."""
-
     folder: Path
     study: str
     pair: str

@@ -48,7 +48,6 @@ def _panel(title: str, rows: pl.DataFrame, order: list[str], colours: alt.Scale,
 
 
 def log_range(values: Iterable[float]) -> tuple[float, float]:
-    """Return the range of a log axis that holds `values`, with a tick on either side of them."""
     known = list(values)
     decades = range(math.floor(math.log10(min(known))) - 1, math.ceil(math.log10(max(known))) + 1)
     ticks = [step * 10.0**power for power in decades for step in parts.SMALL_STEPS]

@@ -41,7 +41,7 @@ def example(run: Run) -> Advised:
     """Return the advice for the first workload of `run` with a whole record, else for the first one; kept, as replays take seconds."""
     key = (run.folder, run.manifest.started_at, tuple(sorted(run.prices.items())))
     if key not in _KNOWN:
-        workloads = gather(run).workloads
+        workloads = gather(run)
         recorded = (one for one in workloads if all(isinstance(of, Recorded) for relation in one.relations for of in relation.requests))
         workload = next(recorded, workloads[0] if workloads else None)
         _KNOWN[key] = _advised(workload, book_of(run)) if workload else Advised()

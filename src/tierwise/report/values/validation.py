@@ -17,7 +17,6 @@ WHOLE: Final = "own_electronics"
 
 
 def load(place: str, maker: str) -> dict[str, Any]:
-    """Return what the program `maker` found."""
     path = paths.home() / place
     if not path.exists():
         raise MissingError(place, why="the page on the models shows it", remedy=f"python {maker}")

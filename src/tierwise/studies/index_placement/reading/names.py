@@ -3,9 +3,11 @@
 from typing import Final
 
 from tierwise.report import theme
+from tierwise.report.queries import named_queries
 from tierwise.report.words import case_name
 
 STUDY: Final = "index_placement"
+SQL: Final = named_queries(STUDY)
 PAIR: Final = "source-m"
 DISKS, INDEX, TABLE, BOTH = "both on HDD", "index on SSD", "table on SSD", "both on SSD"
 """Where table and index lie."""

@@ -18,8 +18,7 @@ LARGER_GIB: Final = 64
 
 
 def cost_values(run: Run) -> dict[str, Value]:
-    """Return what the same reads cost with and without the SSD, now and then, and with a larger server then."""
-    found = [case for case in cases(run.connection) if case.data_to_ram > 1]
+    found = [case for case in cases(run.store) if case.data_to_ram > 1]
     then, now, case = load_book(THEN), book_of(run), found[0]
     today = _day("now", case, now, FLASH_NOW, DISK_NOW)
     larger = ways(case, then, server=newest_server(then).able_to_hold(ram_gib=LARGER_GIB))

@@ -3,8 +3,10 @@
 from typing import Final
 
 from tierwise.report import theme
+from tierwise.report.queries import named_queries
 
 STUDY: Final = "ram_or_ssd"
+SQL: Final = named_queries(STUDY)
 PAIR: Final = "source-r"
 LIVE_PAIR: Final = "source-r-live"
 SOURCE_ID: Final = "R"

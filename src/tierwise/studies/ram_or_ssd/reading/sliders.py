@@ -32,7 +32,6 @@ STEPS: Final = 20
 
 
 def slider(item: str, now: float) -> alt.Parameter:
-    """Return a slider that begins at the price `now`."""
     step = _step(now)
     return alt.param(
         name=f"price_{COLUMNS[item]}", value=now, bind=alt.binding_range(min=step, max=now * 5, step=step, name=SHOWN[item][0])

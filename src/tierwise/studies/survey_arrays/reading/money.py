@@ -56,7 +56,6 @@ def drives(member: str, size_bytes: float) -> int:
 
 
 def holding(member: str, size_bytes: float, book: Book, *, now: bool = False) -> Bill:
-    """Return a year of the fewest drives that hold so much."""
     bill = device_bill(member, book) * drives(member, size_bytes)
     return todays(bill) if now else bill
 

@@ -33,7 +33,6 @@ Gains = Mapping[tuple[Any, ...], Estimate]
 
 
 def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
-    """Return speed-ups, rates of the scan, how near the hunt comes to the published one, and what disks and SSDs cost."""
     mode = str(mode_in(run.store, STUDY, pair))
     frame = run.query(GAINS_SQL, {"pair": pair, "io_mode": mode})
     gains = {key: one for key, one in estimates(frame, ["query", "tier"], "gain").items() if one.interval}

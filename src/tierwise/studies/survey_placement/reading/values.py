@@ -32,7 +32,6 @@ Gains = Mapping[tuple[Any, ...], Estimate]
 
 
 def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
-    """Return speed-ups by placement, what to move, why indexes gain, whether the size matters, and when moves pay."""
     frame = find("tbl-survey-placement-seconds", STUDY).rows(run, pair).frame
     gains = {key: one for key, one in estimates(frame, ["query", "placement"], "speedup").items() if one.interval and key[1] != BASE}
     found: dict[str, Value] = {
@@ -51,7 +50,7 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
 
 def _advice(run: Run, pair: str) -> dict[str, Value]:
     """Return what to move for each workload, by the one rule of `advisor.ranking`, and the fastest placement if it is another."""
-    known = {one.name: gains_of(one) for one in gather(run, only=pair).workloads}
+    known = {one.name: gains_of(one) for one in gather(run, only=pair)}
     found: dict[str, Value] = {}
     for workload in WORKLOADS:
         name, gains = workload.replace(" ", "_"), known.get(workload, ())

@@ -3,8 +3,10 @@
 from typing import Final
 
 from tierwise.report import theme
+from tierwise.report.queries import named_queries
 
 STUDY: Final = "wal_placement"
+SQL: Final = named_queries(STUDY)
 PAIR: Final = "wal-placement"
 PLACES: Final = {"hdd": "disks", "cached": "disks behind a battery-backed cache", "ssd": "SSD"}
 SHORT: Final = {"hdd": "disks", "cached": "cache", "ssd": "SSD"}

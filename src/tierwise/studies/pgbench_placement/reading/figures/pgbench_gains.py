@@ -11,14 +11,6 @@ from tierwise.report.figures import parts
 from tierwise.report.run import Run
 from tierwise.studies.pgbench_placement.reading.names import PLACEMENTS, STUDY, decided
 
-QUERY: Final = """
-select size, io_mode, slowdown, placement, replicate + 1 as replicate, tps, ratio
-from pgbench_placement
-where
-    pair = $pair and variant = 'published' and clients = $clients::text and script = $script and memory::double = $memory
-    and placement <> 'all_hdd' and not flagged and ratio is not null
-order by size, io_mode, slowdown, placement, replicate
-"""
 UNIT: Final = "paired ratios"
 PARAMETERS: Final = {"clients": 8, "script": "tpcb-like", "memory": 1}
 KEYS: Final = ["size", "io_mode", "slowdown", "placement"]
