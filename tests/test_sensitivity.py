@@ -17,12 +17,13 @@ from tierwise.analysis.statistics import Estimate
 from tierwise.core import paths
 from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.devices.spec import HddSpec, load_device
+from tierwise.pipeline import variables
 from tierwise.report.study_registry import judge_all
 from tierwise.sensitivity import screening
 from tierwise.sensitivity.bands import Move, load_bands, moves_of
 from tierwise.sensitivity.by_replay import Replayed
 from tierwise.sensitivity.by_runs import values_in
-from tierwise.sensitivity.moved_checkout import at_home, make_checkout
+from tierwise.sensitivity.moved_checkout import HOME, make_checkout
 from tierwise.sensitivity.screening import Base, shown
 from tierwise.timings.parquet import read_whole
 
@@ -59,7 +60,7 @@ def test_an_end_that_makes_no_seek_curve_gives_way_to_the_furthest_that_does(tmp
     (low,) = [one for one in moves_of("", "source-m") if (one.parameter, one.end) == ("sata-7k2: full_seek", "low")]
     taken = make_checkout(tmp_path, low)
     assert taken is not None
-    with at_home(tmp_path):
+    with variables({HOME: str(tmp_path)}):
         drive = load_device("sata-7k2")
     assert isinstance(drive, HddSpec)
     assert low.value < drive.full_seek.value < load_device("sata-7k2").full_seek.value  # type: ignore[operator, union-attr]

@@ -140,10 +140,6 @@ def as_text(verdicts: Sequence[ClaimVerdict]) -> str:
     return wrapped(render(f"{TEXT}/claims.txt", run=run, scope=scope, claims=verdicts, others=_others, **_tally(verdicts)))
 
 
-def tally_lines(verdicts: Sequence[ClaimVerdict]) -> list[str]:
-    return render(f"{TEXT}/tally.txt", **_tally(verdicts)).splitlines()
-
-
 def _tally(verdicts: Sequence[ClaimVerdict]) -> dict[str, object]:
     decided = [claim for claim in verdicts if claim.verdict in DECIDED]
     still: dict[tuple[Cause, str], list[str]] = {}

@@ -65,12 +65,16 @@ def code_version() -> str:
     """Return ``git describe`` of the checkout; `UNVERSIONED` where there is no history to describe."""
     if paths.installed():
         return UNVERSIONED  # whatever repository the environment may lie in
-    command = ["git", "-C", str(paths.home()), "describe", "--always", "--dirty"]
+    return git("describe", "--always", "--dirty") or UNVERSIONED
+
+
+def git(*arguments: str) -> str:
+    """Return what git prints on the checkout; empty where it fails, or is absent."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(["git", "-C", str(paths.home()), *arguments], capture_output=True, text=True, check=False)
     except FileNotFoundError:
-        return UNVERSIONED
-    return done.stdout.strip() or UNVERSIONED
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
 
 
 def quarto_program() -> str | None:

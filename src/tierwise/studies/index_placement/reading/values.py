@@ -1,6 +1,6 @@
 """The numbers of the census study's text; shares of time that are saved are in percent."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import polars as pl
@@ -14,7 +14,7 @@ from tierwise.core.data_sets import whole_rows
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.units import MIB
 from tierwise.core.vocabulary import IoMode
-from tierwise.report.estimates import ends, estimates
+from tierwise.report.estimates import ends, estimates, least_most
 from tierwise.report.run import Run
 from tierwise.report.sizes_of_data import entries_of, holds, ratios
 from tierwise.report.text_template import Value
@@ -52,9 +52,9 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Any]:
         **ends("both", _of(own, "cold", BOTH)),
         **_saved("cross", _of(own, "cross", INDEX)),
         **_saved("hot", _of(own, "hot", INDEX)),
-        **_range("index_pages", through["pages"]),
-        **_range("index_time", through["time"]),
-        **_range("heap_saved", through["heap_saved"]),
+        **least_most("index_pages", through["pages"]),
+        **least_most("index_time", through["time"]),
+        **least_most("heap_saved", through["heap_saved"]),
         **ends("bitmap", _of(remedies, "bitmap")),
         **ends("bitmap_index", _of(moved, "bitmap")),
         **ends("second", _of(moved, "two-indexes")),
@@ -90,12 +90,7 @@ def _of(gains: Gains, *keys: str) -> Gains:
 def _saved(name: str, gains: Gains) -> dict[str, Value]:
     """Return the range of the saved percents of time, and whether every interval lies above nothing."""
     pays = bool(gains) and all((one.low or 0.0) > 1 for one in gains.values())
-    return {f"{name}_pays": pays, **_range(f"{name}_saved", (100 - 100 / (one.value or 1.0) for one in gains.values()))}
-
-
-def _range(name: str, found: Iterable[float | None]) -> dict[str, Value]:
-    known = [value for value in found if value is not None]
-    return {f"{name}_least": min(known, default=None), f"{name}_most": max(known, default=None)}
+    return {f"{name}_pays": pays, **least_most(f"{name}_saved", (100 - 100 / (one.value or 1.0) for one in gains.values()))}
 
 
 def _advised(run: Run, pair: str) -> str | None:
@@ -125,7 +120,7 @@ def _planner(facts: Mapping[str, Any]) -> dict[str, Value]:
     florida = (planner.get("published_switches") or {}).get(FLORIDA) or {}
     return {
         **{f"planner_{name}": florida.get(name) for name in ("rows", "total_cost", "found_rows")},
-        **_range("planner_implied", [one.get("correlation") for one in (planner.get("explained") or {}).values()]),
+        **least_most("planner_implied", [one.get("correlation") for one in (planner.get("explained") or {}).values()]),
         "planner_correlation": planner.get("correlation"),
     }
 
@@ -137,7 +132,7 @@ def _data(run: Run, pair: str, facts: Mapping[str, Any]) -> dict[str, Value]:
         "rows": record and record.rows,
         "share": record and record.rows / whole_rows("census"),
         "synthetic": record is not None and run.manifest.source_of(record) == "synthetic",
-        **_range("held", (rows / pages[state]["census"] for state, rows in found.rows() if pages.get(state, {}).get("census"))),
+        **least_most("held", (rows / pages[state]["census"] for state, rows in found.rows() if pages.get(state, {}).get("census"))),
         **{f"{name}_mib": size and size / MIB for name, size in sizes.items()},
     }
 

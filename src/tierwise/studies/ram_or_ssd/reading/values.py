@@ -7,6 +7,7 @@ from typing import Any, Final
 import polars as pl
 
 from tierwise.analysis.published import published_series
+from tierwise.report.estimates import least_most
 from tierwise.report.exhibit_registry import find
 from tierwise.report.run import Run
 from tierwise.report.text_template import Value
@@ -99,6 +100,5 @@ def _live(run: Run) -> dict[str, Value]:
         },
         "own_live": own.get("live_reads"),
         "own_model": own.get("model_reads"),
-        "around_least": min(pages, default=None),
-        "around_most": max(pages, default=None),
+        **least_most("around", pages),
     }

@@ -1,7 +1,7 @@
 """The numbers of the text on the survey's arrays."""
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from statistics import fmean
 from typing import Any, Final
 
@@ -9,13 +9,12 @@ import polars as pl
 
 from tierwise.analysis.causes import Cause
 from tierwise.analysis.deciding import mode_in
-from tierwise.analysis.rules import CaseVerdict, Verdict
+from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import Estimate
 from tierwise.costs.book import load_book
-from tierwise.report.estimates import ends, estimates
+from tierwise.report.estimates import ends, estimates, least_most
 from tierwise.report.exhibit_registry import find
-from tierwise.report.figures.places import simulated_ways
-from tierwise.report.published_bars import published_seconds
+from tierwise.report.figures.places import published_seconds, simulated_ways
 from tierwise.report.run import Run
 from tierwise.report.text_template import Value
 from tierwise.studies.survey_arrays.reading.money import PER_IOPS, THEN, turning_gbp
@@ -94,18 +93,9 @@ def _costs(run: Run) -> dict[str, Value]:
     return {
         "h13_verdict": claim.verdict.mark if claim else None,
         "prices_then": THEN,
-        **_range("held", [one.estimate for one in held]),
+        **least_most("held", (one.estimate for one in held)),
         "held_cases": len(held),
-        **_band("band", held),
+        **least_most("band", (end for case in held for end in (case.low, case.high))),
         "turning_gbp": turning_gbp(load_book(THEN)),
         "reads_dearer": 1 / reads.estimate if reads and reads.estimate and reads.verdict is Verdict.CONTRADICTED else None,
     }
-
-
-def _band(name: str, cases: Collection[CaseVerdict]) -> dict[str, Value]:
-    return _range(name, [end for case in cases for end in (case.low, case.high)])
-
-
-def _range(name: str, found: Collection[float | None]) -> dict[str, Value]:
-    known = [one for one in found if one is not None]
-    return {f"{name}_least": min(known, default=None), f"{name}_most": max(known, default=None)}

@@ -8,7 +8,7 @@ from tierwise.analysis.causes import Cause
 from tierwise.analysis.deciding import mode_in
 from tierwise.analysis.scaling import extrapolate
 from tierwise.analysis.statistics import Estimate, geometric_estimate
-from tierwise.report.estimates import ends, estimates
+from tierwise.report.estimates import ends, estimates, least_most
 from tierwise.report.exhibit_registry import find
 from tierwise.report.figures.places import simulated_ways
 from tierwise.report.run import Run
@@ -106,8 +106,7 @@ def _moves(run: Run, pair: str) -> dict[str, Value]:
         "moves_known": bool(jobs),
         "moves": rows.height,
         "moves_never": rows.height - len(jobs),
-        "jobs_least": min(jobs, default=None),
-        "jobs_most": max(jobs, default=None),
+        **least_most("jobs", jobs),
         "settings": len(mapped.points) if mapped else None,
         "settings_least": round(mapped.share[0] * len(mapped.points)) if mapped else None,
         "h11_open": bool(claim and claim.cause is Cause.LEFT_OPEN),

@@ -20,13 +20,12 @@ derive = clean
 def draw(rows: pl.DataFrame) -> alt.VConcatChart:
     gains = rows.with_columns(ratio="speedup")
     width_px = parts.label_px(rows["row"])
-    low, high = parts.ratio_range(gains, ["cache", "row"], low=0.9, high=35, headroom=1.25)
+    span = parts.ratio_range(gains, ["cache", "row"], low=0.9, high=35, headroom=1.25)
     panels = [
         parts.ratio_panel(
             part,
             order=CASES,
-            scale=alt.Scale(type="log", domain=[low, high], nice=False),
-            ticks=parts.log_ticks(low, high),
+            ends=span,
             title=title,
             bounds=speedup_bounds(cache),
             width_px=width_px,

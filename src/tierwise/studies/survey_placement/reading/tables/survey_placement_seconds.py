@@ -7,8 +7,8 @@ import polars as pl
 from tierwise.analysis.statistics import enough
 from tierwise.report.estimates import cell, estimates
 from tierwise.report.exhibit_registry import Cells
+from tierwise.report.figures.places import published_seconds
 from tierwise.report.formats import DASH, number, percent
-from tierwise.report.published_bars import published_seconds
 from tierwise.studies.survey_placement.reading.names import BASE, PLACEMENTS, QUERIES, STUDY
 
 UNIT: Final = "queries"
