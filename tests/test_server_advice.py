@@ -172,7 +172,41 @@ def test_a_toast_moves_with_its_table_and_the_log_alone_where_it_lies_on_the_slo
 def test_what_is_no_placement_comes_with_the_advice(tiers: Path) -> None:
     unused = relation(3, "never_used", 0.01, kind="index", scans=0, droppable=True)
     found = advised(activity(relation(1, "scanned", 0.05, scan_share=0.9), unused, relation(4, "unsized", 0.01, gib=None)), tiers)
-    assert (found.indexes_first, found.unused, found.unsized) == (("scanned",), ("never_used",), ("unsized",))
+    assert (found.indexes_first, found.look_at, found.unsized) == (("scanned",), ("never_used",), ("unsized",))
+
+
+@pytest.mark.parametrize(
+    ("days", "scans", "replicas", "standby_scans", "dropped"),
+    [
+        (36, 0, 0, (), True),
+        (34, 0, 0, (), False),
+        (None, 0, 0, (), False),
+        (36, 1, 0, (), False),
+        (36, 0, 1, (), False),
+        (36, 0, 1, (0,), True),
+        (36, 0, 1, (5,), False),
+    ],
+)
+def test_an_index_is_dropped_only_if_no_server_used_it_for_long(  # noqa: PLR0917
+    tiers: Path, days: float | None, scans: int, replicas: int, standby_scans: tuple[int, ...], dropped: bool
+) -> None:
+    def server(all_scans: int) -> Activity:
+        index = relation(3, "unused", 0.01, kind="index", scans=0, droppable=True, all_scans=all_scans)
+        return activity(relation(1, "busy", 0.05), index).model_copy(update={"counted_days": days, "replicas": replicas})
+
+    standbys = tuple(map(server, standby_scans))
+    found = advise_server(Question(server(scans), read_server_tiers(tiers), Limits(), load_book(DAY), standbys))
+    assert (found.drop, found.look_at) == ((("unused",), ()) if dropped else ((), ("unused",)))
+    assert ("drop?" if dropped else "Look at") in shown(found, TicketFormat.TABLE)
+
+
+def test_a_managed_service_gets_advice_on_its_volume_and_temporary_files_can_move(tiers: Path) -> None:
+    watch = activity(relation(1, "busy", 0.05), relation(0, "temporary files", 0.02, kind="temporary"))
+    assert "temporary files" in advised(watch, tiers).moved
+    found = advised(watch.model_copy(update={"service": "rds"}), tiers)
+    assert found.moved == []
+    assert found.reads_per_s.high > found.reads_per_s.low
+    assert "Amazon RDS has no tablespaces" in shown(found, TicketFormat.MARKDOWN)
 
 
 @pytest.mark.parametrize("steady", [one for one in Steadiness if one is not Steadiness.STEADY])

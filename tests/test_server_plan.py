@@ -24,14 +24,18 @@ from tierwise.postgres.cluster import DATABASE, PORT, SUPERUSER, Cluster
 from tierwise.postgres.processes import socket_folder
 from tierwise.postgres.relations import create_tablespace
 from tierwise.postgres.settings import Connection
+from tierwise.watch.connecting import connect
+from watching import dsn_of
 
 pytestmark = pytest.mark.alone
-MOVED = ("orders", "orders_pkey", "Odd 'name'")
+MOVED = ("orders", "orders_pkey", "Odd 'name'", "events_1")
 MAKE = (
     "CREATE TABLE orders (id int PRIMARY KEY, filler text)",
     "INSERT INTO orders SELECT i, repeat('x', 100) FROM generate_series(1, 20000) i",
     """CREATE FUNCTION slow(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$BEGIN PERFORM pg_sleep(0.001); RETURN $1; END$$""",
     """CREATE INDEX "Odd 'name'" ON orders (filler)""",
+    "CREATE TABLE events (at int) PARTITION BY RANGE (at)",
+    "CREATE TABLE events_1 PARTITION OF events FOR VALUES FROM (1) TO (2)",
 )
 
 
@@ -101,9 +105,10 @@ def made(cluster: Cluster, folder: Path, place: Path) -> Iterator[Planned]:
 def write(folder: Path, *, text: str = TIERS.replace("[tiers.ssd]", '[tiers.ssd]\ntablespaces = ["fast"]')) -> Path:
     tiers, plan = folder / "mine.toml", folder / "plan"
     tiers.write_text(text)
-    kinds = dict.fromkeys(MOVED[1:], "index") | {MOVED[0]: "table"}
-    loads = [relation(number, name, 0.03 - number / 1000, kind=kinds[name]) for number, name in enumerate(MOVED)]
-    watch = activity(*loads).model_copy(update={"database": DATABASE})
+    kinds, parents = ("table", "index", "index", "table"), (0, 0, 0, 7)
+    each = zip(MOVED, kinds, parents, strict=True)
+    loads = [relation(number, name, 0.02 - number / 1000, kind=kind, parent=parent) for number, (name, kind, parent) in enumerate(each)]
+    watch = activity(*loads).model_copy(update={"database": DATABASE, "superuser": True})
     question = Question(watch, read_server_tiers(tiers), Limits(), load_book(DAY))
     write_plan(advise_server(question), question, plan)
     return plan
@@ -114,7 +119,9 @@ def test_chunks_and_the_log_move_by_hand_and_names_are_quoted(tmp_path: Path) ->
     tiers.write_text(TIERS.replace("[tiers.ssd]", '[tiers.ssd]\ntablespaces = ["fast"]'))
     odd = """it's; DROP TABLE "x\""""
     loads = [relation(1, odd, 0.03), relation(2, "chunk", 0.02, schema_name="_timescaledb_internal"), relation(3, "two\nlines", 0.02)]
-    question = Question(activity(*loads, relation(0, "log", 0.02, kind="wal")), read_server_tiers(tiers), Limits(), load_book(DAY))
+    log = relation(0, "log", 0.02, kind="wal")
+    watch = activity(*loads, log).model_copy(update={"superuser": True})
+    question = Question(watch, read_server_tiers(tiers), Limits(), load_book(DAY))
     write_plan(advise_server(question), question, tmp_path / "plan")
     sql, script = ((tmp_path / "plan" / name).read_text() for name in ("plan.sql", "plan.sh"))
     assert """ALTER TABLE "public"."it's; DROP TABLE ""x\"""" in sql
@@ -149,7 +156,9 @@ def test_a_plan_moves_beside_a_writer_does_nothing_twice_and_goes_back(planned: 
     assert planned.places() == {"fast"}, output
     assert "bytes before" in output
     status, output = planned.run(REPACK="no")
-    assert (status, output.count("already")) == (0, 3), output
+    assert (status, output.count("already")) == (0, 4), output
+    planned.session.execute("CREATE TABLE events_2 PARTITION OF events FOR VALUES FROM (2) TO (3)")
+    assert planned.value("SELECT spcname FROM pg_class JOIN pg_tablespace t ON t.oid = reltablespace WHERE relname = 'events_2'") == "fast"
     assert planned.run("rollback", REPACK="no")[0] == 0
     assert planned.places() == {"pg_default"}
     assert planned.value("SELECT count(*) FROM orders") == 20000
@@ -237,6 +246,18 @@ def test_a_plan_stops_at_the_first_condition_that_does_not_hold(planned: Planned
     slot = "SELECT pg_create_physical_replication_slot('one')", "SELECT pg_drop_replication_slot('one')"
     stops("DIRECTORIES=yes", slot[0], after=(slot[1],))
     stops("managed service", "CREATE ROLE rds_superuser", after=("DROP ROLE rds_superuser",))
+    dsn = dsn_of(planned.cluster)
+    service = {
+        "CREATE FUNCTION aurora_version() RETURNS int LANGUAGE sql AS 'SELECT 1'": ("aurora", "DROP FUNCTION aurora_version()"),
+        "CREATE ROLE cloudsqlsuperuser": ("cloudsql", "DROP ROLE cloudsqlsuperuser"),
+        "ALTER DATABASE postgres SET azure.extensions = 'x'": ("azure", "ALTER DATABASE postgres RESET azure.extensions"),
+    }
+    for statement, (name, undo) in service.items():
+        session.execute(statement.encode())
+        connection, server = connect(dsn)
+        connection.close()
+        assert (server.service, server.superuser) == (name, True)
+        session.execute(undo.encode())
     session.execute("CREATE ROLE clerk LOGIN")
     plan.write_text(text.replace("\\set QUIET on", "\\set QUIET on\nSET ROLE clerk;"))
     stops("does not own")

@@ -63,6 +63,10 @@ def advise(  # noqa: PLR0917  each is an option with a name
     key: Annotated[
         Path | None, typer.Option(help="With --activity: key file of `tierwise watch --mask`, to print the names of the server.")
     ] = None,
+    standby: Annotated[
+        list[Path] | None,
+        typer.Option(help="With --activity: activity file of a standby, whose scans count before an index is called unused. Repeatable."),
+    ] = None,
     plan: Annotated[
         Path | None,
         typer.Option(help="With --activity: new folder for plan.sql, plan.sh and rollback.sql, which you read and run yourself."),
@@ -101,7 +105,7 @@ def advise(  # noqa: PLR0917  each is an option with a name
     if activity is not None or tiers is not None:
         limits = _limits(ssd_gib=ssd_gib, budget=budget, latency_ms=latency_ms)
         day = (on or datetime.now()).date()  # noqa: DTZ005  the reader's day
-        print(_server_advice(activity, tiers, key, limits, plan=plan, form=form, day=day, region=region))
+        print(_server_advice(activity, tiers, key, limits, standbys=standby or [], plan=plan, form=form, day=day, region=region))
         return
     if ssd_gib is None:
         raise InputError("--ssd-gib", rule="is needed without --activity", remedy="give --ssd-gib N, or --activity FILE --tiers FILE")
@@ -186,6 +190,7 @@ def _server_advice(
     key: Path | None,
     limits: "Limits",
     *,
+    standbys: list[Path],
     plan: Path | None,
     form: TicketFormat,
     day: date,
@@ -201,7 +206,11 @@ def _server_advice(
 
     if activity is None or tiers is None:
         raise InputError("--activity, --tiers", rule="belong together", remedy="give both files")
-    question = Question(read_answer(activity, key), read_server_tiers(tiers), limits, load_book(day, currency="USD", region=region))
+    book = load_book(day, currency="USD", region=region)
+    replicas = tuple(read_answer(path, key) for path in standbys)
+    if primary := next((path for path, one in zip(standbys, replicas, strict=True) if not one.standby), None):
+        raise InputError("--standby", value=str(primary), rule="must be the activity file of a standby")
+    question = Question(read_answer(activity, key), read_server_tiers(tiers), limits, book, replicas)
     advice = advise_server(question)
     if plan is not None:
         write_plan(advice, question, plan)

@@ -20,7 +20,8 @@ from tierwise.costs.units import MONTHS_A_YEAR
 LOG: Final = "wal"
 WRITES: Final = "writes"
 """The cause of a watch, which no relation has for itself."""
-MOVABLE: Final = ("table", "materialized view", "index", LOG)
+TEMPORARY: Final = "temporary"
+MOVABLE: Final = ("table", "materialized view", "index", LOG, TEMPORARY)
 LEAST_SHARE: Final = 0.01
 """Units that wait for less of a transaction's time are not looked at (chosen)."""
 CALIBRATION: Final = 0.1
@@ -29,7 +30,8 @@ SCANNED: Final = 0.5
 BOOTSTRAPS, BLOCK, SEED = 500, 2, 1
 LOG_GIB: Final = 1.0
 """The space that a log takes (`max_wal_size` by default)."""
-LOCKS: Final = {"table": "table", "materialized view": "table", "index": "index", LOG: LOG}
+LOCKS: Final = {"table": "table", "materialized view": "table", "index": "index", LOG: LOG, TEMPORARY: "none"}
+RESET_DAYS: Final = 35.0
 
 
 class Step(Strict):
@@ -59,7 +61,11 @@ class ServerAdvice(Strict):
     advised: int
     noise_s: float
     indexes_first: tuple[str, ...]
-    unused: tuple[str, ...]
+    drop: tuple[str, ...]
+    look_at: tuple[str, ...]
+    service: str
+    whole_s: Band
+    reads_per_s: Band
     bound_s: float | None
     evidence: dict[str, str]
     unsized: tuple[str, ...]
@@ -88,6 +94,7 @@ class Unit:
     size_bytes: float | None
     waiting_s: float
     writes_per_s: float
+    reads_per_s: float
 
 
 @dataclass(frozen=True)
@@ -98,10 +105,16 @@ class Question:
     tiers: Mapping[str, ServerTier]
     limits: Limits
     book: Book
+    standbys: tuple[Activity, ...] = ()
 
     @cached_property
     def units(self) -> list[Unit]:
-        """Return what can move, the most waited for first."""
+        """Return what can move and is waited for, the most first."""
+        least = LEAST_SHARE * (self.activity.transaction_s or 0.0)
+        return sorted((unit for unit in self.every_unit if unit.waiting_s > least), key=lambda unit: -unit.waiting_s)
+
+    @cached_property
+    def every_unit(self) -> list[Unit]:
         toast = {load.owner: load for load in self.activity.relations if load.kind == "toast"}
         found = []
         for load in self.activity.relations:
@@ -111,9 +124,10 @@ class Question:
                 size = LOG_GIB * GIB if load.kind == LOG else None if None in sizes else float(sum(one or 0 for one in sizes))
                 written = sum(self._written.get(one.relation, 0.0) for one in with_it)
                 waiting_s = sum(one.waiting_s or 0.0 for one in with_it) + written * self._writes_s
-                found.append(Unit(unit_name(load), load.kind, size, waiting_s, written * (self.activity.page_writes_per_s or 0.0)))
-        least = LEAST_SHARE * (self.activity.transaction_s or 0.0)
-        return sorted((unit for unit in found if unit.waiting_s > least), key=lambda unit: -unit.waiting_s)
+                writes_per_s = written * (self.activity.page_writes_per_s or 0.0)
+                reads_per_s = sum(one.reads_per_s for one in with_it)
+                found.append(Unit(unit_name(load), load.kind, size, waiting_s, writes_per_s, reads_per_s))
+        return found
 
     @cached_property
     def placement(self) -> dict[str, str]:
@@ -170,35 +184,55 @@ def advise_server(question: Question) -> ServerAdvice:
         InputError: the watch shows no steady load, with what would help.
     """
     activity = question.activity
-    if activity.steadiness is not Steadiness.STEADY or activity.transaction_s is None:
-        rule = "shows no steady load, so nothing can be predicted from it"
-        raise InputError(
-            "--activity", field="steadiness", value=str(activity.steadiness), rule=rule, remedy="tierwise watch --show FILE says why"
-        )
-    noise = _noise(activity)
+    whole_s = steady_s(activity, "--activity")
+    noise = relative_noise(activity)
     steps = _steps(question, noise)
     worth = [number + 1 for number, step in enumerate(steps) if step.worth and step.fits]
     bound = question.limits.latency_s
+    unused = [load for load in activity.relations if load.droppable and not load.scans and load.reads_per_s]
+    times = [one.transaction_s for one in question.predicted([unit.name for unit in question.units])]
     enough = [number for number in worth if bound is not None and steps[number - 1].left_s.high <= bound]
     return ServerAdvice(
         server=activity.server,
         database=activity.database,
-        transaction_s=activity.transaction_s,
+        transaction_s=whole_s,
         steady=activity.steadiness,
-        steps=tuple(steps),
-        advised=enough[0] if enough else max(worth, default=0),
-        noise_s=noise * activity.transaction_s,
+        steps=() if activity.service else tuple(steps),
+        advised=0 if activity.service else enough[0] if enough else max(worth, default=0),
+        noise_s=noise * whole_s,
         indexes_first=tuple(
             unit_name(load)
             for load in activity.relations
             if load.kind == "table" and load.scan_share > SCANNED and (load.share or 0) > LEAST_SHARE
         ),
-        unused=tuple(unit_name(load) for load in activity.relations if load.droppable and not load.scans and load.reads_per_s),
+        drop=tuple(unit_name(load) for load in unused if _nowhere_used(load, question)),
+        look_at=tuple(unit_name(load) for load in unused if not _nowhere_used(load, question)),
+        service=activity.service,
+        whole_s=Band(low=min(times), high=max(times)),
+        reads_per_s=Band(low=activity.reads_per_s, high=activity.reads_per_s * whole_s / min(times)),
         bound_s=bound,
         evidence={name: tier.evidence for name, tier in question.tiers.items()},
         unsized=tuple(unit.name for unit in question.units if unit.size_bytes is None),
         several_share=len(question.units) > 1,
     )
+
+
+def steady_s(activity: Activity, option: str) -> float:
+    """Return the time of a transaction of a steady load."""
+    if activity.steadiness is not Steadiness.STEADY or activity.transaction_s is None:
+        rule = "shows no steady load, so nothing can be predicted from it"
+        raise InputError(
+            option, field="steadiness", value=str(activity.steadiness), rule=rule, remedy="tierwise watch --show FILE says why"
+        )
+    return activity.transaction_s
+
+
+def saving(question: Question, moved: Sequence[str], noise: float) -> Band:
+    """Return what the move of `moved` saves of a transaction."""
+    whole = question.activity.transaction_s or 0.0
+    saved = [whole - one.transaction_s for one in question.predicted(moved)]
+    spread = noise + CALIBRATION
+    return Band(low=max(0.0, min(saved) * (1 - spread)), high=min(whole, max(saved) * (1 + spread)))
 
 
 def _steps(question: Question, noise: float) -> list[Step]:
@@ -222,9 +256,7 @@ def _steps(question: Question, noise: float) -> list[Step]:
 def _step(question: Question, moved: list[Unit], noise: float, *, worth: bool) -> Step:
     whole, names = question.activity.transaction_s or 0.0, {unit.name for unit in moved}
     both = question.predicted([unit.name for unit in moved])
-    saved = [whole - one.transaction_s for one in both]
-    spread = noise + CALIBRATION
-    band = Band(low=max(0.0, min(saved) * (1 - spread)), high=min(whole, max(saved) * (1 + spread)))
+    band = saving(question, [unit.name for unit in moved], noise)
     size = sum(unit.size_bytes or 0.0 for unit in moved)
     cost, limits = question.usd_a_month(size), question.limits
     stay = min(sum(part.waiting_s - one.waiting_s[part.name] for part in question.load.parts if part.name not in names) for one in both)
@@ -246,11 +278,19 @@ def _step(question: Question, moved: list[Unit], noise: float, *, worth: bool) -
     )
 
 
-def _scanned(load: RelationLoad) -> bool:
-    return load.kind == "table" and load.scan_share > SCANNED and (load.share or 0.0) > LEAST_SHARE
+def _nowhere_used(index: RelationLoad, question: Question) -> bool:
+    """Return whether the index had no scan for long, on the server and on each of its standbys."""
+    servers = (question.activity, *question.standbys)
+    if len(question.standbys) < question.activity.replicas:
+        return False
+    named = [next((load for load in one.relations if unit_name(load) == unit_name(index)), None) for one in servers]
+    return all(
+        load is not None and load.all_scans == 0 and (one.counted_days or 0.0) >= RESET_DAYS
+        for load, one in zip(named, servers, strict=True)
+    )
 
 
-def _noise(activity: Activity) -> float:
+def relative_noise(activity: Activity) -> float:
     """Return half the 95 % interval of a transaction's mean time, as a share of it: blocks of windows drawn again (bootstrap)."""
     windows = [window for window in activity.windows if window.transaction_s]
     counts = np.array([window.transactions for window in windows])

@@ -4,11 +4,11 @@ import json
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from tierwise.advisor.server_advice import Question, ServerAdvice, unit_name
+from tierwise.advisor.server_advice import TEMPORARY, Question, ServerAdvice, unit_name
 from tierwise.advisor.server_tiers import FAST
 from tierwise.core.activity import RelationLoad
 from tierwise.core.errors import InputError
@@ -32,6 +32,7 @@ class Move:
     kind: str
     source: str
     target: str
+    newest: bool = False  # the youngest partition: its parent's new partitions follow it
 
     @property
     def qualified(self) -> str:
@@ -60,13 +61,30 @@ def write_plan(advice: ServerAdvice, question: Question, folder: Path) -> None:
     ]
     _check(question, planned, folder)
     target = question.tiers[FAST].tablespaces[0]
-    steps = [Move(number, load.schema_name, load.name, load.kind, load.tablespace, target) for number, load in enumerate(planned, 1)]
-    back = [Move(number, step.schema, step.name, step.kind, step.target, step.source) for number, step in enumerate(reversed(steps), 1)]
-    by_hand = [unit_name(load) for load in moved if load not in planned]
+    newest = {load.parent: load.relation for load in sorted(loads.values(), key=lambda load: load.relation)}
+    steps = [
+        Move(
+            number,
+            load.schema_name,
+            load.name,
+            load.kind,
+            load.tablespace,
+            target,
+            bool(load.parent) and newest[load.parent] == load.relation,
+        )
+        for number, load in enumerate(planned, 1)
+    ]
+    back = [replace(step, number=number, source=target, target=step.source) for number, step in enumerate(reversed(steps), 1)]
+    names = {"place": identifier(target), "database": identifier(question.activity.database)}
+    by_hand = [
+        render(f"{TEMPLATES}/words.toml:{TEMPORARY if load.kind == TEMPORARY else 'by_hand'}", name=repr(unit_name(load)), **names)
+        for load in moved
+        if load not in planned
+    ]
     make_folder(folder)
     for name, moves in (("plan.sql", steps), ("rollback.sql", back)):
         write_whole(folder / name, _sql(name, question.activity.database, moves))
-    texts = {"title": _title("plan.sh"), "by_hand": [render(f"{TEMPLATES}/words.toml:by_hand", name=repr(name)) for name in by_hand]}
+    texts = {"title": _title("plan.sh"), "by_hand": by_hand}
     values = {"database": question.activity.database, "steps": steps, "back": back, "quoted": shlex.quote}
     write_whole(folder / "plan.sh", render(f"{TEMPLATES}/plan.sh", **texts, **values) + "\n")
 
@@ -89,6 +107,11 @@ def _title(file: str) -> str:
 
 
 def _check(question: Question, planned: Sequence[RelationLoad], folder: Path) -> None:
+    if question.activity.service:
+        raise InputError("--plan", rule="needs a server with tablespaces of your own", remedy="change the volume: tierwise volumes")
+    if not question.activity.superuser:
+        rule, remedy = "needs the watch of a superuser, which shows that the server is your own", "watch again as a superuser"
+        raise InputError("--plan", rule=rule, remedy=remedy)
     if not question.tiers[FAST].tablespaces:
         remedy = "create a tablespace there, and name it: tablespaces = [...]"
         raise InputError("--tiers", field=f"tiers.{FAST}.tablespaces", rule="must name the tablespace that a plan moves to", remedy=remedy)

@@ -70,6 +70,7 @@ class RelationLoad(Strict):
     scans: int
     scan_share: float
     droppable: bool
+    all_scans: int | None = None  # since the last reset of the server's statistics; `scans`: in the watch
 
 
 class Window(Strict):
@@ -115,6 +116,9 @@ class Activity(Strict):
     placements_changed: int
     replicas: int
     unknown: tuple[str, ...]
+    service: str = ""  # the managed service that runs the server
+    superuser: bool = False  # whether a superuser watched
+    counted_days: float | None = None  # since the last reset of the server's statistics
 
 
 def read_answer(path: Path, key: Path | None = None) -> Activity:

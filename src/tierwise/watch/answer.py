@@ -75,6 +75,9 @@ def answer(path: Path, service: ServiceTimes) -> Activity:
         statements=None if (chosen := found.statements()) is None else tuple(chosen),
         placements_changed=int(sum(float(text) for text in events.filter(entity="placement")["text"])),
         replicas=int(server["replicas"]),
+        service=server.get("service", ""),
+        superuser=server.get("superuser") == "True",
+        counted_days=None if (days := server.get("counted_days", "None")) == "None" else float(days),
         unknown=tuple(_unknown(found, service, places=len(division.places))),
     )
 

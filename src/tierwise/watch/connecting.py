@@ -34,6 +34,9 @@ class Server:
     io_method: str | None
     replicas: int
     statements: bool
+    service: str
+    superuser: bool
+    counted_days: float | None
     version: int
 
 

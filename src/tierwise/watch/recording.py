@@ -199,7 +199,7 @@ class Watch:
         return kept.rows_of(kept.NAME, pl.DataFrame(found, schema=schema, orient="row"), window=self.window)
 
     def _named(self, row: tuple[object, ...]) -> str:
-        _, schema, name, kind, owner, tablespace, path, location, parent, kept_for = row
+        _, schema, name, kind, owner, tablespace, path, location, parent, kept_for, scans = row
         hidden = {"i": "index", "t": "toast"}.get(str(kind), "table")
         return json.dumps({
             "schema": self.mask("schema", str(schema)) if schema not in {"public", "pg_catalog", "pg_toast"} else schema,
@@ -211,6 +211,7 @@ class Watch:
             "location": self.mask("path", str(location)),
             "parent": parent,
             "kept": kept_for,
+            "all_scans": scans,
         })  # fmt: skip
 
     def _sizes(self, link: Link, after: snapshot.Snapshot) -> list[pl.DataFrame]:

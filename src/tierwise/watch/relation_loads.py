@@ -70,6 +70,7 @@ def _load(division: Division, part: Part, written: Band | None) -> RelationLoad:
         share=_share(division, middle),
         writes_per_s=written,
         scans=row["scans"],
+        all_scans=None if row["all_scans"] is None else max(row["all_scans"], row["scans"]),
         scan_share=part.scanned,
         droppable=row["kind"] == "i" and row["relation"] >= FIRST_OWN and not row["kept"] and not row["parent"],
     )

@@ -19,7 +19,17 @@ SERVER: Final = """
 SELECT d.oid::bigint, d.datname, pg_postmaster_start_time()::text, pg_is_in_recovery(), current_setting('server_version'),
        current_setting('track_io_timing') = 'on', current_setting('shared_buffers'), current_setting('checkpoint_timeout'),
        current_setting('synchronous_commit'), current_setting('io_method', true),
-       (SELECT count(*) FROM pg_stat_replication), EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_stat_statements')
+       (SELECT count(*) FROM pg_stat_replication), EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_stat_statements'),
+       CASE WHEN EXISTS (SELECT FROM pg_proc WHERE proname = 'aurora_version') THEN 'aurora'
+            WHEN EXISTS (SELECT FROM pg_roles WHERE rolname = 'rds_superuser') OR current_setting('rds.extensions', true) <> '' THEN 'rds'
+            WHEN EXISTS (SELECT FROM pg_roles WHERE rolname = 'cloudsqlsuperuser')
+                 OR current_setting('cloudsql.iam_authentication', true) <> '' THEN 'cloudsql'
+            WHEN EXISTS (SELECT FROM pg_roles WHERE rolname = 'azure_pg_admin')
+                 OR current_setting('azure.extensions', true) <> '' THEN 'azure'
+            ELSE '' END,
+       current_setting('is_superuser') = 'on',
+       (extract(epoch FROM now() - (SELECT greatest(s.stats_reset, w.stats_reset) FROM pg_stat_database AS s, pg_stat_bgwriter AS w
+                                    WHERE s.datid = d.oid)) / 86400)::float8
 FROM pg_database AS d WHERE d.datname = current_database()
 """
 DATABASES: Final = "SELECT datname FROM pg_database WHERE datallowconn AND has_database_privilege(oid, 'CONNECT')"
@@ -32,7 +42,8 @@ NAMES: Final = """
 SELECT c.oid::bigint, n.nspname, c.relname, c.relkind::text, coalesce(i.indrelid, p.oid, 0)::bigint, coalesce(t.spcname, dt.spcname),
        coalesce(pg_relation_filepath(c.oid), ''), pg_tablespace_location(coalesce(t.oid, dt.oid)),
        coalesce(h.inhparent, 0)::bigint,
-       coalesce(i.indisunique OR i.indisprimary OR i.indisexclusion OR i.indisreplident OR i.indexprs IS NOT NULL, false)
+       coalesce(i.indisunique OR i.indisprimary OR i.indisexclusion OR i.indisreplident OR i.indexprs IS NOT NULL, false),
+       pg_stat_get_numscans(c.oid)
 FROM pg_class AS c
 JOIN pg_namespace AS n ON n.oid = c.relnamespace
 JOIN pg_database AS d ON d.datname = current_database()

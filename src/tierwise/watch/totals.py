@@ -110,4 +110,5 @@ NAMED: Final[dict[str, Any]] = {
     "location": pl.String,
     "parent": pl.Int64,
     "kept": pl.Boolean,
+    "all_scans": pl.Int64,
 }

@@ -2,7 +2,7 @@
 -- tierwise never runs this file. Read it, then run sh plan.sh, which also looks after free space, retries and its journal,
 -- or psql -X -f FILE DATABASE. It stops at the first condition that does not hold; a second run skips what is there already.
 -- Variables of psql (-v NAME=VALUE):
---   step         the one step to run; -1 only checks the conditions [default: 0, all steps]
+--   step         the one step to run; -1 only checks the conditions, -2 only places new partitions [default: 0, all steps]
 --   directories  yes: each standby and restored archive has the directories of the tablespaces [default: no]
 --   lock_s       seconds to wait for a lock [default: 2]
 --   old_s        seconds to wait for older transactions before an index is rebuilt [default: 600]
@@ -146,5 +146,18 @@ EXECUTE facts({{ literal(step.qualified) }}, {{ literal(step.target) }}) \gset
 DO $failed$ BEGIN RAISE EXCEPTION 'step {{ step.number }} did not move its relation'; END $failed$;
 \endif
 \endif
+\endif
+{% endfor %}
+{% for step in steps if step.newest %}
+
+-- New partitions follow the newest one
+SELECT :step IN (0, -2) AS run \gset
+\if :run
+SELECT format('ALTER %s %s SET TABLESPACE %I', CASE p.relkind WHEN 'I' THEN 'INDEX' ELSE 'TABLE' END, p.oid::regclass, t.spcname)
+FROM pg_inherits AS i JOIN pg_class AS p ON p.oid = i.inhparent JOIN pg_tablespace AS t ON t.spcname = {{ literal(step.target) }}
+JOIN pg_database AS d ON d.datname = current_database()
+WHERE i.inhrelid = {{ literal(step.qualified) }}::regclass AND coalesce(nullif(p.reltablespace, 0), d.dattablespace) <> t.oid
+  AND p.relkind IN ('p', 'I')
+\gexec
 \endif
 {% endfor %}

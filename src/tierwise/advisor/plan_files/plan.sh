@@ -168,6 +168,9 @@ else
     step {{ step.number }} {{ quoted(step.kind) }} {{ quoted(step.qualified) }} {{ quoted(step.target) }}
 {% endfor %}
 fi
+{% if steps | selectattr("newest") | list %}
+sql -2 || stop "new partitions stay where they were: run this again"
+{% endif %}
 {% for line in by_hand %}
 echo {{ quoted(line) }}
 {% endfor %}

@@ -1,0 +1,32 @@
+"""``tierwise check``: it reads its options, calls one function and prints."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tierwise.core.output_format import TicketFormat, TicketFormatOption
+
+
+def check(
+    before: Annotated[Path, typer.Option(help="Activity file of `tierwise watch` from before the move.")],
+    after: Annotated[Path, typer.Option(help="Activity file of `tierwise watch` from after the move.")],
+    tiers: Annotated[Path, typer.Option(help="TOML file with the server's tiers hdd and ssd, as `tierwise advise` reads it.")],
+    key: Annotated[Path | None, typer.Option(help="Key file of `tierwise watch --mask`, to print the names of the server.")] = None,
+    form: TicketFormatOption = TicketFormat.TABLE,
+) -> None:
+    """Compare what a move to the SSD saved with what `tierwise advise` predicts for it.
+
+    The relations that moved are those whose tablespace changed between the two watches.
+    """
+    from tierwise.advisor.server_advice import Limits, Question  # noqa: PLC0415  the heavy libraries load only where they are needed
+    from tierwise.advisor.server_check import check_move  # noqa: PLC0415
+    from tierwise.advisor.server_check_text import shown  # noqa: PLC0415
+    from tierwise.advisor.server_tiers import read_server_tiers  # noqa: PLC0415
+    from tierwise.core.activity import read_answer  # noqa: PLC0415
+    from tierwise.costs.book import load_book  # noqa: PLC0415
+
+    known, book = read_server_tiers(tiers), load_book(datetime.now().date())  # noqa: DTZ005  the reader's day
+    watches = (Question(read_answer(path, key), known, Limits(), book) for path in (before, after))
+    print(shown(check_move(*watches), form))

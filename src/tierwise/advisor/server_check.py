@@ -1,0 +1,101 @@
+"""What a move saved, against what was predicted for it."""
+
+import math
+from typing import Final
+
+from tierwise.advisor.server_advice import Question, Unit, relative_noise, saving, steady_s
+from tierwise.advisor.server_tiers import FAST, SLOW
+from tierwise.core.activity import Band
+from tierwise.core.errors import InputError
+from tierwise.core.toml import Strict
+
+SHRUNK: Final = 0.98  # a relation that keeps less of its size was rewritten without its bloat (chosen)
+
+
+class CheckedUnit(Strict):
+    """What a transaction waits for on one relation. `rewrite_s`: saved because a rewrite made it smaller."""
+
+    unit: str
+    moved: bool
+    before_s: float
+    predicted_s: Band
+    seen_s: float
+    rewrite_s: float
+    size_share: float | None
+
+
+class ServerCheck(Strict):
+    """The answer of `check`: savings of a transaction's time; `seen_s` leaves out what the rewrite saved."""
+
+    database: str
+    before_s: float
+    after_s: float
+    moved: tuple[str, ...]
+    predicted_s: Band
+    seen_s: Band
+    rewrite_s: float
+    held: bool
+    transactions_per_s: tuple[float, float]
+    units: tuple[CheckedUnit, ...]
+
+
+def check_move(before: Question, after: Question) -> ServerCheck:
+    """Compare two watches of one server, between which relations moved to the faster tier.
+
+    Raises:
+        InputError: the watches are of different databases, show no steady load, or nothing moved.
+    """
+    first, second = before.activity, after.activity
+    whole_s, left_s = steady_s(first, "--before"), steady_s(second, "--after")
+    if first.database != second.database:
+        raise InputError("--after", field="database", value=second.database, rule=f"must be that of --before ({first.database})")
+    moved = [unit.name for unit in before.every_unit if (before.placement[unit.name], after.placement.get(unit.name)) == (SLOW, FAST)]
+    if not moved:
+        remedy = "name in --tiers the tablespaces on the SSD, and watch again after the move"
+        raise InputError("--after", rule="has no relation that moved to the SSD since --before", remedy=remedy)
+    units = tuple(_units(before, after, moved))
+    rewrite_s = sum(unit.rewrite_s for unit in units)
+    noise_s = math.hypot(relative_noise(first) * whole_s, relative_noise(second) * left_s)
+    saved_s = whole_s - left_s - rewrite_s
+    predicted = saving(before, moved, relative_noise(first))
+    seen = Band(low=saved_s - noise_s, high=saved_s + noise_s)
+    return ServerCheck(
+        database=first.database,
+        before_s=whole_s,
+        after_s=left_s,
+        moved=tuple(moved),
+        predicted_s=predicted,
+        seen_s=seen,
+        rewrite_s=rewrite_s,
+        held=predicted.low <= seen.high and seen.low <= predicted.high,
+        transactions_per_s=(first.transactions_per_s.high, second.transactions_per_s.high),
+        units=units,
+    )
+
+
+def _units(before: Question, after: Question, moved: list[str]) -> list[CheckedUnit]:
+    found = {unit.name: unit for unit in after.every_unit}
+    predicted = before.predicted(moved)
+    rows = []
+    for unit in before.units:
+        now, waits = found.get(unit.name), [one.waiting_s[unit.name] for one in predicted]
+        share = now.size_bytes / unit.size_bytes if now and now.size_bytes and unit.size_bytes else None
+        shrunk = now is not None and unit.name in moved and share is not None and share < SHRUNK
+        rows.append(
+            CheckedUnit(
+                unit=unit.name,
+                moved=unit.name in moved,
+                before_s=unit.waiting_s,
+                predicted_s=Band(low=min(waits), high=max(waits)),
+                seen_s=now.waiting_s if now else 0.0,
+                rewrite_s=unit.waiting_s * _fewer_reads((before, unit), (after, now)) if shrunk and now else 0.0,
+                size_share=share,
+            )
+        )
+    return rows
+
+
+def _fewer_reads(before: tuple[Question, Unit], after: tuple[Question, Unit]) -> float:
+    """Return the share of a transaction's reads that went."""
+    old, new = (unit.reads_per_s / question.activity.transactions_per_s.high for question, unit in (before, after))
+    return max(0.0, 1 - new / old) if old else 0.0

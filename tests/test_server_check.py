@@ -1,0 +1,71 @@
+"""What a move saved against what was predicted: it holds or misses, and bloat that went is not the device's."""
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from support import said, said_as_json
+from test_server_advice import TIERS, activity, relation
+from tierwise.core.activity import ANSWER, Activity
+from tierwise.core.errors import InputError
+
+
+@pytest.fixture
+def tiers(tmp_path: Path) -> str:
+    path = tmp_path / "mine.toml"
+    path.write_text(TIERS.replace("[tiers.ssd]", '[tiers.ssd]\ntablespaces = ["fast"]'))
+    return str(path)
+
+
+def kept(path: Path, watch: Activity) -> str:
+    """Write a file that has only the answer of a watch."""
+    pq.write_table(pa.table({"window": [0]}).replace_schema_metadata({ANSWER: watch.model_dump_json()}), path)
+    return str(path)
+
+
+def after(waiting_s: tuple[float, float], *, gib: float = 1.0, reads_per_s: float = 50.0, place: str = "fast") -> Activity:
+    """Return a watch of as many reads a transaction as before, if `reads_per_s` is 50."""
+    whole_s = 0.02 + sum(waiting_s)
+    rate = 4 / whole_s
+    busy = relation(1, "busy", waiting_s[0], gib=gib, tablespace=place, reads_per_s=reads_per_s * rate / 40)
+    loads = busy, relation(2, "stays", waiting_s[1], reads_per_s=50.0 * rate / 40)
+    watch = activity(*loads)
+    windows = tuple(window.model_copy(update={"transaction_s": whole_s}) for window in watch.windows)
+    low = {"low": rate, "high": rate}
+    return Activity.model_validate({**watch.model_dump(), "transaction_s": whole_s, "transactions_per_s": low, "windows": windows})
+
+
+def checked(tmp_path: Path, tiers: str, then: Activity) -> list[str]:
+    before = activity(relation(1, "busy", 0.05, gib=2.0), relation(2, "stays", 0.03))
+    files = kept(tmp_path / "before.parquet", before), kept(tmp_path / "after.parquet", then)
+    return ["check", "--before", files[0], "--after", files[1], "--tiers", tiers]
+
+
+@pytest.mark.parametrize(("waiting_s", "held"), [((0.0005, 0.02), True), ((0.04, 0.03), False)])
+def test_a_prediction_holds_or_misses(waiting_s: tuple[float, float], held: bool, tiers: str, tmp_path: Path) -> None:
+    command = checked(tmp_path, tiers, after(waiting_s, gib=2.0))
+    found = said_as_json(*command)
+    assert (found["held"], found["moved"]) == (held, ["busy"])
+    assert ("The prediction held" if held else "The prediction missed") in said(*command)
+    assert [unit["moved"] for unit in found["units"]] == [True, False]
+
+
+def test_bloat_that_a_rewrite_removed_is_not_the_devices(tiers: str, tmp_path: Path) -> None:
+    command = checked(tmp_path, tiers, after((0.0005, 0.02), gib=1.0, reads_per_s=25.0))
+    found = said_as_json(*command)
+    assert found["rewrite_s"] == pytest.approx(0.025), "half of its reads went, which waited for 50 ms"
+    assert found["seen_s"]["high"] < 0.04
+    assert "removed bloat" in said(*command)
+
+
+def test_what_did_not_move_and_another_database_are_refused_and_a_key_restores_names(tiers: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="moved to the SSD"):
+        said(*checked(tmp_path, tiers, after((0.05, 0.03), place="pg_default")))
+    with pytest.raises(InputError, match="database"):
+        said(*checked(tmp_path, tiers, after((0.0005, 0.02)).model_copy(update={"database": "other"})))
+    key = tmp_path / "key.json"
+    key.write_text(json.dumps({"names": {"busy": "restored"}}))
+    assert "restored" in said(*checked(tmp_path, tiers, after((0.0005, 0.02))), "--key", str(key))
