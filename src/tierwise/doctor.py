@@ -36,10 +36,8 @@ from tierwise.report import quarto
 from tierwise.tiers.mounting import DEVICE, require_fuse
 
 TEXTS: Final = "doctor.toml"
-LITTLE_MEMORY_BYTES: Final = 2 * GIB
-"""Assumed: below this the server, the daemons and a notebook kernel push each other out."""
-MOSTLY_FREE: Final = 0.9
-"""Assumed: the least share of the processors that a calibration gets on a quiet machine."""
+LITTLE_MEMORY_BYTES: Final = 2 * GIB  # assumed: below this the server, the daemons and a notebook kernel push each other out
+MOSTLY_FREE: Final = 0.9  # assumed: the least share of the processors that a calibration gets on a quiet machine
 PROGRAMS: Final = ("Chromium", "fio", "strace", "bpftrace")
 
 

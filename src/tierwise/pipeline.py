@@ -62,13 +62,11 @@ class ReportRequest:
         return gather_inputs(profile=self.profile, tiers=self.tiers, seed=self.seed, **self.sources)
 
 
-ACQUIRING: Final = "acquire-"
-"""How the name of a notebook begins that acquires a data set."""
+ACQUIRING: Final = "acquire-"  # how the name of a notebook begins that acquires a data set
 DRIVING: Final = "run-"
 """How the name of a notebook begins that measures: its kernel has servers and mounts to put away before it ends, others nothing."""
 
-KERNELS: Final = 2
-"""How many chapters are made at once: each is one process for most of its time, and nothing is being measured then."""
+KERNELS: Final = 2  # how many chapters are made at once: each is one process for most of its time, and nothing is being measured then
 
 
 def make_report(request: ReportRequest, *, engine: str, run_id: str = "") -> Path:

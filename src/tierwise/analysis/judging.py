@@ -24,8 +24,7 @@ from tierwise.core.toml import Strict
 from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.timings.manifest import Manifest
 
-WITHHELD: Final = {Verdict.INPUT: Cause.INPUT, Verdict.MIXED: Cause.MIXED}
-"""What stands in a verdict's place -> its cause."""
+WITHHELD: Final = {Verdict.INPUT: Cause.INPUT, Verdict.MIXED: Cause.MIXED}  # what stands in a verdict's place -> its cause
 NO_ROW: Final = Reason("no_row")
 NO_RUN: Final = Reason("no_run")
 

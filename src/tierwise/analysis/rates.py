@@ -16,8 +16,7 @@ from tierwise.core import paths
 from tierwise.core.toml import Strict, read_toml
 from tierwise.timings.manifest import Manifest
 
-WITHIN: Final = 2.0
-"""The factor up to which a model meets a stated rate."""
+WITHIN: Final = 2.0  # the factor up to which a model meets a stated rate
 
 
 class Fact(Strict):

@@ -19,13 +19,11 @@ import scipy
 
 from tierwise.timings.replicates import run_number
 
-MINIMUM_REPEATS: Final = 5
-"""The least number of clean repeats that give an answer: with four, one stray value in four would decide."""
+MINIMUM_REPEATS: Final = 5  # the least number of clean repeats that give an answer: with four, one stray value in four would decide
 MACRO: Final = f"create temp macro enough(observed) as count(observed) >= {MINIMUM_REPEATS}"
 """``enough(x)`` in SQL: whether so many values are there, nulls not counted, that an aggregate over them may be shown."""
 CONFIDENCE: Final = 0.95
-RANDOM_FROM: Final = 3
-"""The least number of runs that are taken as a sample of runs: two tell too little of how far runs are apart."""
+RANDOM_FROM: Final = 3  # the least number of runs that are taken as a sample of runs: two tell too little of how far runs are apart
 
 
 class Scope(StrEnum):
@@ -45,8 +43,7 @@ class Estimate:
     high: float | None
     repeats: int
     runs: int = 1
-    freedom: float = 0.0
-    """Degrees of freedom of the Student's t that the interval is made of."""
+    freedom: float = 0.0  # degrees of freedom of the Student's t that the interval is made of
 
     @property
     def flat(self) -> bool:

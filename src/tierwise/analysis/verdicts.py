@@ -31,13 +31,10 @@ from tierwise.timings.references import MANIFEST
 
 DECIDED: Final = (Verdict.CONFIRMED, Verdict.CONTRADICTED)
 TEXT: Final = "analysis/text"
-JSON_VERSION: Final = 8
-"""The version of the JSON form, one higher with every field that is renamed, dropped or means something else."""
-FEW_ORDERS: Final = 3
-"""The largest number of orders that are spelled out as bounds; where there are more the ratios name them."""
+JSON_VERSION: Final = 8  # the version of the JSON form, one higher with every field that is renamed, dropped or means something else
+FEW_ORDERS: Final = 3  # the largest number of orders that are spelled out as bounds; where there are more the ratios name them
 NONE_OWN: Final[Mapping[str, Own]] = MappingProxyType({})
-UNBOUNDED: Final = phrase("bounds.none")
-"""Stands for the published bounds of a claim that has none."""
+UNBOUNDED: Final = phrase("bounds.none")  # stands for the published bounds of a claim that has none
 
 
 def judge(

@@ -22,8 +22,7 @@ from tierwise.costs.iops import LATENCY_MS, Iops, device_iops, latency_limit_ms
 from tierwise.costs.sensitivity import Limits, limits
 from tierwise.costs.units import DAYS_A_YEAR, MONTHS_A_YEAR
 
-PAGE_BYTES: Final = 4096
-"""The size of a page in the break-evens, in bytes, as in the papers since 2007."""
+PAGE_BYTES: Final = 4096  # the size of a page in the break-evens, in bytes, as in the papers since 2007
 
 
 class DeviceCost(Strict):
@@ -35,8 +34,7 @@ class DeviceCost(Strict):
     iops: float
     iops_evidence: Evidence
     price_date: str
-    today: bool
-    """Whether the price is not older than a year on the day of the question."""
+    today: bool  # whether the price is not older than a year on the day of the question
     purchase: float | None
     cost_a_year: float
     per_gb: float
@@ -61,8 +59,7 @@ class Delivered(Strict):
     cost_a_year: float
     per_million_reads: float
     parts_a_year: dict[str, float]
-    evidence: Evidence
-    """The evidence of the load and of the device's IOPS together."""
+    evidence: Evidence  # the evidence of the load and of the device's IOPS together
 
 
 class Without(Strict):

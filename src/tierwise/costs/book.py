@@ -19,12 +19,10 @@ from tierwise.costs.units import measure
 from tierwise.devices.instances import load_instances, price_item
 
 FIELDS: Final = ("item", "region", "currency", "date", "price", "unit", "source", "note")
-LONE: Final = 2.0
-"""How far off a price may be that was read only once: assumed."""
+LONE: Final = 2.0  # how far off a price may be that was read only once: assumed
 WORLD: Final = "world"
 GIVEN: Final = "given on the command line"
-GUESS: Final = "guess"
-"""How the note of a price begins that is no offer."""
+GUESS: Final = "guess"  # how the note of a price begins that is no offer
 
 _REMEDIES: Final = {
     "source": "name the source of the price, or leave the price out",

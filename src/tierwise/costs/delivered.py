@@ -40,8 +40,7 @@ from tierwise.devices.naming import named
 from tierwise.devices.spec import load_device
 from tierwise.devices.volume import CloudSpec
 
-MOST: Final = 1e24
-"""A load above this, in bytes or reads a second, is a slip of the keyboard, and sums of it may overflow."""
+MOST: Final = 1e24  # a load above this, in bytes or reads a second, is a slip of the keyboard, and sums of it may overflow
 
 
 @dataclass(frozen=True)

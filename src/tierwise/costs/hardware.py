@@ -24,14 +24,12 @@ from tierwise.devices.volume import CloudSpec
 PLACE = "data/costs/hardware.toml"
 ELECTRICITY = "electricity"
 RAM = "ram"
-SWEPT = "swept"
-"""Source of what no file says, because it is varied."""
+SWEPT = "swept"  # source of what no file says, because it is varied
 NONE = "none is stated"
 TB = 1e12
 
 
-Medium = Literal["hdd", "ssd"]
-"""What data lie on: a volume's medium is what its provider says."""
+Medium = Literal["hdd", "ssd"]  # what data lie on: a volume's medium is what its provider says
 
 
 class Figure(Sourced):

@@ -19,8 +19,7 @@ from tierwise.devices.parameter import ASSUMED, Parameter, older_than_a_year
 from tierwise.devices.spec import SsdSpec, load_device
 from tierwise.devices.volume import CloudSpec, Limit, tightest
 
-STEPS: Final = 40
-"""How many steps of bisection find the reads a second from which on memory pays."""
+STEPS: Final = 40  # how many steps of bisection find the reads a second from which on memory pays
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,7 @@ from tierwise.report.exhibit_registry import IO_MODE, Exhibit
 from tierwise.report.run import Run
 from tierwise.report.words import IO_MODES
 
-PROCESSORS: Final = 2
-"""Processors that the clock of several sessions assumes, where a study's facts name no other number."""
+PROCESSORS: Final = 2  # processors that the clock of several sessions assumes, where a study's facts name no other number
 MEASURED_SQL: Final = """
 select distinct study, io_mode, clock from timings
 where list_contains($pairs, pair) and evidence <> 'simulated' and ($study = '' or study = $study)

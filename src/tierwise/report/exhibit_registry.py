@@ -36,8 +36,7 @@ from tierwise.report.run import Run
 FOLDERS: Final = {"fig": "figures", "tbl": "tables"}
 NAMED: Final = re.compile(r"\$([a-z_]+)")
 IO_MODE: Final = "io_mode"
-FLAG: Final = ("flag", "flags")
-"""Columns that say why a row is rejected; ``none``, or nothing, where it is not."""
+FLAG: Final = ("flag", "flags")  # columns that say why a row is rejected; ``none``, or nothing, where it is not
 
 
 @dataclass(frozen=True)

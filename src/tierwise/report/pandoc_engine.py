@@ -16,8 +16,7 @@ from tierwise.report.project import BESIDE, Book
 from tierwise.report.site import ANNEX, BIBTEX, PAPER
 from tierwise.report.theme import font_folder
 
-PANDOC_S: Final = 120
-"""A filter that never ends is a bug; a report takes seconds."""
+PANDOC_S: Final = 120  # a filter that never ends is a bug; a report takes seconds
 
 FROM: Final = "markdown-implicit_figures"
 HTML: Final = ("--to=html5", "--mathml", "--number-sections", "--section-divs")

@@ -42,8 +42,7 @@ class Run:
     verdicts: tuple[ClaimVerdict, ...]
     prices: Mapping[str, float] = field(default_factory=dict)
     """Item of the price book -> another price than the one that was read, in the same unit."""
-    devices: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """Pair -> tier -> the device in place of the run's own."""
+    devices: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # pair -> tier -> the device in place of the run's own
 
     @property
     def run_id(self) -> str:

@@ -23,8 +23,7 @@ ORANGE: Final = "#e69f00"
 PLACEMENTS: Final = {"disks": VERMILLION, "indexes": BLUE, "tables": ORANGE, "everything": GREEN}
 """What lies on the SSD -> its colour, in the whole report; a single table has that of the tables."""
 
-VEGA_LITE: Final = "6.4"
-"""Version that vl-convert carries for static charts and for the page: Altair's own."""
+VEGA_LITE: Final = "6.4"  # version that vl-convert carries for static charts and for the page: Altair's own
 
 
 def font_folder() -> str:

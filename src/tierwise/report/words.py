@@ -18,22 +18,19 @@ from tierwise.report.formats import DASH, NBSP, count, escaped, interval, number
 
 IO_MODES: Final = {"direct": "direct I/O", "buffered": "buffered I/O", "asynchronous": "asynchronous I/O"}
 
-WORDS: Final = "reading/words.toml"
-"""File of a study: its names for cases and for variants of its protocol."""
+WORDS: Final = "reading/words.toml"  # file of a study: its names for cases and for variants of its protocol
 
 
 def _named(kind: str) -> dict[str, Any]:
     return {key: said for study in studies.having(WORDS) for key, said in tomllib.loads(studies.text(study, WORDS)).get(kind, {}).items()}
 
 
-CASES: Final[dict[str, str]] = _named("cases")
-"""Case in the rows, as a state of the census -> its name."""
+CASES: Final[dict[str, str]] = _named("cases")  # case in the rows, as a state of the census -> its name
 VARIANTS: Final[dict[str, tuple[str, str]]] = {variant: (name, differs) for variant, (name, differs) in _named("variants").items()}
 """Variant of a study's protocol -> its name, and what it differs in."""
 CODE: Final = re.compile(rf"\b(?:{'|'.join(code for code in CASES if code.isupper())})\b(?:(?:->|/)[A-Z]{{2}}\b)?")
 """A case, or two of them, as the rows call it."""
-LEAST_P: Final = 0.0001
-"""The smallest p-value that is shown with its digits."""
+LEAST_P: Final = 0.0001  # the smallest p-value that is shown with its digits
 
 
 def variant_label(variant: str, io_mode: IoMode | None = None) -> str:

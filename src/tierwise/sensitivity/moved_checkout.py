@@ -16,8 +16,7 @@ from tierwise.sensitivity.bands import Move, as_table
 from tierwise.simulate.machine import load_machine
 
 HOME: Final = "TIERWISE_HOME"
-OUTPUTS: Final = ("work", "raw", "external")
-"""Folders of ``data`` that a checkout writes."""
+OUTPUTS: Final = ("work", "raw", "external")  # folders of ``data`` that a checkout writes
 HALVINGS: Final = 12
 """How often the way to an end that the model refuses is halved, until the furthest value that it takes is known closely enough."""
 

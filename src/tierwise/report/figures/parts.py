@@ -13,12 +13,10 @@ from tierwise.report import theme
 from tierwise.report.formats import number
 
 PLOT_PX: Final = 470
-BESIDE_PX: Final = 24
-"""The space between a label and the plot, and right of the plot, in pixels."""
+BESIDE_PX: Final = 24  # the space between a label and the plot, and right of the plot, in pixels
 ROW_PX: Final = 24
 BAND_PX: Final = 20
-BELOW_PX: Final = 7
-"""Single repeats stand below the interval, which would hide them."""
+BELOW_PX: Final = 7  # single repeats stand below the interval, which would hide them
 SMALL_STEPS: Final = (1, 2, 5)
 
 

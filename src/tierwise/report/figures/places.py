@@ -13,13 +13,11 @@ from tierwise.report import theme
 from tierwise.report.figures import parts
 from tierwise.report.run import Run
 
-ROW_PX: Final = 20
-"""Height of a row: in print eight panels share the height of a page: what is taller is drawn smaller."""
+ROW_PX: Final = 20  # height of a row: in print eight panels share the height of a page: what is taller is drawn smaller
 CLEAN: Final = pl.col("flags") == "none"
 SECONDS, MILLISECONDS = "format(datum.value, '~g') + ' s'", "format(1000*datum.value, '~g') + ' ms'"
 BARS: Final = "data/published/survey.csv"
-ONLY_FORM: Final = "printed"
-"""The form of a query that has no other form."""
+ONLY_FORM: Final = "printed"  # the form of a query that has no other form
 
 
 def by_place(panels: Sequence[tuple[str, pl.DataFrame]], places: Mapping[str, str], colours: Mapping[str, str]) -> alt.VConcatChart:

@@ -16,8 +16,7 @@ from tierwise.report.run import Run
 from tierwise.report.values.front import speedups
 from tierwise.report.values.workloads import gather, name_of
 
-AGREEMENT: Final = 0.10
-"""How near a predicted time should come to the measured one."""
+AGREEMENT: Final = 0.10  # how near a predicted time should come to the measured one
 _KNOWN: Final[dict[tuple[Any, ...], "Advised"]] = {}
 
 

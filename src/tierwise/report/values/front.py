@@ -24,14 +24,12 @@ from tierwise.report.values.operations import costs
 from tierwise.report.values.todays import title
 from tierwise.report.values.workloads import INDEXES, NOTHING, SHORT, named_workloads, placed
 
-LOG: Final = "write-ahead log"
-"""Placement of a workload that only moves the write-ahead log."""
+LOG: Final = "write-ahead log"  # placement of a workload that only moves the write-ahead log
 NO_TABLE: Final = "table not measured"
 TOO_SMALL: Final = "too small"
 UNDECIDED: Final = (NO_INTERVAL, NO_TABLE, TOO_SMALL)
 """Why a workload has no advice: all replicates took the same time, no table was moved, or the profile has too few of its data."""
-DIGITS: Final = 12
-"""Digits of a ratio that are kept: threads add in any order, and the last ones differ from run to run."""
+DIGITS: Final = 12  # digits of a ratio that are kept: threads add in any order, and the last ones differ from run to run
 SCHEMA: Final[dict[str, Any]] = {
     **dict.fromkeys(("run", "pair", "evidence", "io_mode", "workload"), pl.String),
     "slowdown": pl.Float64,

@@ -23,13 +23,10 @@ from tierwise.studies.index_placement.reading.frames import clean
 from tierwise.studies.index_placement.reading.names import BOTH, INDEX, PAIR, SQL, STUDY, TABLE
 from tierwise.studies.index_placement.reading.predictions import errors
 
-SAVING: Final = "M1"
-"""The claim that an index on the SSD saves most of a cold count's time."""
-AGREEMENT: Final = 0.1
-"""How near a predicted time should come to the emulated one (assumed)."""
+SAVING: Final = "M1"  # the claim that an index on the SSD saves most of a cold count's time
+AGREEMENT: Final = 0.1  # how near a predicted time should come to the emulated one (assumed)
 CHOICES: Final = {"indexes ssd": "index", "tables ssd": "table", "all ssd": "both"}
-FLORIDA: Final = "12"
-"""The code of Florida as a place of birth, by which the manifest names its statement."""
+FLORIDA: Final = "12"  # the code of Florida as a place of birth, by which the manifest names its statement
 Gains = Mapping[tuple[Any, ...], Estimate]
 
 

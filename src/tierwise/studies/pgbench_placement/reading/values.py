@@ -16,13 +16,11 @@ from tierwise.report.text_template import Value
 from tierwise.studies.pgbench_placement.reading.names import PAIR, SQL, STUDY
 from tierwise.studies.pgbench_placement.reading.simulated import COORDINATES, GAINS, points
 
-CLAIM: Final = "V1"
-"""The claim whose gain hangs on settings that the source leaves open."""
+CLAIM: Final = "V1"  # the claim whose gain hangs on settings that the source leaves open
 MOVES: Final = {"tables": "table_ssd", "indexes": "index_ssd"}
 NEAR: Final = (0.8 * (1 - 1 / 1.4), 1.2 * (1 - 1 / 1.5))
 """Shares of the misses that are taken for the one by which indexes would gain 1.4 to 1.5 times, as published (a fifth is assumed)."""
-Gains = dict[tuple[str, str, str], Estimate]
-"""Size, placement, whether it is judged -> gain over everything on HDD."""
+Gains = dict[tuple[str, str, str], Estimate]  # size, placement, whether it is judged -> gain over everything on HDD
 
 
 def values(run: Run, pair: str = PAIR) -> dict[str, Any]:

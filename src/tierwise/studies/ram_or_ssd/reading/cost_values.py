@@ -13,8 +13,7 @@ from tierwise.report.run import Run
 from tierwise.report.text_template import Value
 from tierwise.studies.ram_or_ssd.reading.money import DISK, DISK_NOW, FLASH, FLASH_NOW, THEN, Case, cases, ways
 
-LARGER_GIB: Final = 64
-"""Memory of a larger server than the source's, at the same price (assumed)."""
+LARGER_GIB: Final = 64  # memory of a larger server than the source's, at the same price (assumed)
 
 
 def cost_values(run: Run) -> dict[str, Value]:

@@ -19,14 +19,12 @@ from tierwise.costs.price_band import Compared, Counted
 from tierwise.costs.sensitivity import ratio_over_band, read_once, turning
 from tierwise.studies.ram_or_ssd.reading.names import PAIR, SQL
 
-THEN: Final = dt.date(2014, 7, 11)
-"""When the article appeared."""
+THEN: Final = dt.date(2014, 7, 11)  # when the article appeared
 FLASH: Final = "crucial-m4"
 DISK: Final = "st3000dm001"
 DISK_ITEM: Final = "hdd-3tb-7k2"
 FLASH_NOW: Final = "kingston-dc600m"
-DISK_NOW: Final = "exos-x24-24tb"
-"""Pieces of the same kinds that can be bought today."""
+DISK_NOW: Final = "exos-x24-24tb"  # pieces of the same kinds that can be bought today
 RAM_BYTES: Final = 16 * GIB
 
 

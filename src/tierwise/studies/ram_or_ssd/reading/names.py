@@ -12,5 +12,4 @@ LIVE_PAIR: Final = "source-r-live"
 SOURCE_ID: Final = "R"
 TIERS: Final = {"hdd": "disk", "ssd": "SSD"}
 COLOURS: Final = {"disk": theme.VERMILLION, "SSD": theme.BLUE}
-WARM_UP_S: Final = 600
-"""How long the source read before it measured."""
+WARM_UP_S: Final = 600  # how long the source read before it measured

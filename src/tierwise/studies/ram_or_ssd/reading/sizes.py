@@ -12,8 +12,7 @@ from tierwise.studies.ram_or_ssd.reading.names import STUDY, TIERS, WARM_UP_S
 
 READ_BENCHMARK: Final = "data/published/ram_or_ssd.csv"
 """The author's logs: tier, dataset_gib, end_s (from dropped caches), reads_per_s (mean of a minute)."""
-SSD: Final = {"ssd": ""}
-"""Parameter of `SQL["seeds"]`: a file of ``data/devices`` in place of the SSD in Che's approximation."""
+SSD: Final = {"ssd": ""}  # parameter of `SQL["seeds"]`: a file of ``data/devices`` in place of the SSD in Che's approximation
 
 
 def with_references(run: Run, pair: str, rows: pl.DataFrame) -> pl.DataFrame:

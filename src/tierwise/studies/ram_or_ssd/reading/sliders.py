@@ -27,8 +27,7 @@ SHOWN: Final = {
 }
 """Item -> the label of its slider, and how many base units its price is shown for."""
 COLUMNS: Final = {item: item.replace("-", "_") for item in SHOWN}
-STEPS: Final = 20
-"""The least number of steps of a slider up to the price that was read; it goes on to five times that."""
+STEPS: Final = 20  # the least number of steps of a slider up to the price that was read; it goes on to five times that
 
 
 def slider(item: str, now: float) -> alt.Parameter:

@@ -16,10 +16,8 @@ from tierwise.studies.ram_or_ssd.reading.names import LIVE_PAIR, PAIR, SQL, STUD
 
 LOGGED_FALL: Final = "data/published/ram_or_ssd_means.csv"
 """The author's own logs at 16 and 24 GiB: tier, dataset_gib, reads_per_s (mean of the measured phase)."""
-FALL: Final = "R6"
-"""The claim on the SSD's fall from 16 to 24 GiB."""
-FITTED_GIB: Final = 32
-"""The size whose logs the model was fitted on."""
+FALL: Final = "R6"  # the claim on the SSD's fall from 16 to 24 GiB
+FITTED_GIB: Final = 32  # the size whose logs the model was fitted on
 FITTED: Final = {
     "settle_ms": ("devices", "st3000dm001", "settle"),
     "iops": ("devices", "crucial-m4", "max_read_iops"),

@@ -12,14 +12,10 @@ READ_HISTOGRAMS: Final = "data/published/read_latency.csv"
 """The source's five histograms: tablespace (all: the global one), from_ns (a bucket ends at twice that), reads."""
 PUBLISHED_NAMES: Final = {"all": "all", "pg_clog": "cached", "ts_ssd": "ssd", "ts_main": "hdd", "ts_aux": "aux"}
 """The source's tablespaces by ours."""
-MEMORY: Final = {"memory": True}
-"""Parameters of `SQL["counted"]`: whether reads that memory served are counted."""
-SSD_BUCKET: Final = 18
-"""The bucket from 262 to 524 µs: the source's "250 µs"."""
-SPIKE_BUCKETS: Final = (19, 20)
-"""Buckets from 0.52 to 2.1 ms, where the source has its sub-spike at about 1 ms."""
-SLOW_BUCKET: Final = 21
-"""The first bucket from 2.1 ms on: slower than the SSD's published modes."""
+MEMORY: Final = {"memory": True}  # parameters of `SQL["counted"]`: whether reads that memory served are counted
+SSD_BUCKET: Final = 18  # the bucket from 262 to 524 µs: the source's "250 µs"
+SPIKE_BUCKETS: Final = (19, 20)  # buckets from 0.52 to 2.1 ms, where the source has its sub-spike at about 1 ms
+SLOW_BUCKET: Final = 21  # the first bucket from 2.1 ms on: slower than the SSD's published modes
 
 
 def published() -> pl.DataFrame:

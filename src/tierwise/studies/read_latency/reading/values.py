@@ -15,12 +15,9 @@ from tierwise.report.variants import PUBLISHED, variants
 from tierwise.studies.read_latency.reading import histograms
 from tierwise.studies.read_latency.reading.names import SOURCE_ID, SQL, STUDY
 
-SHARE, TENFOLD, SPIKE = "L2", "L4", "L6"
-"""The claims on the SSD's reads of 250 µs, on the ratio of the means, and on the sub-spike."""
-SSD_READ: Final = "read of 8 KiB from the SSD"
-"""The stated rate of it."""
-LOGGED_S: Final = 250e-6
-"""The source's read of the SSD."""
+SHARE, TENFOLD, SPIKE = "L2", "L4", "L6"  # the claims on the SSD's reads of 250 µs, on the ratio of the means, and on the sub-spike
+SSD_READ: Final = "read of 8 KiB from the SSD"  # the stated rate of it
+LOGGED_S: Final = 250e-6  # the source's read of the SSD
 
 
 def values(run: Run, pair: str = "") -> dict[str, Value]:

@@ -18,8 +18,7 @@ from tierwise.core.vocabulary import Evidence, IoMode, Way
 from tierwise.devices.spec import load_device
 from tierwise.studies.survey_placement.reading.names import BASE, STUDY
 
-MOVED: Final = {"index_ssd": "the indexes", "source_ssd": "Source", "detection_ssd": "Detection"}
-"""Placement -> what it has on the SSDs."""
+MOVED: Final = {"index_ssd": "the indexes", "source_ssd": "Source", "detection_ssd": "Detection"}  # placement -> what it has on the SSDs
 MOVES_SQL: Final = """
 select placement, ssd, replicate, evidence, there_s, back_s from survey_moves
 where pair = ? and not flagged and there_s is not null and back_s is not null and device_s is not null

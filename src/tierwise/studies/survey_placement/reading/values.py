@@ -21,8 +21,7 @@ GROUPS: Final = {"indexes": INDEXES, "source": SOURCE, "detection": DETECTION}
 MOVES: Final = {"indexes ssd": "all indexes", "Source ssd": "Source", "Detection ssd": "Detection"}
 """A placement as ``heat.sql`` names it -> what a reader moves."""
 WORKLOADS: Final = ("joins", "light curves")
-SCANNED: Final = ("survey_arrays", "non_indexed")
-"""The study and its query that simulate a scan of each subsystem at the published size."""
+SCANNED: Final = ("survey_arrays", "non_indexed")  # the study and its query that simulate a scan of each subsystem at the published size
 SIZES: Final = ("smallest", "largest", "published")
 PAGES_SQL: Final = """
 select round(median(index_reads))::bigint as indexes, round(median(all_reads))::bigint as every from survey_placement

@@ -20,8 +20,7 @@ WORKLOADS: Final = {"hdd": "Commits (log on plain disks)", "cached": "Commits (l
 """Place of the log before the move -> workload."""
 MOVED: Final = {"hdd": "nothing", "cached": "nothing, but the disks have a cache", "ssd": "write-ahead log"}
 """Place of the log -> what is on the SSD."""
-CLIENTS: Final = 8
-"""Sessions, as in the other loads of several sessions."""
+CLIENTS: Final = 8  # sessions, as in the other loads of several sessions
 
 
 def moved(run: Run, only: str | None = None) -> pl.DataFrame:

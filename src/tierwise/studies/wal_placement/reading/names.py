@@ -12,5 +12,4 @@ PLACES: Final = {"hdd": "disks", "cached": "disks behind a battery-backed cache"
 SHORT: Final = {"hdd": "disks", "cached": "cache", "ssd": "SSD"}
 COLOURS: Final = {"hdd": theme.VERMILLION, "cached": theme.ORANGE, "ssd": theme.BLUE}
 SHAPES: Final = {"hdd": "circle", "cached": "diamond", "ssd": "square"}
-GROUPED: Final = {"off": "0", "on": "half a flush"}
-"""How long a commit waits for others (commit_delay)."""
+GROUPED: Final = {"off": "0", "on": "half a flush"}  # how long a commit waits for others (commit_delay)

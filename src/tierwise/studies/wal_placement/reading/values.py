@@ -14,8 +14,7 @@ from tierwise.report.text_template import Value
 from tierwise.studies.wal_placement.reading.log_moves import headline
 from tierwise.studies.wal_placement.reading.names import PAIR, SQL, STUDY
 
-WORTH: Final = 1.1
-"""The least gain in commits per second that is worth a drive (assumed)."""
+WORTH: Final = 1.1  # the least gain in commits per second that is worth a drive (assumed)
 Ratios = Mapping[tuple[object, ...], Estimate]
 
 

@@ -19,8 +19,7 @@ where pair = $pair and group_commit = over_group_commit and (wal, over) in (('ss
 order by all
 """
 UNIT: Final = "paired ratios"
-COMPARED: Final = (("ssd", "hdd"), ("cached", "hdd"), ("ssd", "cached"))
-"""(place of the log, place that it is compared with)."""
+COMPARED: Final = (("ssd", "hdd"), ("cached", "hdd"), ("ssd", "cached"))  # (place of the log, place that it is compared with)
 
 
 def tabulate(rows: pl.DataFrame) -> Cells | None:
