@@ -32,9 +32,6 @@ LATENCY = Move("mtron-3025: read_latency", "high", 0.1, 0.2, "ms", file="devices
 SHIPPED = paths.reference() / FILE
 
 
-# the bands
-
-
 @pytest.mark.parametrize("pair", PAIRS)
 def test_a_number_without_a_source_is_moved_to_half_and_twice_or_further_unless_a_band_says_why_not(pair: str) -> None:
     known = load_bands()
@@ -65,9 +62,6 @@ def test_an_end_that_makes_no_seek_curve_gives_way_to_the_furthest_that_does(tmp
     assert isinstance(drive, HddSpec)
     assert low.value < drive.full_seek.value < load_device("sata-7k2").full_seek.value  # type: ignore[operator, union-attr]
     assert min(drive.curve_s) == pytest.approx(0, abs=1e-5)
-
-
-# the interval
 
 
 def shifts(*effects: tuple[str, str, float | None, float], name: str = "M1") -> dict[Key, Shifts]:
@@ -123,9 +117,6 @@ def test_a_claim_is_decided_only_where_both_intervals_say_the_same(low: float, h
     assert rules.with_model(claim, case, None) == case, "without effects the replicates decide alone"
 
 
-# the effects
-
-
 @pytest.fixture(scope="module")
 def kept() -> Path:
     (manifest,) = (paths.home() / "tests" / "smoke").glob("*/manifest.json")
@@ -175,9 +166,6 @@ def test_a_study_without_recorded_requests_is_measured_again_in_a_checkout_of_it
     rows = read_whole(tmp_path / FILE, FILE)
     assert set(rows["end"]) == {"low", "high"}
     assert rows["log_shift"].abs().max() == 0.0, "nobody flushes a drive that is only read"
-
-
-# what ships
 
 
 @pytest.mark.skipif(not SHIPPED.exists(), reason="no effect was computed for the reference run yet")
