@@ -12,7 +12,7 @@ from tierwise.core.files import write_whole
 from tierwise.report import site
 from tierwise.timings.references import MANIFEST, taken
 
-CODE: Final = (".py", ".sql", ".toml", ".md", ".html", ".bib", ".txt")
+CODE: Final = (".py", ".sql", ".toml", ".md", ".html", ".bib", ".txt", ".json")
 OUTPUTS: Final = ("work", "raw", "external", "reference", "_site", "_build", "__pycache__")
 CHECKS: Final = "validation"
 KEYS: Final = ".keys"

@@ -19,7 +19,7 @@ from tierwise.costs.hardware import TB, capacity_bytes, device_bill
 from tierwise.costs.iops import simulated_iops
 from tierwise.costs.price_band import Compared, Counted
 from tierwise.costs.sensitivity import ratio_over_band, read_once, turning, turning_price
-from tierwise.studies.survey_arrays.reading.names import STUDY
+from tierwise.studies.survey_arrays.reading.names import SQL, STUDY
 
 THEN: Final = dt.date(2012, 7, 1)  # the talk is undated; it was given about 2012
 SUBSYSTEMS: Final = {"hdd": "hdd-1tb-raid5-x7", "ssd_raid5": "crucial-h-raid5-x6"}
@@ -33,11 +33,6 @@ LEAST_MEMBERS: Final = 3
 SIZES_TB: Final = (1, 10, 30)
 """Sizes of databases from 1 TB on, in TB: the least, and the tens of terabytes that the text calls prohibitive on SSDs (30: assumed)."""
 PER_IOPS: Final = "an IOPS"  # another measure of H13, by name
-PAIRED_SQL: Final = """
-select query, replicate, evidence, 1 / gain as ratio
-from survey_arrays where pair = ? and io_mode = ? and form = 'printed' and tier = 'ssd_raid5' and not flagged and gain is not null
-order by query, replicate
-"""
 
 
 def todays(bill: Bill) -> Bill:
@@ -106,7 +101,7 @@ def time_ratios(connection: duckdb.DuckDBPyConnection, pair: str) -> dict[str, t
     if not connection.execute("from information_schema.tables where table_name = 'survey_arrays'").fetchall():
         return {}
     by_query: dict[str, dict[int, tuple[Evidence, float]]] = {}
-    for query, replicate, evidence, ratio in connection.execute(PAIRED_SQL, [pair, mode_in(connection, STUDY, pair)]).fetchall():
+    for query, replicate, evidence, ratio in connection.execute(SQL["paired"], [pair, mode_in(connection, STUDY, pair)]).fetchall():
         by_query.setdefault(query, {})[replicate] = Evidence(evidence), ratio
     return {
         query: (

@@ -3,8 +3,10 @@
 from typing import Final
 
 from tierwise.report import theme
+from tierwise.report.queries import named_queries
 
 STUDY: Final = "survey_arrays"
+SQL: Final = named_queries(STUDY)
 PAIR: Final = "source-h"
 SCAN: Final = "non_indexed"  # the query whose published times imply the rates of a scan
 DISKS, RAID0, ONE, SIX = "hdd", "hdd_raid0", "ssd", "ssd_raid5"

@@ -18,22 +18,18 @@ from tierwise.report.figures.places import published_seconds, simulated_ways
 from tierwise.report.run import Run
 from tierwise.report.text_template import Value
 from tierwise.studies.survey_arrays.reading.money import PER_IOPS, THEN, turning_gbp
-from tierwise.studies.survey_arrays.reading.names import DISKS, ONE, PAIR, QUERIES, RAID0, SCAN, SIX, STUDY
+from tierwise.studies.survey_arrays.reading.names import DISKS, ONE, PAIR, QUERIES, RAID0, SCAN, SIX, SQL, STUDY
 
 ALIKE: Final = 1.25
 """A way of reading reproduces each published time that it is within this factor of, up or down (assumed, before any was simulated)."""
 MB: Final = 1e6
-GAINS_SQL: Final = """
-select query, tier, replicate, gain, if(flagged, 'rejected', 'none') as flag
-from survey_arrays where pair = $pair and io_mode = $io_mode and form = 'printed' and tier <> 'hdd' order by query, tier, replicate
-"""
 SHORT: Final = {DISKS: "disks", RAID0: "raid0", ONE: "one", SIX: "six"}
 Gains = Mapping[tuple[Any, ...], Estimate]
 
 
 def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
     mode = str(mode_in(run.store, STUDY, pair))
-    frame = run.query(GAINS_SQL, {"pair": pair, "io_mode": mode})
+    frame = run.query(SQL["gains"], {"pair": pair, "io_mode": mode})
     gains = {key: one for key, one in estimates(frame, ["query", "tier"], "gain").items() if one.interval}
     found: dict[str, Value] = {"answered": bool(gains), "evidence": str(run.evidence(pair)) if gains else None, "io_mode": mode}
     found |= ends("six", {key: one for key, one in gains.items() if key[1] == SIX})

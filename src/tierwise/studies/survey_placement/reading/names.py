@@ -3,8 +3,10 @@
 from typing import Final
 
 from tierwise.report import theme
+from tierwise.report.queries import named_queries
 
 STUDY: Final = "survey_placement"
+SQL: Final = named_queries(STUDY)
 PAIR: Final = "source-h"
 BASE: Final = "all_hdd"  # the placement that the others are compared with
 INDEXES, SOURCE, DETECTION, TEMPORARY = "index_ssd", "source_ssd", "detection_ssd", "temp_ssd"

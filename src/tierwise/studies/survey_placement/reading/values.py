@@ -15,7 +15,7 @@ from tierwise.report.run import Run
 from tierwise.report.sizes_of_data import entries_of, holds, ratios
 from tierwise.report.text_template import Value
 from tierwise.report.values.workloads import gather
-from tierwise.studies.survey_placement.reading.names import BASE, DETECTION, INDEXES, PAIR, SCALED, SOURCE, STUDY, TEMPORARY
+from tierwise.studies.survey_placement.reading.names import BASE, DETECTION, INDEXES, PAIR, SCALED, SOURCE, SQL, STUDY, TEMPORARY
 
 GROUPS: Final = {"indexes": INDEXES, "source": SOURCE, "detection": DETECTION}
 MOVES: Final = {"indexes ssd": "all indexes", "Source ssd": "Source", "Detection ssd": "Detection"}
@@ -23,10 +23,6 @@ MOVES: Final = {"indexes ssd": "all indexes", "Source ssd": "Source", "Detection
 WORKLOADS: Final = ("joins", "light curves")
 SCANNED: Final = ("survey_arrays", "non_indexed")  # the study and its query that simulate a scan of each subsystem at the published size
 SIZES: Final = ("smallest", "largest", "published")
-PAGES_SQL: Final = """
-select round(median(index_reads))::bigint as indexes, round(median(all_reads))::bigint as every from survey_placement
-where pair = $pair and io_mode = $io_mode and query = $query and placement = $placement
-"""
 Gains = Mapping[tuple[Any, ...], Estimate]
 
 
@@ -98,7 +94,7 @@ def _moves(run: Run, pair: str) -> dict[str, Value]:
     claim = run.verdict("H11")
     mapped = claim.open_map if claim else None
     pages = {"pair": pair, "io_mode": str(mode_in(run.store, STUDY, pair)), "query": SCALED, "placement": BASE}
-    index_pages, all_pages = run.query(PAGES_SQL, pages).row(0)
+    index_pages, all_pages = run.query(SQL["pages"], pages).row(0)
     return {
         "scan_index_pages": index_pages,
         "scan_pages": all_pages,

@@ -9,9 +9,6 @@ from tierwise.report.figures import parts
 from tierwise.studies.index_placement.reading.frames import clean, speedup_bounds
 from tierwise.studies.index_placement.reading.names import CASES, COLOURS, DISKS, FASTER, INDEX
 
-QUERY: Final = """
-select * exclude (pair, variant) from index_placement_gains where variant = 'published' and pair = $pair and cache = $cache order by all
-"""
 UNIT: Final = "paired ratios"
 PARAMETERS: Final = {"cache": "cold"}
 derive = clean

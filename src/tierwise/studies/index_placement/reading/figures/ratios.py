@@ -9,10 +9,6 @@ from tierwise.report.figures import parts
 from tierwise.studies.index_placement.reading.frames import clean, speedup_bounds
 from tierwise.studies.index_placement.reading.names import CACHES, CASES, FASTER
 
-QUERY: Final = """
-select * exclude (pair, time_ms) from index_placement_gains
-where variant = 'published' and placement = 'index on SSD' and pair = $pair order by all
-"""
 UNIT: Final = "paired ratios"
 derive = clean
 
