@@ -171,10 +171,7 @@ def test_predicted_times_are_near_the_emulated_ones(run: Emulated) -> None:
 
 
 def test_a_cold_query_finds_nothing_in_the_drives_own_buffer(run: Emulated) -> None:
-    """The first request to the disks, with the heap cached also the first to the index, waits for a platter, whatever was read before.
-
-    From the drive's buffer it would take 0.08 ms.
-    """
+    """The first request to the disks waits for a platter, whatever was read before; from the drive's buffer it would take 0.08 ms."""
     for trial in run.study.trials:
         trace = read_trace(run.raw / run.manifest.run_id, TrialKey("index_placement", "source-m", trial))
         assert trace is not None

@@ -75,7 +75,7 @@ def test_today_s_speed_up_stands_at_the_workload_of_the_same_pace(
     (row,) = open_shared(run, "advice").rows("tbl-strategies").filter(pl.col("today").is_not_null()).rows(named=True)
     assert (row["workload"], row["placement"]) == (f"The pgbench study's {name}", "tables on SSD")
     assert row["today"] == pytest.approx(gained[slowdown] / 100, rel=0.01)
-    run.connection.close()
+    run.store.close()
 
 
 @pytest.fixture(params=[SERVER, AWS], scope="module")
@@ -88,7 +88,7 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         patch.setenv("TIERWISE_RAW", str(raw))
         opened = saved(raw, request.param, windows, todays(queries, request.param), array_rows())
         yield opened
-        opened.connection.close()
+        opened.store.close()
 
 
 def cases(run: Run, claim: str) -> dict[str, CaseToday]:
@@ -138,7 +138,7 @@ def test_a_move_that_was_timed_there_is_reported_by_its_rows(tmp_path: Path, mon
     assert case.evidence is Evidence.EMULATED
     saved_s = PLACEMENT_S["join_single"]["all_hdd"] - PLACEMENT_S["join_single"]["detection_ssd"]
     assert case.estimate == pytest.approx(sum(MOVE_S["detection_ssd"]) / saved_s, rel=0.03)
-    found.connection.close()
+    found.store.close()
 
 
 def test_holding_large_databases_on_flash_is_reported_in_money(run: Run) -> None:

@@ -443,5 +443,4 @@ def reference(
 
 
 def main() -> None:
-    """Run the command that was typed."""
     run_command(app, "tierwise")

@@ -11,8 +11,7 @@ from tierwise.analysis.statistics import Estimate, geometric_estimate
 from tierwise.core.toml import Strict
 from tierwise.core.vocabulary import Evidence
 
-MATTERS: Final = 1.1
-"""The least ratio, either way, by which a placement matters to a reader: assumed."""
+MATTERS: Final = 1.1  # the least ratio, either way, by which a placement matters to a reader: assumed
 
 
 class Still(StrEnum):

@@ -20,7 +20,6 @@ from tierwise.report.words import bounds, case_name, estimated, found, marked
 
 
 def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of all pairs
-    """Return how many statements have which verdict, and how many verdicts hang on what."""
     words = Counter(claim.verdict for claim in run.verdicts)
     decided = [claim for claim in run.verdicts if claim.verdict in DECIDED]
     known = load_claims().claims
