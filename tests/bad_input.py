@@ -1,7 +1,4 @@
-"""What becomes of a mutated file, option or environment variable: a right answer, one clear line, or a fault.
-
-`answer` is called in a child process, since a library may panic, hang in compiled code, or take all memory; the kernel ends the child then.
-"""
+"""What becomes of a mutated file, option or variable: a right answer, one clear line, or a fault, found by a child process."""
 
 import io
 import os

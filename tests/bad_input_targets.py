@@ -23,12 +23,7 @@ RUN: Final = f"data/raw/{OLDER}"  # the smoke run of the tests, as a reader has 
 
 @dataclass(frozen=True)
 class Target:
-    """One thing that is mutated: `file`, below the home, which `read` reads; or `options` of a command (those behind a name, and what
-    follows `=`); or variables of the `environment`, under which it is called. `read` is called in the child; without it the command is.
-
-    `command` reads the file too; without it the command line is not tried with it. Of what is `dear`, where a case takes seconds, a third
-    of the cases are tried.
-    """
+    """One thing that is mutated: a `file`, `options` or the `environment`; of what is `dear`, a third of the cases is tried."""
 
     name: str
     file: str = ""

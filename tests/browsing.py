@@ -112,10 +112,7 @@ def hover(page: "Page") -> None:
 
 
 def violations(page: "Page", within: str = "html", *, every: bool = False) -> list[str]:
-    """Return what axe-core finds wrong `within` a part of the open page, by any of its rules: rule, how often, and the first place.
-
-    Contrast, which takes far longer than all other rules together, is looked at once for texts that are `ALIKE`, unless at `every` one.
-    """
+    """Return what axe-core finds `within` the page: rule, how often, first place; contrast once for `ALIKE` texts, or at `every` one."""
     if find_spec(AXE) is None:
         pytest.skip(f"{AXE} is not in this environment, so accessibility is not looked at (it is among the pins: make .venv/.ready)")
     # without its preloading: of a file, axe may not read style sheets again

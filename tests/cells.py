@@ -26,10 +26,7 @@ def labels(chapter: str) -> list[str]:
 
 
 def drawn(chapter: str, run: Run, *wanted: str, **parameters: Any) -> dict[str, Figure | Sentence]:
-    """Return label -> what the figures' cells show where the notebook opens `run`; `wanted`: these labels alone.
-
-    Parameters, imports, queries and frames are those of the notebook; tables and sentences are not made.
-    """
+    """Return label -> what the figures' cells of the notebook show where it opens `run`; `wanted`: these labels alone."""
     names: dict[str, Any] = {}
     found: dict[str, Figure | Sentence] = {}
 

@@ -1,7 +1,4 @@
-"""File systems with faults, as an emulated mount: without locks, without shared mappings, or cut off from power.
-
-``python fault_injection.py FAULT... FOLDER`` is the daemon; `FaultyDaemon` starts it.
-"""
+"""File systems with faults, as an emulated mount; ``python fault_injection.py FAULT... FOLDER`` is the daemon of `FaultyDaemon`."""
 
 import os
 import shutil
@@ -77,11 +74,7 @@ class FaultyServer(Server):
 
 
 class Flushed:
-    """What a power cut leaves of a mount: the content of files that was flushed, and the names in folders that were.
-
-    What lay in the backing directory at the beginning is on disk. `store` keeps the flushed content of files, by inode; no inode is used
-    again, because each is held open.
-    """
+    """What a power cut leaves of a mount: flushed content by inode, each of which is held open, and flushed names in folders."""
 
     def __init__(self, nodes: Nodes, backing: Path, store: Path):
         self._nodes, self._store = nodes, store

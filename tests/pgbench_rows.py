@@ -33,9 +33,7 @@ def pgbench_rows(
     reported: bool = True,
     shares: Mapping[str, float] | None = None,
 ) -> pl.DataFrame:
-    """Windows of each placement in each replicate; `flags`: placement -> the flag of all its windows; `mix`: in place of the script;
-    `reported`: whether the server's counts came before a window closed; `shares`: of the sessions' time, if it was recorded.
-    """
+    """Windows of each placement; `flags` by placement; `mix` for the script; `reported`: whether counts came; `shares` of time."""
     draw = random.Random(f"{size}/{slowdown}")
     turns = [(replicate, placement) for replicate in range(replicates) for placement in tps]
     return pl.concat(

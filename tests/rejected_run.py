@@ -18,10 +18,7 @@ LIVE: Final = pl.col("evidence") != Evidence.SIMULATED
 
 
 def rejected_run(raw: Path, *, seed: int | None = None) -> Path:
-    """Return the smoke run of the tests under another name, with five replicates of everything, each live row but replicate `KEPT` flagged.
-
-    `seed`: the clean live times are others, each by a factor of its own, so that whatever hangs on them differs.
-    """
+    """Return the tests' smoke run with five replicates, each live row but replicate `KEPT` flagged; `seed` chooses the clean live times."""
     folder = raw / RUN_ID
     shutil.copytree(FOLDER, folder)
     rows = _spoilt(_repeated(pl.read_parquet(folder / "timings.parquet"))).with_columns(run_id=pl.lit(RUN_ID))

@@ -145,13 +145,7 @@ def rich_run(
 
 
 def execute(folder: Path, notebook: Path, **parameters: Any) -> None:
-    """Run `notebook` by papermill in a new kernel; the executed copy lies in `folder`, whole or not.
-
-    In a process apart, which leaves no event loop behind.
-
-    Raises:
-        RuntimeError: a cell failed, with what papermill says of it.
-    """
+    """Run `notebook` by papermill in a process apart, which leaves no event loop; the executed copy lies in `folder`, whole or not."""
     _run(EXECUTE, str(folder), str(notebook), json.dumps(parameters))
 
 

@@ -1,7 +1,4 @@
-"""Valid run folders with chosen timings, fabricated for tests of the reading side only.
-
-Every time is log-normal around a plausible figure, so that a test chooses the true ratio and the spread and knows what must come out.
-"""
+"""Valid run folders with chosen timings, log-normal around plausible figures, for tests of the reading side only."""
 
 import random
 from collections import Counter
@@ -95,11 +92,7 @@ def make_rows(
     states: Sequence[str] = tuple(CROSS),
     pace: float = 1.0,
 ) -> pl.DataFrame:
-    """Rows of every trial in every replicate; with `evidence` ``MIXED`` the hdd is emulated and the ssd measured.
-
-    A `variant` but the published one has its table on hdd, and `pace` is its time with the index on hdd over the published one. `states`
-    are the first queries.
-    """
+    """Rows of every trial in every replicate; `MIXED`: hdd emulated, ssd measured; `pace`: a `variant`'s time over the published one."""
     draw = random.Random(seed)
     mixed = {"hdd": Evidence.EMULATED, "ssd": Evidence.MEASURED}
     evidence_of = mixed if evidence is Evidence.MIXED else dict.fromkeys(mixed, evidence)

@@ -1,8 +1,4 @@
-"""The smoke report that tests look at from all sides, made once a session.
-
-In `make test` it is the run of ``PROFILE=smoke make report``, where that was made by this code (continuous integration makes it first); in
-`make soak` one of its own, killed half-way and called again.
-"""
+"""The smoke report that tests look at from all sides: that of ``make report`` where this code made it, in `make soak` one of its own."""
 
 import random
 import shutil

@@ -54,9 +54,6 @@ def judged_alone(claim: Claim, one: Series, withheld: Verdict | None = None) -> 
     return judged
 
 
-# one case
-
-
 @pytest.mark.parametrize(
     ("value", "spread", "verdict"),
     [
@@ -129,9 +126,6 @@ def test_a_series_across_kinds_of_evidence_is_mixed() -> None:
     assert judged_alone(bounded(0.03, 0.10), both).evidence is Evidence.MIXED
 
 
-# orders and presence
-
-
 @pytest.mark.parametrize(("greater", "than", "verdict"), [(0.10, 0.05, CONFIRMED), (0.05, 0.10, CONTRADICTED), (0.10, 0.10, UNDECIDED)])
 def test_an_order_needs_the_ratio_above_one(greater: float, than: float, verdict: Verdict) -> None:
     order = claim("order", cases=[CASE, {**CASE, "name": "y"}], orders=[{"greater": "x", "than": "y"}])
@@ -163,9 +157,6 @@ def test_an_order_pairs_the_replicates_that_both_have_and_counts_the_flags_of_bo
 )
 def test_presence_is_seen_in_each_replicate_or_in_none(seen: list[float], verdict: Verdict) -> None:
     assert judged_alone(claim("presence"), series(seen)).verdict is verdict
-
-
-# several cases: corrected for their number
 
 
 @pytest.mark.parametrize("value", [0.02, 0.029, 0.03, 0.05, 0.1, 0.103, 0.5])
@@ -246,9 +237,6 @@ def test_a_difference_that_may_be_less_than_a_twentieth_is_no_order(value: float
     order = claim("order", cases=TWO, orders=ORDERS)
     outcome = combine([judged_alone(order, series(around(value)))], 1, needed_bounds(order))
     assert outcome[:2] == (verdict, cause)
-
-
-# several cases, both I/O modes
 
 
 def case(

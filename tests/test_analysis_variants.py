@@ -38,9 +38,6 @@ def estimate_of(io_mode: ClaimVerdict, state: str) -> float:
     return found
 
 
-# which rows an I/O mode has
-
-
 def test_a_verdict_comes_from_the_published_protocol_alone(tmp_path: Path) -> None:
     verdict = saved(tmp_path, make_rows(), make_rows(variant="grown", ratios=everywhere(0.05), seed=1))["M1"]
     assert verdict.verdict is Verdict.CONTRADICTED
@@ -67,9 +64,6 @@ def test_io_io_modes_of_the_published_protocol_that_disagree_have_each_a_verdict
     )
 
 
-# the rules, for each I/O mode
-
-
 def test_orders_and_hot_claims_are_judged_for_each_io_mode_and_shapes_for_none(tmp_path: Path) -> None:
     ratios = {**everywhere(0.04), ("cold", "FL"): 0.09, ("cold", "PR"): 0.032, ("cold", "NV"): 0.032}
     found = saved(tmp_path, make_rows(), make_rows(variant="grown", ratios=ratios, seed=1))
@@ -87,9 +81,6 @@ def test_a_claim_on_a_study_without_variants_is_requested_of_its_view_as_it_stan
         {"id": "M9", "statement": "s", "kind": "ratio", "how": "stated", "where": "w", "quotation": "s", "cases": [case, varied], **bounds}
     )
     assert [selected(case, "grown") for case in claim.cases] == [{"cache": "cold"}, {"cache": "cold", "variant": "grown"}]
-
-
-# the I/O mode that is derived
 
 
 def cold(rows: pl.DataFrame, trial: str) -> dict[int, float]:
@@ -140,9 +131,6 @@ def test_a_flag_on_either_of_its_two_trials_leaves_an_asymmetric_pair_out(tmp_pa
     assert (case.pairs, case.flagged) == (3, 2)
 
 
-# through which reads
-
-
 THROUGH = "select placement, {} from index_placement_through where state = 'NV' and variant = ? and cache = 'cold' order by placement"
 
 
@@ -156,9 +144,6 @@ def test_reads_and_times_stand_by_placement_in_each_variant(tmp_path: Path) -> N
     assert own == [(f"hdd/{tier}", heap, index, 1, pytest.approx(index * SERVICE_S[tier])) for tier in ("hdd", "ssd")]
     assert cached == [("hdd/hdd", 0), ("hdd/ssd", 0)]
     assert asymmetric == [("hdd/hdd", heap), ("hdd/ssd", 0)]
-
-
-# how it is reported
 
 
 def test_json_has_an_object_for_each_io_mode(tmp_path: Path) -> None:

@@ -1,7 +1,4 @@
-"""Whatever a reader may touch, however it is spoilt: a right answer or one clear line, soon, and never a traceback.
-
-What may be touched stands in `bad_input_targets.TARGETS`, how it is spoilt in `bad_input_mutations`, what may come of it in `bad_input`.
-"""
+"""Whatever a reader may touch, however it is spoilt: a right answer or one clear line, soon, and never a traceback."""
 
 import tempfile
 from collections.abc import Iterator

@@ -18,7 +18,7 @@ from tierwise.costs.book import load_book
 from tierwise.costs.delivered import newest_server
 from tierwise.costs.price_band import Compared, Counted, judge_band
 from tierwise.costs.sensitivity import turning_price
-from tierwise.report.study_registry import judge_all, judges, modules
+from tierwise.report.study_registry import judge_all, judges, named
 from tierwise.studies.ram_or_ssd.reading.money import DISK_ITEM, PUBLISHED, THEN, cases, ways
 
 if TYPE_CHECKING:  # pytest keeps annotations until the end, and DuckDB complains then of types that are still there
@@ -146,4 +146,4 @@ def test_without_a_run_costs_alone_are_judged_from_what_was_published() -> None:
 def test_every_cost_has_a_judge_in_the_space_of_its_study() -> None:
     """One without would be reported as not measured."""
     of_cost = {claim.id for claim in load_claims().claims if claim.kind is Kind.COST}
-    assert {claim for module in modules("judges") for claim in module.MONEY} == of_cost
+    assert {claim for _, module in named("judges") for claim in module.MONEY} == of_cost

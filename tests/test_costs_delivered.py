@@ -104,7 +104,7 @@ BILLS = {"first": Bill({"a": 10, "both": 5}), "second": Bill({"b": 10, "both": 1
 def test_a_price_may_move_exactly_until_the_ranking_turns() -> None:
     found = {limit.item: limit for limit in limits(BILLS, TWO)}
     assert found["a"].first_above == pytest.approx(2.6)
-    assert found["a"].first_below == 0
+    assert found["a"].first_below is None
     assert found["b"].first_below == pytest.approx(2.4)
     assert found["both"].first_above == pytest.approx(2.5)
     assert found["a"].then_above == "second"

@@ -1,8 +1,4 @@
-"""What is kept outlives a power cut, wherever it comes; locks and shared mappings may be missing.
-
-The file system drops what was not flushed: it is an emulated mount that keeps the content of files and the names in folders as they were
-when each was last flushed.
-"""
+"""What is kept outlives a power cut, wherever it comes, on a mount that drops what was not flushed; locks and mappings may be missing."""
 
 import mmap
 import os
@@ -45,9 +41,7 @@ def faulty(work: Path, *faults: str) -> Iterator[tuple[Path, FaultyDaemon]]:
 
 
 def cuts(work: Path, do: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """Return what a power cut would leave just before each system call that flushes, renames or removes, while `do` is done, and at the
-    end.
-    """
+    """Return what a power cut would leave before each call that flushes, renames or removes while `do` is done, and at the end."""
     left: list[Path] = []
     with faulty(work, POWER_CUT) as (mountpoint, daemon), monkeypatch.context() as patch:
 

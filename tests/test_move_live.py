@@ -1,7 +1,4 @@
-"""The plan of a move held against ``ALTER TABLE ... SET TABLESPACE`` of a real server between two emulated tiers.
-
-The emulator's intended times are compared, which a busy machine does not lengthen; the wall clock can only be longer.
-"""
+"""The plan of a move held against ``ALTER TABLE ... SET TABLESPACE`` of a real server, by the emulator's intended times."""
 
 import time
 from collections.abc import Iterator

@@ -104,7 +104,7 @@ def test_the_frames_of_exploring_come_to_the_finding_and_mix_no_cached_rows_with
     names: dict[str, Any] = {}
     for cell in cells.code_of("explore"):
         exec(cell.source, names)
-    gains = [gain.estimate.value for one in gather(kept).workloads for gain in gains_of(one)]
+    gains = [gain.estimate.value for one in gather(kept) for gain in gains_of(one)]
     assert gains
     assert sorted(names["means"]["left"]) == pytest.approx(sorted(value for value in gains if value))
     assert set(names["compared"]["cache"]) == {"cold"}

@@ -1,6 +1,4 @@
-"""One query at several sizes of its data: recorded on a real server, replayed on the devices of its pair, and reported replicate by
-replicate.
-"""
+"""One query at several sizes of its data: recorded on a real server, replayed on its pair's devices, reported replicate by replicate."""
 
 import json
 import os

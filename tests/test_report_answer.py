@@ -46,7 +46,7 @@ def test_with_too_few_data_a_workload_has_no_advice_and_advise_warns(tmp_path: P
     rows = speedups(run)
     assert rows["too_small"].all()
     assert advice(rows) == TOO_SMALL
-    (workload,) = gather(run).workloads
+    (workload,) = gather(run)
     assert (
         "cold counts" in advise(workload, Question(ssd_gib=1, devices={"hdd": "sata-7k2", "ssd": "mtron-3025"}), book_of(run)).warnings[0]
     )
@@ -74,7 +74,7 @@ def test_the_table_has_a_row_for_each_workload_with_the_advice_of_the_rule(refer
 
 
 def test_a_speed_up_is_the_time_on_disks_over_the_time_after_the_move(reference: Run) -> None:
-    rows, (workload, *_) = speedups(reference), gather(reference).workloads
+    rows, (workload, *_) = speedups(reference), gather(reference)
     own = rows.filter((rows["pair"] == workload.pair) & (rows["placement"] == placed(TABLES)))
     disks, moved = (workload.measured[name].job_s for name in (DISKS, TABLES))
     assert dict(own.select("replicate", "speedup").rows()) == pytest.approx({one + 1: disks[one] / moved[one] for one in moved})
@@ -109,7 +109,7 @@ def test_the_smallest_move_that_is_as_fast_as_the_fastest_is_advised(
 
 
 def test_the_advice_for_a_workload_is_the_same_on_every_page_and_in_the_command(reference: Run) -> None:
-    for workload in gather(reference).workloads:
+    for workload in gather(reference):
         best = advised(gains_of(workload))
         found = advise(workload, Question(ssd_gib=100), book_of(reference))
         assert found.placement == fixed(workload)[best.placement if best else DISKS]

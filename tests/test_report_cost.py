@@ -36,7 +36,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
         patch.setenv("TIERWISE_RAW", str(raw))
         opened = open_run(RUN_ID)
         yield opened
-        opened.connection.close()
+        opened.store.close()
 
 
 @pytest.fixture(scope="module")

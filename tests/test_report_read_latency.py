@@ -93,9 +93,7 @@ def test_slower_tiers_leave_the_number_of_reads_that_wait(tmp_path: Path, monkey
 
 
 def test_where_reads_by_memory_are_rejected_those_of_each_tablespace_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reads by memory come of real-time windows, the others of virtual-time ones: the smoke run, with two of its five real-time ones
-    stalled.
-    """
+    """Reads by memory come of real-time windows, of which two of five are stalled, the others of virtual-time ones."""
     folder = tmp_path / FOLDER.name
     shutil.copytree(FOLDER, folder)
     rows = pl.read_parquet(folder / "timings.parquet")

@@ -49,9 +49,6 @@ def said(
     return predict(Scan(device, table, method, cache, io_method, workers, concurrency, processors=processors))
 
 
-# Rows and pages ------------------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def strewn(cluster18: Cluster) -> Iterator[Cluster]:
     cluster18.start(SMALL)
@@ -149,9 +146,6 @@ def test_without_order_the_pages_are_yaos_and_in_order_they_follow_each_other() 
     assert touched_pages(Table(10**8, 2 * 10**9, 0.999999, 1e-6)) == pytest.approx(touched_pages(Table(10**8, 2 * 10**9, -0.999999, 1e-6)))
 
 
-# Read-ahead ----------------------------------------------------------------------------------------------------------------------
-
-
 def patterns() -> dict[str, list[Run]]:
     draw = random.Random(1)
     strewn = [Run(page, 1) for page in draw.sample(range(1, 1_500), 300)]
@@ -199,9 +193,6 @@ def test_the_kernel_asks_for_what_the_model_says(mounted: dict[str, list[tuple[i
             runs += opened.reached(page, sum(read) - page)
         opened.end = sum(read)
     assert sorted((run.first, run.length) for run in runs) == mounted[name]
-
-
-# Physics -------------------------------------------------------------------------------------------------------------------------
 
 
 def test_the_local_nvme_returns_the_two_given_figures() -> None:

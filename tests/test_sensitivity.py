@@ -17,21 +17,19 @@ from tierwise.analysis.statistics import Estimate
 from tierwise.core import paths
 from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.devices.spec import HddSpec, load_device
+from tierwise.pipeline import variables
 from tierwise.report.study_registry import judge_all
 from tierwise.sensitivity import screening
 from tierwise.sensitivity.bands import Move, load_bands, moves_of
 from tierwise.sensitivity.by_replay import Replayed
 from tierwise.sensitivity.by_runs import values_in
-from tierwise.sensitivity.moved_checkout import at_home, make_checkout
+from tierwise.sensitivity.moved_checkout import HOME, make_checkout
 from tierwise.sensitivity.screening import Base, shown
 from tierwise.timings.parquet import read_whole
 
 PAIRS = sorted(path.stem for path in (paths.data() / "tiers").glob("*.toml"))
 LATENCY = Move("mtron-3025: read_latency", "high", 0.1, 0.2, "ms", file="devices/mtron-3025", place=("read_latency",))
 SHIPPED = paths.reference() / FILE
-
-
-# the bands
 
 
 @pytest.mark.parametrize("pair", PAIRS)
@@ -59,14 +57,11 @@ def test_an_end_that_makes_no_seek_curve_gives_way_to_the_furthest_that_does(tmp
     (low,) = [one for one in moves_of("", "source-m") if (one.parameter, one.end) == ("sata-7k2: full_seek", "low")]
     taken = make_checkout(tmp_path, low)
     assert taken is not None
-    with at_home(tmp_path):
+    with variables({HOME: str(tmp_path)}):
         drive = load_device("sata-7k2")
     assert isinstance(drive, HddSpec)
     assert low.value < drive.full_seek.value < load_device("sata-7k2").full_seek.value  # type: ignore[operator, union-attr]
     assert min(drive.curve_s) == pytest.approx(0, abs=1e-5)
-
-
-# the interval
 
 
 def shifts(*effects: tuple[str, str, float | None, float], name: str = "M1") -> dict[Key, Shifts]:
@@ -122,9 +117,6 @@ def test_a_claim_is_decided_only_where_both_intervals_say_the_same(low: float, h
     assert rules.with_model(claim, case, None) == case, "without effects the replicates decide alone"
 
 
-# the effects
-
-
 @pytest.fixture(scope="module")
 def kept() -> Path:
     (manifest,) = (paths.home() / "tests" / "smoke").glob("*/manifest.json")
@@ -174,9 +166,6 @@ def test_a_study_without_recorded_requests_is_measured_again_in_a_checkout_of_it
     rows = read_whole(tmp_path / FILE, FILE)
     assert set(rows["end"]) == {"low", "high"}
     assert rows["log_shift"].abs().max() == 0.0, "nobody flushes a drive that is only read"
-
-
-# what ships
 
 
 @pytest.mark.skipif(not SHIPPED.exists(), reason="no effect was computed for the reference run yet")

@@ -1,7 +1,4 @@
-"""What takes long: the full census, 45 predicted scans, and a day of use in virtual time: a million queries, and nothing grows.
-
-``LONG_QUERIES`` is another number of queries, of as much less virtual time.
-"""
+"""What takes long: the full census, predicted scans, and a day of use in virtual time (``LONG_QUERIES``), in which nothing grows."""
 
 import hashlib
 import os

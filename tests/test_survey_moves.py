@@ -153,5 +153,5 @@ def _chapters() -> dict[str, str]:
     for study, names in NUMBERS.items():
         found_there = open_page(run, study, PAIR).values
         texts |= {name: str(found_there[name]) for name in names}
-    run.connection.close()
+    run.store.close()
     return texts

@@ -31,9 +31,7 @@ REPLICATES: Final = 3
 
 @pytest.fixture
 def raw(tmp_path: Path) -> Path:
-    """Return an older run of `STUDY` and of `OWN`, and a newer one that measured `OWN` anew and takes `REPLICATES` replicates of
-    `STUDY`.
-    """
+    """Return an older run of `STUDY` and `OWN`, and a newer one that measured `OWN` anew and takes `REPLICATES` replicates of `STUDY`."""
     folder = tmp_path / "raw"
     old = save_run(folder, pl.concat([make_rows(run_id=OLD), studied(OLD, seed=1)]))
     for replicate in range(5):

@@ -165,9 +165,6 @@ for _, part in rows.group_by("study", "pair", "trial", "replicate", maintain_ord
     assert {key_of(part) for part in parts_of(rows)} == done
 
 
-# views
-
-
 def timings_by_run(raw: Path, run_id: str | None = None) -> dict[str, int]:
     with connect(raw, run_id) as connection:
         return dict(connection.execute("select run_id, count(*) from timings group by run_id order by run_id").fetchall())

@@ -1,6 +1,4 @@
-"""Another study on an existing data set touches its own files alone: a toy, put into a copy of the checkout, is planned, measured, judged
-and rendered there.
-"""
+"""Another study on an existing data set touches its own files alone: a toy is planned, measured, judged and rendered in a checkout."""
 
 import json
 import os

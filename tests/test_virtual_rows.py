@@ -1,6 +1,4 @@
-"""What is read of virtual-time rows: a steady host's part, kept apart from the devices'; and which real-time rows say more of the
-machine.
-"""
+"""What is read of virtual-time rows: a steady host's part, apart from the devices'; and which real-time rows say more of the machine."""
 
 from dataclasses import replace
 from datetime import UTC, datetime

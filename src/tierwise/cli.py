@@ -456,5 +456,4 @@ def reference(
 
 
 def main() -> None:
-    """Run the command that was typed."""
     run_command(app, "tierwise")

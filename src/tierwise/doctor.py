@@ -5,11 +5,14 @@ import platform
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from importlib.metadata import version
+from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +25,7 @@ from tierwise.core.host import fingerprint
 from tierwise.core.pace import Processors, calibrate
 from tierwise.core.paths import home, installed, short
 from tierwise.core.text_table import wrapped
+from tierwise.core.toml import Strict, validate
 from tierwise.core.units import GB, GIB, human_bytes
 from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.residency import direct_io_probe
@@ -31,13 +35,10 @@ from tierwise.recorders.selection import RECORDERS
 from tierwise.report import quarto
 from tierwise.tiers.mounting import DEVICE, require_fuse
 
-LITTLE_MEMORY_BYTES: Final = 2 * GIB
-"""Assumed: below this the server, the daemons and a notebook kernel push each other out."""
-MOSTLY_FREE: Final = 0.9
-"""Assumed: the least share of the processors that a calibration gets on a quiet machine."""
-
-
-NOTHING_MEASURED: Final = "nothing can be measured, but reports of finished runs can be built"
+TEXTS: Final = "doctor.toml"
+LITTLE_MEMORY_BYTES: Final = 2 * GIB  # assumed: below this the server, the daemons and a notebook kernel push each other out
+MOSTLY_FREE: Final = 0.9  # assumed: the least share of the processors that a calibration gets on a quiet machine
+PROGRAMS: Final = ("Chromium", "fio", "strace", "bpftrace")
 
 
 class Status(StrEnum):
@@ -59,94 +60,96 @@ class Finding:
     remedy: str = ""
 
 
-def _found(name: str, there: bool, detail: str, cost: str, remedy: str, *, lacking: Status = Status.OPTIONAL) -> Finding:
-    return Finding(name, Status.OK, detail) if there else Finding(name, lacking, detail, cost, remedy)
+class Text(Strict):
+    name: str = ""
+    missing: bool = False
+    programs: tuple[str, ...] = ()
+    cost: str
+    remedy: str
+
+
+@cache
+def _texts() -> Mapping[str, Text]:
+    return validate(tomllib.loads((files("tierwise") / TEXTS).read_text(encoding="utf-8")), dict[str, Text], where=TEXTS)
+
+
+def _found(name: str, there: bool, detail: str, *, cost: str = "", remedy: str | None = None, missing: bool = False) -> Finding:
+    """Return the finding on `name`, with its texts of `TEXTS` where nothing else is given."""
+    text = _texts()[name]
+    if there:
+        return Finding(text.name or name, Status.OK, detail)
+    remedy = text.remedy if remedy is None else remedy
+    status = Status.MISSING if missing or text.missing else Status.OPTIONAL
+    return Finding(text.name or name, status, detail, cost or text.cost, remedy.removeprefix("sudo ") if os.geteuid() == 0 else remedy)
+
+
+def _unless(name: str, obstacle: str | None, detail: str, remedy: str | None = None) -> Finding:
+    return _found(name, obstacle is None, obstacle or detail, remedy=remedy)
 
 
 def examine() -> list[Finding]:
     """Examine what `make report`, the tests and the recorders use, in order of need; only the work folder may be made."""
+    host, several = fingerprint(), session_group.obstacle()
+    drops = os.access("/proc/sys/vm/drop_caches", os.W_OK)
+    system = f"{host.distribution}, {host.system} {host.kernel}, {host.architecture}"
     return [
-        _system(),
+        _found("system", host.system == "Linux" and host.architecture in {"x86_64", "aarch64"}, system),
         Finding("Python", Status.OK, platform.python_version()),
         _postgresql(),
         _fuse(),
-        *([_checkout()] if installed() else _work_folder()),
-        _cores(),
+        *([_found("checkout", False, "none: installed from a wheel, with the inputs of data/")] if installed() else _work_folder()),
+        _found("cores", host.cores >= 2, str(host.cores)),
         _memory(),
         _busy(),
-        _cgroup(),
-        _sessions(),
-        _drop_caches(),
+        _unless("memory cgroup", memory_group.obstacle(), "can be made", memory_group.REMEDY),
+        _unless("virtual time", several and f"of one session alone: {several}", "of one session and of several"),
+        _found("drop_caches", drops, f"{'' if drops else 'not '}permitted"),
         Finding("Pandoc", Status.OK, f"{pypandoc.get_pandoc_version()}, from its wheel"),
         Finding("Typst", Status.OK, f"{version('typst')}, from its wheel"),
         examine_quarto(),
-        _program(
-            "Chromium",
-            ["chromium", "chromium-browser", "google-chrome"],
-            "tests of the report in a browser are skipped",
-            _install("chromium"),
-        ),
-        _program("fio", ["fio"], "tests that compare the emulated disks with fio are skipped", _install("fio")),
-        _program("strace", ["strace"], "without root, reads are not recorded", _install("strace")),
-        _program("bpftrace", ["bpftrace"], "reads that the page cache passes on to a device are not recorded", _install("bpftrace")),
-        _kernel_tracing(),
+        *map(_program, PROGRAMS),
+        _unless("kernel tracing", RECORDERS["bpftrace"].obstacle(), "permitted"),
     ]
-
-
-def _system() -> Finding:
-    host = fingerprint()
-    detail = f"{host.distribution}, {host.system} {host.kernel}, {host.architecture}"
-    there = host.system == "Linux" and host.architecture in {"x86_64", "aarch64"}
-    remedy = "use Linux on x86-64 or aarch64 (on Windows: wsl --install)"
-    return _found("system", there, detail, NOTHING_MEASURED, remedy, lacking=Status.MISSING)
 
 
 def examine_quarto() -> Finding:
     """Look for Quarto on PATH and in this environment, new enough to typeset a book; else say what the set-up's attempt came to."""
-    cost = "Pandoc and Typst build the report, with the same text and numbers"
     version_text = quarto.version()
     if version_text is None:
         record = Path(sys.prefix) / "quarto.txt"
-        detail = record.read_text(encoding="utf-8").strip() if record.is_file() else "not found"
-        return Finding("Quarto", Status.OPTIONAL, detail, cost, "make quarto")
+        return _found("Quarto", False, record.read_text(encoding="utf-8").strip() if record.is_file() else "not found")
     detail = version_text if quarto.usable() else f"{version_text} is older than {quarto.OLDEST_TEXT}"
-    return _found("Quarto", quarto.usable(), detail, cost, "make quarto, or PATH without it")
+    return _found("Quarto", quarto.usable(), detail, remedy="make quarto, or PATH without it")
 
 
 def _postgresql() -> Finding:
     try:
         found = find_binaries()
     except TierwiseError as error:
-        return Finding("PostgreSQL", Status.MISSING, str(error), NOTHING_MEASURED, getattr(error, "remedy", None) or "make report PG_BIN=")
+        return _found("PostgreSQL", False, str(error), remedy=getattr(error, "remedy", None))
     detail = f"{found.version_text}, from {'its wheel' if found.source == 'wheel' else found.source}"
-    cost = "PostgreSQL before 16 has no direct I/O, so buffered I/O takes its place"
-    return _found("PostgreSQL", found.supports_direct_io, detail, cost, "make report PG_BIN=")
+    return _found("PostgreSQL before 16", found.supports_direct_io, detail)
 
 
 def _fuse() -> Finding:
     try:
         require_fuse()
     except MissingError as error:
-        detail = f"{error.what} is missing: {error.why}"
-        if recorder := strace.obstacle():
-            cost = f"disks can be neither emulated nor simulated from recorded page sequences ({recorder})"
-            return Finding("FUSE", Status.MISSING, detail, cost, error.remedy)
-        cost = "disks are simulated from recorded page sequences, not emulated; verdicts then say `simulated`"
-        return Finding("FUSE", Status.OPTIONAL, detail, cost, error.remedy)
-    return Finding("FUSE", Status.OK, f"{DEVICE}, mounted {'through fusermount3' if os.geteuid() else 'directly as root'}")
+        detail, recorder = f"{error.what} is missing: {error.why}", strace.obstacle()
+        cost = f"disks can be neither emulated nor simulated from recorded page sequences ({recorder})" if recorder else ""
+        return _found("FUSE", False, detail, cost=cost, remedy=error.remedy, missing=bool(recorder))
+    return _found("FUSE", True, f"{DEVICE}, mounted {'through fusermount3' if os.geteuid() else 'directly as root'}")
 
 
 def _work_folder() -> Iterator[Finding]:
     try:
         folder = open_workspace()
     except TierwiseError as error:
-        yield Finding("work folder", Status.MISSING, str(error), NOTHING_MEASURED, "make report TIERWISE_WORK=/path/to/folder")
+        yield _found("work folder", False, str(error))
         return
-    yield Finding("work folder", Status.OK, short(folder) if folder.is_relative_to(home()) else str(folder))
+    yield _found("work folder", True, short(folder) if folder.is_relative_to(home()) else str(folder))
     direct = direct_io_probe(folder)
-    cost = "the server cannot bypass the page cache there, so buffered I/O takes its place"
-    remedy = "make report TIERWISE_WORK=/folder/on/ext4/or/xfs"
-    yield _found("direct I/O", direct, f"{'' if direct else 'not '}in the work folder", cost, remedy)
+    yield _found("direct I/O", direct, f"{'' if direct else 'not '}in the work folder")
     chosen = os.environ.get("PROFILE") or "quick"
     free_bytes = min(shutil.disk_usage(place).free for place in (folder, home()))
     for name in sorted({chosen, *profiles.names()}):
@@ -161,28 +164,15 @@ def _space(name: str, free_bytes: int, *, needed: bool) -> Finding:
         return Finding(title, lacking, str(error), "the profile cannot be used", error.remedy or "correct the file")
     detail = f"{profile.free_space_bytes / GB:.1f} GB needed, {free_bytes / GB:.1f} GB free"
     remedy = "make report TIERWISE_WORK=/folder/on/a/larger/disk"
-    return _found(title, free_bytes >= profile.free_space_bytes, detail, f"PROFILE={name} is refused", remedy, lacking=lacking)
-
-
-def _checkout() -> Finding:
-    cost = (
-        "report, run, plan, reference, publish, merge, diff and clean need it; trace, cost, volumes, simulate, validate and the rest work"
-    )
-    return Finding("checkout", Status.MISSING, "none: installed from a wheel, with the inputs of data/", cost, "git clone the repository")
-
-
-def _cores() -> Finding:
-    cores = fingerprint().cores
-    cost = "server and emulated disks share one core, so requests are late and more trials are rejected"
-    return _found("cores", cores >= 2, str(cores), cost, "give the machine a second core")
+    if free_bytes >= profile.free_space_bytes:
+        return Finding(title, Status.OK, detail)
+    return Finding(title, lacking, detail, f"PROFILE={name} is refused", remedy)
 
 
 def _memory() -> Finding:
     memory = psutil.virtual_memory()
     detail = f"{human_bytes(memory.available)} of {human_bytes(memory.total)} available"
-    cost = f"below {human_bytes(LITTLE_MEMORY_BYTES)} the machine may swap, and times then depend on swapping instead of the tiers"
-    remedy = "end other programs, or begin with make report PROFILE=smoke"
-    return _found("memory", memory.available >= LITTLE_MEMORY_BYTES, detail, cost, remedy)
+    return _found("memory", memory.available >= LITTLE_MEMORY_BYTES, detail)
 
 
 def _busy() -> Finding:
@@ -190,53 +180,18 @@ def _busy() -> Finding:
     pace = calibrate()
     steal = Processors.now().steal_since(before)
     detail = f"{pace.processors:.1f} of {cores} free, {100 * steal:.1f} % stolen by the host"
-    cost = "rows in real time (real disks, traced reads) may be rejected; virtual times only take longer to measure"
-    remedy = "end other programs, or let make report RETRY=1 add replicates afterwards"
-    return _found("processors", pace.processors >= MOSTLY_FREE * cores, detail, cost, remedy)
+    return _found("processors", pace.processors >= MOSTLY_FREE * cores, detail)
 
 
-def _cgroup() -> Finding:
-    why = memory_group.obstacle()
-    cost = "the page cache of buffered I/O cannot be limited on a directory tier"
-    return _found("memory cgroup", why is None, why or "can be made", cost, memory_group.REMEDY)
-
-
-def _sessions() -> Finding:
-    why = session_group.obstacle()
-    detail = f"of one session alone: {why}" if why else "of one session and of several"
-    cost = "loads of several sessions run in real time, which needs a quiet machine"
-    return _found("virtual time", why is None, detail, cost, _as_root("make report"))
-
-
-def _drop_caches() -> Finding:
-    permitted = os.access("/proc/sys/vm/drop_caches", os.W_OK)
-    cost = "only posix_fadvise empties the caches of a directory tier (tierwise still checks that they are empty)"
-    return _found("drop_caches", permitted, f"{'' if permitted else 'not '}permitted", cost, _as_root("make report"))
-
-
-def _kernel_tracing() -> Finding:
-    why = RECORDERS["bpftrace"].obstacle()
-    cost = "bpftrace cannot record reads, but strace and the emulator can"
-    return _found("kernel tracing", why is None, why or "permitted", cost, _as_root("make report"))
-
-
-def _program(name: str, programs: list[str], cost: str, remedy: str) -> Finding:
-    found = next((path for program in programs if (path := shutil.which(program))), None)
+def _program(name: str) -> Finding:
+    found = next((path for program in _texts()[name].programs or (name,) if (path := shutil.which(program))), None)
     if found is None:
-        return Finding(name, Status.OPTIONAL, "not on PATH", cost, remedy)
+        return _found(name, False, "not on PATH")
     try:
         said = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=20, check=True).stdout
     except (OSError, subprocess.SubprocessError) as error:
-        return Finding(name, Status.OPTIONAL, f"{found} does not run: {error}", cost, remedy)
-    return Finding(name, Status.OK, next(iter(said.splitlines()), found))
-
-
-def _install(package: str) -> str:
-    return _as_root(f"apt-get install {package}")
-
-
-def _as_root(command: str) -> str:
-    return command if os.geteuid() == 0 else f"sudo {command}"
+        return _found(name, False, f"{found} does not run: {error}")
+    return _found(name, True, next(iter(said.splitlines()), found))
 
 
 def table(findings: list[Finding]) -> str:
@@ -253,7 +208,6 @@ def table(findings: list[Finding]) -> str:
 
 
 def main() -> int:
-    """Print the table; 0 if `make report` can run, else 1."""
     findings = examine()
     print(wrapped(table(findings)))
     lacking = [finding.name for finding in findings if finding.status is Status.MISSING]

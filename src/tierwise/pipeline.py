@@ -68,24 +68,20 @@ class ReportRequest:
         return gather_inputs(profile=self.profile, tiers=self.tiers, seed=self.seed, **self.sources)
 
 
-ACQUIRING: Final = "acquire-"
-"""How the name of a notebook begins that acquires a data set."""
-BUDGET: Final = "budget"
-"""The stage in which a budget's replicates are measured."""
-ATTEMPTS: Final = "attempts"
-"""The folder within a run that is its store, where a budget has no other."""
+ACQUIRING: Final = "acquire-"  # how the name of a notebook begins that acquires a data set
+BUDGET: Final = "budget"  # the stage in which a budget's replicates are measured
+ATTEMPTS: Final = "attempts"  # the folder within a run that is its store, where a budget has no other
 DRIVING: Final = "run-"
 """How the name of a notebook begins that measures: its kernel has servers and mounts to put away before it ends, others nothing."""
 
-KERNELS: Final = 2
-"""How many chapters are made at once: each is one process for most of its time, and nothing is being measured then."""
+KERNELS: Final = 2  # how many chapters are made at once: each is one process for most of its time, and nothing is being measured then
 
 
 def make_report(request: ReportRequest, *, engine: str, run_id: str = "") -> Path:
     """Measure what is missing, or take the run `run_id`, then render, and return the folder of the built site."""
     check_options(request.scheduler, request.store)
     named = stored_or_found(run_id) if run_id else None
-    elsewhere = _variables({"SCHEDULER": request.scheduler, "STORE": request.store})
+    elsewhere = variables({"SCHEDULER": request.scheduler, "STORE": request.store})
     with kernels(), elsewhere, runs_in(named.parent if named else paths.raw()):
         begun_s = time.monotonic()
         run, measured = (complete_run(named), False) if named else _measured(request)
@@ -157,19 +153,20 @@ def export_run(request: ReportRequest, place: Path, *, run_id: str = "") -> Path
 @contextmanager
 def runs_in(folder: Path) -> Iterator[None]:
     """Have runs be those in `folder`, while open: ``data/reference`` for the run that ships; notebook kernels see the same."""
-    with _variables({"TIERWISE_RAW": str(folder)}):
+    with variables({"TIERWISE_RAW": str(folder)}):
         yield
 
 
 @contextmanager
 def kernels() -> Iterator[None]:
     """Have notebook kernels report to this process's terminal, and keep what they write for themselves: a home may be full, or none."""
-    with announcing(), scratch_folder("tierwise-ipython-") as private, _variables({"IPYTHONDIR": str(private)}):
+    with announcing(), scratch_folder("tierwise-ipython-") as private, variables({"IPYTHONDIR": str(private)}):
         yield
 
 
 @contextmanager
-def _variables(values: Mapping[str, str]) -> Iterator[None]:
+def variables(values: Mapping[str, str]) -> Iterator[None]:
+    """Have this process and those that it starts see other `values` of environment variables."""
     before = {name: os.environ[name] for name in values if name in os.environ}
     os.environ.update(values)
     try:
@@ -292,12 +289,12 @@ def _drive(notebooks: Sequence[Path], folder: Path, inputs: Inputs, prefix: str,
     driven = {notebook: notebook.stem.removeprefix(DRIVING) for notebook in notebooks if notebook.stem.startswith(DRIVING)}
     progress = StudyProgress(list(driven.values()), plan)
     for notebook in notebooks:
-        variables = {data_set.upper(): source for data_set, source in inputs.sources.items()}
+        chosen = {data_set.upper(): source for data_set, source in inputs.sources.items()}
         if notebook in driven:
-            variables |= progress.begin(driven[notebook])
+            chosen |= progress.begin(driven[notebook])
         begun_s = time.monotonic()
         # The run's manifest, which a notebook reads, names no folder: the environment names the files that the reader chose.
-        with _stage(folder, f"{prefix}{notebook.stem}"), _variables(variables):
+        with _stage(folder, f"{prefix}{notebook.stem}"), variables(chosen):
             execute(notebook, folder.name)
         if notebook in driven:
             progress.end(driven[notebook], time.monotonic() - begun_s)

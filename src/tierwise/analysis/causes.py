@@ -13,10 +13,8 @@ from tierwise.core.profiles import Profile
 from tierwise.core.text_template import render
 from tierwise.timings.manifest import Manifest
 
-LARGEST: Final = "full"
-"""The profile that measures most."""
-JUMPS: Final = "jumps of the clock"
-"""What a study's view notes beside rows whose virtual clock went on for longer than their requests took."""
+LARGEST: Final = "full"  # the profile that measures most
+JUMPS: Final = "jumps of the clock"  # what a study's view notes beside rows whose virtual clock went on for longer than their requests took
 
 
 class Cause(Enum):

@@ -14,18 +14,14 @@ from tierwise.core.errors import EvidenceError
 from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.timings.manifest import Manifest
 
-VARIANT: Final = "variant"
-"""Column of a study's view that names what differs from the published protocol, in views that have variants."""
-PUBLISHED: Final = "published"
-"""The variant that a claim is judged on."""
+VARIANT: Final = "variant"  # column of a study's view that names what differs from the published protocol, in views that have variants
+PUBLISHED: Final = "published"  # the variant that a claim is judged on
 
 _CLAIM_ID: Final = re.compile(rf"\b{CLAIM_ID}\b")
 
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of one run."""
-
     connection: duckdb.DuckDBPyConnection
     manifest: Manifest
 

@@ -9,13 +9,10 @@ from tierwise.core import paths
 from tierwise.core.toml import Strict, read_toml
 from tierwise.core.vocabulary import IoMode
 
-CLAIM_ID: Final = "[A-Z][1-9][0-9]*"
-"""The letter of a source and a number, as a regular expression."""
+CLAIM_ID: Final = "[A-Z][1-9][0-9]*"  # the letter of a source and a number, as a regular expression
 
-Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
-"""An identifier of a study or of a column of its view."""
-Expression = Annotated[str, Field(pattern=r"^[a-z0-9_ /*.+()]+$")]
-"""A column of a study's view, or arithmetic on some."""
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]  # an identifier of a study or of a column of its view
+Expression = Annotated[str, Field(pattern=r"^[a-z0-9_ /*.+()]+$")]  # a column of a study's view, or arithmetic on some
 
 
 class Kind(StrEnum):
@@ -214,5 +211,4 @@ class Claims(Strict):
 
 
 def load_claims() -> Claims:
-    """Return every published claim; `InputError` names the field that breaks a rule."""
     return read_toml(paths.data() / "published" / "claims.toml", Claims)

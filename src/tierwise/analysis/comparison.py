@@ -8,8 +8,7 @@ import polars as pl
 from tierwise.analysis.views import ROWS
 from tierwise.core import studies
 
-CELL: Final = ("study", "pair", "io_mode", "cell", "unit")
-"""What names a value in every run."""
+CELL: Final = ("study", "pair", "io_mode", "cell", "unit")  # what names a value in every run
 
 
 def medians(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:

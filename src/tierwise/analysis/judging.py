@@ -24,8 +24,7 @@ from tierwise.core.toml import Strict
 from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.timings.manifest import Manifest
 
-WITHHELD: Final = {Verdict.INPUT: Cause.INPUT, Verdict.MIXED: Cause.MIXED}
-"""What stands in a verdict's place -> its cause."""
+WITHHELD: Final = {Verdict.INPUT: Cause.INPUT, Verdict.MIXED: Cause.MIXED}  # what stands in a verdict's place -> its cause
 NO_ROW: Final = Reason("no_row")
 NO_RUN: Final = Reason("no_run")
 
@@ -79,7 +78,7 @@ class ClaimVerdict(Strict):
     rule_newer: bool = Field(default=False, description="its rule changed after the run began")
     rule_after_results: bool = Field(default=False, description="its rule was chosen after results had been seen")
     here: "ClaimVerdict | None" = None
-    today: Today | None = None
+    today: tuple[Today, ...] = ()
 
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorator above a property
     @property
@@ -119,7 +118,6 @@ class Grounds:
         )
 
     def evidence(self) -> Evidence | None:
-        """Return the one evidence of all rows on the pair, else mixed; `None` where there is no row."""
         return pair_evidence(self.rows.connection, self.pair) if self.rows else None
 
 
@@ -178,7 +176,6 @@ def _aside(claim: Claim, decider: ClaimVerdict, mapped: OpenMap | None) -> list[
 
 
 def decides(one: ClaimVerdict, deciding: Deciding) -> bool:
-    """Return whether `one` is of the variant and the I/O mode that decide."""
     return one.variant == deciding.variant and one.io_mode == (deciding.io_mode or one.io_mode)
 
 

@@ -47,7 +47,6 @@ class OpenMap(Strict):
 
     @property
     def agreement(self) -> str:
-        """Return how many points agree, with the axes of the map."""
         least, most = self._agreeing
         numbers: dict[str, object] = {"agree": str(least) if least == most else f"{least} to {most}", "settings": len(self.points)}
         return phrase("reasons.agreement", **numbers, evidence=self.evidence, axes=", ".join(self.axes))

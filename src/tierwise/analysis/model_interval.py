@@ -17,28 +17,16 @@ from tierwise.core import paths
 from tierwise.timings.parquet import read_whole
 
 FILE: Final = "sensitivity.parquet"
+MOVED: Final = ("study", "pair", "kind", "name", "case", "variant", "io_mode", "parameter", "end", "own", "value")
 SCHEMA: Final = pl.Schema(
     {
-        "study": pl.String,
-        "pair": pl.String,
-        "kind": pl.String,
-        "name": pl.String,
-        "case": pl.String,
-        "variant": pl.String,
-        "io_mode": pl.String,
-        "parameter": pl.String,
-        "end": pl.String,
-        "own": pl.String,
-        "value": pl.String,
+        **dict.fromkeys(MOVED, pl.String),
         "log_shift": pl.Float64,
         "replicates": pl.Int64,
-        "method": pl.String,
-        "profile": pl.String,
+        **dict.fromkeys(("method", "profile"), pl.String),
         "fraction": pl.Float64,
         "seed": pl.Int64,
-        "run_id": pl.String,
-        "code_version": pl.String,
-        "cpu": pl.String,
+        **dict.fromkeys(("run_id", "code_version", "cpu"), pl.String),
         "cores": pl.Int64,
         "measured_on": pl.String,
     }

@@ -16,8 +16,7 @@ from tierwise.core import paths
 from tierwise.core.toml import Strict, read_toml
 from tierwise.timings.manifest import Manifest
 
-WITHIN: Final = 2.0
-"""The factor up to which a model meets a stated rate."""
+WITHIN: Final = 2.0  # the factor up to which a model meets a stated rate
 
 
 class Fact(Strict):
@@ -53,16 +52,12 @@ class Rate(Strict):
 
 
 class LeftOut(Strict):
-    """A stated time that no rate compares."""
-
     source: str
     stated: str = Field(min_length=1)
     why: str = Field(min_length=1)
 
 
 class Rates(Strict):
-    """All of ``data/published/rates.toml``."""
-
     rates: tuple[Rate, ...]
     left_out: tuple[LeftOut, ...]
 

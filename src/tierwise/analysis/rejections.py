@@ -8,8 +8,7 @@ import duckdb
 
 from tierwise.core.vocabulary import Evidence
 
-UNSEEN: Final = "unseen"
-"""A flag that says what a row does not know, and rejects nothing else of it."""
+UNSEEN: Final = "unseen"  # a flag that says what a row does not know, and rejects nothing else of it
 
 
 @dataclass(frozen=True)

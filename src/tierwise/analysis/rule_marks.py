@@ -7,8 +7,7 @@ from tierwise.analysis.claims import Claim, Kind
 from tierwise.core.rule_history import Change, load_rules
 from tierwise.timings.manifest import Manifest
 
-SEVERAL: Final = 2
-"""The number of cases from which on a claim has several."""
+SEVERAL: Final = 2  # the number of cases from which on a claim has several
 
 
 def changes_of(claim: Claim, since: int = 0) -> list[Change]:

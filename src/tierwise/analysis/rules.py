@@ -19,16 +19,13 @@ from tierwise.analysis.statistics import CONFIDENCE, MINIMUM_REPEATS, Estimate, 
 from tierwise.core.toml import Strict
 from tierwise.core.vocabulary import Evidence, IoMode
 
-ABOVE_ONE: Final = Bounds(lower=1.0, strict=True)
-"""The side on which every ratio of an order must lie that has no bounds of its own."""
+ABOVE_ONE: Final = Bounds(lower=1.0, strict=True)  # the side on which every ratio of an order must lie that has no bounds of its own
 CLEARLY_ABOVE_ONE: Final = ABOVE_ONE.model_copy(update={"apart": 1.05})
 """The same where a difference of less than a twentieth is no order: counted and real times of flash may lie so far apart (assumed)."""
 NOT_ASYNCHRONOUS: Final = phrase("conditions.not_asynchronous")
 """The condition of a verdict by an asynchronous I/O mode whose devices had fewer than `ASYNCHRONOUS` requests at once."""
-ASYNCHRONOUS: Final = 2.0
-"""The mean number of outstanding requests from which on an I/O mode is asynchronous."""
-COUNTS: Final = phrase("conditions.same_counts")
-"""The condition of a verdict on counts that do not differ, whose interval has no width."""
+ASYNCHRONOUS: Final = 2.0  # the mean number of outstanding requests from which on an I/O mode is asynchronous
+COUNTS: Final = phrase("conditions.same_counts")  # the condition of a verdict on counts that do not differ, whose interval has no width
 
 
 class Verdict(Enum):
@@ -44,7 +41,6 @@ class Verdict(Enum):
 
     @property
     def mark(self) -> str:
-        """Return what the report sets in bold."""
         return {Verdict.MIXED: "no verdict", Verdict.INPUT: "not testable"}.get(self, self.value)
 
     def __str__(self) -> str:
@@ -124,7 +120,6 @@ def one_sided(claim: Claim) -> bool:
 
 
 def order_series(greater: Series, than: Series) -> Series:
-    """Return the ratio of two cases of one I/O mode, replicate by replicate."""
     flagged = greater.flagged | than.flagged
     ratios = paired_ratios(greater.values, than.values)
     return Series(
@@ -315,7 +310,6 @@ def within(bounds: Bounds, estimate: Estimate) -> Verdict:
 
 
 def by_interval(bounds: Bounds, estimate: Estimate) -> Verdict:
-    """Return the verdict by the whole interval, whatever its width."""
     if estimate.interval is None:
         return Verdict.UNDECIDED
     if bounds.contain(*estimate.interval):

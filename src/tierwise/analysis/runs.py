@@ -8,10 +8,8 @@ from tierwise.core.errors import InputError, suggesting
 from tierwise.timings.references import MANIFEST
 from tierwise.timings.store import manifests
 
-LATEST: Final = "latest"
-"""The complete run that was finished last; of versions of the report, the one that was built last."""
-REFERENCE: Final = "reference"
-"""The run that ships with the checkout."""
+LATEST: Final = "latest"  # the complete run that was finished last; of versions of the report, the one that was built last
+REFERENCE: Final = "reference"  # the run that ships with the checkout
 
 
 def newest_run(raw: Path) -> str | None:

@@ -11,8 +11,7 @@ import numpy as np
 
 from tierwise.analysis.statistics import Estimate, geometric_estimate
 
-BySize = Mapping[float, Mapping[int, float]]
-"""Size (rows, or what grows with them) -> replicate or seed -> value above 0."""
+BySize = Mapping[float, Mapping[int, float]]  # size (rows, or what grows with them) -> replicate or seed -> value above 0
 
 
 @dataclass(frozen=True, slots=True)

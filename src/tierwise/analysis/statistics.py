@@ -20,13 +20,13 @@ import scipy
 
 from tierwise.timings.replicates import run_number
 
-MINIMUM_REPEATS: Final = 5
-"""The least number of clean repeats that give an answer: with four, one stray value in four would decide."""
+MINIMUM_REPEATS: Final = 5  # the least number of clean repeats that give an answer: with four, one stray value in four would decide
 MACRO: Final = f"create temp macro enough(observed) as count(observed) >= {MINIMUM_REPEATS}"
 """``enough(x)`` in SQL: whether so many values are there, nulls not counted, that an aggregate over them may be shown."""
 CONFIDENCE: Final = 0.95
-RANDOM_FROM: Final = 3
-"""The least number of runs, or of machines, that are taken as a sample: two tell too little of how far they are apart."""
+RANDOM_FROM: Final = (
+    3  # the least number of runs, or of machines, that are taken as a sample: two tell too little of how far they are apart
+)
 ONE_MACHINE: Final[Mapping[int, str]] = MappingProxyType({})
 
 
@@ -47,8 +47,7 @@ class Estimate:
     high: float | None
     repeats: int
     runs: int = 1
-    freedom: float = 0.0
-    """Degrees of freedom of the Student's t that the interval is made of."""
+    freedom: float = 0.0  # degrees of freedom of the Student's t that the interval is made of
 
     @property
     def flat(self) -> bool:
@@ -68,7 +67,6 @@ class Estimate:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Return (low, high), or `None` where there is no interval."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
 
@@ -78,7 +76,6 @@ def without_width(low: float | None, high: float | None) -> bool:
 
 
 def scope_of(runs: int) -> Scope:
-    """Return what an interval speaks of that so many runs are behind."""
     if runs >= RANDOM_FROM:
         return Scope.RUNS
     return Scope.THESE_RUNS if runs > 1 else Scope.THIS_RUN

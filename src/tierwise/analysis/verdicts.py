@@ -31,13 +31,10 @@ from tierwise.timings.references import MANIFEST
 
 DECIDED: Final = (Verdict.CONFIRMED, Verdict.CONTRADICTED)
 TEXT: Final = "analysis/text"
-JSON_VERSION: Final = 8
-"""The version of the JSON form, one higher with every field that is renamed, dropped or means something else."""
-FEW_ORDERS: Final = 3
-"""The largest number of orders that are spelled out as bounds; where there are more the ratios name them."""
+JSON_VERSION: Final = 8  # the version of the JSON form, one higher with every field that is renamed, dropped or means something else
+FEW_ORDERS: Final = 3  # the largest number of orders that are spelled out as bounds; where there are more the ratios name them
 NONE_OWN: Final[Mapping[str, Own]] = MappingProxyType({})
-UNBOUNDED: Final = phrase("bounds.none")
-"""Stands for the published bounds of a claim that has none."""
+UNBOUNDED: Final = phrase("bounds.none")  # stands for the published bounds of a claim that has none
 
 
 def judge(
@@ -68,7 +65,7 @@ def judge(
                 own[claim.id],
                 aside=_contradiction(own[claim.id], theirs.get(claim.id)),
                 here=_here(claim, rows, judges),
-                now=today(claim, rows, todays) if rows else None,
+                now=today(claim, rows, todays) if rows else (),
             )
             for claim in published.claims
         ]
@@ -130,7 +127,6 @@ def _rows(raw: Path, run_id: str | None, views: duckdb.DuckDBPyConnection | None
 
 
 def as_json(verdicts: Sequence[ClaimVerdict]) -> dict[str, Any]:
-    """Return `verdicts` as JSON values: the version of their form, and one object a claim."""
     return {"version": JSON_VERSION, "claims": [verdict.model_dump(mode="json") for verdict in verdicts]}
 
 
@@ -139,11 +135,6 @@ def as_text(verdicts: Sequence[ClaimVerdict]) -> str:
     scope = scope_of(max((case.runs for verdict in verdicts for case in verdict.cases), default=1))
     run = run_label(verdicts[0].run_id) if verdicts[0].run_id else ""
     return wrapped(render(f"{TEXT}/claims.txt", run=run, scope=scope, claims=verdicts, others=_others, **_tally(verdicts)))
-
-
-def tally_lines(verdicts: Sequence[ClaimVerdict]) -> list[str]:
-    """Return how many claims are decided, how many of these are simulated, and what keeps the others open, with what would decide them."""
-    return render(f"{TEXT}/tally.txt", **_tally(verdicts)).splitlines()
 
 
 def _tally(verdicts: Sequence[ClaimVerdict]) -> dict[str, object]:
@@ -172,7 +163,7 @@ def _others(judgement: ClaimVerdict) -> dict[Verdict, list[str]]:
 
 
 def _verdict(
-    claim: Claim, rows: Rows | None, own: ClaimVerdict, *, aside: tuple[str, ...], here: ClaimVerdict | None, now: Today | None
+    claim: Claim, rows: Rows | None, own: ClaimVerdict, *, aside: tuple[str, ...], here: ClaimVerdict | None, now: tuple[Today, ...]
 ) -> ClaimVerdict:
     bounds = rules.needed_bounds(claim)
     of_the_claim = ("id", "source", "statement", "kind", "how", "where", "quotation", "unjudged", "bounds_how", "fitted")

@@ -11,8 +11,7 @@ from tierwise.analysis.statistics import MACRO
 from tierwise.core import studies
 from tierwise.timings.store import connect
 
-ROWS: Final = "reading/rows.sql"
-"""The query of a study over the raw rows."""
+ROWS: Final = "reading/rows.sql"  # the query of a study over the raw rows
 
 
 def open_views(

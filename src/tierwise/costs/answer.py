@@ -22,8 +22,7 @@ from tierwise.costs.iops import LATENCY_MS, Iops, device_iops, latency_limit_ms
 from tierwise.costs.sensitivity import Limits, limits
 from tierwise.costs.units import DAYS_A_YEAR, MONTHS_A_YEAR
 
-PAGE_BYTES: Final = 4096
-"""The size of a page in the break-evens, in bytes, as in the papers since 2007."""
+PAGE_BYTES: Final = 4096  # the size of a page in the break-evens, in bytes, as in the papers since 2007
 
 
 class DeviceCost(Strict):
@@ -35,8 +34,7 @@ class DeviceCost(Strict):
     iops: float
     iops_evidence: Evidence
     price_date: str
-    today: bool
-    """Whether the price is not older than a year on the day of the question."""
+    today: bool  # whether the price is not older than a year on the day of the question
     purchase: float | None
     cost_a_year: float
     per_gb: float
@@ -47,15 +45,11 @@ class DeviceCost(Strict):
 
 
 class LeftOut(Strict):
-    """A device that cannot be priced or rated, and why."""
-
     device: str
     why: str
 
 
 class Delivered(Strict):
-    """One way to serve the load."""
-
     plan: str
     device: str
     in_ram: bool
@@ -65,8 +59,7 @@ class Delivered(Strict):
     cost_a_year: float
     per_million_reads: float
     parts_a_year: dict[str, float]
-    evidence: Evidence
-    """The evidence of the load and of the device's IOPS together."""
+    evidence: Evidence  # the evidence of the load and of the device's IOPS together
 
 
 class Without(Strict):
@@ -79,23 +72,7 @@ class Without(Strict):
     replaces: str
 
 
-class Edge(Strict):
-    """The prices between which the ranking of the ways to serve the load stays; `None`: at every price on that side."""
-
-    item: str
-    now: float
-    unit: str
-    order_below: float | None
-    order_above: float | None
-    first_below: float | None
-    first_above: float | None
-    then_below: str | None
-    then_above: str | None
-
-
 class Used(Strict):
-    """A price that the answer rests on."""
-
     item: str
     price: float
     currency: str
@@ -107,8 +84,6 @@ class Used(Strict):
 
 
 class PricedLoad(Strict):
-    """The load of the question."""
-
     data_gib: float
     ram_gib: float
     reads_per_s: float
@@ -130,15 +105,13 @@ class Answer(Strict):
     delivered: tuple[Delivered, ...]
     without_flash: Without | None
     break_evens: tuple[BreakEven, ...]
-    sensitivity: tuple[Edge, ...]
+    sensitivity: tuple[Limits, ...]
     prices: tuple[Used, ...]
     warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Rated:
-    """A device that has a bill and a rate."""
-
     name: str
     bill: Bill
     iops: Iops
@@ -199,14 +172,13 @@ def answer(
             replaces="memory" if trio.replaces_memory(book) else "disks",
         ),
         break_evens=tuple(_intervals(offered, book, life)),
-        sensitivity=tuple(_edge(limit) for limit in limits(bills, book)) if bills else (),
+        sensitivity=tuple(limits(bills, book)) if bills else (),
         prices=tuple(_used(behind, book)),
         warnings=tuple(remarks(behind, book)),
     )
 
 
 def device_names() -> list[str]:
-    """Return every device of ``data/devices``."""
     return sorted(path.stem for path in (paths.data() / "devices").glob("*.toml"))
 
 
@@ -300,12 +272,6 @@ def _intervals(offered: Mapping[str, Iops], book: Book, life_years: float) -> li
         disks = ((name, iops) for name, iops in owned.items() if medium(name) == "hdd")
         found += [device_over(flash, name, PAGE_BYTES, iops, book, life_years=life_years) for name, iops in disks]
     return found
-
-
-def _edge(limit: Limits) -> Edge:
-    ends = ("order_below", "order_above", "first_below", "first_above")
-    finite = {name: value if 0 < (value := getattr(limit, name)) < float("inf") else None for name in ends}
-    return Edge(item=limit.item, now=limit.now, unit=limit.unit, **finite, then_below=limit.then_below, then_above=limit.then_above)
 
 
 def _used(bills: Sequence[Bill], book: Book) -> list[Used]:

@@ -4,8 +4,9 @@ from math import floor, log10
 
 from tierwise.core.text_table import table
 from tierwise.core.text_template import render
-from tierwise.costs.answer import Answer, DeviceCost, Edge
+from tierwise.costs.answer import Answer, DeviceCost
 from tierwise.costs.delivered import published_load
+from tierwise.costs.sensitivity import Limits
 
 
 def as_text(found: Answer) -> str:
@@ -84,7 +85,7 @@ def _delivered(found: Answer) -> str:
     return table(header, rows, numbers=range(1, 6))
 
 
-def _limits(edge: Edge) -> list[str]:
+def _limits(edge: Limits) -> list[str]:
     def side(value: float | None, then: str | None) -> str:
         return "-" if value is None else money(value) + (f" ({then})" if then else "")
 

@@ -21,7 +21,6 @@ class Bill:
         return Bill({item: factor * amount for item, amount in self.a_year.items()})
 
     def cost(self, book: Book) -> float:
-        """Return money a year, in the book's currency."""
         return sum(self.parts(book).values())
 
     def parts(self, book: Book) -> dict[str, float]:

@@ -19,12 +19,10 @@ from tierwise.costs.units import measure
 from tierwise.devices.instances import load_instances, price_item
 
 FIELDS: Final = ("item", "region", "currency", "date", "price", "unit", "source", "note")
-LONE: Final = 2.0
-"""How far off a price may be that was read only once: assumed."""
+LONE: Final = 2.0  # how far off a price may be that was read only once: assumed
 WORLD: Final = "world"
 GIVEN: Final = "given on the command line"
-GUESS: Final = "guess"
-"""How the note of a price begins that is no offer."""
+GUESS: Final = "guess"  # how the note of a price begins that is no offer
 
 _REMEDIES: Final = {
     "source": "name the source of the price, or leave the price out",
@@ -114,7 +112,6 @@ class Book:
     given: Mapping[str, Price] = field(default_factory=dict)
 
     def quote(self, item: str) -> Quote:
-        """Return the price of `item` in the book's currency."""
         if item not in self._quoted:
             price = self.price(item)
             rate = None if price.currency == self.currency else self._rate(price)
@@ -134,7 +131,6 @@ class Book:
         return found
 
     def priced(self, item: str) -> bool:
-        """Return whether `item` has a price of the book's day or earlier."""
         return item in self.given or any(row.day <= self.on for row in self._rows.get(item, ()))
 
     def price(self, item: str) -> Price:

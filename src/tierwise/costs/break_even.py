@@ -74,8 +74,6 @@ def _interval_s(device: Bill, rate: Iops, memory_byte: Bill, page_bytes: int, bo
 
 
 class Published(Strict):
-    """A break-even as it was published."""
-
     year: int
     upper: str
     lower: str
@@ -85,6 +83,5 @@ class Published(Strict):
 
 
 def published() -> list[Published]:
-    """Return ``data/published/break_evens.csv``, in the order of the file."""
     header, *rows = list(read_csv(paths.home() / PLACE)) or [[]]
     return [validate(dict(zip(header, cells, strict=False)), Published, where=f"{PLACE} row {row}") for row, cells in enumerate(rows, 2)]

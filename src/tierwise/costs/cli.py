@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 
 class Rating(StrEnum):
-    """Where a device's IOPS come from."""
-
     SIMULATED = "simulated"
     PUBLISHED = "published"
 

@@ -40,8 +40,7 @@ from tierwise.devices.naming import named
 from tierwise.devices.spec import load_device
 from tierwise.devices.volume import CloudSpec
 
-MOST: Final = 1e24
-"""A load above this, in bytes or reads a second, is a slip of the keyboard, and sums of it may overflow."""
+MOST: Final = 1e24  # a load above this, in bytes or reads a second, is a slip of the keyboard, and sums of it may overflow
 
 
 @dataclass(frozen=True)
@@ -83,14 +82,11 @@ class PublishedLoad(Strict):
 
 @cache
 def published_load() -> PublishedLoad:
-    """Read the published load from ``data/costs/load.toml``."""
     return read_toml(paths.data() / "costs" / "load.toml", PublishedLoad)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """One way to serve a load."""
-
     name: str
     device: str
     medium: Medium
@@ -106,7 +102,6 @@ class Plan:
         return self.medium == "ssd"
 
     def cost_per_million(self, load: Load, book: Book) -> float:
-        """Return money for a million reads of the application."""
         return self.bill.cost(book) / (load.reads_per_s * SECONDS_A_YEAR) * 1e6
 
 
@@ -181,8 +176,6 @@ def _needed(data_bytes: float, capacity: float, misses_per_s: float, iops: float
 
 @dataclass(frozen=True)
 class WithoutFlash:
-    """The cheapest ways with flash, with more disks, and with more memory over disks."""
-
     flash: Plan
     disks: Plan
     memory: Plan

@@ -24,14 +24,12 @@ from tierwise.devices.volume import CloudSpec
 PLACE = "data/costs/hardware.toml"
 ELECTRICITY = "electricity"
 RAM = "ram"
-SWEPT = "swept"
-"""Source of what no file says, because it is varied."""
+SWEPT = "swept"  # source of what no file says, because it is varied
 NONE = "none is stated"
 TB = 1e12
 
 
-Medium = Literal["hdd", "ssd"]
-"""What data lie on: a volume's medium is what its provider says."""
+Medium = Literal["hdd", "ssd"]  # what data lie on: a volume's medium is what its provider says
 
 
 class Figure(Sourced):
@@ -41,8 +39,6 @@ class Figure(Sourced):
 
 
 class Assumptions(Strict):
-    """What holds for everything that is owned."""
-
     life_years: Figure
     power_usage_effectiveness: Figure
     drive_writes_a_day: Figure
@@ -91,7 +87,6 @@ class Server(Strict):
         return self.model_copy(update={name: Figure(value=float(most), source=SWEPT) for name, most in other.items() if most is not None})
 
     def enough(self, *, drives: int, ram_bytes: float = 0.0) -> int:
-        """Return how many such machines hold so many drives and so much memory."""
         return max(1, ceil(drives / self.drive_bays.value), ceil(ram_bytes / (self.ram_most_gib.value * GIB)))
 
 
@@ -185,7 +180,6 @@ def share_bill(name: str, size_bytes: float, book: Book) -> Bill:
 
 
 def purchase(name: str, book: Book) -> Bill | None:
-    """Return what is paid once for the device `name`; `None` where it is rented."""
     member, count = members(name)
     if member not in load_hardware().drives:
         return None
@@ -199,14 +193,12 @@ def power_bill(power_w: float) -> Bill:
 
 
 def ram_bill(ram_bytes: float, *, life_years: float | None = None) -> Bill:
-    """Return a year of `ram_bytes` of memory in a server that is owned."""
     assumed = load_hardware().assumptions
     life = assumed.life_years.value if life_years is None else life_years
     return Bill({RAM: ram_bytes / life}) + power_bill(assumed.ram_w_per_gib.value * ram_bytes / GIB)
 
 
 def server_bill(server: Server, *, life_years: float | None = None) -> Bill:
-    """Return a year of a server that is owned, without drives and memory."""
     life = load_hardware().assumptions.life_years.value if life_years is None else life_years
     return Bill({server.price: 1 / life}) + power_bill(server.power_w.value)
 

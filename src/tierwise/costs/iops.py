@@ -23,23 +23,18 @@ from tierwise.devices.volume import PROVISIONED, CloudSpec
 LATENCY_MS: Final[Mapping[Medium, float]] = MappingProxyType({"ssd": 2.0, "hdd": 30.0})
 """Medium -> the longest average latency of a read at the rate that a device is credited with (assumed): that of two to three reads of
 a disk, and of two reads of a network volume. Without such a limit, a disk is credited with a rate at which each read waits for seconds."""
-OUTSTANDING: Final = 1024
-"""The most reads that are always waiting: more than any device of ``data/devices`` needs to be busy."""
+OUTSTANDING: Final = 1024  # the most reads that are always waiting: more than any device of ``data/devices`` needs to be busy
 READS: Final = 3000
-READ_BYTES: Final = 4 * KIB
-"""What data sheets state random reads of."""
+READ_BYTES: Final = 4 * KIB  # what data sheets state random reads of
 SEED: Final = 1
 STRETCHES: Final = 16
 STRETCH_BYTES: Final = 32 * MIB
-REQUEST_BYTES: Final = 128 * KIB
-"""The kernel's read-ahead by default."""
+REQUEST_BYTES: Final = 128 * KIB  # the kernel's read-ahead by default
 AHEAD: Final = 4
 
 
 @dataclass(frozen=True)
 class Iops:
-    """Reads a second, and how the number came to be."""
-
     value: float
     evidence: Evidence
 
@@ -69,7 +64,6 @@ def device_iops(
 
 
 def latency_limit_ms(name: str, latency_ms: float | None = None) -> float:
-    """Return `latency_ms`, or the limit for the medium of the device `name`."""
     return LATENCY_MS[medium(name)] if latency_ms is None else latency_ms
 
 

@@ -25,8 +25,6 @@ Meets = Literal["yes", "no", "not known"]
 
 
 class Included(Strict):
-    """What comes with a size from `from_gib` on."""
-
     from_gib: float
     iops: float
     mib_s: float

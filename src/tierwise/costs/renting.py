@@ -16,12 +16,9 @@ from tierwise.costs.units import MONTHS_A_YEAR
 from tierwise.devices.instances import Instance, load_instances, price_item
 from tierwise.devices.parameter import UNITS
 
-HOURS_A_YEAR: Final = 730 * MONTHS_A_YEAR
-"""The providers bill a month of 730 hours."""
-LOCAL: Final = "local disks"
-"""What stands for the type of a volume where the machine's own disks serve the load."""
-LOCAL_READ_BYTES: Final = 4 * KIB
-"""The size of the reads whose rate is stated of local disks."""
+HOURS_A_YEAR: Final = 730 * MONTHS_A_YEAR  # the providers bill a month of 730 hours
+LOCAL: Final = "local disks"  # what stands for the type of a volume where the machine's own disks serve the load
+LOCAL_READ_BYTES: Final = 4 * KIB  # the size of the reads whose rate is stated of local disks
 
 
 @dataclass(frozen=True)
@@ -108,7 +105,6 @@ def sufficient(provider: str, volume: str, on: dt.date, need: Need) -> list[Rent
 
 
 def cheapest(provider: str, volume: str, book: Book, need: Need) -> Rented:
-    """Return the cheapest of the machines that are `sufficient`."""
     found = [each for each in sufficient(provider, volume, book.on, need) if book.priced(each.item)]
     if not found:
         why = f"no machine in data/instances/{provider}.csv is large enough and has limits and a price on {book.on}"

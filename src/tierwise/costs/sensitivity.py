@@ -1,28 +1,28 @@
 """How far one price may move before a ranking by cost changes: exact, because every cost is linear in every price."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations, product
 from math import inf
 
+from pydantic import Field
+
+from tierwise.core.toml import Strict
 from tierwise.costs.bill import Bill, phrase
 from tierwise.costs.book import Book
 
 
-@dataclass(frozen=True)
-class Limits:
-    """How a ranking hangs on the price of `item`, in its row's own currency and unit; 0 and infinity: at no price."""
+class Limits(Strict):
+    """The prices of `item`, in its row's own currency and unit, between which a ranking by cost, or its first place, stays."""
 
     item: str
     now: float
     unit: str
-    order_below: float
-    order_above: float
-    first_below: float
-    first_above: float
-    then_below: str | None
+    order_below: float | None = Field(description="none: the order stays at every lower price")
+    order_above: float | None
+    first_below: float | None
+    first_above: float | None
+    then_below: str | None = Field(description="who comes first below")
     then_above: str | None
-    """Who comes first below and above."""
 
 
 def limits(bills: Mapping[str, Bill], book: Book) -> list[Limits]:
@@ -65,7 +65,6 @@ def turning_price(dearer: Bill, cheaper: Bill, item: str, book: Book) -> float |
 
 
 def turning(dearer: Bill, cheaper: Bill, item: str, book: Book) -> str:
-    """Return `turning_price` as a condition of a verdict."""
     now = book.price(item)
     known = {"item": item, "now": now.price, "unit": f"{now.currency} per {now.unit}"}
     return phrase("band.turning", price=turning_price(dearer, cheaper, item, book), **known)
@@ -80,17 +79,10 @@ def _limits(item: str, bills: Mapping[str, Bill], book: Book) -> Limits:
     order = rank(bills, book)
     below, above, _, _ = _nearest(list(combinations(order, 2)), item, bills, book)
     first_below, first_above, then_below, then_above = _nearest([(order[0], name) for name in order[1:]], item, bills, book)
-    return Limits(
-        item=item,
-        now=price.price,
-        unit=f"{price.currency} per {price.unit}",
-        order_below=price.price * below,
-        order_above=price.price * above,
-        first_below=price.price * first_below,
-        first_above=price.price * first_above,
-        then_below=then_below,
-        then_above=then_above,
-    )
+    factors = {"order_below": below, "order_above": above, "first_below": first_below, "first_above": first_above}
+    ends = {name: price.price * factor if 0 < factor < inf else None for name, factor in factors.items()}
+    unit = f"{price.currency} per {price.unit}"
+    return Limits(item=item, now=price.price, unit=unit, **ends, then_below=then_below, then_above=then_above)
 
 
 def _nearest(

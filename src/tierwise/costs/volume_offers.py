@@ -10,8 +10,7 @@ from tierwise.costs.fitting import VolumeLoad
 from tierwise.costs.managed import ManagedOffer
 
 READ_KIB: Final = 16
-PIECES: Final = 16
-"""Volumes side by side on a machine that are considered, where nobody says otherwise: assumed."""
+PIECES: Final = 16  # volumes side by side on a machine that are considered, where nobody says otherwise: assumed
 
 Meets = Literal["yes", "no", "open: within the band"]
 
@@ -97,8 +96,6 @@ class Offer(Strict):
 
 
 class Refused(Strict):
-    """A volume that does not meet the requirements, and why."""
-
     volume: str
     why: str
 

@@ -19,21 +19,17 @@ from tierwise.devices.parameter import ASSUMED, Parameter, older_than_a_year
 from tierwise.devices.spec import SsdSpec, load_device
 from tierwise.devices.volume import CloudSpec, Limit, tightest
 
-STEPS: Final = 40
-"""How many steps of bisection find the reads a second from which on memory pays."""
+STEPS: Final = 40  # how many steps of bisection find the reads a second from which on memory pays
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """The cheapest volumes with the cheapest machine that takes them."""
-
     fit: Fit
     machine: Rented
     others: list[Rented]
 
 
 def volumes(book: Book, wanted: Wanted) -> Volumes:
-    """Return every volume of ``hardware.toml`` against `wanted`."""
     _check(wanted)
     offers, refused, bills, warnings = [], [], [NOTHING], []
     for name in load_hardware().volumes:

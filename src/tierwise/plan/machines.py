@@ -22,7 +22,6 @@ class Fleet:
 
 
 def parsed(text: str) -> list[int]:
-    """Return the numbers of machines in `text`, which has commas between them."""
     try:
         numbers = [int(part) for part in text.split(",") if part]
     except ValueError:

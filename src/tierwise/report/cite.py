@@ -1,6 +1,5 @@
 """How this report and its figures are cited: the software by ``CITATION.cff``, with the run and the commit that they are of."""
 
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -62,9 +61,5 @@ def software() -> dict[str, str]:
 def commit_of(version: str, run_id: str) -> str:
     """Return the whole hash of the commit that built `version`, with ``-dirty`` where changes were not committed; short where unknown."""
     code = site.code_of(version, run_id)
-    command = ["git", "-C", str(paths.home()), "rev-parse", "--verify", "--quiet", f"{code.removesuffix('-dirty')}^{{commit}}"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    except FileNotFoundError:
-        return code
-    return f"{done.stdout.strip()}{'-dirty' if code.endswith('-dirty') else ''}" if done.returncode == 0 else code
+    commit = site.git("rev-parse", "--verify", "--quiet", f"{code.removesuffix('-dirty')}^{{commit}}")
+    return f"{commit}{'-dirty' if code.endswith('-dirty') else ''}" if commit else code

@@ -11,8 +11,7 @@ from tierwise.report.exhibit_registry import IO_MODE, Exhibit
 from tierwise.report.run import Run
 from tierwise.report.words import IO_MODES
 
-PROCESSORS: Final = 2
-"""Processors that the clock of several sessions assumes, where a study's facts name no other number."""
+PROCESSORS: Final = 2  # processors that the clock of several sessions assumes, where a study's facts name no other number
 MEASURED_SQL: Final = """
 select distinct study, io_mode, clock from timings
 where list_contains($pairs, pair) and evidence <> 'simulated' and ($study = '' or study = $study)
@@ -38,7 +37,7 @@ def conditions(run: Run, exhibit: Exhibit, pairs: Sequence[str], rows: pl.DataFr
 def _modes(run: Run, exhibit: Exhibit, pairs: Sequence[str], rows: pl.DataFrame, there: pl.DataFrame) -> list[str]:
     if IO_MODE in rows.columns:
         return [mode for mode in rows[IO_MODE].unique() if mode in IO_MODES]
-    if f"${IO_MODE}" in getattr(exhibit.module, "QUERY", ""):
+    if f"${IO_MODE}" in exhibit.sql:
         return sorted({str(mode_in(run.store, exhibit.study, pair)) for pair in pairs})
     known = there["io_mode"].unique().to_list() if exhibit.study and there.height else []
     return known if len(known) == 1 else []

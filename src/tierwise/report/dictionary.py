@@ -18,12 +18,10 @@ from tierwise.timings.parts import TIMINGS
 
 COLUMNS: Final = "columns.toml"
 OF_A_STUDY: Final = f"reading/{COLUMNS}"
-FIGURES: Final = "figures"
-"""The table of the rows behind figures."""
+FIGURES: Final = "figures"  # the table of the rows behind figures
 UNITS: Final = {"per_s": "1/s", "_per_gb": "USD/GB", "_ms": "ms", "_us": "µs", "_s": "s", "_bytes": "B", "_gib": "GiB", "_pages": "pages"}
 """How a name ends -> its unit."""
-MOST: Final = 8
-"""Values of a coordinate that the dictionary lists."""
+MOST: Final = 8  # values of a coordinate that the dictionary lists
 
 
 class Column(Strict):

@@ -19,23 +19,19 @@ from tierwise.report.formats import NBSP
 from tierwise.report.selections import selectable
 from tierwise.report.theme import VEGA_LITE
 
-VEGA_MIME: Final = "application/vnd.vegalite.v5+json"
-"""The newest that JupyterLab knows; it draws Altair's newer specifications with it."""
+VEGA_MIME: Final = "application/vnd.vegalite.v5+json"  # the newest that JupyterLab knows; it draws Altair's newer specifications with it
 
 ROWS_MIME: Final = "text/csv"
 MADE_MIME: Final = "application/vnd.tierwise.made+json"
 """How a figure or a table came to be: its queries, and the dotted names of what was called on their rows."""
 
-LONG: Final = 20
-"""Rows of the longest table that the annex prints, as in `report/shared.lua`; it names the file of a longer one."""
+LONG: Final = 20  # rows of the longest table that the annex prints, as in `report/shared.lua`; it names the file of a longer one
 LINE: Final = 120
-PADDING: Final = 5
-"""Characters: of a table's line on paper, and around each cell."""
+PADDING: Final = 5  # characters: of a table's line on paper, and around each cell
 LEGIBLE: Final = "<style>.mark-text.role-mark text{paint-order:stroke;stroke:#fff;stroke-width:3px;stroke-linejoin:round}</style>"
 """A label stays legible where it crosses a line, as `report/theme/report.css` has it for the page."""
 MARKUP: Final = re.compile(r"\\([*>])|[`*\[\]]|\(#[\w-]+\)")
-MARK: Final = re.compile(r"\*\*.+?\*\*")
-"""A verdict or a stamp, which no line breaks."""
+MARK: Final = re.compile(r"\*\*.+?\*\*")  # a verdict or a stamp, which no line breaks
 
 _display: Callable[..., None] = display
 
@@ -46,8 +42,6 @@ def show(bundle: dict[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class Sentence:
-    """Markdown text made from rows."""
-
     text: str
 
     def _ipython_display_(self) -> None:
@@ -104,7 +98,6 @@ class Table:
         return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
     def csv(self) -> str:
-        """Return the cells without their marks."""
         lines = io.StringIO()
         csv.writer(lines, lineterminator="\n").writerows([MARKUP.sub(r"\1", cell) for cell in row] for row in (self.header, *self.rows))
         return lines.getvalue()

@@ -1,6 +1,6 @@
 """Estimates from the rows of an exhibit, by group."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -19,7 +19,13 @@ def estimates(rows: pl.DataFrame, keys: Sequence[str], value: str = "ratio") -> 
 def ends(name: str, found: Mapping[Any, Estimate]) -> dict[str, Value]:
     """Return ``NAME_known``, ``NAME_least`` and ``NAME_most``, for the text: the range of the estimates."""
     middles = [one.value for one in found.values() if one.value is not None]
-    return {f"{name}_known": bool(middles), f"{name}_least": min(middles, default=None), f"{name}_most": max(middles, default=None)}
+    return {f"{name}_known": bool(middles), **least_most(name, middles)}
+
+
+def least_most(name: str, values: Iterable[float | None]) -> dict[str, Value]:
+    """Return ``NAME_least`` and ``NAME_most`` of the `values` that are known."""
+    known = [value for value in values if value is not None]
+    return {f"{name}_least": min(known, default=None), f"{name}_most": max(known, default=None)}
 
 
 def cell(one: Estimate | None) -> str:

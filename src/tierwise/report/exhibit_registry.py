@@ -3,8 +3,8 @@
 ``fig-wal-rates`` is ``figures/wal_rates.py``, ``tbl-wal-ratios`` is ``tables/wal_ratios.py``, of the study whose chapter it is in, or of
 ``report/exhibits``. A module declares
 
-- `QUERY`, the SQL of its rows, with named parameters (``$pair``, ``$io_mode``, which is the I/O mode that decides, and those of
-  `PARAMETERS`), or `rows(run, pair)`, which returns them where no SQL does;
+- `QUERY`, the SQL of its rows, unless a file ``wal_rates.sql`` beside it has them, with named parameters (``$pair``, ``$io_mode``, which
+  is the I/O mode that decides, and those of `PARAMETERS`); or `rows(run, pair)`, which returns them where no SQL does;
 - `UNIT`, what a row is, and `EVIDENCE`, where it is not that of the run's rows;
 - `OF_RUN`, what is of the run where its rows are not used: ``nothing`` (the caption names no run) or ``prices`` (of the run's day; the
   caption leaves out the run's note);
@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
@@ -35,8 +36,7 @@ from tierwise.report.run import Run
 FOLDERS: Final = {"fig": "figures", "tbl": "tables"}
 NAMED: Final = re.compile(r"\$([a-z_]+)")
 IO_MODE: Final = "io_mode"
-FLAG: Final = ("flag", "flags")
-"""Columns that say why a row is rejected; ``none``, or nothing, where it is not."""
+FLAG: Final = ("flag", "flags")  # columns that say why a row is rejected; ``none``, or nothing, where it is not
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,6 @@ class Cells:
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of an exhibit, and how they came to be."""
-
     frame: pl.DataFrame
     made: Made = field(default_factory=Made)
 
@@ -70,7 +68,13 @@ class Exhibit:
     @property
     def query(self) -> str:
         """Return the path of the SQL file whose views the rows come from, or that of the module."""
-        return studies.path(self.study, ROWS) if self.study and hasattr(self.module, "QUERY") else self.module.__name__
+        return studies.path(self.study, ROWS) if self.study and self.sql else self.module.__name__
+
+    @property
+    def sql(self) -> str:
+        """Return the SQL of its rows: `QUERY` of the module, or the file beside it; empty where it has `rows`."""
+        beside = Path(str(self.module.__file__)).with_suffix(".sql")
+        return str(getattr(self.module, "QUERY", "")) or (beside.read_text(encoding="utf-8") if beside.is_file() else "")
 
     def rows(self, run: Run, pair: str, *, query: str = "", **given: object) -> Rows:
         """Return the rows of the exhibit in `run`; `query` and the parameters `given` take the place of its own."""
@@ -79,7 +83,7 @@ class Exhibit:
             raise InputError(self.label, field="parameter", value=unknown[0], rule=rule)
         values = {"pair": pair, **self.parameters, **given}
         steps = []
-        if sql := query or getattr(self.module, "QUERY", ""):
+        if sql := query or self.sql:
             named = set(NAMED.findall(sql))
             if IO_MODE in named - values.keys():
                 values[IO_MODE] = str(mode_in(run.store, self.study, pair))

@@ -8,15 +8,12 @@ from typing import Final
 from tierwise.analysis.statistics import without_width
 from tierwise.core.units import MIB
 
-FOLD: Final = 10.0
-"""A ratio that no reader takes for a difference."""
+FOLD: Final = 10.0  # a ratio that no reader takes for a difference
 SECONDS: Final = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 DASH: Final = "\N{EN DASH}"
-NO_INTERVAL: Final = "no interval"
-"""What stands in place of an interval without a width: all replicates have the same value."""
+NO_INTERVAL: Final = "no interval"  # what stands in place of an interval without a width: all replicates have the same value
 MINUS: Final = "\N{MINUS SIGN}"
-NBSP: Final = "\N{NO-BREAK SPACE}"
-"""The space that stands before a unit, so that no line ends between a number and what it counts."""
+NBSP: Final = "\N{NO-BREAK SPACE}"  # the space that stands before a unit, so that no line ends between a number and what it counts
 UNIT: Final = re.compile(r"(?<=\d) (?=(?:%|[mµ]?s|[kKMGT]i?B|IOPS)(?!\w))")
 
 

@@ -17,8 +17,6 @@ SHIPPED: Final = "answer.json"
 
 
 class Kept(Strict):
-    """The lines, and the digest of all that they were made from."""
-
     inputs: str
     lines: tuple[str, ...]
 

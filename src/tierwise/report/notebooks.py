@@ -27,8 +27,7 @@ from tierwise.report.site import FIGURES, ROWS, TABLES
 
 LABEL: Final = re.compile(r"^#\|\s*label:\s*(\S+)", re.MULTILINE)
 LABELLED: Final = ("fig-", "tbl-")
-CODE: Final = re.compile(r"(`+).+?\1|\$\$?[^$]+\$\$?", re.DOTALL)
-"""Code and formulas: what stands there is a name."""
+CODE: Final = re.compile(r"(`+).+?\1|\$\$?[^$]+\$\$?", re.DOTALL)  # code and formulas: what stands there is a name
 NO_NUMBER: Final = re.compile(r"(?<![\w.])-?(?:nan|NaN|inf|None(?! [a-z]))(?![\w.]\w)\b")
 
 

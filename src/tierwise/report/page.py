@@ -44,7 +44,6 @@ class Page:
 
     @cached_property
     def reference(self) -> Run | None:
-        """Return the run that speaks where this one has no answer."""
         return None if self.own.get(ANSWERED, True) or self.run.is_reference else open_reference()
 
     @cached_property
@@ -64,7 +63,6 @@ class Page:
         return Sentence(self.section(label).text.partition("\n")[2].strip())
 
     def after(self, label: str) -> Sentence:
-        """Return the text behind the exhibit `label`."""
         return Sentence(self.text.render(f"after {label}", self.values))
 
     def rows(self, label: str, *, query: str = "", **parameters: object) -> pl.DataFrame:

@@ -16,8 +16,7 @@ from tierwise.report.project import BESIDE, Book
 from tierwise.report.site import ANNEX, BIBTEX, PAPER
 from tierwise.report.theme import font_folder
 
-PANDOC_S: Final = 120
-"""A filter that never ends is a bug; a report takes seconds."""
+PANDOC_S: Final = 120  # a filter that never ends is a bug; a report takes seconds
 
 FROM: Final = "markdown-implicit_figures"
 HTML: Final = ("--to=html5", "--mathml", "--number-sections", "--section-divs")
@@ -25,8 +24,6 @@ ASSETS: Final = ("theme/report.css", "theme/page.css", "theme/report.js", "theme
 
 
 class PlainEngine:
-    """The engine that builds the report with Pandoc and Typst, from wheels alone."""
-
     suffix = ""
     name = f"Pandoc {pypandoc.get_pandoc_version()} and Typst {version('typst')}"
 

@@ -9,7 +9,6 @@ from tierwise.report.run import Run
 
 
 def book_of(run: Run) -> Book:
-    """Return the prices as they stood when the run was measured, and those that it was opened with."""
     return _book(run.manifest.started_at.date(), tuple(sorted(run.prices.items())))
 
 

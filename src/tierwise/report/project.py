@@ -24,19 +24,16 @@ OUTPUTS: Final = ("_site", "_build", "site_libs", "index.typ")
 REFERENCES: Final = "references.qmd"
 DEFINED: Final = re.compile(r"\{(?:\.\w+ )?#((?:fig|tbl|sec)-[\w-]+)")
 REFERENCE: Final = re.compile(r"@((?:fig|tbl|sec)-[\w-]*\w)")
-BEGINS: Final = re.compile(r"(^|[.?!:]\**\s+|\n\n)\Z")
-"""What stands before the first word of a sentence."""
+BEGINS: Final = re.compile(r"(^|[.?!:]\**\s+|\n\n)\Z")  # what stands before the first word of a sentence
 UNNUMBERED: Final = re.compile(r"^# .*\{.*\.unnumbered", re.MULTILINE)
-FRONT_PAGE, FRONT = "index.qmd", "show-answer"
-"""Quarto wants the first page to have this name; it is made of this notebook."""
+FRONT_PAGE, FRONT = "index.qmd", "show-answer"  # Quarto wants the first page to have this name; it is made of this notebook
 CONTENTS: Final = """```{=typst}
 #heading(level: 2, numbering: none, outlined: false)[Contents]
 #outline(title: none, depth: 1)
 ```
 """
 """The contents stand behind the answer, on paper; a page of the site has them at its side."""
-BESIDE: Final = (SQL, "pictures", FIGURES, ROWS, TABLES, QUERIES)
-"""Folders that a page links to or shows."""
+BESIDE: Final = (SQL, "pictures", FIGURES, ROWS, TABLES, QUERIES)  # folders that a page links to or shows
 
 
 @dataclass(frozen=True)
@@ -110,7 +107,6 @@ def elsewhere(text: str, chapters: Mapping[str, str]) -> str:
 
 
 def expand(text: str, variables: Mapping[str, str], where: str) -> str:
-    """Replace ``{{< var name >}}``; an unknown name is an `InputError` that names the chapter."""
     for name in VARIABLE.findall(text):
         if name not in variables:
             raise InputError(where, field="variable", value=name, rule=f"unknown; there are: {', '.join(sorted(variables))}")

@@ -15,8 +15,7 @@ from tierwise.report.site import ANNEX, PAPER, QUARTO, quarto_program
 from tierwise.report.text_template import fill
 
 QUARTO_S: Final = 600
-OLDEST: Final = (1, 9, 18)
-"""The first Quarto that typesets a book by Typst; 1.9.38 and 1.10.18 were run."""
+OLDEST: Final = (1, 9, 18)  # the first Quarto that typesets a book by Typst; 1.9.38 and 1.10.18 were run
 OLDEST_TEXT: Final = ".".join(map(str, OLDEST))
 SEARCH: Final = "search.js"
 LOADED: Final = f"""<script>if (location.protocol === "file:") document.write('<script src="{SEARCH}"><\\/script>');</script>
@@ -44,8 +43,6 @@ def usable() -> bool:
 
 
 class QuartoEngine:
-    """Quarto, as it is installed."""
-
     suffix = QUARTO
 
     def __init__(self) -> None:

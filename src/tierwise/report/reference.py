@@ -25,8 +25,6 @@ from tierwise.timings.store import manifests
 
 
 class Both(NamedTuple):
-    """What a run and the reference say of one claim."""
-
     ours: ClaimVerdict
     theirs: ClaimVerdict
 
@@ -73,7 +71,6 @@ class Beside:
         }
 
     def as_text(self) -> str:
-        """Return the comparison as text for a terminal: each cell's medians and ratio, then the claims with other verdicts."""
         cells = [
             f"{row['pair']}, {row['io_mode']}, {row['cell']}: {valued(row['median'], row['unit'])} / "
             f"{valued(row['median_reference'], row['unit'])} = {number(row['ratio'])} ({row['evidence']})"
@@ -89,7 +86,6 @@ def recoded(run: Manifest, other: Manifest) -> list[str]:
 
 
 def open_reference() -> Run | None:
-    """Return the reference run; `None` where none ships."""
     folder = paths.reference()
     manifests = sorted(folder.glob(f"*/{MANIFEST}"))
     return _opened(folder, manifests[0].stat().st_mtime_ns) if manifests else None
@@ -122,7 +118,6 @@ def _opened(folder: Path, changed_ns: int) -> Run:  # noqa: ARG001  another mani
 
 
 def beside_reference(run: Run) -> Beside | None:
-    """Return `run` beside the reference run; `None` where that is `run` itself, or none ships."""
     reference = None if run.is_reference else open_reference()
     if reference is None:
         return None
@@ -132,7 +127,7 @@ def beside_reference(run: Run) -> Beside | None:
 def _beside(run: Run, other: Run) -> Beside:
     theirs = {claim.id: claim for claim in other.verdicts}
     claims = [Both(claim, theirs[claim.id]) for claim in run.verdicts if claim.id in theirs]
-    return Beside(run, other, beside(medians(run.connection), medians(other.connection)), claims)
+    return Beside(run, other, beside(medians(run.store), medians(other.store)), claims)
 
 
 def compare(before: str, after: str) -> Beside:
@@ -151,7 +146,6 @@ def _run_of(name: str) -> str:
 
 
 def valued(value: float, unit: str) -> str:
-    """Return a value with its unit; times as short as they can be said."""
     return seconds(value) if unit == "s" else f"{count(round(value)) if value >= 100 else number(value)} {unit}"
 
 

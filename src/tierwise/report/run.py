@@ -42,12 +42,7 @@ class Run:
     verdicts: tuple[ClaimVerdict, ...]
     prices: Mapping[str, float] = field(default_factory=dict)
     """Item of the price book -> another price than the one that was read, in the same unit."""
-    devices: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """Pair -> tier -> the device in place of the run's own."""
-
-    @property
-    def connection(self) -> duckdb.DuckDBPyConnection:
-        return self.store
+    devices: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # pair -> tier -> the device in place of the run's own
 
     @property
     def run_id(self) -> str:
@@ -59,12 +54,10 @@ class Run:
 
     @property
     def folder(self) -> Path:
-        """Return the run's folder, below ``data/raw`` or ``data/reference``."""
         return (paths.reference() if self.is_reference else paths.raw()) / self.run_id
 
     @property
     def origin(self) -> str:
-        """Return when and on which machine the run's rows came to be."""
         host = self.manifest.host
         return f"{self.manifest.started_at:%Y-%m-%d}, {host.cpu}, {count(host.cores)} cores"
 
@@ -75,7 +68,6 @@ class Run:
 
     @property
     def title(self) -> str:
-        """Return the name of the run where a sentence begins."""
         return f"{self.name[0].upper()}{self.name[1:]}"
 
     @property
@@ -84,7 +76,6 @@ class Run:
         return f"{self.title} [{self.manifest.note}]" if self.manifest.note else self.title
 
     def query(self, sql: str, parameters: queries.Parameters = ()) -> pl.DataFrame:
-        """Return the rows of `sql`."""
         given = dict(parameters) if isinstance(parameters, Mapping) else list(parameters)
         return pl.DataFrame(self.store.sql(sql, params=given).to_arrow_table())
 
@@ -93,7 +84,6 @@ class Run:
         return pair_evidence(self.store, pair)
 
     def verdict(self, claim: str) -> ClaimVerdict | None:
-        """Return the verdict on `claim`, if the statement is among those of ``claims.toml``."""
         return next((verdict for verdict in self.verdicts if verdict.id == claim), None)
 
     def record(self, study: str, pair: str) -> StudyRecord | None:

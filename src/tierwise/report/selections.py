@@ -8,8 +8,7 @@ LEGENDS: Final = ("color", "fill", "stroke", "shape", "strokeDash")
 POSITIONS: Final = ("y", "x")
 DISCRETE: Final = ("nominal", "ordinal")
 PARTS: Final = ("layer", "concat", "vconcat", "hconcat")
-FADED: Final = 0.08
-"""Opacity of what is not picked: enough to see what was left out."""
+FADED: Final = 0.08  # opacity of what is not picked: enough to see what was left out
 
 
 def selectable(spec: dict[str, Any]) -> dict[str, Any]:

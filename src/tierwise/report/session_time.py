@@ -20,8 +20,7 @@ PARTS: Final[Mapping[str, str]] = {
     "Unnamed": "^unnamed",
 }
 """Header -> the resources that a column adds up, as a regular expression."""
-DEVICE: Final = "device "
-"""What a row that is a device's utilisation is named by, before its tier."""
+DEVICE: Final = "device "  # what a row that is a device's utilisation is named by, before its tier
 
 
 RECORDED: Final = """
@@ -31,7 +30,6 @@ Words = Mapping[Any, str]
 
 
 def records_sessions(run: Run, study: str, pair: str) -> bool:
-    """Return whether windows of `study` on `pair` have a record of what their sessions waited for."""
     return bool(run.query(RECORDED, {"study": study, "pair": pair}).item())
 
 

@@ -10,29 +10,23 @@ from typing import Final
 
 from tierwise.core import paths
 
-BUILD: Final = "build.json"
-"""File of a version, with its name and its run."""
+BUILD: Final = "build.json"  # file of a version, with its name and its run
 ORDER: Final = "versions.json"
 LATEST: Final = "latest"
 PAPER, ANNEX = "tierwise", "tierwise-annex"
 """Stems of a version's two PDFs: the paper, which stands alone and is read first, and every chapter of the site for print."""
 PDFS: Final = {"paper": f"{PAPER}.pdf", "annex": f"{ANNEX}.pdf"}
 UNVERSIONED: Final = "unversioned"
-NOTEBOOKS: Final = "notebooks"
-"""Folder beside the pages: every notebook as it was executed."""
+NOTEBOOKS: Final = "notebooks"  # folder beside the pages: every notebook as it was executed
 FIGURES: Final = "figures"
 ROWS: Final = "rows"
-TABLES: Final = "tables"
-"""Folder beside the pages: the tables that are too long for the annex."""
+TABLES: Final = "tables"  # folder beside the pages: the tables that are too long for the annex
 QUERIES: Final = "queries"
 """Folders beside the pages: every chart for print, the rows behind it, and for each figure and table the queries that it was made by,
 which run by themselves."""
-SQL: Final = "sql"
-"""Folder beside the pages of the views that captions name."""
-BIBTEX: Final = "citation.bib"
-"""File beside the pages: the report's entry for BibTeX."""
-QUARTO: Final = "-quarto"
-"""How the name of a version ends that Quarto built."""
+SQL: Final = "sql"  # folder beside the pages of the views that captions name
+BIBTEX: Final = "citation.bib"  # file beside the pages: the report's entry for BibTeX
+QUARTO: Final = "-quarto"  # how the name of a version ends that Quarto built
 
 
 def names() -> list[str]:
@@ -65,12 +59,16 @@ def code_version() -> str:
     """Return ``git describe`` of the checkout; `UNVERSIONED` where there is no history to describe."""
     if paths.installed():
         return UNVERSIONED  # whatever repository the environment may lie in
-    command = ["git", "-C", str(paths.home()), "describe", "--always", "--dirty"]
+    return git("describe", "--always", "--dirty") or UNVERSIONED
+
+
+def git(*arguments: str) -> str:
+    """Return what git prints on the checkout; empty where it fails, or is absent."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(["git", "-C", str(paths.home()), *arguments], capture_output=True, text=True, check=False)
     except FileNotFoundError:
-        return UNVERSIONED
-    return done.stdout.strip() or UNVERSIONED
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
 
 
 def quarto_program() -> str | None:

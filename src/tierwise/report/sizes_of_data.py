@@ -8,10 +8,8 @@ from tierwise.analysis.statistics import Estimate, enough
 from tierwise.report.run import Run
 from tierwise.timings.replicates import replicates_of
 
-BY_SCALE: Final = "by_scale"
-"""The fact of a study that has an entry for each size."""
-TENTH: Final = (0.9, 1.1)
-"""Bounds within which the interval of a miss lies where a line holds (assumed)."""
+BY_SCALE: Final = "by_scale"  # the fact of a study that has an entry for each size
+TENTH: Final = (0.9, 1.1)  # bounds within which the interval of a miss lies where a line holds (assumed)
 
 
 def entries_of(run: Run, study: str, pair: str, values: str) -> list[dict[str, Any]]:

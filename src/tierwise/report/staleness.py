@@ -12,7 +12,7 @@ from tierwise.core.files import write_whole
 from tierwise.report import site
 from tierwise.timings.references import MANIFEST, taken
 
-CODE: Final = (".py", ".sql", ".toml", ".md", ".html", ".bib", ".txt")
+CODE: Final = (".py", ".sql", ".toml", ".md", ".html", ".bib", ".txt", ".json")
 OUTPUTS: Final = ("work", "raw", "external", "reference", "_site", "_build", "__pycache__")
 CHECKS: Final = "validation"
 KEYS: Final = ".keys"
@@ -27,7 +27,6 @@ def stale(notebooks: Sequence[Path], run: Path, executed: Path) -> list[Path]:
 
 
 def keep(notebook: Path, run: Path, executed: Path) -> None:
-    """Keep in mind that `notebook` was executed with the inputs of now; its copy is in `executed`."""
     _keep(executed, notebook.stem, _digest([inputs(run).encode(), _content(notebook)]))
 
 

@@ -20,19 +20,13 @@ def reading(study: str, name: str) -> ModuleType:
     return import_module(f"tierwise.studies.{studies.known(study)}.reading.{name}")
 
 
-def modules(name: str) -> Iterable[ModuleType]:
-    """Return the module `name` of every reading side that has one, by study."""
-    return [reading(study, name) for study in studies.having(f"reading/{name}.py")]
-
-
 def named(name: str) -> Iterable[tuple[str, ModuleType]]:
-    """Return the study and its module `name`, of every reading side that has one."""
     return [(study, reading(study, name)) for study in studies.having(f"reading/{name}.py")]
 
 
 def judges() -> Mapping[Kind, Judge]:
     """Return who judges a claim of which kind: of kind ``cost`` the studies' own judges (``MONEY`` of their ``judges.py``), by claim."""
-    of_cost: dict[str, Judge] = {claim: own for module in modules("judges") for claim, own in module.MONEY.items()}
+    of_cost: dict[str, Judge] = {claim: own for _, module in named("judges") for claim, own in module.MONEY.items()}
 
     def cost(claim: Claim, on: Grounds) -> ClaimVerdict:
         """Judge a cost on the source's pair alone: the reader's own pair has no price to judge it by."""
@@ -43,10 +37,7 @@ def judges() -> Mapping[Kind, Judge]:
 
 def todays() -> Mapping[str, Own]:
     """Return what studies themselves report of a claim on the pair of today (``TODAY`` of their ``today.py``), by claim."""
-    found = studies.having("reading/today.py")
-    return {
-        claim: Own(study, cases) for study, module in zip(found, modules("today"), strict=True) for claim, cases in module.TODAY.items()
-    }
+    return {claim: Own(study, cases) for study, module in named("today") for claim, cases in module.TODAY.items()}
 
 
 def judge_all(raw: Path, run_id: str | None = None, views: duckdb.DuckDBPyConnection | None = None) -> list[ClaimVerdict]:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Final
 
 import jinja2
-from jinja2 import meta
 
 from tierwise.core.errors import InputError
 from tierwise.core.text_template import environment
@@ -65,11 +64,6 @@ class Text:
     def alt(self, label: str) -> str:
         return self.parts[label].alt if label in self.parts else ""
 
-    def variables(self) -> frozenset[str]:
-        """Return the names that the templates use."""
-        parsed = (_environment().parse(part.source) for part in self.parts.values())
-        return frozenset(name for tree in parsed for name in meta.find_undeclared_variables(tree))
-
 
 def read_text(path: Path) -> Text:
     """Return the parts of the file `path`, each label once."""
@@ -94,7 +88,6 @@ def read_text(path: Path) -> Text:
 
 @cache
 def shared_text(name: str) -> Text:
-    """Return the parts of ``report/text/NAME.md``."""
     return read_text(Path(str(files("tierwise.report") / "text" / f"{name}.md")))
 
 

@@ -10,8 +10,6 @@ __all__ = ["PUBLISHED", "Truth", "saves", "variants"]
 
 
 class Truth(StrEnum):
-    """Whether a saving is there."""
-
     TRUE = "it is true"
     FALSE = "it is not true"
     UNKNOWN = "this run cannot tell"

@@ -15,8 +15,6 @@ from tierwise.report.study_registry import judge_all
 
 
 class Kept(Strict):
-    """The verdicts, and the digest of all that they were judged from."""
-
     inputs: str
     verdicts: tuple[ClaimVerdict, ...]
 

@@ -14,8 +14,6 @@ from tierwise.report.text_template import fill
 
 
 class Version(Strict):
-    """One built report: its name, and the run that it shows."""
-
     version: str
     run_id: str
 
@@ -24,7 +22,6 @@ class Version(Strict):
 
 
 def load_version(folder: Path) -> Version:
-    """Return the version in `folder`; `InputError` where the file breaks the schema."""
     return validate(read_json(folder / BUILD, f"{folder.name}/{BUILD}"), Version, where=f"{folder.name}/{BUILD}")
 
 

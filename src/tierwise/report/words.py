@@ -1,6 +1,5 @@
 """Names and turns of phrase that several chapters share."""
 
-import json
 import re
 import tomllib
 from collections.abc import Mapping
@@ -19,22 +18,19 @@ from tierwise.report.formats import DASH, NBSP, count, escaped, interval, number
 
 IO_MODES: Final = {"direct": "direct I/O", "buffered": "buffered I/O", "asynchronous": "asynchronous I/O"}
 
-WORDS: Final = "reading/words.toml"
-"""File of a study: its names for cases and for variants of its protocol."""
+WORDS: Final = "reading/words.toml"  # file of a study: its names for cases and for variants of its protocol
 
 
 def _named(kind: str) -> dict[str, Any]:
     return {key: said for study in studies.having(WORDS) for key, said in tomllib.loads(studies.text(study, WORDS)).get(kind, {}).items()}
 
 
-CASES: Final[dict[str, str]] = _named("cases")
-"""Case in the rows, as a state of the census -> its name."""
+CASES: Final[dict[str, str]] = _named("cases")  # case in the rows, as a state of the census -> its name
 VARIANTS: Final[dict[str, tuple[str, str]]] = {variant: (name, differs) for variant, (name, differs) in _named("variants").items()}
 """Variant of a study's protocol -> its name, and what it differs in."""
 CODE: Final = re.compile(rf"\b(?:{'|'.join(code for code in CASES if code.isupper())})\b(?:(?:->|/)[A-Z]{{2}}\b)?")
 """A case, or two of them, as the rows call it."""
-LEAST_P: Final = 0.0001
-"""The smallest p-value that is shown with its digits."""
+LEAST_P: Final = 0.0001  # the smallest p-value that is shown with its digits
 
 
 def variant_label(variant: str, io_mode: IoMode | None = None) -> str:
@@ -45,13 +41,6 @@ def variant_label(variant: str, io_mode: IoMode | None = None) -> str:
 def way_of(one: ClaimVerdict | Deciding) -> str:
     """Return the I/O mode of the published protocol in words (``buffered I/O``), and any other variant by its label."""
     return IO_MODES[one.io_mode or IoMode.DIRECT] if one.variant == PUBLISHED else variant_label(one.variant, one.io_mode)
-
-
-def cell_words(cell: str) -> str:
-    """Return ``{"io_mode": "direct", "index": "ssd", "table": "hdd"}`` -> ``index ssd, table hdd``: what tells cells of a study apart."""
-    return ", ".join(
-        f"{name.replace('_', ' ')} {value}" for name, value in sorted(json.loads(cell).items()) if name not in {"io_mode", "clock"}
-    )
 
 
 def case_name(case: str) -> str:

@@ -1,6 +1,6 @@
 """The bands of ``data/sensitivity/bands.toml``, and what each parameter of a pair's devices becomes at either end."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Final, Literal, Self
@@ -159,13 +159,7 @@ def _values(name: str, one: Sourced, band: Band | None, rule: Rule) -> Mapping[s
     return {"low": low, "high": high}
 
 
-def pairs_with_bands(study: str, pairs: Sequence[str]) -> list[str]:
-    """Return those of `pairs` on which something is moved."""
-    return [pair for pair in pairs if moves_of(study, pair)]
-
-
 def as_table(table: Mapping[str, Any]) -> str:
-    """Return `table` as TOML, one entry a line."""
     return "".join(f"{name} = {_toml(value)}\n" for name, value in table.items())
 
 

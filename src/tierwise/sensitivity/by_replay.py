@@ -10,10 +10,10 @@ from tierwise.core.files import scratch_folder
 from tierwise.core.pairs import load_pair
 from tierwise.devices.naming import named
 from tierwise.devices.spec import DeviceSpec, load_device
-from tierwise.pipeline import runs_in
+from tierwise.pipeline import runs_in, variables
 from tierwise.report.run import Run
 from tierwise.sensitivity.bands import Move
-from tierwise.sensitivity.moved_checkout import at_home, make_checkout
+from tierwise.sensitivity.moved_checkout import HOME, make_checkout
 from tierwise.sensitivity.quantities import Values, values_of
 from tierwise.timings.manifest import load_manifest
 
@@ -38,7 +38,7 @@ class Replayed:
             taken = make_checkout(checkout, move)
             if taken is None:
                 return None
-            with at_home(checkout):
+            with variables({HOME: str(checkout)}):
                 devices = dict(_touched(self.pair, taken.file.removeprefix("devices/")))
         return taken, self._values(devices)
 

@@ -49,6 +49,5 @@ def moved_values(
 
 
 def values_in(folder: Path, study: str, pair: str, verdicts: Mapping[str, ClaimVerdict]) -> Values:
-    """Return the values of the run in `folder`."""
     with runs_in(folder.parent), open_views(folder.parent, folder.name) as connection:
         return values_of(Run(load_manifest(folder), connection, ()), study, pair, verdicts)

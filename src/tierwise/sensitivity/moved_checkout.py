@@ -1,8 +1,6 @@
 """A checkout in which one parameter stands at an end of its band: links to this one, but for the file that has the parameter."""
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -13,26 +11,14 @@ from tierwise.core.files import make_folder, write_whole
 from tierwise.core.toml import read_table
 from tierwise.devices.parameter import ASSUMED
 from tierwise.devices.spec import load_device
+from tierwise.pipeline import variables
 from tierwise.sensitivity.bands import Move, as_table
 from tierwise.simulate.machine import load_machine
 
-OUTPUTS: Final = ("work", "raw", "external")
-"""Folders of ``data`` that a checkout writes."""
+HOME: Final = "TIERWISE_HOME"
+OUTPUTS: Final = ("work", "raw", "external")  # folders of ``data`` that a checkout writes
 HALVINGS: Final = 12
 """How often the way to an end that the model refuses is halved, until the furthest value that it takes is known closely enough."""
-
-
-@contextmanager
-def at_home(folder: Path) -> Iterator[None]:
-    """Have this process and those that it starts take `folder` for the checkout."""
-    before = os.environ.get("TIERWISE_HOME")
-    os.environ["TIERWISE_HOME"] = str(folder)
-    try:
-        yield
-    finally:
-        os.environ.pop("TIERWISE_HOME")
-        if before is not None:
-            os.environ["TIERWISE_HOME"] = before
 
 
 def make_checkout(folder: Path, move: Move) -> Move | None:
@@ -67,7 +53,7 @@ def _furthest(path: Path, table: dict[str, Any], move: Move) -> Move | None:
 
 def _written(path: Path, table: dict[str, Any], move: Move) -> Move:
     write_whole(path, as_table(_changed(table, move)))
-    with at_home(path.parents[2]):
+    with variables({HOME: str(path.parents[2])}):
         if move.file.startswith("devices/"):
             load_device(path.stem)
         elif move.file.startswith("machines/"):

@@ -11,8 +11,7 @@ from tierwise.analysis.rules import odds
 from tierwise.report.run import Run
 from tierwise.report.values.headlines import headlines_of
 
-JUDGED: Final = {Kind.RATIO, Kind.ABSOLUTE, Kind.SHARE, Kind.ORDER}
-"""Kinds of claims whose cases have an interval of replicates."""
+JUDGED: Final = {Kind.RATIO, Kind.ABSOLUTE, Kind.SHARE, Kind.ORDER}  # kinds of claims whose cases have an interval of replicates
 
 Values = Mapping[Key, Mapping[int, float]]
 

@@ -29,14 +29,11 @@ from tierwise.timings.parquet import keep_whole, read_whole
 LARGEST: Final = 3
 """How many parameters are moved again at the size that decides: those that move any value most at the size of the screening."""
 SCREENING: Final = "smoke"
-FOLDER: Final = ".sensitivity"
-"""Folder below ``data/raw``, in which the runs lie and what a killed command left."""
+FOLDER: Final = ".sensitivity"  # folder below ``data/raw``, in which the runs lie and what a killed command left
 
 
 @dataclass(frozen=True)
 class Base:
-    """The run that moved ones are compared with, and how it moves."""
-
     folder: Path
     study: str
     pair: str

@@ -13,12 +13,10 @@ from tierwise.report import theme
 from tierwise.report.formats import number
 
 PLOT_PX: Final = 470
-BESIDE_PX: Final = 24
-"""The space between a label and the plot, and right of the plot, in pixels."""
+BESIDE_PX: Final = 24  # the space between a label and the plot, and right of the plot, in pixels
 ROW_PX: Final = 24
 BAND_PX: Final = 20
-BELOW_PX: Final = 7
-"""Single repeats stand below the interval, which would hide them."""
+BELOW_PX: Final = 7  # single repeats stand below the interval, which would hide them
 SMALL_STEPS: Final = (1, 2, 5)
 
 
@@ -50,8 +48,7 @@ def ratio_panel(
     *,
     title: str,
     order: Sequence[str],
-    scale: alt.Scale,
-    ticks: Sequence[float],
+    ends: tuple[float, float],
     bounds: Mapping[str, Bounds],
     width_px: int,
     axis: str | None = None,
@@ -59,9 +56,10 @@ def ratio_panel(
 ) -> alt.LayerChart:
     """Draw ratios by ``row``: every repeat, their geometric mean with its interval, and published `bounds`; rows must be estimable."""
     rows = [row for row in order if row in set(ratios["row"])]
+    scale, ticks = alt.Scale(type="log", domain=list(ends), nice=False), log_ticks(*ends)
     by_replicate = {row: dict(ratios.filter(row=row).select("replicate", "ratio").iter_rows()) for row in rows}
     means = pl.DataFrame([{"panel": title, **_mean(row, values)} for row, values in by_replicate.items()])
-    x = alt.X("ratio:Q", scale=scale, title=axis, axis=alt.Axis(values=list(ticks), format="~g"))
+    x = alt.X("ratio:Q", scale=scale, title=axis, axis=alt.Axis(values=ticks, format="~g"))
     y = alt.Y("row:N", sort=list(order), title=None, axis=labels(width_px))
     tips = [
         alt.Tooltip(f"{name}:N", title=title)

@@ -7,17 +7,17 @@ from typing import Any, Final
 import altair as alt
 import polars as pl
 
+from tierwise.analysis.published import published_series
 from tierwise.analysis.statistics import enough
 from tierwise.report import theme
 from tierwise.report.figures import parts
 from tierwise.report.run import Run
 
-ROW_PX: Final = 20
-"""Height of a row: in print eight panels share the height of a page: what is taller is drawn smaller."""
+ROW_PX: Final = 20  # height of a row: in print eight panels share the height of a page: what is taller is drawn smaller
 CLEAN: Final = pl.col("flags") == "none"
 SECONDS, MILLISECONDS = "format(datum.value, '~g') + ' s'", "format(1000*datum.value, '~g') + ' ms'"
-ONLY_FORM: Final = "printed"
-"""The form of a query that has no other form."""
+BARS: Final = "data/published/survey.csv"
+ONLY_FORM: Final = "printed"  # the form of a query that has no other form
 
 
 def by_place(panels: Sequence[tuple[str, pl.DataFrame]], places: Mapping[str, str], colours: Mapping[str, str]) -> alt.VConcatChart:
@@ -48,12 +48,17 @@ def _panel(title: str, rows: pl.DataFrame, order: list[str], colours: alt.Scale,
 
 
 def log_range(values: Iterable[float]) -> tuple[float, float]:
-    """Return the range of a log axis that holds `values`, with a tick on either side of them."""
     known = list(values)
     decades = range(math.floor(math.log10(min(known))) - 1, math.ceil(math.log10(max(known))) + 1)
     ticks = [step * 10.0**power for power in decades for step in parts.SMALL_STEPS]
     low, high = max(tick for tick in ticks if tick < min(known)), min(tick for tick in ticks if tick > max(known))
     return low / 1.02, high * 1.02
+
+
+def published_seconds(study: str) -> dict[tuple[str, str], float]:
+    """Return (query, place) -> seconds, of the bars that can be distinguished in the source's charts."""
+    rows = published_series(BARS).filter(study=study)
+    return {(query, place): float(seconds) for query, place, seconds in rows.select("query", "place", "seconds").rows()}
 
 
 def simulated_ways(run: Run, pair: str, study: str, query: str, form: str = ONLY_FORM) -> list[dict[str, Any]]:

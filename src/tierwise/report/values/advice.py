@@ -16,8 +16,7 @@ from tierwise.report.run import Run
 from tierwise.report.values.front import speedups
 from tierwise.report.values.workloads import gather, name_of
 
-AGREEMENT: Final = 0.10
-"""How near a predicted time should come to the measured one."""
+AGREEMENT: Final = 0.10  # how near a predicted time should come to the measured one
 _KNOWN: Final[dict[tuple[Any, ...], "Advised"]] = {}
 
 
@@ -41,7 +40,7 @@ def example(run: Run) -> Advised:
     """Return the advice for the first workload of `run` with a whole record, else for the first one; kept, as replays take seconds."""
     key = (run.folder, run.manifest.started_at, tuple(sorted(run.prices.items())))
     if key not in _KNOWN:
-        workloads = gather(run).workloads
+        workloads = gather(run)
         recorded = (one for one in workloads if all(isinstance(of, Recorded) for relation in one.relations for of in relation.requests))
         workload = next(recorded, workloads[0] if workloads else None)
         _KNOWN[key] = _advised(workload, book_of(run)) if workload else Advised()

@@ -24,24 +24,17 @@ from tierwise.report.values.operations import costs
 from tierwise.report.values.todays import title
 from tierwise.report.values.workloads import INDEXES, NOTHING, SHORT, named_workloads, placed
 
-LOG: Final = "write-ahead log"
-"""Placement of a workload that only moves the write-ahead log."""
+LOG: Final = "write-ahead log"  # placement of a workload that only moves the write-ahead log
 NO_TABLE: Final = "table not measured"
 TOO_SMALL: Final = "too small"
 UNDECIDED: Final = (NO_INTERVAL, NO_TABLE, TOO_SMALL)
 """Why a workload has no advice: all replicates took the same time, no table was moved, or the profile has too few of its data."""
-DIGITS: Final = 12
-"""Digits of a ratio that are kept: threads add in any order, and the last ones differ from run to run."""
-SCHEMA: Final = {
-    "run": pl.String,
-    "pair": pl.String,
-    "evidence": pl.String,
-    "io_mode": pl.String,
-    "workload": pl.String,
+DIGITS: Final = 12  # digits of a ratio that are kept: threads add in any order, and the last ones differ from run to run
+SCHEMA: Final[dict[str, Any]] = {
+    **dict.fromkeys(("run", "pair", "evidence", "io_mode", "workload"), pl.String),
     "slowdown": pl.Float64,
     "placement": pl.String,
-    "advised": pl.Boolean,
-    "too_small": pl.Boolean,
+    **dict.fromkeys(("advised", "too_small"), pl.Boolean),
     "replicate": pl.Int64,
     "speedup": pl.Float64,
 }
@@ -61,7 +54,6 @@ def speedups(run: Run, only: str | None = None) -> pl.DataFrame:
 
 
 def log_moves(run: Run, only: str | None = None) -> pl.DataFrame:
-    """Return the rows of `speedups` for moving the log, of the studies that move it."""
     parts = [pl.DataFrame(schema=SCHEMA)]
     for _, module in study_registry.named("log_moves"):
         for _, rows in estimable(module.moved(run, only), ["workload"]).group_by("workload", maintain_order=True):
@@ -86,7 +78,6 @@ def answers(run: Run, only: str | None = None) -> pl.DataFrame:
 
 
 def newest(run: Run) -> tuple[str, ...]:
-    """Return the five lines that ``tierwise`` alone prints on `run`."""
     todays = [{"title": title(pair), "workloads": _list(answers(run, pair))} for pair in run.manifest.todays_pairs]
     lists = {"workloads": _list(answers(run)), "todays": [one for one in todays if one["workloads"]]}
     text = shared_text("newest").render("sec-newest", {**values(run), **lists, "stamp": run.stamp, "stands_in": run.is_reference})

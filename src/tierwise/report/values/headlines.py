@@ -13,8 +13,7 @@ from tierwise.report.values.front import LOG
 from tierwise.report.values.workloads import named_workloads, placed
 
 SPEEDUP: Final = "speedup"
-MODEL: Final = "; model "
-"""What stands between an estimate and its model interval."""
+MODEL: Final = "; model "  # what stands between an estimate and its model interval
 
 
 def headlines_of(run: Run, study: str, pair: str) -> Iterator[tuple[Key, Mapping[int, float]]]:

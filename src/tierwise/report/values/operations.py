@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 
@@ -12,15 +12,11 @@ from tierwise.report.prices import book_of
 from tierwise.report.run import Run
 from tierwise.report.values.workloads import named_workloads, names_of, placed
 
-MONEY: Final = {"shared_usd": pl.Float64, "whole_usd": pl.Float64}
-SCHEMA: Final = {
-    "workload": pl.String,
-    "operation": pl.String,
-    "pair": pl.String,
-    "evidence": pl.String,
+SCHEMA: Final[dict[str, Any]] = {
+    **dict.fromkeys(("workload", "operation", "pair", "evidence"), pl.String),
     "day": pl.Date,
     "placement": pl.String,
-    **MONEY,
+    **dict.fromkeys(("shared_usd", "whole_usd"), pl.Float64),
 }
 
 
@@ -37,7 +33,6 @@ def costs(run: Run) -> pl.DataFrame:
 
 
 def cheapest(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the row of the cheapest placement of each workload and pair."""
     least = pl.col("shared_usd").min().over("workload", "pair")
     return rows.filter(pl.col("shared_usd") == least).unique(["workload", "pair"], keep="first", maintain_order=True)
 

@@ -8,6 +8,7 @@ import polars as pl
 from tierwise.analysis.machines import machine_effects
 from tierwise.analysis.rejections import rejections
 from tierwise.core.vocabulary import Evidence
+from tierwise.report.estimates import least_most
 from tierwise.report.exhibit_registry import find
 from tierwise.report.reference import beside_reference, recoded
 from tierwise.report.run import Run
@@ -27,8 +28,7 @@ def values(run: Run, pair: str = "") -> dict[str, Any]:
         "recoded": len(recoded(run.manifest, found.reference.manifest)) if found else 0,
         "cells": len(ratios),
         "ratio": median(ratios) if ratios else None,
-        "ratio_least": min(ratios, default=None),
-        "ratio_most": max(ratios, default=None),
+        **least_most("ratio", ratios),
         "claims": len(found.claims) if found else 0,
         "differing": len(found.differing) if found else 0,
         "observations": sum(one.observations for one in live),

@@ -18,6 +18,6 @@ def speedups(run: Run, pair: str) -> dict[tuple[str, str, str], Estimate]:
     """Return study, workload and placement -> time with everything on the slow tier of `pair` over the time with the placement."""
     return {
         (workload.study, workload.name, gain.placement): geometric_estimate({of: 1 / ratio for of, ratio in gain.ratios.items()})
-        for workload in gather(run, only=pair).workloads
+        for workload in gather(run, only=pair)
         for gain in gains_of(workload)
     }

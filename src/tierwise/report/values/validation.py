@@ -12,12 +12,10 @@ from tierwise.report.text_template import Value
 
 MODELS: Final = ("data/validation/models.json", "scripts/validate_models.py")
 EMULATOR: Final = ("data/validation/emulator.json", "benchmarks/emulator.py")
-WHOLE: Final = "own_electronics"
-"""The part of a drive's trace with the drive's own electronics, to which nothing was fitted."""
+WHOLE: Final = "own_electronics"  # the part of a drive's trace with the drive's own electronics, to which nothing was fitted
 
 
 def load(place: str, maker: str) -> dict[str, Any]:
-    """Return what the program `maker` found."""
     path = paths.home() / place
     if not path.exists():
         raise MissingError(place, why="the page on the models shows it", remedy=f"python {maker}")

@@ -15,11 +15,11 @@ from tierwise.core.rule_history import load_rules
 from tierwise.core.vocabulary import Evidence
 from tierwise.report.run import Run
 from tierwise.report.text_template import Value
+from tierwise.report.values.todays import title
 from tierwise.report.words import bounds, case_name, estimated, found, marked
 
 
 def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of all pairs
-    """Return how many statements have which verdict, and how many verdicts hang on what."""
     words = Counter(claim.verdict for claim in run.verdicts)
     decided = [claim for claim in run.verdicts if claim.verdict in DECIDED]
     known = load_claims().claims
@@ -54,7 +54,8 @@ def _has_model(claim: ClaimVerdict) -> bool:
 
 
 def _today(shown: Today) -> str:
-    return f"{shown.nearest.still}: {estimated(shown.nearest)}" if shown.cases else ""
+    """Return what a pair of today shows of the placement: in the case where it makes the least difference."""
+    return f"{title(shown.pair)}: {shown.nearest.still}, {estimated(shown.nearest)}"
 
 
 def judged(run: Run, pair: str = "", source: str = "") -> pl.DataFrame:  # noqa: ARG001  of all pairs
@@ -77,7 +78,7 @@ def judged(run: Run, pair: str = "", source: str = "") -> pl.DataFrame:  # noqa:
                 "evidence": str(claim.evidence or ""),
                 "verdict": claim.verdict.mark,
                 "reason": str(claim.cause or ""),
-                "today": _today(claim.today) if claim.today else "",
+                "today": "; ".join(_today(one) for one in claim.today if one.cases),
                 "here": f"{marked(claim.here)} {estimated(claim.here)}" if claim.here else "",
             }
         )

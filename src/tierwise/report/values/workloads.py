@@ -2,7 +2,6 @@
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -32,18 +31,10 @@ SHORT: Final = {"all hdd": NOTHING, INDEXES: "indexes", "tables ssd": "tables", 
 WORDS: Final = "reading/words.toml"
 
 
-@dataclass(frozen=True)
-class Found:
-    """The workloads of a run."""
-
-    run: Run
-    workloads: Sequence[Workload]
-
-
-def gather(run: Run, *, only: str | None = None) -> Found:
+def gather(run: Run, *, only: str | None = None) -> Sequence[Workload]:
     """Gather every workload of `run` whose relations can be placed, on its source's pair or the reader's, or on the pair `only`."""
     todays = tuple(name for name in run.manifest.todays_pairs if name != run.manifest.reader_pair)
-    return Found(run, _workloads(run.store, run.folder, todays, only))
+    return _workloads(run.store, run.folder, todays, only)
 
 
 @lru_cache(maxsize=8)  # most pages show several exhibits of the same workloads
@@ -71,7 +62,7 @@ def name_of(workload: Workload) -> str:
 def named_workloads(run: Run, only: str | None = None) -> Iterator[tuple[str, Workload]]:
     """Yield the workloads of `gather` by name; of one that ran at several paces, the one nearest to the devices' own pace."""
     found: dict[str, Workload] = {}
-    for workload in gather(run, only=only).workloads:
+    for workload in gather(run, only=only):
         name = names_of(workload, "workloads")
         name = name if only or workload.pair != run.manifest.reader_pair else f"{name}, on {workload.pair}"
         if name not in found or workload.slowdown < found[name].slowdown:

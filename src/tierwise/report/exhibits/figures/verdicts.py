@@ -24,8 +24,7 @@ LOOKS: Final = {
 }
 """Shape (a name or a path of Vega's) and colour of each verdict: the shape alone tells them apart in grey."""
 ROW_PX: Final = 36
-BELOW_PX: Final = 15
-"""How far below its mark a statement's id stands."""
+BELOW_PX: Final = 15  # how far below its mark a statement's id stands
 ID: Final = "width < 400 ? slice(datum.claim, 1) : datum.claim"
 """A statement's id; where there is no space for its letter, which is its row's, the number alone."""
 

@@ -17,8 +17,7 @@ UNIT: Final = "paired replicates"
 SOURCE_PAIRS, REFERENCE = "source", "reference"
 TITLES: Final = {SOURCE_PAIRS: "The studies' drives", REFERENCE: "The reference run"}
 NOT_MEASURED: Final = "not measured"
-NOT_COMPARABLE: Final = "not comparable"
-"""The drives of today were slowed by another factor than the source's."""
+NOT_COMPARABLE: Final = "not comparable"  # the drives of today were slowed by another factor than the source's
 
 
 def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  of all pairs

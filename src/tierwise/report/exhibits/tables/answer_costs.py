@@ -16,7 +16,6 @@ OTHERS: Final = "The studies' drives"
 
 
 def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  of all pairs
-    """Return the cheapest placements with `whose`: a pair of today, or the study's own drives."""
     todays = [one for one in run.manifest.todays_pairs if one != run.manifest.reader_pair]
     whose = pl.when(pl.col("pair").is_in(todays)).then("pair").otherwise(pl.lit(OTHERS))
     return cheapest(costs(run)).with_columns(whose=whose)

@@ -24,7 +24,6 @@ HEADER: Final = {
 
 
 def rows(run: Run, pair: str = "") -> pl.DataFrame:  # noqa: ARG001  of all pairs
-    """Return a row for each statement, and behind it one for each of its cases where it has several."""
     found: list[dict[str, str]] = []
     for now in run.verdicts:
         of = {"claim": now.id, "evidence": str(now.evidence or Evidence.PUBLISHED)}

@@ -13,8 +13,7 @@ UNIT: Final = "changes"
 OF_RUN: Final = "nothing"
 HEADER: Final = ["Day", "Statements", "Rule before", "Rule now", "What we had seen"]
 GROUPS: Final = {"all": "all", "orders": "orders", "cases": "with several cases"}
-MANY: Final = 12
-"""The number of statements from which on a change counts them."""
+MANY: Final = 12  # the number of statements from which on a change counts them
 
 
 def rows(run: Run, pair: str = "") -> pl.DataFrame:  # noqa: ARG001  nothing of it hangs on a run

@@ -44,7 +44,6 @@ def tabulate(rows: pl.DataFrame) -> Cells:
 
 
 def by_replicates(claim: Claim, now: ClaimVerdict) -> Verdict:
-    """Return the verdict on `claim` were there no model interval."""
     if all(case.by_replicates is None for case in now.cases):
         return now.verdict
     before = [case.model_copy(update={"verdict": case.by_replicates or case.verdict}) for case in now.cases]

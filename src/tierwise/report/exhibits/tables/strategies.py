@@ -11,24 +11,18 @@ from tierwise.report.values import todays
 from tierwise.report.values.workloads import NAMES, gather, name_of
 
 UNIT: Final = "placements"
-SCHEMA: Final = {
-    "workload": pl.String,
-    "placement": pl.String,
-    "pair": pl.String,
-    "evidence": pl.String,
+SCHEMA: Final[dict[str, Any]] = {
+    **dict.fromkeys(("workload", "placement", "pair", "evidence"), pl.String),
     "job_s": pl.Float64,
     "job_rank": pl.Int64,
-    "today": pl.Float64,
-    "today_low": pl.Float64,
-    "today_high": pl.Float64,
+    **dict.fromkeys(("today", "today_low", "today_high"), pl.Float64),
 }
 
 
 def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  of all pairs
-    """Return a row for each placement on the source's pair, and one for each pair of today that measured it."""
     gains = {one: todays.speedups(run, one) for one in run.manifest.todays_pairs}
     found: list[tuple[Any, ...]] = []
-    for workload in gather(run).workloads:
+    for workload in gather(run):
         known = {name: one for name, one in workload.measured.items() if one.estimate.value is not None}
         ordered = sorted(known, key=lambda name: known[name].estimate.value or 0.0)
         for rank, name in enumerate(ordered if len(ordered) > 1 else (), start=1):

@@ -16,12 +16,10 @@ KEYS: Final = ("io_mode", "variant", "cache", "row", "placement")
 
 
 def deciding(run: Run, pair: str, rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of the I/O mode that decides, with their states in words."""
     return _named(rows.filter(io_mode=mode_in(run.store, STUDY, pair)))
 
 
 def clean(run: Run, pair: str, rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of the I/O mode that decides, of groups with enough replicates."""
     return _enough(deciding(run, pair, rows))
 
 

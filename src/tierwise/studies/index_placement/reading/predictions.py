@@ -1,21 +1,15 @@
 """How far the cold times that one placement's recorded requests predict for the others are from the emulated ones."""
 
 from statistics import median
-from typing import Final
 
 from tierwise.analysis.statistics import enough
 from tierwise.report.run import Run
-from tierwise.studies.index_placement.reading.names import STUDY
-
-EMULATED: Final = """
-select trial, replicate, any_value(elapsed_s) from timings
-where study = $study and pair = $pair and cache = 'cold' and len(flags) = 0 group by trial, replicate
-"""
+from tierwise.studies.index_placement.reading.names import SQL, STUDY
 
 
 def errors(run: Run, pair: str) -> list[float]:
     """Return the median error of each predicted trial over its replicates, of those that were also emulated often enough."""
-    seen = {(trial, replicate): time_s for trial, replicate, time_s in run.query(EMULATED, {"study": STUDY, "pair": pair}).rows()}
+    seen = {(trial, replicate): time_s for trial, replicate, time_s in run.query(SQL["emulated"], {"study": STUDY, "pair": pair}).rows()}
     found, record = [], run.record(STUDY, pair)
     for one in (record.facts.get("predictions") or []) if record else []:
         predicted = zip(one["replicates"], one["predicted_s"], strict=True)

@@ -1,6 +1,6 @@
 """The numbers of the census study's text; shares of time that are saved are in percent."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import polars as pl
@@ -14,56 +14,29 @@ from tierwise.core.data_sets import whole_rows
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.units import MIB
 from tierwise.core.vocabulary import IoMode
-from tierwise.report.estimates import ends, estimates
+from tierwise.report.estimates import ends, estimates, least_most
 from tierwise.report.run import Run
 from tierwise.report.sizes_of_data import entries_of, holds, ratios
 from tierwise.report.text_template import Value
 from tierwise.report.variants import PUBLISHED, Truth, saves, variants
 from tierwise.studies.index_placement.reading.frames import clean
-from tierwise.studies.index_placement.reading.names import BOTH, INDEX, PAIR, STUDY, TABLE
+from tierwise.studies.index_placement.reading.names import BOTH, INDEX, PAIR, SQL, STUDY, TABLE
 from tierwise.studies.index_placement.reading.predictions import errors
 
-SAVING: Final = "M1"
-"""The claim that an index on the SSD saves most of a cold count's time."""
-AGREEMENT: Final = 0.1
-"""How near a predicted time should come to the emulated one (assumed)."""
+SAVING: Final = "M1"  # the claim that an index on the SSD saves most of a cold count's time
+AGREEMENT: Final = 0.1  # how near a predicted time should come to the emulated one (assumed)
 CHOICES: Final = {"indexes ssd": "index", "tables ssd": "table", "all ssd": "both"}
-GAINS_SQL: Final = "select * from index_placement_gains where variant = 'published' and pair = $pair"
-THROUGH_SQL: Final = """
-with cold as (
-    from index_placement_through where variant = 'published' and cache = 'cold' and pair = $pair and io_mode = $io_mode
-)
-select
-    100 * index_reads / (heap_reads + index_reads) as pages,
-    100 * index_io_s / (cold.heap_io_s + index_io_s + other_io_s) as time,
-    100 - 100 * moved.heap_io_s / cold.heap_io_s as heap_saved
-from cold left join (select state, heap_io_s from cold where placement = 'hdd/ssd') as moved using (state)
-where placement = 'hdd/hdd'
-"""
-REMEDIES_SQL: Final = """
-select ours.variant, ours.state, ours.replicate, published.hdd_hdd_s / ours.hdd_hdd_s as speedup
-from index_placement as ours join index_placement as published using (run_id, pair, io_mode, cache, state, replicate)
-where published.variant = 'published' and cache = 'cold' and pair = $pair and not (ours.flagged or published.flagged)
-    and io_mode = $io_mode and speedup is not null
-"""
-INDEXES_SQL: Final = """
-select * from index_placement_gains
-where variant in ('bitmap', 'two-indexes') and pair = $pair and io_mode = $io_mode and cache = 'cold' and placement = 'index on SSD'
-"""
-COUNTS_SQL: Final = "select distinct state, result_rows from index_placement_observations where pair = $pair and cache <> 'cross'"
-FLORIDA: Final = "12"
-"""The code of Florida as a place of birth, by which the manifest names its statement."""
+FLORIDA: Final = "12"  # the code of Florida as a place of birth, by which the manifest names its statement
 Gains = Mapping[tuple[Any, ...], Estimate]
 
 
 def values(run: Run, pair: str = PAIR) -> dict[str, Any]:
-    """Return what each move gains, through which reads, in which variants, at which sizes, and on other pairs."""
     own, readers = _gains(run, pair), run.manifest.reader_pair
     here, io_mode = _gains(run, readers), mode_in(run.store, STUDY, pair)
     facts: Mapping[str, Any] = record.facts if (record := run.record(STUDY, pair)) else {}
-    through = run.query(THROUGH_SQL, {"pair": pair, "io_mode": io_mode})
-    remedies = _estimates(run.query(REMEDIES_SQL, {"pair": pair, "io_mode": io_mode}), ["variant", "state"])
-    moved = _estimates(run.query(INDEXES_SQL, {"pair": pair, "io_mode": io_mode}), ["variant", "row"])
+    through = run.query(SQL["through"], {"pair": pair, "io_mode": io_mode})
+    remedies = _estimates(run.query(SQL["remedies"], {"pair": pair, "io_mode": io_mode}), ["variant", "state"])
+    moved = _estimates(run.query(SQL["indexes"], {"pair": pair, "io_mode": io_mode}), ["variant", "row"])
     return {
         "answered": bool(_of(own, "cold", TABLE)),
         "evidence": str(run.evidence(pair) or ""),
@@ -76,9 +49,9 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Any]:
         **ends("both", _of(own, "cold", BOTH)),
         **_saved("cross", _of(own, "cross", INDEX)),
         **_saved("hot", _of(own, "hot", INDEX)),
-        **_range("index_pages", through["pages"]),
-        **_range("index_time", through["time"]),
-        **_range("heap_saved", through["heap_saved"]),
+        **least_most("index_pages", through["pages"]),
+        **least_most("index_time", through["time"]),
+        **least_most("heap_saved", through["heap_saved"]),
         **ends("bitmap", _of(remedies, "bitmap")),
         **ends("bitmap_index", _of(moved, "bitmap")),
         **ends("second", _of(moved, "two-indexes")),
@@ -100,7 +73,7 @@ def _today(run: Run, pair: str) -> dict[str, Value]:
 
 
 def _gains(run: Run, pair: str | None) -> Gains:
-    return _estimates(clean(run, pair or "", run.query(GAINS_SQL, {"pair": pair or ""})), ["cache", "placement", "row"])
+    return _estimates(clean(run, pair or "", run.query(SQL["gains"], {"pair": pair or ""})), ["cache", "placement", "row"])
 
 
 def _estimates(rows: pl.DataFrame, keys: list[str]) -> Gains:
@@ -114,17 +87,12 @@ def _of(gains: Gains, *keys: str) -> Gains:
 def _saved(name: str, gains: Gains) -> dict[str, Value]:
     """Return the range of the saved percents of time, and whether every interval lies above nothing."""
     pays = bool(gains) and all((one.low or 0.0) > 1 for one in gains.values())
-    return {f"{name}_pays": pays, **_range(f"{name}_saved", (100 - 100 / (one.value or 1.0) for one in gains.values()))}
-
-
-def _range(name: str, found: Iterable[float | None]) -> dict[str, Value]:
-    known = [value for value in found if value is not None]
-    return {f"{name}_least": min(known, default=None), f"{name}_most": max(known, default=None)}
+    return {f"{name}_pays": pays, **least_most(f"{name}_saved", (100 - 100 / (one.value or 1.0) for one in gains.values()))}
 
 
 def _advised(run: Run, pair: str) -> str | None:
     try:
-        best = advised(gains_of(workload_of(run.connection, run.folder, study=STUDY, pair=pair, name="cold counts")))
+        best = advised(gains_of(workload_of(run.store, run.folder, study=STUDY, pair=pair, name="cold counts")))
     except (InputError, MissingError):  # the pair was not measured, or too few of its replicates are clean
         return None
     return CHOICES[best.placement] if best else None
@@ -149,19 +117,19 @@ def _planner(facts: Mapping[str, Any]) -> dict[str, Value]:
     florida = (planner.get("published_switches") or {}).get(FLORIDA) or {}
     return {
         **{f"planner_{name}": florida.get(name) for name in ("rows", "total_cost", "found_rows")},
-        **_range("planner_implied", [one.get("correlation") for one in (planner.get("explained") or {}).values()]),
+        **least_most("planner_implied", [one.get("correlation") for one in (planner.get("explained") or {}).values()]),
         "planner_correlation": planner.get("correlation"),
     }
 
 
 def _data(run: Run, pair: str, facts: Mapping[str, Any]) -> dict[str, Value]:
-    record, found, pages = run.manifest.data("census", STUDY), run.query(COUNTS_SQL, {"pair": pair}), facts.get("cold_pages") or {}
+    record, found, pages = run.manifest.data("census", STUDY), run.query(SQL["counts"], {"pair": pair}), facts.get("cold_pages") or {}
     sizes = {name: facts.get("size_bytes", {}).get(name) for name in ("census", "pob")}
     return {
         "rows": record and record.rows,
         "share": record and record.rows / whole_rows("census"),
         "synthetic": record is not None and run.manifest.source_of(record) == "synthetic",
-        **_range("held", (rows / pages[state]["census"] for state, rows in found.rows() if pages.get(state, {}).get("census"))),
+        **least_most("held", (rows / pages[state]["census"] for state, rows in found.rows() if pages.get(state, {}).get("census"))),
         **{f"{name}_mib": size and size / MIB for name, size in sizes.items()},
     }
 

@@ -6,14 +6,15 @@ import polars as pl
 
 from tierwise.analysis.deciding import mode_of
 from tierwise.report import theme
+from tierwise.report.queries import named_queries
 from tierwise.report.run import Run
 
 STUDY: Final = "pgbench_placement"
+SQL: Final = named_queries(STUDY)
 PAIR: Final = "source-v"
 PLACEMENTS: Final = {"all_hdd": "all on HDD", "index_ssd": "indexes on SSD", "table_ssd": "tables on SSD", "all_ssd": "all on SSD"}
 COLOURS: Final = dict(zip(PLACEMENTS, theme.PLACEMENTS.values(), strict=True))
 
 
 def decided(_: Run, __: str, rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of the I/O mode that decides, as far as it was measured."""
     return rows.filter(io_mode=str(mode_of(STUDY, rows["io_mode"].unique())))

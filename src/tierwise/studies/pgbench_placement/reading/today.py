@@ -24,21 +24,18 @@ from tierwise.simulate.placements import Warming, rates_by_type, recorded_case
 from tierwise.simulate.transactions import Rows as Accounts
 
 STUDY: Final = "pgbench_placement"
-ROWS_PER_SCALE: Final = 100_000
-"""Rows of pgbench_accounts for each unit of pgbench's scale."""
+ROWS_PER_SCALE: Final = 100_000  # rows of pgbench_accounts for each unit of pgbench's scale
 SMALLER: Final = MappingProxyType({"large": 1, "small": 10})
 """Set -> how many times smaller it is than the large one; the memory is the same."""
 CLIENTS: Final = 8
-HOST_S: Final = 0.0005
-"""A transaction's time outside the storage, as in the flip map (assumed)."""
+HOST_S: Final = 0.0005  # a transaction's time outside the storage, as in the flip map (assumed)
 WARMING: Final = Warming(lookups_per_page=3, transactions=1700)
 """What comes before, as in the flip map: the transactions of half a second without delays (assumed)."""
 TRANSACTIONS: Final = 200
 SLOWDOWN: Final = "select max(slowdown) from pgbench_placement where pair = ?"
 """The factor on the times of the tiers that the windows on a pair had."""
 
-Rates = Mapping[str, Sequence[float]]
-"""Placement -> transactions a second, by seed."""
+Rates = Mapping[str, Sequence[float]]  # placement -> transactions a second, by seed
 
 
 def cases(claim: Claim, rows: Rows, pair: str) -> list[Shown]:

@@ -8,51 +8,22 @@ from tierwise.analysis.causes import Cause
 from tierwise.analysis.deciding import mode_in
 from tierwise.analysis.scaling import extrapolate
 from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, geometric_estimate
-from tierwise.core import studies
 from tierwise.report.estimates import ends, estimates
 from tierwise.report.run import Run
 from tierwise.report.session_time import records_sessions
 from tierwise.report.sizes_of_data import entries_of, holds, ratios
 from tierwise.report.text_template import Value
-from tierwise.studies.pgbench_placement.reading.figures.pgbench_flip import QUERY as LIVE_SQL
-from tierwise.studies.pgbench_placement.reading.names import PAIR, STUDY
+from tierwise.studies.pgbench_placement.reading.names import PAIR, SQL, STUDY
 from tierwise.studies.pgbench_placement.reading.simulated import COORDINATES, GAINS, points
 
-CLAIM: Final = "V1"
-"""The claim whose gain hangs on settings that the source leaves open."""
+CLAIM: Final = "V1"  # the claim whose gain hangs on settings that the source leaves open
 MOVES: Final = {"tables": "table_ssd", "indexes": "index_ssd"}
 NEAR: Final = (0.8 * (1 - 1 / 1.4), 1.2 * (1 - 1 / 1.5))
 """Shares of the misses that are taken for the one by which indexes would gain 1.4 to 1.5 times, as published (a fifth is assumed)."""
-ASYNC_SQL: Final = "select count(*) > 0 from pgbench_placement where pair = $pair and io_mode = $io_mode and variant = 'async-commit'"
-GAINS_SQL: Final = """
-select size, placement, judged, slowdown, replicate, ratio, cpu_share, if(flagged, 'rejected', 'none') as flag
-from pgbench_placement
-where
-    pair = $pair and io_mode = $io_mode and variant = 'published' and clients = '8' and script = 'tpcb-like' and memory = '1'
-    and ratio is not null
-order by size, slowdown, placement, replicate
-"""
-CONDITIONS_SQL: Final = """
-with conditions as (
-    select placement, exp(avg(ln(ratio))) as gain
-    from pgbench_placement
-    where pair = $pair and size = 'large' and io_mode = 'direct' and variant = 'published' and judged = 'yes' and not flagged
-    group by placement, script, clients, memory
-    having enough(ratio)
-)
-select
-    count(*) filter (placement = 'table_ssd') as conditions,
-    min(gain) filter (placement = 'table_ssd') as tables_least, max(gain) filter (placement = 'table_ssd') as tables_most,
-    min(gain) filter (placement = 'index_ssd') as indexes_least, max(gain) filter (placement = 'index_ssd') as indexes_most
-from conditions
-"""
-MECHANISM_SQL: Final = studies.text(STUDY, "reading/mechanism.sql")
-Gains = dict[tuple[str, str, str], Estimate]
-"""Size, placement, whether it is judged -> gain over everything on HDD."""
+Gains = dict[tuple[str, str, str], Estimate]  # size, placement, whether it is judged -> gain over everything on HDD
 
 
 def values(run: Run, pair: str = PAIR) -> dict[str, Any]:
-    """Return gains here, today and on the reader's drives, why they are what they are, and what was simulated."""
     rows = _rows(run, pair)
     here, readers = _gains(rows), run.manifest.reader_pair
     tables, indexes = here.get(("large", "table_ssd", "yes")), here.get(("large", "index_ssd", "yes"))
@@ -74,7 +45,7 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Any]:
         "small_pays": any(map(_pays, small.values())),
         "small_slowed": slowed.value if slowed else None,
         "prepared": "branches" in facts,
-        "async_known": run.query(ASYNC_SQL, _at(run, pair)).item(),
+        "async_known": run.query(SQL["async"], _at(run, pair)).item(),
         "small_branches": facts.get("branches", facts.get("scales", {})).get("small"),
         "todays": [{"pair": one, **_moves("", _gains(_rows(run, one)))} for one in run.manifest.todays_pairs],
         "readers_pair": readers,
@@ -83,8 +54,8 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Any]:
         **_parts("all", all_on_ssd),
         "recorded": records_sessions(run, STUDY, pair),
         **_moves("here_", _gains(_rows(run, readers)) if readers else {}),
-        **run.query(MECHANISM_SQL, {**_at(run, pair), "minimum": MINIMUM_REPEATS}).row(0, named=True),
-        **run.query(CONDITIONS_SQL, {"pair": pair}).row(0, named=True),
+        **run.query(SQL["mechanism"], {**_at(run, pair), "minimum": MINIMUM_REPEATS}).row(0, named=True),
+        **run.query(SQL["conditions"], {"pair": pair}).row(0, named=True),
         **_open(run),
         **_scale(run, pair),
         **_map(run, pair),
@@ -96,7 +67,7 @@ def _at(run: Run, pair: str) -> dict[str, object]:
 
 
 def _rows(run: Run, pair: str) -> pl.DataFrame:
-    return run.query(GAINS_SQL, _at(run, pair))
+    return run.query(SQL["gains"], _at(run, pair))
 
 
 def _gains(rows: pl.DataFrame) -> Gains:
@@ -139,7 +110,7 @@ def _scale(run: Run, pair: str) -> dict[str, Value]:
 
 def _map(run: Run, pair: str) -> dict[str, Value]:
     """Return where each move gains more, whether the simulation and pgbench agree, and what other uses gain."""
-    known, live = points(run, pair), run.query(LIVE_SQL, {"pair": pair})
+    known, live = points(run, pair), run.query(SQL["live_gains"], {"pair": pair})
     long = known.unpivot(GAINS, index=COORDINATES, variable_name="placement", value_name="simulated")
     moves = live.filter(pl.col("placement").is_in([*MOVES.values()]))
     both = long.join(moves, on=[*COORDINATES, "placement"]).drop_nulls("simulated")

@@ -13,13 +13,11 @@ from tierwise.report.run import Run
 from tierwise.report.text_template import Value
 from tierwise.studies.ram_or_ssd.reading.money import DISK, DISK_NOW, FLASH, FLASH_NOW, THEN, Case, cases, ways
 
-LARGER_GIB: Final = 64
-"""Memory of a larger server than the source's, at the same price (assumed)."""
+LARGER_GIB: Final = 64  # memory of a larger server than the source's, at the same price (assumed)
 
 
 def cost_values(run: Run) -> dict[str, Value]:
-    """Return what the same reads cost with and without the SSD, now and then, and with a larger server then."""
-    found = [case for case in cases(run.connection) if case.data_to_ram > 1]
+    found = [case for case in cases(run.store) if case.data_to_ram > 1]
     then, now, case = load_book(THEN), book_of(run), found[0]
     today = _day("now", case, now, FLASH_NOW, DISK_NOW)
     larger = ways(case, then, server=newest_server(then).able_to_hold(ram_gib=LARGER_GIB))

@@ -17,26 +17,15 @@ from tierwise.costs.hardware import Medium, Server
 from tierwise.costs.iops import Iops, simulated_iops
 from tierwise.costs.price_band import Compared, Counted
 from tierwise.costs.sensitivity import ratio_over_band, read_once, turning
-from tierwise.studies.ram_or_ssd.reading.names import PAIR
+from tierwise.studies.ram_or_ssd.reading.names import PAIR, SQL
 
-THEN: Final = dt.date(2014, 7, 11)
-"""When the article appeared."""
+THEN: Final = dt.date(2014, 7, 11)  # when the article appeared
 FLASH: Final = "crucial-m4"
 DISK: Final = "st3000dm001"
 DISK_ITEM: Final = "hdd-3tb-7k2"
 FLASH_NOW: Final = "kingston-dc600m"
-DISK_NOW: Final = "exos-x24-24tb"
-"""Pieces of the same kinds that can be bought today."""
+DISK_NOW: Final = "exos-x24-24tb"  # pieces of the same kinds that can be bought today
 RAM_BYTES: Final = 16 * GIB
-SERVED_SQL: Final = """
--- What each machine of the Zipfian reads delivers over so much data: means over the seeds, of the data sizes that need the device.
-select dataset_gib::double as data_gib, tier as medium, exp(avg(ln(reads_per_s))) as reads_per_s, exp(avg(ln(device_iops))) as device_iops,
-       min(evidence) as evidence, count(*) as seeds
-from ram_or_ssd
-where pair = $pair and not flagged and device_iops > 0
-group by data_gib, medium having count(distinct evidence) = 1 and enough(reads_per_s)
-order by data_gib, medium
-"""
 
 
 @dataclass(frozen=True)
@@ -56,8 +45,6 @@ class Served:
 
 @dataclass(frozen=True)
 class Case:
-    """Both machines over the same data."""
-
     flash: Served
     disk: Served
 
@@ -85,7 +72,7 @@ def cases(connection: duckdb.DuckDBPyConnection | None = None) -> tuple[Case, ..
     known = connection is not None and connection.execute("from information_schema.tables where table_name = 'ram_or_ssd'").fetchall()
     if connection is None or not known:
         return PUBLISHED
-    return cases_of(pl.DataFrame(connection.sql(SERVED_SQL, params={"pair": PAIR}).to_arrow_table()))
+    return cases_of(pl.DataFrame(connection.sql(SQL["served"], params={"pair": PAIR}).to_arrow_table()))
 
 
 def cases_of(rows: pl.DataFrame) -> tuple[Case, ...]:
@@ -139,5 +126,4 @@ def machine(case: Case, book: Book, *, disk: str = DISK) -> Plan:
 
 
 def per_million(bill: Bill, reads_per_s: float) -> Bill:
-    """Return what a million reads need."""
     return bill * (1e6 / (reads_per_s * 365.25 * 86400))

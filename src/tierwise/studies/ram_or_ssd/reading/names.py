@@ -3,12 +3,13 @@
 from typing import Final
 
 from tierwise.report import theme
+from tierwise.report.queries import named_queries
 
 STUDY: Final = "ram_or_ssd"
+SQL: Final = named_queries(STUDY)
 PAIR: Final = "source-r"
 LIVE_PAIR: Final = "source-r-live"
 SOURCE_ID: Final = "R"
 TIERS: Final = {"hdd": "disk", "ssd": "SSD"}
 COLOURS: Final = {"disk": theme.VERMILLION, "SSD": theme.BLUE}
-WARM_UP_S: Final = 600
-"""How long the source read before it measured."""
+WARM_UP_S: Final = 600  # how long the source read before it measured

@@ -12,15 +12,7 @@ from tierwise.studies.ram_or_ssd.reading.names import STUDY, TIERS, WARM_UP_S
 
 READ_BENCHMARK: Final = "data/published/ram_or_ssd.csv"
 """The author's logs: tier, dataset_gib, end_s (from dropped caches), reads_per_s (mean of a minute)."""
-SEEDS_SQL: Final = """
--- The measured phase of every clean seed, by drive and size of the data: reads delivered, reads of the device, and the share that missed.
-select tier, dataset_gib::bigint as dataset_gib, reads_per_s, device_iops, miss_ratio, $ssd as ssd
-from ram_or_ssd
-where pair = $pair and not flagged
-order by tier, dataset_gib, replicate
-"""
-SSD: Final = {"ssd": ""}
-"""Parameter of `SEEDS_SQL`: a file of ``data/devices`` in place of the SSD in Che's approximation."""
+SSD: Final = {"ssd": ""}  # parameter of `SQL["seeds"]`: a file of ``data/devices`` in place of the SSD in Che's approximation
 
 
 def with_references(run: Run, pair: str, rows: pl.DataFrame) -> pl.DataFrame:
@@ -36,7 +28,6 @@ def with_references(run: Run, pair: str, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def simulated(rows: pl.DataFrame) -> dict[str, object]:
-    """Return how many simulated runs are among `rows`, for a caption."""
     return {"n": rows.filter(how="simulated").height if rows.height else 0}
 
 

@@ -27,12 +27,10 @@ SHOWN: Final = {
 }
 """Item -> the label of its slider, and how many base units its price is shown for."""
 COLUMNS: Final = {item: item.replace("-", "_") for item in SHOWN}
-STEPS: Final = 20
-"""The least number of steps of a slider up to the price that was read; it goes on to five times that."""
+STEPS: Final = 20  # the least number of steps of a slider up to the price that was read; it goes on to five times that
 
 
 def slider(item: str, now: float) -> alt.Parameter:
-    """Return a slider that begins at the price `now`."""
     step = _step(now)
     return alt.param(
         name=f"price_{COLUMNS[item]}", value=now, bind=alt.binding_range(min=step, max=now * 5, step=step, name=SHOWN[item][0])

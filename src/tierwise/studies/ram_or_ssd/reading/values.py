@@ -7,18 +7,17 @@ from typing import Any, Final
 import polars as pl
 
 from tierwise.analysis.published import published_series
+from tierwise.report.estimates import least_most
 from tierwise.report.exhibit_registry import find
 from tierwise.report.run import Run
 from tierwise.report.text_template import Value
 from tierwise.studies.ram_or_ssd.reading.cost_values import cost_values
-from tierwise.studies.ram_or_ssd.reading.names import LIVE_PAIR, PAIR, STUDY, TIERS
+from tierwise.studies.ram_or_ssd.reading.names import LIVE_PAIR, PAIR, SQL, STUDY, TIERS
 
 LOGGED_FALL: Final = "data/published/ram_or_ssd_means.csv"
 """The author's own logs at 16 and 24 GiB: tier, dataset_gib, reads_per_s (mean of the measured phase)."""
-FALL: Final = "R6"
-"""The claim on the SSD's fall from 16 to 24 GiB."""
-FITTED_GIB: Final = 32
-"""The size whose logs the model was fitted on."""
+FALL: Final = "R6"  # the claim on the SSD's fall from 16 to 24 GiB
+FITTED_GIB: Final = 32  # the size whose logs the model was fitted on
 FITTED: Final = {
     "settle_ms": ("devices", "st3000dm001", "settle"),
     "iops": ("devices", "crucial-m4", "max_read_iops"),
@@ -27,43 +26,15 @@ FITTED: Final = {
     "cache_ssd_gib": ("machine", "page_cache", "ssd"),
 }
 """Value -> its place in the manifest's record of the pair."""
-LIVE_SQL: Final = """
-with of_tier as (
-    select avg(overshoot) as late from ram_or_ssd_live where pair = $pair and how = 'live' group by tier having enough(overshoot)
-)
-select
-    count(*) as live_runs,
-    count(*) filter (flagged) as live_rejected,
-    max(resident_pages_at_first) as live_before,
-    min(resident_pages) as live_least,
-    max(resident_pages) as live_most,
-    max(cache_pages) as live_limit,
-    max(scale) as live_scale,
-    (select max(late) from of_tier) as live_late
-from ram_or_ssd_live where pair = $pair and how = 'live'
-"""
-BESIDE_SQL: Final = """
--- What each drive delivers live and by the model that reads as many pages around a fault, over the clean replicates.
-with clean as (
-    select tier, advice, how, exp(avg(ln(reads_per_s))) as reads_per_s, avg(pages_a_request) as pages from ram_or_ssd_live
-    where pair = $pair and not flagged and (how = 'live' or (window_pages > 1) = (advice = 'normal'))
-    group by tier, advice, how having enough(reads_per_s)
-)
-select live.tier, live.advice, live.reads_per_s as live_reads, model.reads_per_s as model_reads, live.pages
-from clean as live join clean as model using (tier, advice)
-where live.how = 'live' and model.how = 'model'
-"""
-SCALES_SQL: Final = "select distinct tier, scale from ram_or_ssd_series where pair = $pair and how is null"
 LIVE_TIERS: Final = ("disk", "hdd", "ssd")
 Means = Mapping[tuple[str, str, int], float]
 
 
 def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
-    """Return the numbers of the text."""
     rows = find("fig-zipf-throughput", STUDY).rows(run, pair).frame
     means = {} if rows.is_empty() else _means(rows)
     logs = {(tier, size): reads for tier, size, reads in published_series(LOGGED_FALL).iter_rows()}
-    scales, judged = dict(run.query(SCALES_SQL, {"pair": pair}).rows()), run.verdict(FALL)
+    scales, judged = dict(run.query(SQL["scales"], {"pair": pair}).rows()), run.verdict(FALL)
     return {
         "answered": bool(means),
         **_falls(means),
@@ -114,11 +85,11 @@ def _fitted(run: Run, pair: str) -> dict[str, Value]:
 
 def _live(run: Run) -> dict[str, Value]:
     """Return what proves the live runs, and how far each drive's model is from them, without read-around and with it."""
-    beside = {(row["tier"], row["advice"]): row for row in run.query(BESIDE_SQL, {"pair": LIVE_PAIR}).rows(named=True)}
+    beside = {(row["tier"], row["advice"]): row for row in run.query(SQL["beside"], {"pair": LIVE_PAIR}).rows(named=True)}
     own = beside.get(("disk", "normal"), {})
     pages = [row["pages"] for (_, advice), row in beside.items() if advice == "normal" and row["pages"]]
     return {
-        **run.query(LIVE_SQL, {"pair": LIVE_PAIR}).row(0, named=True),
+        **run.query(SQL["live"], {"pair": LIVE_PAIR}).row(0, named=True),
         **{f"random_{tier}": None for tier in LIVE_TIERS},
         **{
             f"random_{tier}": abs(row["model_reads"] / row["live_reads"] - 1)
@@ -127,6 +98,5 @@ def _live(run: Run) -> dict[str, Value]:
         },
         "own_live": own.get("live_reads"),
         "own_model": own.get("model_reads"),
-        "around_least": min(pages, default=None),
-        "around_most": max(pages, default=None),
+        **least_most("around", pages),
     }

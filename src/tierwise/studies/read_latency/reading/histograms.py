@@ -12,24 +12,10 @@ READ_HISTOGRAMS: Final = "data/published/read_latency.csv"
 """The source's five histograms: tablespace (all: the global one), from_ns (a bucket ends at twice that), reads."""
 PUBLISHED_NAMES: Final = {"all": "all", "pg_clog": "cached", "ts_ssd": "ssd", "ts_main": "hdd", "ts_aux": "aux"}
 """The source's tablespaces by ours."""
-COUNTED_SQL: Final = """
--- Reads by tablespace and power of two of nanoseconds, over all clean windows of a tablespace that has enough of them.
--- Reads from memory are in buckets below 16: no device of the pairs answers in less than 65 us.
-select tablespace, bucket, sum(reads)::bigint as reads
-from read_latency_buckets
-semi join (from read_latency_clean where pair = $pair) using (tablespace, replicate)
-where pair = $pair and variant = 'published' and (bucket >= 16 or $memory)
-group by all
-order by all
-"""
-MEMORY: Final = {"memory": True}
-"""Parameters of `COUNTED_SQL`: whether reads that memory served are counted."""
-SSD_BUCKET: Final = 18
-"""The bucket from 262 to 524 µs: the source's "250 µs"."""
-SPIKE_BUCKETS: Final = (19, 20)
-"""Buckets from 0.52 to 2.1 ms, where the source has its sub-spike at about 1 ms."""
-SLOW_BUCKET: Final = 21
-"""The first bucket from 2.1 ms on: slower than the SSD's published modes."""
+MEMORY: Final = {"memory": True}  # parameters of `SQL["counted"]`: whether reads that memory served are counted
+SSD_BUCKET: Final = 18  # the bucket from 262 to 524 µs: the source's "250 µs"
+SPIKE_BUCKETS: Final = (19, 20)  # buckets from 0.52 to 2.1 ms, where the source has its sub-spike at about 1 ms
+SLOW_BUCKET: Final = 21  # the first bucket from 2.1 ms on: slower than the SSD's published modes
 
 
 def published() -> pl.DataFrame:
@@ -57,14 +43,12 @@ def recorded(rows: pl.DataFrame) -> int:
 
 
 def bucket_text(bucket: int) -> str:
-    """Return ``18`` -> ``262 to 524 µs``."""
     low, high = (seconds(2.0**edge / 1e9) for edge in (bucket, bucket + 1))
     unit = low[-3:]
     return f"{low.removesuffix(unit)} to {high}" if high.endswith(unit) else f"{low} to {high}"
 
 
 def held(histogram: pl.DataFrame, low: int, high: int | None = None) -> int:
-    """Count the reads in the buckets from `low` to `high`, or in `low` alone."""
     return int(histogram.filter(pl.col("bucket").is_between(low, low if high is None else high))["reads"].sum())
 
 

@@ -2,7 +2,10 @@
 
 from typing import Final
 
+from tierwise.report.queries import named_queries
+
 STUDY: Final = "read_latency"
+SQL: Final = named_queries(STUDY)
 SOURCE_ID: Final = "L"
 SPACES: Final = {
     "all": "All reads",

@@ -13,62 +13,26 @@ from tierwise.report.text_template import Value
 from tierwise.report.values.validation import MODELS, load
 from tierwise.report.variants import PUBLISHED, variants
 from tierwise.studies.read_latency.reading import histograms
-from tierwise.studies.read_latency.reading.names import SOURCE_ID, STUDY
+from tierwise.studies.read_latency.reading.names import SOURCE_ID, SQL, STUDY
 
-SHARE, TENFOLD, SPIKE = "L2", "L4", "L6"
-"""The claims on the SSD's reads of 250 µs, on the ratio of the means, and on the sub-spike."""
-SSD_READ: Final = "read of 8 KiB from the SSD"
-"""The stated rate of it."""
-LOGGED_S: Final = 250e-6
-"""The source's read of the SSD."""
-OUTSTANDING_SQL: Final = """
-select tablespace, sum(mean_us * reads) / 1e6 / sum(elapsed_s) as reads
-from read_latency
-join (
-    select replicate, sum(elapsed_s / coalesce((proof ->> 'slowdown')::double, 1)) as elapsed_s
-    from timings where study = 'read_latency' and pair = $pair group by replicate
-) using (replicate)
-semi join (from read_latency_clean where pair = $pair) using (tablespace, replicate)
-where pair = $pair and variant = 'published'
-group by tablespace
-"""
-WINDOWS_SQL: Final = """
-select
-    count(*) as windows,
-    max(abs((proof ->> 'recorded')::bigint / (proof -> 'server' ->> 'reads')::bigint - 1)) as apart
-from raw_timings
-where study = 'read_latency' and pair = $pair and clock = 'real'
-"""
-
-
-MEMORY_SQL: Final = """
--- Share of a tablespace's reads below 65 us, which only memory serves: of the windows whose tracer saw every read.
-select tablespace, coalesce(sum(reads) filter (bucket < 16), 0) / sum(reads) as share
-from read_latency_whole_buckets
-where pair = $pair and len(flags) = 0
-group by tablespace
-"""
-VIRTUAL_SQL: Final = """
-select max(cpu_s / elapsed_s) as processor_share, max(coalesce((proof ->> 'slowdown')::double, 1))::int as slowdown
-from raw_timings
-where study = 'read_latency' and pair = $pair and clock <> 'real'
-"""
+SHARE, TENFOLD, SPIKE = "L2", "L4", "L6"  # the claims on the SSD's reads of 250 µs, on the ratio of the means, and on the sub-spike
+SSD_READ: Final = "read of 8 KiB from the SSD"  # the stated rate of it
+LOGGED_S: Final = 250e-6  # the source's read of the SSD
 
 
 def values(run: Run, pair: str = "") -> dict[str, Value]:
-    """Return the numbers of the text; those of the load and of single reads are from the run's manifest."""
     pair = pair or source_pair(SOURCE_ID)
-    here = run.query(histograms.COUNTED_SQL, {"pair": pair, **histograms.MEMORY}).filter(tablespace="ssd")
+    here = run.query(SQL["counted"], {"pair": pair, **histograms.MEMORY}).filter(tablespace="ssd")
     ssd, disks, system = (histograms.published().filter(tablespace=space) for space in ("ssd", "hdd", "aux"))
-    waiting = dict(run.query(OUTSTANDING_SQL, {"pair": pair}).rows())
-    memory = dict(run.query(MEMORY_SQL, {"pair": pair}).rows())
+    waiting = dict(run.query(SQL["outstanding"], {"pair": pair}).rows())
+    memory = dict(run.query(SQL["memory"], {"pair": pair}).rows())
     slow = ssd.filter(pl.col("bucket") >= histograms.SLOW_BUCKET)
     return {
         "answered": here.height > 0,
         **_claims(run),
         **_manifest(run, pair),
-        **run.query(WINDOWS_SQL, {"pair": pair}).row(0, named=True),
-        **run.query(VIRTUAL_SQL, {"pair": pair}).row(0, named=True),
+        **run.query(SQL["windows"], {"pair": pair}).row(0, named=True),
+        **run.query(SQL["virtual"], {"pair": pair}).row(0, named=True),
         "tenfold_published": histograms.mean_us(disks) / histograms.mean_us(ssd),
         "tenfold_system": histograms.mean_us(system) / histograms.mean_us(ssd),
         "share_published": _share(ssd, histograms.SSD_BUCKET),

@@ -19,28 +19,20 @@ from tierwise.costs.hardware import TB, capacity_bytes, device_bill
 from tierwise.costs.iops import simulated_iops
 from tierwise.costs.price_band import Compared, Counted
 from tierwise.costs.sensitivity import ratio_over_band, read_once, turning, turning_price
-from tierwise.studies.survey_arrays.reading.names import STUDY
+from tierwise.studies.survey_arrays.reading.names import SQL, STUDY
 
-THEN: Final = dt.date(2012, 7, 1)
-"""The talk is undated; it was given about 2012."""
+THEN: Final = dt.date(2012, 7, 1)  # the talk is undated; it was given about 2012
 SUBSYSTEMS: Final = {"hdd": "hdd-1tb-raid5-x7", "ssd_raid5": "crucial-h-raid5-x6"}
 """Tier -> its devices, of the subsystems that are judged: only these have a redundancy and space for more than 1 TB."""
 NOW: Final = {"hdd-1tb-source-h": "hdd-enterprise", "ssd-source-h": "ssd-enterprise"}
 """The same terabytes at the price that drives for servers have today; this leaves open whether drives so small are still sold."""
 DISK_ITEM: Final = "hdd-1tb-source-h"
-MEMBERS: Final = {"hdd-1tb": 7, "crucial-h": 6}
-"""Drive -> how many of it the survey has in a RAID5: no larger array is built of it."""
+MEMBERS: Final = {"hdd-1tb": 7, "crucial-h": 6}  # drive -> how many of it the survey has in a RAID5: no larger array is built of it
 FLASH_AND_DISK: Final = ("crucial-h", "hdd-1tb")
 LEAST_MEMBERS: Final = 3
 SIZES_TB: Final = (1, 10, 30)
 """Sizes of databases from 1 TB on, in TB: the least, and the tens of terabytes that the text calls prohibitive on SSDs (30: assumed)."""
-PER_IOPS: Final = "an IOPS"
-"""Another measure of H13, by name."""
-PAIRED_SQL: Final = """
-select query, replicate, evidence, 1 / gain as ratio
-from survey_arrays where pair = ? and io_mode = ? and form = 'printed' and tier = 'ssd_raid5' and not flagged and gain is not null
-order by query, replicate
-"""
+PER_IOPS: Final = "an IOPS"  # another measure of H13, by name
 
 
 def todays(bill: Bill) -> Bill:
@@ -56,7 +48,6 @@ def drives(member: str, size_bytes: float) -> int:
 
 
 def holding(member: str, size_bytes: float, book: Book, *, now: bool = False) -> Bill:
-    """Return a year of the fewest drives that hold so much."""
     bill = device_bill(member, book) * drives(member, size_bytes)
     return todays(bill) if now else bill
 
@@ -110,7 +101,7 @@ def time_ratios(connection: duckdb.DuckDBPyConnection, pair: str) -> dict[str, t
     if not connection.execute("from information_schema.tables where table_name = 'survey_arrays'").fetchall():
         return {}
     by_query: dict[str, dict[int, tuple[Evidence, float]]] = {}
-    for query, replicate, evidence, ratio in connection.execute(PAIRED_SQL, [pair, mode_in(connection, STUDY, pair)]).fetchall():
+    for query, replicate, evidence, ratio in connection.execute(SQL["paired"], [pair, mode_in(connection, STUDY, pair)]).fetchall():
         by_query.setdefault(query, {})[replicate] = Evidence(evidence), ratio
     return {
         query: (

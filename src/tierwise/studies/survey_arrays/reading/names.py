@@ -3,11 +3,12 @@
 from typing import Final
 
 from tierwise.report import theme
+from tierwise.report.queries import named_queries
 
 STUDY: Final = "survey_arrays"
+SQL: Final = named_queries(STUDY)
 PAIR: Final = "source-h"
-SCAN: Final = "non_indexed"
-"""The query whose published times imply the rates of a scan."""
+SCAN: Final = "non_indexed"  # the query whose published times imply the rates of a scan
 DISKS, RAID0, ONE, SIX = "hdd", "hdd_raid0", "ssd", "ssd_raid5"
 QUERIES: Final = {"indexed": "Indexed columns", SCAN: "Non-indexed columns", "mixed": "Mixed columns"}
 PLACES: Final = {DISKS: "7 disks, RAID5", RAID0: "7 disks, RAID0", ONE: "one SSD", SIX: "6 SSDs, RAID5"}

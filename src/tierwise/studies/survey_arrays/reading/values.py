@@ -1,7 +1,7 @@
 """The numbers of the text on the survey's arrays."""
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from statistics import fmean
 from typing import Any, Final
 
@@ -9,33 +9,27 @@ import polars as pl
 
 from tierwise.analysis.causes import Cause
 from tierwise.analysis.deciding import mode_in
-from tierwise.analysis.rules import CaseVerdict, Verdict
+from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import Estimate
 from tierwise.costs.book import load_book
-from tierwise.report.estimates import ends, estimates
+from tierwise.report.estimates import ends, estimates, least_most
 from tierwise.report.exhibit_registry import find
-from tierwise.report.figures.places import simulated_ways
-from tierwise.report.published_bars import published_seconds
+from tierwise.report.figures.places import published_seconds, simulated_ways
 from tierwise.report.run import Run
 from tierwise.report.text_template import Value
 from tierwise.studies.survey_arrays.reading.money import PER_IOPS, THEN, turning_gbp
-from tierwise.studies.survey_arrays.reading.names import DISKS, ONE, PAIR, QUERIES, RAID0, SCAN, SIX, STUDY
+from tierwise.studies.survey_arrays.reading.names import DISKS, ONE, PAIR, QUERIES, RAID0, SCAN, SIX, SQL, STUDY
 
 ALIKE: Final = 1.25
 """A way of reading reproduces each published time that it is within this factor of, up or down (assumed, before any was simulated)."""
 MB: Final = 1e6
-GAINS_SQL: Final = """
-select query, tier, replicate, gain, if(flagged, 'rejected', 'none') as flag
-from survey_arrays where pair = $pair and io_mode = $io_mode and form = 'printed' and tier <> 'hdd' order by query, tier, replicate
-"""
 SHORT: Final = {DISKS: "disks", RAID0: "raid0", ONE: "one", SIX: "six"}
 Gains = Mapping[tuple[Any, ...], Estimate]
 
 
 def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
-    """Return speed-ups, rates of the scan, how near the hunt comes to the published one, and what disks and SSDs cost."""
     mode = str(mode_in(run.store, STUDY, pair))
-    frame = run.query(GAINS_SQL, {"pair": pair, "io_mode": mode})
+    frame = run.query(SQL["gains"], {"pair": pair, "io_mode": mode})
     gains = {key: one for key, one in estimates(frame, ["query", "tier"], "gain").items() if one.interval}
     found: dict[str, Value] = {"answered": bool(gains), "evidence": str(run.evidence(pair)) if gains else None, "io_mode": mode}
     found |= ends("six", {key: one for key, one in gains.items() if key[1] == SIX})
@@ -95,18 +89,9 @@ def _costs(run: Run) -> dict[str, Value]:
     return {
         "h13_verdict": claim.verdict.mark if claim else None,
         "prices_then": THEN,
-        **_range("held", [one.estimate for one in held]),
+        **least_most("held", (one.estimate for one in held)),
         "held_cases": len(held),
-        **_band("band", held),
+        **least_most("band", (end for case in held for end in (case.low, case.high))),
         "turning_gbp": turning_gbp(load_book(THEN)),
         "reads_dearer": 1 / reads.estimate if reads and reads.estimate and reads.verdict is Verdict.CONTRADICTED else None,
     }
-
-
-def _band(name: str, cases: Collection[CaseVerdict]) -> dict[str, Value]:
-    return _range(name, [end for case in cases for end in (case.low, case.high)])
-
-
-def _range(name: str, found: Collection[float | None]) -> dict[str, Value]:
-    known = [one for one in found if one is not None]
-    return {f"{name}_least": min(known, default=None), f"{name}_most": max(known, default=None)}

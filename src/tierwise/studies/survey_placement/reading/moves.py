@@ -16,22 +16,9 @@ from tierwise.analysis.heat import Record
 from tierwise.analysis.statistics import enough
 from tierwise.core.vocabulary import Evidence, IoMode, Way
 from tierwise.devices.spec import load_device
-from tierwise.studies.survey_placement.reading.names import BASE, STUDY
+from tierwise.studies.survey_placement.reading.names import BASE, SQL, STUDY
 
-MOVED: Final = {"index_ssd": "the indexes", "source_ssd": "Source", "detection_ssd": "Detection"}
-"""Placement -> what it has on the SSDs."""
-MOVES_SQL: Final = """
-select placement, ssd, replicate, evidence, there_s, back_s from survey_moves
-where pair = ? and not flagged and there_s is not null and back_s is not null and device_s is not null
-and io_mode = ? order by placement, replicate
-"""
-"""The timed moves as SQL, on tiers that count what their devices take."""
-JOBS_SQL: Final = """
-select query, placement, replicate, evidence, elapsed_s from survey_placement
-where pair = ? and not flagged and io_mode = ?
-order by query, placement, replicate
-"""
-TIMED_SQL: Final = "select io_mode, count(*) filter (flagged) from survey_moves where pair = ? group by io_mode"
+MOVED: Final = {"index_ssd": "the indexes", "source_ssd": "Source", "detection_ssd": "Detection"}  # placement -> what it has on the SSDs
 
 
 @dataclass(frozen=True)
@@ -51,7 +38,7 @@ def moves_of(connection: duckdb.DuckDBPyConnection, pair: str) -> list[Moved]:
     record = heat.record_of(connection, STUDY, pair)
     if record is None:
         return []
-    rows = connection.execute(MOVES_SQL, [pair, mode_in(connection, "survey_moves", pair, study=STUDY)]).fetchall()
+    rows = connection.execute(SQL["moves"], [pair, mode_in(connection, "survey_moves", pair, study=STUDY)]).fetchall()
     found = []
     for placement in MOVED:
         own = [row for row in rows if row[0] == placement]
@@ -65,13 +52,13 @@ def moves_of(connection: duckdb.DuckDBPyConnection, pair: str) -> list[Moved]:
 
 def timed_of(connection: duckdb.DuckDBPyConnection, pair: str) -> tuple[IoMode, int] | None:
     """Return (how the server of `moves_of` did I/O, how many of its moves are flagged); `None` where no move was timed."""
-    flagged = {IoMode(mode): number for mode, number in connection.execute(TIMED_SQL, [pair]).fetchall()}
+    flagged = {IoMode(mode): number for mode, number in connection.execute(SQL["timed"], [pair]).fetchall()}
     return (mode, flagged[mode]) if flagged and (mode := mode_of(STUDY, flagged)) else None
 
 
 def plans_of(connection: duckdb.DuckDBPyConnection, pair: str, moves: Sequence[Moved]) -> dict[tuple[str, str], MovePlan]:
     """Return (placement, query) -> after how many such queries the move has paid, by times of the same replicate."""
-    rows = connection.execute(JOBS_SQL, [pair, mode_in(connection, STUDY, pair)]).fetchall()
+    rows = connection.execute(SQL["jobs"], [pair, mode_in(connection, STUDY, pair)]).fetchall()
     jobs = {
         key: Times({row[2]: row[4] for row in rows if row[:2] == key}, Evidence.of({Evidence(row[3]) for row in rows if row[:2] == key}))
         for key in dict.fromkeys(row[:2] for row in rows)

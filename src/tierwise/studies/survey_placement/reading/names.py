@@ -3,14 +3,14 @@
 from typing import Final
 
 from tierwise.report import theme
+from tierwise.report.queries import named_queries
 
 STUDY: Final = "survey_placement"
+SQL: Final = named_queries(STUDY)
 PAIR: Final = "source-h"
-BASE: Final = "all_hdd"
-"""The placement that the others are compared with."""
+BASE: Final = "all_hdd"  # the placement that the others are compared with
 INDEXES, SOURCE, DETECTION, TEMPORARY = "index_ssd", "source_ssd", "detection_ssd", "temp_ssd"
-SCALED: Final = "join_single"
-"""The query that is simulated at several sizes."""
+SCALED: Final = "join_single"  # the query that is simulated at several sizes
 QUERIES: Final = {
     "light_curves": "Light curves",
     "variable_light_curves": "Variable light curves",

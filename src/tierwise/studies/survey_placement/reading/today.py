@@ -13,8 +13,7 @@ from tierwise.core.vocabulary import Evidence
 from tierwise.studies.survey_placement.reading.moves import MOVED, modelled, moves_of, plans_of
 from tierwise.studies.survey_placement.reading.names import STUDY
 
-PLACED: Final = "detection_ssd"
-"""The placement whose files are moved: the largest table, which the statement stands for."""
+PLACED: Final = "detection_ssd"  # the placement whose files are moved: the largest table, which the statement stands for
 
 
 def cases(claim: Claim, rows: Rows, pair: str) -> list[Shown]:  # noqa: ARG001 - the study has one claim of moves

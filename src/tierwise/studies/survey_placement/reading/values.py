@@ -8,31 +8,25 @@ from tierwise.analysis.causes import Cause
 from tierwise.analysis.deciding import mode_in
 from tierwise.analysis.scaling import extrapolate
 from tierwise.analysis.statistics import Estimate, geometric_estimate
-from tierwise.report.estimates import ends, estimates
+from tierwise.report.estimates import ends, estimates, least_most
 from tierwise.report.exhibit_registry import find
 from tierwise.report.figures.places import simulated_ways
 from tierwise.report.run import Run
 from tierwise.report.sizes_of_data import entries_of, holds, ratios
 from tierwise.report.text_template import Value
 from tierwise.report.values.workloads import gather
-from tierwise.studies.survey_placement.reading.names import BASE, DETECTION, INDEXES, PAIR, SCALED, SOURCE, STUDY, TEMPORARY
+from tierwise.studies.survey_placement.reading.names import BASE, DETECTION, INDEXES, PAIR, SCALED, SOURCE, SQL, STUDY, TEMPORARY
 
 GROUPS: Final = {"indexes": INDEXES, "source": SOURCE, "detection": DETECTION}
 MOVES: Final = {"indexes ssd": "all indexes", "Source ssd": "Source", "Detection ssd": "Detection"}
 """A placement as ``heat.sql`` names it -> what a reader moves."""
 WORKLOADS: Final = ("joins", "light curves")
-SCANNED: Final = ("survey_arrays", "non_indexed")
-"""The study and its query that simulate a scan of each subsystem at the published size."""
+SCANNED: Final = ("survey_arrays", "non_indexed")  # the study and its query that simulate a scan of each subsystem at the published size
 SIZES: Final = ("smallest", "largest", "published")
-PAGES_SQL: Final = """
-select round(median(index_reads))::bigint as indexes, round(median(all_reads))::bigint as every from survey_placement
-where pair = $pair and io_mode = $io_mode and query = $query and placement = $placement
-"""
 Gains = Mapping[tuple[Any, ...], Estimate]
 
 
 def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
-    """Return speed-ups by placement, what to move, why indexes gain, whether the size matters, and when moves pay."""
     frame = find("tbl-survey-placement-seconds", STUDY).rows(run, pair).frame
     gains = {key: one for key, one in estimates(frame, ["query", "placement"], "speedup").items() if one.interval and key[1] != BASE}
     found: dict[str, Value] = {
@@ -51,7 +45,7 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
 
 def _advice(run: Run, pair: str) -> dict[str, Value]:
     """Return what to move for each workload, by the one rule of `advisor.ranking`, and the fastest placement if it is another."""
-    known = {one.name: gains_of(one) for one in gather(run, only=pair).workloads}
+    known = {one.name: gains_of(one) for one in gather(run, only=pair)}
     found: dict[str, Value] = {}
     for workload in WORKLOADS:
         name, gains = workload.replace(" ", "_"), known.get(workload, ())
@@ -100,15 +94,14 @@ def _moves(run: Run, pair: str) -> dict[str, Value]:
     claim = run.verdict("H11")
     mapped = claim.open_map if claim else None
     pages = {"pair": pair, "io_mode": str(mode_in(run.store, STUDY, pair)), "query": SCALED, "placement": BASE}
-    index_pages, all_pages = run.query(PAGES_SQL, pages).row(0)
+    index_pages, all_pages = run.query(SQL["pages"], pages).row(0)
     return {
         "scan_index_pages": index_pages,
         "scan_pages": all_pages,
         "moves_known": bool(jobs),
         "moves": rows.height,
         "moves_never": rows.height - len(jobs),
-        "jobs_least": min(jobs, default=None),
-        "jobs_most": max(jobs, default=None),
+        **least_most("jobs", jobs),
         "settings": len(mapped.points) if mapped else None,
         "settings_least": round(mapped.share[0] * len(mapped.points)) if mapped else None,
         "h11_open": bool(claim and claim.cause is Cause.LEFT_OPEN),

@@ -3,12 +3,13 @@
 from typing import Final
 
 from tierwise.report import theme
+from tierwise.report.queries import named_queries
 
 STUDY: Final = "wal_placement"
+SQL: Final = named_queries(STUDY)
 PAIR: Final = "wal-placement"
 PLACES: Final = {"hdd": "disks", "cached": "disks behind a battery-backed cache", "ssd": "SSD"}
 SHORT: Final = {"hdd": "disks", "cached": "cache", "ssd": "SSD"}
 COLOURS: Final = {"hdd": theme.VERMILLION, "cached": theme.ORANGE, "ssd": theme.BLUE}
 SHAPES: Final = {"hdd": "circle", "cached": "diamond", "ssd": "square"}
-GROUPED: Final = {"off": "0", "on": "half a flush"}
-"""How long a commit waits for others (commit_delay)."""
+GROUPED: Final = {"off": "0", "on": "half a flush"}  # how long a commit waits for others (commit_delay)

@@ -12,35 +12,23 @@ from tierwise.report.run import Run
 from tierwise.report.session_time import records_sessions
 from tierwise.report.text_template import Value
 from tierwise.studies.wal_placement.reading.log_moves import headline
-from tierwise.studies.wal_placement.reading.names import PAIR, STUDY
+from tierwise.studies.wal_placement.reading.names import PAIR, SQL, STUDY
 
-WORTH: Final = 1.1
-"""The least gain in commits per second that is worth a drive (assumed)."""
-DELAYED: Final = """
-select clients, wal, replicate, ratio, if(flagged, 'rejected', 'none') as flag
-from wal_placement where pair = $pair and wal = over and group_commit = 'on' and over_group_commit = 'off' order by all
-"""
-SLOWED: Final = """
-select
-    any_value(slowdown)::int as slowdown,
-    (select max(cpu_s / elapsed_s) from timings where study = 'wal_placement' and pair = $pair and clock <> 'real') as processor_most
-from wal_placement_windows where pair = $pair
-"""
+WORTH: Final = 1.1  # the least gain in commits per second that is worth a drive (assumed)
 Ratios = Mapping[tuple[object, ...], Estimate]
 
 
 def values(run: Run, pair: str = PAIR) -> dict[str, Any]:
-    """Return the ratios of commits per second: of places of the log, here, today and on the reader's drives, and of commit_delay."""
     disks, cache, battery = (_over(run, pair, *one) for one in (("ssd", "hdd"), ("ssd", "cached"), ("cached", "hdd")))
     model = {key: _widened(pair, key, one) for key, one in cache.items()}
     widened = any(model[key] != one for key, one in cache.items())
-    delay = {key: one for key, one in estimates(run.query(DELAYED, {"pair": pair}), ["wal", "clients"]).items() if one.interval}
+    delay = {key: one for key, one in estimates(run.query(SQL["delayed"], {"pair": pair}), ["wal", "clients"]).items() if one.interval}
     readers = run.manifest.reader_pair
     return {
         "answered": bool(disks or cache),
         "worth": WORTH,
         "recorded": records_sessions(run, STUDY, pair),
-        **run.query(SLOWED, {"pair": pair}).row(0, named=True),
+        **run.query(SQL["slowed"], {"pair": pair}).row(0, named=True),
         "evidence": str(run.evidence(pair)) if disks else None,
         "todays": [{"pair": one, **ends("ssd", _over(run, one, "ssd", "hdd"))} for one in run.manifest.todays_pairs],
         "readers_pair": readers,

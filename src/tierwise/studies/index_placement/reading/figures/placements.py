@@ -9,9 +9,6 @@ from tierwise.report.figures import parts
 from tierwise.studies.index_placement.reading.frames import clean, speedup_bounds
 from tierwise.studies.index_placement.reading.names import CASES, COLOURS, DISKS, FASTER, INDEX
 
-QUERY: Final = """
-select * exclude (pair, variant) from index_placement_gains where variant = 'published' and pair = $pair and cache = $cache order by all
-"""
 UNIT: Final = "paired ratios"
 PARAMETERS: Final = {"cache": "cold"}
 derive = clean
@@ -25,14 +22,13 @@ def draw(rows: pl.DataFrame) -> alt.VConcatChart:
     gains = rows.with_columns(ratio="speedup")
     bounds = speedup_bounds(rows["cache"][0])
     ends = [end for one in bounds.values() for end in (one.lower, one.upper) if end]
-    low, high = parts.ratio_range(gains, ["row", "placement"], low=0.9, high=max([2.0, *ends]), headroom=1.25)
+    span = parts.ratio_range(gains, ["row", "placement"], low=0.9, high=max([2.0, *ends]), headroom=1.25)
     width_px = parts.label_px(rows["row"])
     panels = [
         parts.ratio_panel(
             gains.filter(placement=name),
             order=CASES,
-            scale=alt.Scale(type="log", domain=[low, high], nice=False),
-            ticks=parts.log_ticks(low, high),
+            ends=span,
             title=f"{name[0].upper()}{name[1:]}",
             bounds=bounds if name == INDEX else {},
             width_px=width_px,

@@ -9,10 +9,6 @@ from tierwise.report.figures import parts
 from tierwise.studies.index_placement.reading.frames import clean, speedup_bounds
 from tierwise.studies.index_placement.reading.names import CACHES, CASES, FASTER
 
-QUERY: Final = """
-select * exclude (pair, time_ms) from index_placement_gains
-where variant = 'published' and placement = 'index on SSD' and pair = $pair order by all
-"""
 UNIT: Final = "paired ratios"
 derive = clean
 
@@ -20,13 +16,12 @@ derive = clean
 def draw(rows: pl.DataFrame) -> alt.VConcatChart:
     gains = rows.with_columns(ratio="speedup")
     width_px = parts.label_px(rows["row"])
-    low, high = parts.ratio_range(gains, ["cache", "row"], low=0.9, high=35, headroom=1.25)
+    span = parts.ratio_range(gains, ["cache", "row"], low=0.9, high=35, headroom=1.25)
     panels = [
         parts.ratio_panel(
             part,
             order=CASES,
-            scale=alt.Scale(type="log", domain=[low, high], nice=False),
-            ticks=parts.log_ticks(low, high),
+            ends=span,
             title=title,
             bounds=speedup_bounds(cache),
             width_px=width_px,

@@ -9,14 +9,6 @@ from tierwise.report.formats import count, span
 from tierwise.studies.index_placement.reading.frames import deciding
 from tierwise.studies.index_placement.reading.names import CACHES, CASES
 
-QUERY: Final = """
-select
-    io_mode, cache, state as row, [min(heap_reads), max(heap_reads)] as heap, [min(index_reads), max(index_reads)] as index,
-    [min(heap_hits + index_hits), max(heap_hits + index_hits)] as hits, count(*) as counts
-from index_placement_observations
-where variant = 'published' and pair = $pair
-group by io_mode, cache, state
-"""
 UNIT: Final = "observations"
 HEADER: Final = ["Cache", "State", "Table pages read", "Index pages read", "Pages found cached", "n"]
 derive = deciding

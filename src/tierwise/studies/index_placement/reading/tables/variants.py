@@ -11,12 +11,6 @@ from tierwise.report.formats import DASH, between, interval
 from tierwise.report.words import VARIANTS
 from tierwise.studies.index_placement.reading.frames import clean
 
-QUERY: Final = """
-select io_mode, variant, cache, state as row, replicate + 1 as replicate, ratio, 1 / ratio as speedup, 'none' as flag
-from index_placement
-where pair = $pair and cache in ('cold', 'cross') and not flagged and ratio is not null
-order by io_mode, variant, cache, row, replicate
-"""
 UNIT: Final = "paired ratios"
 HEADER: Final = ["Variant", "What differs", "Cold cache", "After another state"]
 derive = clean

@@ -5,16 +5,15 @@ from typing import Final
 import altair as alt
 import polars as pl
 
-from tierwise.core import studies
 from tierwise.core.vocabulary import Evidence
 from tierwise.report import theme
 from tierwise.report.figures import parts
 from tierwise.report.formats import percent
 from tierwise.report.run import Run
-from tierwise.studies.pgbench_placement.reading.names import COLOURS, PLACEMENTS, STUDY
+from tierwise.studies.pgbench_placement.reading.names import COLOURS, PLACEMENTS, SQL
 from tierwise.studies.pgbench_placement.reading.simulated import COORDINATES, points
 
-QUERY: Final = studies.text(STUDY, "reading/live_gains.sql")
+QUERY: Final = SQL["live_gains"]
 EVIDENCE: Final = Evidence.SIMULATED
 UNIT: Final = "gains"
 LAYOUTS: Final = {"strewn": "spread out", "recent": "adjacent", "random-keys": "adjacent, keys at random"}
@@ -26,7 +25,6 @@ COLUMNS: Final = ("panel", "index_to_memory", "updates", "writes", "gain", "plac
 
 
 def derive(run: Run, pair: str, live: pl.DataFrame) -> pl.DataFrame:
-    """Return every gain of the map, simulated, and those that were emulated there too."""
     known = points(run, pair)
     where = ["index_to_memory", *COORDINATES]
     simulated = known.unpivot(SHOWN, index=where, variable_name="placement", value_name="gain")

@@ -11,14 +11,6 @@ from tierwise.report.figures import parts
 from tierwise.report.run import Run
 from tierwise.studies.pgbench_placement.reading.names import PLACEMENTS, STUDY, decided
 
-QUERY: Final = """
-select size, io_mode, slowdown, placement, replicate + 1 as replicate, tps, ratio
-from pgbench_placement
-where
-    pair = $pair and variant = 'published' and clients = $clients::text and script = $script and memory::double = $memory
-    and placement <> 'all_hdd' and not flagged and ratio is not null
-order by size, io_mode, slowdown, placement, replicate
-"""
 UNIT: Final = "paired ratios"
 PARAMETERS: Final = {"clients": 8, "script": "tpcb-like", "memory": 1}
 KEYS: Final = ["size", "io_mode", "slowdown", "placement"]
@@ -32,15 +24,14 @@ def derive(run: Run, pair: str, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def draw(rows: pl.DataFrame) -> alt.VConcatChart:
-    low, high = parts.ratio_range(rows, KEYS, low=0.8, high=1.6, headroom=1.2)
+    span = parts.ratio_range(rows, KEYS, low=0.8, high=1.6, headroom=1.2)
     named = rows.with_columns(row=pl.col("placement").replace_strict(PLACEMENTS))
     charts = [
         parts.ratio_panel(
             named.filter(size=size, slowdown=slowdown),
             title=f"{SIZES[size]}, {io_mode} I/O{'' if slowdown == 1 else f', tiers slowed {slowdown:g}-fold'}",
             order=list(PLACEMENTS.values()),
-            scale=alt.Scale(type="log", domain=[low, high], nice=False),
-            ticks=parts.log_ticks(low, high),
+            ends=span,
             bounds=_published(size),
             width_px=LABEL_PX,
         )

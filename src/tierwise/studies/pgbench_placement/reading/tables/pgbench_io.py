@@ -6,12 +6,10 @@ from typing import Final
 import polars as pl
 
 from tierwise.analysis.statistics import MINIMUM_REPEATS
-from tierwise.core import studies
 from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import DASH, number, percent
-from tierwise.studies.pgbench_placement.reading.names import PLACEMENTS, STUDY, decided
+from tierwise.studies.pgbench_placement.reading.names import PLACEMENTS, decided
 
-QUERY: Final = studies.text(STUDY, "reading/tables/pgbench_io.sql")
 UNIT: Final = "groups"
 RELATIONS: Final = {
     "pgbench_accounts": "accounts",

@@ -4,12 +4,10 @@ from typing import Final
 
 import polars as pl
 
-from tierwise.core import studies
 from tierwise.report.exhibit_registry import Cells
 from tierwise.report.session_time import tabulated
-from tierwise.studies.pgbench_placement.reading.names import PLACEMENTS, STUDY, decided
+from tierwise.studies.pgbench_placement.reading.names import PLACEMENTS, decided
 
-QUERY: Final = studies.text(STUDY, "reading/tables/pgbench_time.sql")
 UNIT: Final = "shares"
 KEYS: Final = {"Set": "size", "Placement": "placement", "Commits": "synchronous_commit"}
 WORDS: Final = {"placement": PLACEMENTS, "synchronous_commit": {"on": "wait", "off": "do not wait"}}

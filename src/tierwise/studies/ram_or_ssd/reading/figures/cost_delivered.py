@@ -11,9 +11,10 @@ from tierwise.report.figures import parts
 from tierwise.report.prices import book_of
 from tierwise.report.run import Run
 from tierwise.studies.ram_or_ssd.reading import money
+from tierwise.studies.ram_or_ssd.reading.names import SQL
 from tierwise.studies.ram_or_ssd.reading.sliders import ANSWERS, COLUMNS, SHOWN, WAYS, answers, cost_of, slider
 
-QUERY: Final = money.SERVED_SQL
+QUERY: Final = SQL["served"]
 UNIT: Final = "points"
 
 

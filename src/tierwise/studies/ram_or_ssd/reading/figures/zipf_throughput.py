@@ -6,10 +6,10 @@ import altair as alt
 import polars as pl
 
 from tierwise.report.figures import parts
-from tierwise.studies.ram_or_ssd.reading.names import COLOURS
-from tierwise.studies.ram_or_ssd.reading.sizes import SEEDS_SQL, SSD, simulated, with_references
+from tierwise.studies.ram_or_ssd.reading.names import COLOURS, SQL
+from tierwise.studies.ram_or_ssd.reading.sizes import SSD, simulated, with_references
 
-QUERY: Final = SEEDS_SQL
+QUERY: Final = SQL["seeds"]
 UNIT: Final = "simulated runs"
 PARAMETERS: Final = SSD
 HOW: Final = {"simulated": "circle", "published": "cross", "Che": "triangle-up"}

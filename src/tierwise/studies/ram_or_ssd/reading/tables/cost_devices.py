@@ -32,8 +32,7 @@ FIELDS: Final = (
     "today",
 )
 MEDIA: Final = {"ssd": "SSD", "hdd": "disk"}
-INTERFACES: Final = ("NVMe", "SATA")
-"""Interfaces of an SSD that the description of its device file may state."""
+INTERFACES: Final = ("NVMe", "SATA")  # interfaces of an SSD that the description of its device file may state
 
 
 def rows(run: Run, _pair: str) -> pl.DataFrame:

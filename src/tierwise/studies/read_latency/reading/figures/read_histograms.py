@@ -8,10 +8,10 @@ import polars as pl
 
 from tierwise.report import theme
 from tierwise.report.figures import parts
-from tierwise.studies.read_latency.reading.histograms import COUNTED_SQL, MEMORY, recorded, with_published
-from tierwise.studies.read_latency.reading.names import SPACES
+from tierwise.studies.read_latency.reading.histograms import MEMORY, recorded, with_published
+from tierwise.studies.read_latency.reading.names import SPACES, SQL
 
-QUERY: Final = COUNTED_SQL
+QUERY: Final = SQL["counted"]
 UNIT: Final = "counts"
 PARAMETERS: Final = MEMORY
 HOW: Final = {"here": theme.BLUE, "published": theme.VERMILLION}

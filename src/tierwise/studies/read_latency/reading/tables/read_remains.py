@@ -12,12 +12,6 @@ from tierwise.report.formats import DASH, listed, number, percent, seconds
 from tierwise.report.words import variant_label
 from tierwise.studies.read_latency.reading.histograms import SSD_BUCKET, bucket_text, held, mean_us, published, total
 
-QUERY: Final = """
-select variant, tablespace, replicate, mean_us, mode_bucket, share_250_us, times_ssd, 'none' as flag
-from read_latency
-where pair = $pair and variant <> 'published' and tablespace in ('ssd', 'hdd') and not flagged
-order by variant, tablespace, replicate
-"""
 UNIT: Final = "window means"
 EVIDENCE: Final = Evidence.SIMULATED
 HEADER: Final = ["Variant", f"SSD: {bucket_text(SSD_BUCKET)}", "SSD: fullest bucket", "Mean, SSD", "Mean, RAID10", "RAID10 over SSD"]

@@ -8,12 +8,6 @@ import polars as pl
 from tierwise.report.figures import places
 from tierwise.studies.survey_arrays.reading.names import COLOURS, PLACES, QUERIES
 
-QUERY: Final = """
-select query, io_mode, tier as place, replicate + 1 as replicate, elapsed_s, flags
-from survey_arrays
-where pair = $pair and io_mode = $io_mode and form = 'printed'
-order by query, place, replicate
-"""
 UNIT: Final = "queries"
 
 

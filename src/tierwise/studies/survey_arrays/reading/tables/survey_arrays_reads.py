@@ -8,16 +8,6 @@ from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import DASH, count, number
 from tierwise.studies.survey_arrays.reading.names import PLACES, QUERIES
 
-QUERY: Final = """
-select
-    query, tier, count(*) as n, any_value(result_rows) as found, median(heap_reads) as heap, median(index_reads) as index_pages,
-    median(requests) as requests, enough(if(flags = 'none', elapsed_s, null)) as timed,
-    if(timed, median(read_bytes / elapsed_s) filter (flags = 'none'), null) as rate,
-    if(timed, median(elapsed_s) filter (flags = 'none'), null) as elapsed_s
-from survey_arrays
-where pair = $pair and io_mode = $io_mode and form = 'printed'
-group by query, tier
-"""
 UNIT: Final = "queries"
 HEADER: Final = ["Query", "Storage system", "Rows found", "Table pages", "Index pages", "Requests", "MB/s", "Median, s"]
 MB: Final = 1e6

@@ -7,24 +7,10 @@ import polars as pl
 from tierwise.analysis.statistics import enough
 from tierwise.report.estimates import cell, estimates
 from tierwise.report.exhibit_registry import Cells
+from tierwise.report.figures.places import published_seconds
 from tierwise.report.formats import DASH, number, percent
-from tierwise.report.published_bars import published_seconds
 from tierwise.studies.survey_placement.reading.names import BASE, PLACEMENTS, QUERIES, STUDY
 
-QUERY: Final = """
-with disks as (
-    select pair, io_mode, query, replicate, index_io_s / all_io_s as of_indexes, source_io_s / all_io_s as of_source,
-        detection_io_s / all_io_s as of_detection
-    from survey_placement where placement = 'all_hdd'
-)
-select
-    query, placement, replicate, elapsed_s, ratio, 1 / ratio as speedup, if(flagged, 'rejected', 'none') as flag,
-    case placement when 'index_ssd' then of_indexes when 'source_ssd' then of_source when 'detection_ssd' then of_detection
-    end as moved_share
-from survey_placement left join disks using (pair, io_mode, query, replicate)
-where pair = $pair and io_mode = $io_mode
-order by query, placement, replicate
-"""
 UNIT: Final = "queries"
 HEADER: Final = ["Query", "Placement", "Median, s", "Speed-up", "Time over disks", "Reads moved", "Published, s", "Published speed-up"]
 

@@ -10,14 +10,6 @@ from tierwise.report import theme
 from tierwise.report.figures import parts
 from tierwise.studies.wal_placement.reading.names import COLOURS, PLACES, SHAPES
 
-QUERY: Final = """
-select
-    group_commit, wal, clients, replicate + 1 as replicate, commits_per_s, latency_s * 1000 as latency_ms,
-    flushes_per_commit, cpu_share, if(flagged, flags, 'none') as flag
-from wal_placement_windows
-where pair = $pair and list_contains($places, wal)
-order by all
-"""
 UNIT: Final = "windows"
 PARAMETERS: Final = {"places": list(PLACES)}
 PANELS: Final = {"off": "commit_delay 0", "on": "commit_delay of half a flush"}

@@ -12,15 +12,8 @@ from tierwise.report.values.headlines import beside
 from tierwise.studies.wal_placement.reading.log_moves import headline
 from tierwise.studies.wal_placement.reading.names import GROUPED, PAIR, SHORT
 
-QUERY: Final = """
-select group_commit, clients, wal, over, replicate, ratio, if(flagged, 'rejected', 'none') as flag
-from wal_placement
-where pair = $pair and group_commit = over_group_commit and (wal, over) in (('ssd', 'hdd'), ('cached', 'hdd'), ('ssd', 'cached'))
-order by all
-"""
 UNIT: Final = "paired ratios"
-COMPARED: Final = (("ssd", "hdd"), ("cached", "hdd"), ("ssd", "cached"))
-"""(place of the log, place that it is compared with)."""
+COMPARED: Final = (("ssd", "hdd"), ("cached", "hdd"), ("ssd", "cached"))  # (place of the log, place that it is compared with)
 
 
 def tabulate(rows: pl.DataFrame) -> Cells | None:

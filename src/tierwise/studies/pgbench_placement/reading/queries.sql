@@ -1,3 +1,29 @@
+-- name: async
+select count(*) > 0 from pgbench_placement where pair = $pair and io_mode = $io_mode and variant = 'async-commit'
+
+-- name: gains
+select size, placement, judged, slowdown, replicate, ratio, cpu_share, if(flagged, 'rejected', 'none') as flag
+from pgbench_placement
+where
+    pair = $pair and io_mode = $io_mode and variant = 'published' and clients = '8' and script = 'tpcb-like' and memory = '1'
+    and ratio is not null
+order by size, slowdown, placement, replicate
+
+-- name: conditions
+with conditions as (
+    select placement, exp(avg(ln(ratio))) as gain
+    from pgbench_placement
+    where pair = $pair and size = 'large' and io_mode = 'direct' and variant = 'published' and judged = 'yes' and not flagged
+    group by placement, script, clients, memory
+    having enough(ratio)
+)
+select
+    count(*) filter (placement = 'table_ssd') as conditions,
+    min(gain) filter (placement = 'table_ssd') as tables_least, max(gain) filter (placement = 'table_ssd') as tables_most,
+    min(gain) filter (placement = 'index_ssd') as indexes_least, max(gain) filter (placement = 'index_ssd') as indexes_most
+from conditions
+
+-- name: mechanism
 -- Why the large set gains what it does, in one row: what the indexes take of pages, misses and device time with everything on HDD, and how
 -- a checkpoint slows the clients. Nothing where fewer than $minimum windows of a placement are clean.
 with clean as (
@@ -35,3 +61,15 @@ checkpoints as (
 )
 select *, ssd_before / hdd_before as before_gain
 from indexes, checkpoints
+
+-- name: live_gains
+-- Gains of pgbench's unflagged windows over everything on hdd, where there are enough, by direct I/O; a script of pgbench's own counts by its
+-- updates. The accounts are partitioned for `hot_ssd` alone, whose gain is over partitioned ones on hdd.
+-- Reads the view `pgbench_placement`; its parameter is the pair of tiers, by name.
+select writes, skew, layout, memory::double as memory, slowdown, placement, exp(avg(ln(ratio))) as gain, count(*) as n
+from pgbench_placement
+where pair = $pair and size = 'large' and variant = 'published' and io_mode = 'direct' and clients = '8' and not flagged and ratio is not null
+    and placement <> 'all_hdd' and script <> 'simple-update' and (partitions > 0) = (placement = 'hot_ssd')
+group by all
+having enough(ratio)
+order by all

@@ -1,0 +1,37 @@
+-- name: delayed
+select clients, wal, replicate, ratio, if(flagged, 'rejected', 'none') as flag
+from wal_placement where pair = $pair and wal = over and group_commit = 'on' and over_group_commit = 'off' order by all
+
+-- name: slowed
+select
+    any_value(slowdown)::int as slowdown,
+    (select max(cpu_s / elapsed_s) from timings where study = 'wal_placement' and pair = $pair and clock <> 'real') as processor_most
+from wal_placement_windows where pair = $pair
+
+-- name: moved
+select pair, evidence, io_mode, over, replicate, ratio, slowdown
+from wal_placement
+join (select distinct trial, slowdown from wal_placement_windows) using (trial)
+where pair = $pair and wal = 'ssd' and group_commit = 'off' and over_group_commit = 'off' and clients = $clients and not flagged
+order by over desc, replicate
+
+-- name: windows
+with windows as (
+    select
+        cell ->> 'wal' as wal,
+        (cell ->> 'slowdown')::double as slowdown,
+        elapsed_s, cpu_s, result_rows, evidence,
+        list_filter(tier_io, lambda io: io.tier = cell ->> 'wal')[1].intended_s as intended_s
+    from timings
+    where study = 'wal_placement' and pair = $pair and (cell ->> 'clients')::int = $clients
+        and (cell ->> 'commit_delay_us')::int = 0 and len(flags) = 0
+)
+select
+    wal,
+    min(evidence) as evidence,
+    exp(avg(ln(elapsed_s / slowdown / result_rows))) as commit_s,
+    coalesce(avg(cpu_s / result_rows), 0) as cpu_s,
+    avg(least(intended_s, elapsed_s) / slowdown / result_rows) as busy_s
+from windows
+group by wal having count(*) >= $minimum
+order by list_position(['hdd', 'cached', 'ssd'], wal)
