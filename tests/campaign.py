@@ -5,10 +5,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -39,12 +40,14 @@ class Site:
     home: Home
     store: str
     port: int = field(default_factory=free_port)
+    host: str = "127.0.0.1"
+    keys: dict[str, str] = field(default_factory=dict)  # variables with certificates, for TLS
     through: int = 0  # port of a proxy that workers take to the scheduler
     started: dict[str, subprocess.Popen[str]] = field(default_factory=dict)
 
     @property
     def address(self) -> str:
-        return f"tcp://127.0.0.1:{self.port}"
+        return f"{'tls' if self.keys else 'tcp'}://{self.host}:{self.port}"
 
     def environment(self, work: str) -> dict[str, str]:
         checkout = self.home.folder / "checkout"
@@ -52,26 +55,29 @@ class Site:
         return {
             **self.home.environment(TIERWISE_HOME=str(checkout), TIERWISE_WORK=str(self.home.folder / work)),
             **{f"DASK_DISTRIBUTED__{name}": value for name, value in dask.items()},
+            **self.keys,
             "DASK_LOGGING__DISTRIBUTED": "error",
             "SCHEDULER": self.address,
             "STORE": self.store,
         }
 
-    def start(self, name: str, *command: str, **more: str) -> subprocess.Popen[str]:
+    def start(self, name: str, *command: str, within: Sequence[str] = (), **more: str) -> subprocess.Popen[str]:
         log = (self.home.folder / f"{name}.log").open("a", encoding="utf-8")
-        line = [sys.executable, *command]
+        line = [*within, sys.executable, *command]
         environment = {**self.environment(name), **more}
         self.started[name] = subprocess.Popen(line, env=environment, stdout=log, stderr=log, text=True, cwd=paths.home())
         log.close()
         return self.started[name]
 
     def start_scheduler(self) -> None:
+        where = ("--protocol", self.address.partition(":")[0], "--host", self.host, "--port", str(self.port))
         dashboard = ("--no-dashboard", "--dashboard-address", "127.0.0.1:0")
-        self.start("scheduler", "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(self.port), *dashboard)
+        self.start("scheduler", "-m", "distributed.cli.dask_scheduler", *where, *dashboard)
 
-    def start_worker(self, name: str, **more: str) -> subprocess.Popen[str]:
-        address = f"tcp://127.0.0.1:{self.through or self.port}"
-        return self.start(name, "-m", "tierwise", "worker", "--scheduler", address, **more)
+    def start_worker(self, name: str, *within: str, **more: str) -> subprocess.Popen[str]:
+        """Start a worker, `within` what a command such as nsenter gives to the command that follows it."""
+        address = f"tcp://127.0.0.1:{self.through}" if self.through else self.address
+        return self.start(name, "-m", "tierwise", "worker", "--scheduler", address, within=within, **more)
 
     def start_other_machine(self, name: str) -> subprocess.Popen[str]:
         """Start a worker that has the name and the lock of another machine."""
@@ -151,7 +157,7 @@ worker.serve("{self.address}")
 
 
 @contextmanager
-def campaign_site(store: str = "") -> Iterator[Site]:
+def campaign_site(store: str = "", **where: Any) -> Iterator[Site]:
     with new_home() as home:
         checkout = home.folder / "checkout"
         checkout.mkdir()
@@ -161,7 +167,7 @@ def campaign_site(store: str = "") -> Iterator[Site]:
         smallest = Path(__file__).with_name("fault_profile.toml").read_text(encoding="utf-8")
         profile = smallest.replace("replicates = 1", f"replicates = {REPLICATES}")
         (checkout / "data" / "profiles" / "fault.toml").write_text(profile, encoding="utf-8")
-        site = Site(home, store or str(home.folder / "store"))
+        site = Site(home, store or str(home.folder / "store"), **where)
         try:
             site.start_scheduler()
             yield site

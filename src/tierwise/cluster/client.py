@@ -77,7 +77,7 @@ class Dispatch:
     order: Sequence[Unit]
     deadline: Deadline | None = None
     running: dict[str, "Running"] = field(default_factory=dict)  # machine -> its unfinished replicate
-    unfit: dict[str, str] = field(default_factory=dict)  # machine -> why it gets no work
+    unfit: set[str] = field(default_factory=set)  # addresses of workers that get no more work
     ended_before: set[str] = field(default_factory=set)  # marks of earlier cancellations, which do not count
 
     @property
@@ -286,14 +286,15 @@ def _until_whole(dispatch: Dispatch, client: Any, progress: Progress) -> Survey:
         _end_if_cancelled(dispatch, client)
         ended = _ended(dispatch, workers)
         for machine, addresses in workers.items():
-            if machine in dispatch.running or machine in dispatch.unfit:
+            fit = [one for one in addresses if one not in dispatch.unfit]
+            if machine in dispatch.running or not fit:
                 continue
             unit = dispatch.choose(machine, found, len(workers))
             if unit is not None:
                 future = client.submit(
-                    work.measure, dispatch.job(unit), key=f"{dispatch.run_id}-{new_name()}", workers=[addresses[0]], pure=False
+                    work.measure, dispatch.job(unit), key=f"{dispatch.run_id}-{new_name()}", workers=[fit[0]], pure=False
                 )
-                dispatch.running[machine] = Running(unit, addresses[0], future)
+                dispatch.running[machine] = Running(unit, fit[0], future)
         time.sleep(POLL_S)
         for study, replicate in ended:
             found.add(dispatch.surveyor.survey(f"{study}/{replicate}"))
@@ -330,8 +331,8 @@ def _ended(dispatch: Dispatch, workers: Mapping[str, Sequence[str]]) -> list[Uni
         if not lost and not one.future.done():
             continue
         if not lost and one.future.status == "error":
-            dispatch.unfit[machine] = str(one.future.exception())
-            say(f"machine {machine} gets no more work: {dispatch.unfit[machine]}")
+            dispatch.unfit.add(one.worker)
+            say(f"worker {one.worker} of machine {machine} gets no more work until it is started again: {one.future.exception()}")
         if lost:
             say(f"machine {machine} is away; {one.unit[0]}, replicate {one.unit[1] + 1} is measured elsewhere")
         one.future.cancel()

@@ -1,6 +1,7 @@
 """What a worker does for the client: measure a replicate in its own process group, and end the groups of a run."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,9 +19,11 @@ from tierwise.cluster.replicate import FOLDER, GRACE_S, UNFIT, Job, fail, spool_
 from tierwise.cluster.spool import hand_over_left
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.files import make_folder, write_whole
+from tierwise.core.profiles import load_profile
 from tierwise.core.progress import say
 from tierwise.core.tasks import LOCAL, SCHEDULER
 from tierwise.core.text_files import read_json
+from tierwise.core.units import human_bytes
 from tierwise.postgres.workspace import open_workspace
 
 GROUPS: Final = "groups"
@@ -32,9 +35,10 @@ def measure(text: str, scheduler: str = LOCAL) -> None:
     Simulated work uses this machine's processors unless `scheduler` is empty.
 
     Raises:
-        InputError: this machine has other code or inputs than the run.
+        InputError: this machine has other code or inputs than the run, or too little free space.
     """
     job, started_at = Job.model_validate_json(text), datetime.now(UTC)
+    _check_space(job)
     command, alone = [sys.executable, "-m", "tierwise.cluster.replicate"], {**os.environ, SCHEDULER: scheduler}
     child = subprocess.Popen(command, stdin=subprocess.PIPE, env=alone, start_new_session=True)
     assert child.stdin is not None
@@ -53,6 +57,14 @@ def measure(text: str, scheduler: str = LOCAL) -> None:
         raise InputError("this machine", rule=rule, remedy=remedy)
     if status < 0:
         fail(job, f"its process ended by signal {-status}", started_at)
+
+
+def _check_space(job: Job) -> None:
+    free_bytes, profile = shutil.disk_usage(open_workspace()).free, load_profile(job.run.profile["name"])
+    if free_bytes < profile.free_space_bytes:
+        needed = human_bytes(profile.free_space_bytes)
+        rule = f"has {human_bytes(free_bytes)} free for the work folder, and profile {profile.name} needs {needed}"
+        raise InputError("this machine", rule=rule, remedy="free space on this disk, then start the worker again")
 
 
 def end_run(run_id: str = "") -> int:
