@@ -84,10 +84,7 @@ def today(claim: Claim, rows: Rows, own: Mapping[str, Own]) -> Today | None:
             CaseToday(
                 case=one.case,
                 still=still(claim, one.estimate),
-                estimate=one.estimate.value,
-                low=one.estimate.low,
-                high=one.estimate.high,
-                pairs=one.estimate.repeats,
+                **one.estimate.fields,
                 flagged=one.flagged,
                 evidence=one.evidence,
             )
