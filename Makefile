@@ -84,7 +84,7 @@ bench: $(ENV)/.ready
 soak: $(ENV)/.ready
 	$(BIN)/python -m pytest -m soak
 
-# Start a PostgreSQL on an emulated disk with a load, and watch it, in two minutes
+# Start a PostgreSQL on an emulated disk with a load, watch it, move what tierwise advises, and check it, in nine minutes
 demo: $(ENV)/.ready
 	PYTHONPATH=src $(BIN)/python scripts/demo.py
 

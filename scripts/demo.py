@@ -1,16 +1,22 @@
-"""Start a PostgreSQL on an emulated disk and SSD with a load, and watch it: ``make demo``. It takes less than two minutes."""
+"""Watch a PostgreSQL on an emulated disk, move what `tierwise advise` advises, and check it: ``make demo``, in nine minutes."""
 
+import os
+import random
+import shlex
 import shutil
 import subprocess
+import sys
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
 import psycopg
 
-from tierwise.core.output_format import TicketFormat
 from tierwise.core.progress import say
+from tierwise.core.units import PAGE_BYTES
 from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.cluster import DATABASE, PORT, SUPERUSER, Cluster
 from tierwise.postgres.pgbench import command, initialise
@@ -20,21 +26,18 @@ from tierwise.postgres.relations import create_tablespace
 from tierwise.postgres.workspace import open_workspace, server_account
 from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.reclaim import reclaim as reclaim_tiers
-from tierwise.watch.answer import answer
-from tierwise.watch.answer_text import shown
-from tierwise.watch.recording import Request, watch
-from tierwise.watch.service_times import ServiceTimes
 
 TIERS: Final = {"hdd": "hdd-1tb", "ssd": "micron-7450"}
 SETTINGS: Final = {"shared_buffers": "8MB", "debug_io_direct": "data", "checkpoint_timeout": "30s", "track_io_timing": "on"}
 SCALE, CLIENTS = 6, 4
-WATCH_S: Final = 68.0
-"""Two checkpoints and a few seconds."""
+WATCH_S: Final = 150
+DEPTHS: Final = (1, 2, 4, 8)
+CALIBRATION_S: Final = 4.0
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[tuple[Cluster, str]]:
-    """Start a server with a tablespace on each tier, in real time, and return it with its connection string."""
+def served(folder: Path) -> Iterator[tuple[Cluster, dict[str, Emulated]]]:
+    """Start a server with a tablespace on each tier, in real time, with all relations on the disk."""
     account = server_account()
     cluster = Cluster(folder / "server", find_binaries(), account)
     with ExitStack() as undo:
@@ -55,7 +58,7 @@ def served(folder: Path) -> Iterator[tuple[Cluster, str]]:
         for tier in tiers.values():
             tier.delays(True)
             undo.callback(tier.delays, False)
-        yield cluster, dsn
+        yield cluster, tiers
 
 
 @contextmanager
@@ -70,19 +73,67 @@ def loaded(cluster: Cluster) -> Iterator[None]:
         load.wait()
 
 
+def calibrated(path: Path, depth: int) -> float:
+    """Return the milliseconds of a random read of a page of the file at `path`, with `depth` requests at a time."""
+    pages, handle, ends_s = path.stat().st_size // PAGE_BYTES, os.open(path, os.O_RDONLY), time.monotonic() + CALIBRATION_S
+
+    def read(seed: int) -> int:
+        draw, count = random.Random(seed), 0
+        while time.monotonic() < ends_s:
+            os.pread(handle, PAGE_BYTES, draw.randrange(pages) * PAGE_BYTES)
+            count += 1
+        return count
+
+    with ThreadPoolExecutor(depth) as pool:
+        reads = sum(pool.map(read, range(depth)))
+    os.close(handle)
+    return 1000 * depth * CALIBRATION_S / reads
+
+
+def write_tiers(path: Path, cluster: Cluster, tiers: dict[str, Emulated]) -> None:
+    """Write the file of the server's tiers: reads of the largest table's own file, and of a file as large on the SSD."""
+    with cluster.connect() as session:
+        row = session.execute("SELECT pg_relation_filepath('pgbench_accounts'), pg_relation_size('pgbench_accounts')").fetchone()
+    assert row is not None
+    files = {"hdd": cluster.data / row[0], "ssd": tiers["ssd"].directory / "calibration"}
+    files["ssd"].write_bytes(bytes(row[1]))
+    lines = []
+    for name, file in files.items():
+        points = [[depth, round(calibrated(file, depth), 4)] for depth in DEPTHS]
+        lines += [f"[tiers.{name}]", f'tablespaces = ["{name}"]', f"read_ms = {points}"]
+    files["ssd"].unlink()
+    path.write_text("\n".join([*lines, "usd_a_month_per_gib = 0.1", ""]), encoding="utf-8")
+    print(path.read_text(encoding="utf-8"))
+
+
+def type_in(*command: str, **more: str) -> None:
+    """Show a command as a reader would type it, and run it."""
+    say(f"demo: {shlex.join(command)}")
+    words = [sys.executable, "-m", *command] if command[0] == "tierwise" else list(command)
+    subprocess.run(words, check=True, env={**os.environ, **more})
+
+
 def main() -> None:
     folder = open_workspace() / "demo"
     reclaim_servers(folder.parent)
     reclaim_tiers(folder.parent)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o755)
-    out = folder / "activity.parquet"
+    before, after, mine, plan = (str(folder / name) for name in ("before.parquet", "after.parquet", "mine.toml", "plan"))
     say("demo: starting PostgreSQL with its tables on an emulated disk")
     try:
-        with served(folder) as (cluster, dsn), loaded(cluster):
-            say(f"demo: tierwise watch '{dsn}' --for {WATCH_S:.0f}s --out {out}")
-            watch(Request(dsn, WATCH_S, out))
-            print(shown(answer(out, ServiceTimes()), TicketFormat.TABLE))
+        with served(folder) as (cluster, tiers):
+            socket = str(socket_folder(cluster.folder))
+            dsn = f"host={socket} port={PORT} user={SUPERUSER} dbname={DATABASE}"
+            write_tiers(Path(mine), cluster, tiers)
+            with loaded(cluster):
+                watch = ("tierwise", "watch", dsn, "--for", f"{WATCH_S}s", "--out")
+                type_in(*watch, before)
+                type_in("tierwise", "advise", "--activity", before, "--tiers", mine, "--plan", plan)
+                path = f"{cluster.binaries.folder}:{os.environ['PATH']}"
+                type_in("sh", f"{plan}/plan.sh", PGHOST=socket, PGPORT=str(PORT), PGUSER=SUPERUSER, PATH=path)
+                type_in(*watch, after)
+                type_in("tierwise", "check", "--before", before, "--after", after, "--tiers", mine)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

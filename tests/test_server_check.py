@@ -1,6 +1,7 @@
 """What a move saved against what was predicted: it holds or misses, and bloat that went is not the device's."""
 
 import json
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -59,6 +60,19 @@ def test_bloat_that_a_rewrite_removed_is_not_the_devices(tiers: str, tmp_path: P
     assert found["rewrite_s"] == pytest.approx(0.025), "half of its reads went, which waited for 50 ms"
     assert found["seen_s"]["high"] < 0.04
     assert "removed bloat" in said(*command)
+
+
+def test_the_page_loads_nothing_and_shows_names_as_text(tiers: str, tmp_path: Path) -> None:
+    activity_file = kept(tmp_path / "activity.parquet", activity(relation(1, "<script>", 0.05), relation(2, "stays", 0.03)))
+    said("advise", "--activity", activity_file, "--tiers", tiers, "--report", str(tmp_path / "page"))
+    page = (tmp_path / "page" / "report.html").read_text(encoding="utf-8")
+    assert "<script" not in page
+    assert page.count("&lt;script&gt;") >= 3, "in the sentence, the table and the chart"
+    assert {address for address in re.findall(r"https?://[^\"' <]+", page) if "w3.org" not in address} == set()
+    assert "<svg" in page
+    assert "SHA-256" in page
+    with pytest.raises(InputError, match="must not exist"):
+        said("advise", "--activity", activity_file, "--tiers", tiers, "--report", str(tmp_path / "page"))
 
 
 def test_what_did_not_move_and_another_database_are_refused_and_a_key_restores_names(tiers: str, tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 import os
 import shutil
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,6 +17,7 @@ import pytest
 
 from conftest import empty
 from emulation import emulated, new_folder
+from tierwise.core import paths
 from tierwise.core.activity import Activity
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.relations import create_tablespace
@@ -313,3 +316,10 @@ def test_a_snapshot_of_100000_relations_takes_two_seconds(cluster18: Cluster) ->
         cluster18.stop()
         shutil.rmtree(cluster18.folder)
         cluster18.create()
+
+
+def test_the_demo_watches_moves_and_checks_in_ten_minutes() -> None:
+    began_s = time.monotonic()
+    done = subprocess.run([sys.executable, "scripts/demo.py"], cwd=paths.home(), capture_output=True, text=True, check=True)
+    assert "The prediction" in done.stdout, done.stdout
+    assert time.monotonic() - began_s < 600

@@ -71,6 +71,9 @@ def advise(  # noqa: PLR0917  each is an option with a name
         Path | None,
         typer.Option(help="With --activity: new folder for plan.sql, plan.sh and rollback.sql, which you read and run yourself."),
     ] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="With --activity: folder for report.html, a page of the advice that loads nothing from elsewhere.")
+    ] = None,
     latency_ms: Annotated[
         float | None, typer.Option(help="With --activity: highest accepted mean time of a transaction, in milliseconds. Default: no limit.")
     ] = None,
@@ -105,12 +108,16 @@ def advise(  # noqa: PLR0917  each is an option with a name
     if activity is not None or tiers is not None:
         limits = _limits(ssd_gib=ssd_gib, budget=budget, latency_ms=latency_ms)
         day = (on or datetime.now()).date()  # noqa: DTZ005  the reader's day
-        print(_server_advice(activity, tiers, key, limits, standbys=standby or [], plan=plan, form=form, day=day, region=region))
+        print(
+            _server_advice(
+                activity, tiers, key, limits, standbys=standby or [], plan=plan, report=report, form=form, day=day, region=region
+            )
+        )
         return
     if ssd_gib is None:
         raise InputError("--ssd-gib", rule="is needed without --activity", remedy="give --ssd-gib N, or --activity FILE --tiers FILE")
-    if form is TicketFormat.MARKDOWN or latency_ms is not None or plan is not None:
-        raise InputError("--latency-ms, --plan, --format markdown", rule="are for --activity alone")
+    if form is TicketFormat.MARKDOWN or latency_ms is not None or plan or report:
+        raise InputError("--latency-ms, --plan, --report, --format markdown", rule="are for --activity alone")
     from tierwise.advisor import advice  # noqa: PLC0415  the heavy libraries load only where they are needed
     from tierwise.advisor.advice_text import as_text  # noqa: PLC0415
     from tierwise.advisor.workload import read_workload  # noqa: PLC0415
@@ -192,6 +199,7 @@ def _server_advice(
     *,
     standbys: list[Path],
     plan: Path | None,
+    report: Path | None,
     form: TicketFormat,
     day: date,
     region: str,
@@ -215,6 +223,10 @@ def _server_advice(
     if plan is not None:
         write_plan(advice, question, plan)
         say(render("advisor/plan_files/words.toml:written", folder=plan))
+    if report is not None:
+        from tierwise.advisor.server_report import write_report  # noqa: PLC0415
+
+        say(render("advisor/plan_files/words.toml:report", file=write_report(advice, question.activity, activity, report)))
     return shown(advice, form)
 
 

@@ -50,6 +50,15 @@ class Step(Strict):
     fits: bool
 
 
+class UnitTime(Strict):
+    """What a transaction waits for on one unit, before the move and as predicted after it."""
+
+    unit: str
+    moved: bool
+    before_s: float
+    predicted_s: Band
+
+
 class ServerAdvice(Strict):
     """The answer of `advise --activity`."""
 
@@ -70,6 +79,7 @@ class ServerAdvice(Strict):
     evidence: dict[str, str]
     unsized: tuple[str, ...]
     several_share: bool
+    units: tuple[UnitTime, ...]
 
     @property
     def moved(self) -> list[str]:
@@ -192,13 +202,14 @@ def advise_server(question: Question) -> ServerAdvice:
     unused = [load for load in activity.relations if load.droppable and not load.scans and load.reads_per_s]
     times = [one.transaction_s for one in question.predicted([unit.name for unit in question.units])]
     enough = [number for number in worth if bound is not None and steps[number - 1].left_s.high <= bound]
+    advised = 0 if activity.service else enough[0] if enough else max(worth, default=0)
     return ServerAdvice(
         server=activity.server,
         database=activity.database,
         transaction_s=whole_s,
         steady=activity.steadiness,
         steps=() if activity.service else tuple(steps),
-        advised=0 if activity.service else enough[0] if enough else max(worth, default=0),
+        advised=advised,
         noise_s=noise * whole_s,
         indexes_first=tuple(
             unit_name(load)
@@ -214,6 +225,7 @@ def advise_server(question: Question) -> ServerAdvice:
         evidence={name: tier.evidence for name, tier in question.tiers.items()},
         unsized=tuple(unit.name for unit in question.units if unit.size_bytes is None),
         several_share=len(question.units) > 1,
+        units=unit_times(question, [step.unit for step in steps[:advised]]),
     )
 
 
@@ -225,6 +237,15 @@ def steady_s(activity: Activity, option: str) -> float:
             option, field="steadiness", value=str(activity.steadiness), rule=rule, remedy="tierwise watch --show FILE says why"
         )
     return activity.transaction_s
+
+
+def unit_times(question: Question, moved: Sequence[str]) -> tuple[UnitTime, ...]:
+    predicted = question.predicted(moved)
+    waits = {unit: [one.waiting_s[unit.name] for one in predicted] for unit in question.units}
+    return tuple(
+        UnitTime(unit=unit.name, moved=unit.name in moved, before_s=unit.waiting_s, predicted_s=Band(low=min(each), high=max(each)))
+        for unit, each in waits.items()
+    )
 
 
 def saving(question: Question, moved: Sequence[str], noise: float) -> Band:

@@ -3,7 +3,7 @@
 import math
 from typing import Final
 
-from tierwise.advisor.server_advice import Question, Unit, relative_noise, saving, steady_s
+from tierwise.advisor.server_advice import Question, Unit, UnitTime, relative_noise, saving, steady_s, unit_times
 from tierwise.advisor.server_tiers import FAST, SLOW
 from tierwise.core.activity import Band
 from tierwise.core.errors import InputError
@@ -12,13 +12,9 @@ from tierwise.core.toml import Strict
 SHRUNK: Final = 0.98  # a relation that keeps less of its size was rewritten without its bloat (chosen)
 
 
-class CheckedUnit(Strict):
-    """What a transaction waits for on one relation. `rewrite_s`: saved because a rewrite made it smaller."""
+class CheckedUnit(UnitTime):
+    """What was seen after the move. `rewrite_s`: saved because a rewrite made it smaller."""
 
-    unit: str
-    moved: bool
-    before_s: float
-    predicted_s: Band
     seen_s: float
     rewrite_s: float
     size_share: float | None
@@ -75,18 +71,14 @@ def check_move(before: Question, after: Question) -> ServerCheck:
 
 def _units(before: Question, after: Question, moved: list[str]) -> list[CheckedUnit]:
     found = {unit.name: unit for unit in after.every_unit}
-    predicted = before.predicted(moved)
     rows = []
-    for unit in before.units:
-        now, waits = found.get(unit.name), [one.waiting_s[unit.name] for one in predicted]
+    for unit, times in zip(before.units, unit_times(before, moved), strict=True):
+        now = found.get(unit.name)
         share = now.size_bytes / unit.size_bytes if now and now.size_bytes and unit.size_bytes else None
         shrunk = now is not None and unit.name in moved and share is not None and share < SHRUNK
         rows.append(
             CheckedUnit(
-                unit=unit.name,
-                moved=unit.name in moved,
-                before_s=unit.waiting_s,
-                predicted_s=Band(low=min(waits), high=max(waits)),
+                **times.model_dump(),
                 seen_s=now.waiting_s if now else 0.0,
                 rewrite_s=unit.waiting_s * _fewer_reads((before, unit), (after, now)) if shrunk and now else 0.0,
                 size_share=share,

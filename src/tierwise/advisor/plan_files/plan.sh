@@ -47,7 +47,7 @@ SQL
 # What psql does in step $1, beside which the numbers of half-built indexes go into the journal.
 sql() {
     psql -X -q -v VERBOSITY=verbose -v step="$1" -v directories="${DIRECTORIES:-no}" -v lock_s="${LOCK_S:-2}" -v old_s="${OLD_S:-600}" \
-        -f "$direction.sql" 2>"$errors" &
+        -f "$direction.sql" >/dev/null 2>"$errors" &
     running=$!
     found=
     while [ "${2:-}" = index ] && kill -0 "$running" 2>/dev/null; do
@@ -139,6 +139,7 @@ step() {
     if [ "$kind" = index ]; then clear_indexes; else clear_repack; fi
     [ "$there" != t ] || { echo "step $number: $relation is in $target already"; return 0; }
     sql -1 || exit 1
+    echo "step $number: moving $relation, $bytes bytes, to $target"
     before=$bytes tries=1 way=sql
     if [ "$kind" = table ] && can_repack; then way=repack; check_place 2; else check_place 1; fi
     note begin "$direction-$number" "$oid" "$bytes"
@@ -154,7 +155,7 @@ step() {
     look
     [ "$there" = t ] || stop "step $number: $relation is not in $target"
     note "done" "$direction-$number" "$oid" "$before" "$bytes"
-    echo "step $number: $relation moved to $target in $tries tries: $before bytes before, $bytes bytes now"
+    echo "step $number: $relation moved to $target, at try $tries: $before bytes before, $bytes bytes now"
 }
 
 if [ "$direction" = plan ]; then
