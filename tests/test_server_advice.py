@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from support import said, said_as_json
-from tierwise.advisor.server_advice import Limits, Question, ServerAdvice, advise_server
+from tierwise.advisor.server_advice import ServerAdvice, advise_server
 from tierwise.advisor.server_advice_text import WIDTH, shown
+from tierwise.advisor.server_question import Limits, Question
 from tierwise.advisor.server_tiers import read_server_tiers
 from tierwise.advisor.stations import Load, Part, predict
 from tierwise.core.activity import Activity, Band, Cause, RelationLoad, Steadiness, Window, read_answer

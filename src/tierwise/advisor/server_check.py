@@ -3,7 +3,8 @@
 import math
 from typing import Final
 
-from tierwise.advisor.server_advice import Question, Unit, UnitTime, relative_noise, saving, steady_s, unit_times
+from tierwise.advisor.server_advice import UnitTime, relative_noise, saving, steady_s, unit_times
+from tierwise.advisor.server_question import Question, Unit
 from tierwise.advisor.server_tiers import FAST, SLOW
 from tierwise.core.activity import Band
 from tierwise.core.errors import InputError
