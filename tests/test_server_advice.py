@@ -176,6 +176,16 @@ def test_what_is_no_placement_comes_with_the_advice(tiers: Path) -> None:
     assert (found.indexes_first, found.look_at, found.unsized) == (("scanned",), ("never_used",), ("unsized",))
 
 
+def test_reads_of_the_slower_tier_take_the_waiting_that_a_watch_divided_evenly(tiers: Path) -> None:
+    tiers.write_text(TIERS.replace("[tiers.ssd]", '[tiers.ssd]\ntablespaces = ["fast"]'))
+    loads = relation(1, "fast", 0.03, tablespace="fast"), relation(2, "slow", 0.03)
+    watch = activity(*loads).model_copy(update={"unknown": ("tablespaces",)})
+    units = Question(watch, read_server_tiers(tiers), Limits(), load_book(DAY)).every_unit
+    waits = {unit.name: unit.waiting_s for unit in units}
+    assert sum(waits.values()) == pytest.approx(0.06)
+    assert waits["slow"] / waits["fast"] == pytest.approx(50), "10 ms against 0.2 ms"
+
+
 @pytest.mark.parametrize(
     ("days", "scans", "replicas", "standby_scans", "dropped"),
     [

@@ -64,7 +64,7 @@ def check_move(before: Question, after: Question) -> ServerCheck:
         predicted_s=predicted,
         seen_s=seen,
         rewrite_s=rewrite_s,
-        held=predicted.low <= seen.high and seen.low <= predicted.high,
+        held=predicted.low <= saved_s <= predicted.high,
         transactions_per_s=(first.transactions_per_s.high, second.transactions_per_s.high),
         units=units,
     )

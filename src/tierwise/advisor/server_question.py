@@ -69,7 +69,7 @@ class Question:
                 sizes = [one.size_bytes for one in with_it]
                 size = LOG_GIB * GIB if load.kind == LOG else None if None in sizes else float(sum(one or 0 for one in sizes))
                 written = sum(self._written.get(one.relation, 0.0) for one in with_it)
-                waiting_s = sum(one.waiting_s or 0.0 for one in with_it) + written * self._writes_s
+                waiting_s = sum(self._waiting(one) for one in with_it) + written * self._writes_s
                 writes_per_s = written * (self.activity.page_writes_per_s or 0.0)
                 reads_per_s = sum(one.reads_per_s for one in with_it)
                 found.append(Unit(unit_name(load), load.kind, size, waiting_s, writes_per_s, reads_per_s))
@@ -81,6 +81,20 @@ class Question:
         homes = {unit_name(load): FAST if load.tablespace in fast else SLOW for load in self.activity.relations}
         homes |= {unit_name(load): FAST if self.tiers[FAST].wal else SLOW for load in self.activity.relations if load.kind == LOG}
         return homes
+
+    def _waiting(self, load: RelationLoad) -> float:
+        return (load.waiting_s or 0.0) * (1.0 if load.kind in {LOG, TEMPORARY} else self._factors[self.placement[unit_name(load)]])
+
+    @cached_property
+    def _factors(self) -> dict[str, float]:
+        """Return by which factor reads of each tier wait longer, where the watch divided their time as if all tablespaces were alike."""
+        if "tablespaces" not in self.activity.unknown:
+            return dict.fromkeys(self.tiers, 1.0)
+        each_s = {name: tier.latency()(1.0) for name, tier in self.tiers.items()}
+        reads = [load for load in self.activity.relations if load.waiting_s and load.kind not in {LOG, TEMPORARY}]
+        even = sum(load.waiting_s or 0.0 for load in reads)
+        uneven = sum((load.waiting_s or 0.0) * each_s[self.placement[unit_name(load)]] for load in reads)
+        return {name: time_s * even / uneven if uneven else 1.0 for name, time_s in each_s.items()}
 
     @property
     def _writes_s(self) -> float:
