@@ -255,7 +255,7 @@ def test_what_cannot_be_is_refused(counts: Path, options: tuple[str, ...], repor
 
 def test_a_device_without_a_price_counts_no_money_unless_money_is_requested(counts: Path) -> None:
     found = requested("--ssd-gib", "1", "--ssd", "aws-io2")
-    assert found["cost_a_year"] is None
+    assert found["cost_a_month"] is None
     assert "price of aws-io2-size on 2026-07-01 is missing" in found["warnings"][0]
     with pytest.raises(MissingError, match="price of aws-io2-size"):
         run(*DAY, "--ssd-gib", "1", "--ssd", "aws-io2", "--budget", "5")

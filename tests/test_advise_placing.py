@@ -112,12 +112,12 @@ def test_a_busy_relation_belongs_on_the_dear_tier_and_an_idle_one_on_the_cheap()
     found = solve(requested, Goal.CHEAPEST)
     assert found == {"busy": "ssd", "idle": "hdd"}
     assert requested.devices(found) == pytest.approx({"hdd": 0.01, "ssd": 0.1})
-    assert requested.cost_a_year(found) == pytest.approx(11.0)
+    assert requested.cost_a_month(found) == pytest.approx(11.0)
 
 
 def test_a_budget_keeps_what_would_be_quicker_off_the_ssd() -> None:
     free = replace(alike(10**9, space=4), prices={"hdd": 10.0, "ssd": 1000.0})
-    costs = sorted({free.cost_a_year(placement) or 0.0 for placement in every(free)})
+    costs = sorted({free.cost_a_month(placement) or 0.0 for placement in every(free)})
     for number, cost in enumerate(costs):
         found = solve(replace(free, budget=cost), Goal.QUICKEST)
         assert sum(tier == "ssd" for tier in found.values()) == number, "each step of the budget pays for one more"

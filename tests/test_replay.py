@@ -142,9 +142,12 @@ def test_the_log_of_the_first_replicate_is_kept_and_accounts_for_the_whole_query
                 assert row["cache"] == "hot"
                 assert row["elapsed_s"] == pytest.approx(median(paces) * row["reference_s"])
             else:
-                assert sum(query["think_s"]) + sum(query["actual_s"].drop_nulls()) == pytest.approx(row["elapsed_s"], rel=1e-4)
+                assert sum(query["think_s"]) < row["elapsed_s"], "beside the query's own work the kernel reads ahead"
+                assert row["elapsed_s"] < (1 + 1e-4) * (sum(query["think_s"]) + sum(query["actual_s"].drop_nulls()))
             gathered = dict(query.filter(operation="read")["relation"].value_counts().rows())
-            assert gathered == {io["relation"]: io["reads"] for io in row["relation_io"] if io["reads"]}
+            pages = {io["relation"]: io["reads"] for io in row["relation_io"] if io["reads"]}
+            assert gathered.keys() == pages.keys()
+            assert all(reads <= pages[relation] for relation, reads in gathered.items())
 
 
 def test_predicted_times_are_near_the_emulated_ones(run: Emulated) -> None:

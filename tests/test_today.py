@@ -121,15 +121,15 @@ def test_the_column_says_whether_the_rule_still_matters_and_what_it_saves(raw: P
     monkeypatch.setenv("TIERWISE_RAW", str(raw))
     run = open_run(RUN)
     claim = next(claim for claim in run.verdicts if claim.id == "M1")
-    assert claim.today is not None
-    assert [case.still for case in claim.today.cases] == [Still.MATTERS] * 3
-    assert claim.today.nearest.estimate == pytest.approx(0.5, rel=0.05)
+    (today,) = claim.today
+    assert [case.still for case in today.cases] == [Still.MATTERS] * 3
+    assert today.nearest.estimate == pytest.approx(0.5, rel=0.05)
     assert str(claim.verdict) == "confirmed", "what is found today judges nothing"
     table = open_shared(run, "summary").exhibit("tbl-claims")
     assert isinstance(table, Table)
     assert table.header[-1] == "Today"
     (row,) = (row for row in table.rows if row[0] == "M1")
-    assert row[-1].startswith("still matters: 0.5")
+    assert row[-1].startswith("Server today: still matters, 0.5")
 
 
 def test_the_speed_up_of_today_stands_beside_the_times_on_the_source_s_drives(raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,7 @@ from tierwise.core.vocabulary import Evidence, Goal, RelationClass
 from tierwise.costs.bill import remarks
 from tierwise.costs.book import Book
 from tierwise.costs.hardware import capacity_bytes, device_bill
+from tierwise.costs.units import MONTHS_A_YEAR
 
 TIERS: Final = (SLOW, FAST)
 HOUR_S: Final = 3600.0
@@ -35,7 +36,7 @@ class Question:
 
     Args:
         ssd_gib: space on the ssd.
-        budget: most money a year; `None`: no limit.
+        budget: most money a month; `None`: no limit.
         goal: what the placement has least of.
         jobs_per_hour: how often a job comes; 0: it takes space, and no share of a device's time.
         devices: tier -> device of ``data/devices`` in place of the run's.
@@ -52,7 +53,7 @@ class Question:
             if not least <= value < float("inf"):
                 raise InputError(field, value=value, rule="must be zero or more")
         if self.budget is not None and not 0 < self.budget < float("inf"):
-            raise InputError("--budget", value=self.budget, rule="must be above zero, as a cost per year")
+            raise InputError("--budget", value=self.budget, rule="must be above zero, as a cost per month")
         if self.goal is Goal.CHEAPEST and not self.jobs_per_hour:
             rule = "the cheapest placement depends on the number of jobs per hour"
             raise InputError("--jobs-per-hour", value=self.jobs_per_hour, rule=rule, remedy="give --jobs-per-hour N, or --goal time")
@@ -79,7 +80,7 @@ class Alternative(Strict):
     fits: bool
     affordable: bool
     job_s: float
-    cost_a_year: float | None
+    cost_a_month: float | None
     regret: float
 
 
@@ -107,7 +108,7 @@ class Advice(Strict):
     storage_s: float
     host_s: float
     job_s: float
-    cost_a_year: float | None
+    cost_a_month: float | None
     alternatives: tuple[Alternative, ...]
     exhaustive: Alternative | None
     placements: int
@@ -155,7 +156,7 @@ def advise(workload: Workload, question: Question, book: Book, service_s: Servic
         storage_s=problem.time_s(best),
         host_s=workload.host_s,
         job_s=workload.host_s + problem.time_s(best),
-        cost_a_year=problem.cost_a_year(best),
+        cost_a_month=problem.cost_a_month(best),
         alternatives=tuple(against(name, placement) for name, placement in fixed(workload).items()),
         exhaustive=against("exhaustive search", searched) if searched else None,
         placements=len(TIERS) ** len(workload.relations),
@@ -211,7 +212,7 @@ def problem_of(workload: Workload, question: Question, service_s: ServiceTimes, 
         budget=question.budget,
     )
     try:
-        return replace(problem, prices={tier: device_bill(name, book).cost(book) for tier, name in devices.items()}), None
+        return replace(problem, prices={tier: device_bill(name, book).cost(book) / MONTHS_A_YEAR for tier, name in devices.items()}), None
     except MissingError as missing:
         if question.budget is not None or question.goal is Goal.CHEAPEST:
             raise
@@ -253,7 +254,7 @@ def _against(best: Placement, problem: Problem, goal: Goal, host_s: float, /, na
         fits=problem.fits(other),
         affordable=problem.affordable(other),
         job_s=host_s + problem.time_s(other),
-        cost_a_year=problem.cost_a_year(other),
+        cost_a_month=problem.cost_a_month(other),
         regret=regret(best, other, problem, host_s, goal),
     )
 

@@ -37,7 +37,7 @@ def as_text(advice: Advice) -> str:
         disks_s=next((one.job_s for one in advice.alternatives if one.name == DISKS), advice.job_s),
         least="time" if advice.goal is Goal.QUICKEST else "cost",
         relations=table(headings, relations, numbers=(2, 4, 5, 6)),
-        others=table(["placement", "on the SSD", "allowed", "a job", "a year", "regret"], others, numbers=(1, 3, 4, 5)),
+        others=table(["placement", "on the SSD", "allowed", "a job", "a month", "regret"], others, numbers=(1, 3, 4, 5)),
         most=EXHAUSTIVE_RELATIONS,
         size=human_bytes,
         duration=duration,
@@ -62,5 +62,5 @@ def money(value: float | None, advice: Advice) -> str:
 
 def _row(one: Alternative, advice: Advice) -> list[str]:
     allowed = "yes" if one.fits and one.affordable else "no: " + ("space" if not one.fits else "budget")
-    cells = [one.name, human_bytes(one.ssd_bytes), allowed, duration(one.job_s), money(one.cost_a_year, advice)]
+    cells = [one.name, human_bytes(one.ssd_bytes), allowed, duration(one.job_s), money(one.cost_a_month, advice)]
     return [*cells, f"{100 * one.regret:+.2f} %"]

@@ -79,10 +79,10 @@ def advise(  # noqa: PLR0917  each is an option with a name
     ] = None,
     budget: Annotated[
         float | None,
-        typer.Option(help="Highest accepted yearly cost in the currency of --currency, or with --activity USD a month. Default: no limit."),
+        typer.Option(help="Highest accepted monthly cost in the currency of --currency, with --activity in USD. Default: no limit."),
     ] = None,
     goal: Annotated[
-        str, typer.Option(help="Quantity to minimise: run time of a job (time) or yearly cost (cost).", autocompletion=completion.goals)
+        str, typer.Option(help="Quantity to minimise: run time of a job (time) or monthly cost (cost).", autocompletion=completion.goals)
     ] = "time",
     jobs_per_hour: Annotated[
         float,

@@ -28,9 +28,9 @@ class Problem:
         service_s: relation -> tier -> seconds that its requests of one job take there.
         capacity_bytes: tier -> bytes that may be used; a tier that is not named has no limit.
         devices_bytes: tier -> bytes of one of its devices.
-        prices: tier -> money a year for one of its devices; empty where no money is counted.
+        prices: tier -> money a month for one of its devices; empty where no money is counted.
         jobs_per_s: how often a job comes; a device serves one request after the other, so that it is busy this times the seconds of a job.
-        budget: most money a year.
+        budget: most money a month.
     """
 
     sizes_bytes: Mapping[str, int]
@@ -61,7 +61,7 @@ class Problem:
         busy = {tier: sum(self.service_s[name][tier] for name in self.relations if placement[name] == tier) for tier in self.tiers}
         return {tier: max(self.used_bytes(placement, tier) / self.devices_bytes[tier], self.jobs_per_s * busy[tier]) for tier in self.tiers}
 
-    def cost_a_year(self, placement: Placement) -> float | None:
+    def cost_a_month(self, placement: Placement) -> float | None:
         """Return money for `devices`; `None` where no price is counted."""
         if not self.prices:
             return None
@@ -72,17 +72,17 @@ class Problem:
         return all(self.used_bytes(placement, tier) <= space for tier, space in self.capacity_bytes.items())
 
     def affordable(self, placement: Placement) -> bool:
-        cost = self.cost_a_year(placement)
+        cost = self.cost_a_month(placement)
         return self.budget is None or cost is None or cost <= self.budget * (1 + ALIKE)
 
     def feasible(self, placement: Placement) -> bool:
         return self.fits(placement) and self.affordable(placement)
 
     def objective(self, placement: Placement, goal: Goal) -> float:
-        """Return what `goal` wants least of: seconds a job, or money a year."""
+        """Return what `goal` wants least of: seconds a job, or money a month."""
         if goal is Goal.QUICKEST:
             return self.time_s(placement)
-        cost = self.cost_a_year(placement)
+        cost = self.cost_a_month(placement)
         assert cost is not None, "a cheapest placement needs prices"
         return cost
 

@@ -128,5 +128,5 @@ def _infeasible(problem: Problem) -> InputError:
     if problem.budget is None or cheapest is None:
         rule = f"the tables and indexes take {sum(problem.sizes_bytes.values()):,} bytes and do not fit"
         return InputError("tiers", field="capacity_bytes", value=dict(problem.capacity_bytes), rule=rule, remedy="give more space")
-    rule = f"no placement is that cheap; the cheapest one costs {free.cost_a_year(cheapest):.3g} a year"
+    rule = f"no placement is that cheap; the cheapest one costs {free.cost_a_month(cheapest):.3g} a month"
     return InputError("--budget", value=problem.budget, rule=rule, remedy="give a larger budget, or fewer jobs per hour")

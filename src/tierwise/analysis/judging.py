@@ -78,7 +78,7 @@ class ClaimVerdict(Strict):
     rule_newer: bool = Field(default=False, description="its rule changed after the run began")
     rule_after_results: bool = Field(default=False, description="its rule was chosen after results had been seen")
     here: "ClaimVerdict | None" = None
-    today: Today | None = None
+    today: tuple[Today, ...] = ()
 
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorator above a property
     @property

@@ -66,11 +66,12 @@ class Today(Strict):
         return min(self.cases, key=lambda case: 0.0 if case.estimate is None else max(case.estimate, 1 / case.estimate))
 
 
-def today(claim: Claim, rows: Rows, own: Mapping[str, Own]) -> Today | None:
-    """Return what the run's pair of today shows of `claim`, by rows, else by its study's `own`; `None` without a pair or placement."""
-    pair = rows.manifest.todays_pair
-    if pair is None or claim.placement is None:
-        return None
+def today(claim: Claim, rows: Rows, own: Mapping[str, Own]) -> tuple[Today, ...]:
+    """Return what each of the run's pairs of today shows of `claim`, by rows, else by its study's `own`; none without a placement."""
+    return tuple(_on(claim, rows, own, pair) for pair in rows.manifest.todays_pairs) if claim.placement else ()
+
+
+def _on(claim: Claim, rows: Rows, own: Mapping[str, Own], pair: str) -> Today:
     shown = _measured(claim, rows, pair)
     own_cases = own.get(claim.id)
     if own_cases:
@@ -78,7 +79,7 @@ def today(claim: Claim, rows: Rows, own: Mapping[str, Own]) -> Today | None:
         shown += [one for one in own_cases.cases(claim, rows, pair) if one.case not in there]
     return Today(
         pair=pair,
-        placement=claim.placement,
+        placement=str(claim.placement),
         study=next((case.study for case in claim.cases), own_cases.study if own_cases else None),
         cases=tuple(
             CaseToday(

@@ -65,7 +65,7 @@ def judge(
                 own[claim.id],
                 aside=_contradiction(own[claim.id], theirs.get(claim.id)),
                 here=_here(claim, rows, judges),
-                now=today(claim, rows, todays) if rows else None,
+                now=today(claim, rows, todays) if rows else (),
             )
             for claim in published.claims
         ]
@@ -163,7 +163,7 @@ def _others(judgement: ClaimVerdict) -> dict[Verdict, list[str]]:
 
 
 def _verdict(
-    claim: Claim, rows: Rows | None, own: ClaimVerdict, *, aside: tuple[str, ...], here: ClaimVerdict | None, now: Today | None
+    claim: Claim, rows: Rows | None, own: ClaimVerdict, *, aside: tuple[str, ...], here: ClaimVerdict | None, now: tuple[Today, ...]
 ) -> ClaimVerdict:
     bounds = rules.needed_bounds(claim)
     of_the_claim = ("id", "source", "statement", "kind", "how", "where", "quotation", "unjudged", "bounds_how", "fitted")

@@ -163,10 +163,6 @@ class Manifest(Strict):
         names = (named,) if isinstance(named, str) else tuple(named)
         return tuple(name for name in (*names, self.reader_pair) if name and self.pairs.get(name, {}).get("source") == TODAY)
 
-    @property
-    def todays_pair(self) -> str | None:
-        return next(iter(self.todays_pairs), None)
-
     def of(self, study: str) -> list[StudyRecord]:
         return [record for record in self.studies if record.name == study]
 

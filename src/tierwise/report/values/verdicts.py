@@ -15,6 +15,7 @@ from tierwise.core.rule_history import load_rules
 from tierwise.core.vocabulary import Evidence
 from tierwise.report.run import Run
 from tierwise.report.text_template import Value
+from tierwise.report.values.todays import title
 from tierwise.report.words import bounds, case_name, estimated, found, marked
 
 
@@ -53,7 +54,8 @@ def _has_model(claim: ClaimVerdict) -> bool:
 
 
 def _today(shown: Today) -> str:
-    return f"{shown.nearest.still}: {estimated(shown.nearest)}" if shown.cases else ""
+    """Return what a pair of today shows of the placement: in the case where it makes the least difference."""
+    return f"{title(shown.pair)}: {shown.nearest.still}, {estimated(shown.nearest)}"
 
 
 def judged(run: Run, pair: str = "", source: str = "") -> pl.DataFrame:  # noqa: ARG001  of all pairs
@@ -76,7 +78,7 @@ def judged(run: Run, pair: str = "", source: str = "") -> pl.DataFrame:  # noqa:
                 "evidence": str(claim.evidence or ""),
                 "verdict": claim.verdict.mark,
                 "reason": str(claim.cause or ""),
-                "today": _today(claim.today) if claim.today else "",
+                "today": "; ".join(_today(one) for one in claim.today if one.cases),
                 "here": f"{marked(claim.here)} {estimated(claim.here)}" if claim.here else "",
             }
         )
