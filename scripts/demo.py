@@ -19,7 +19,7 @@ from tierwise.core.progress import say
 from tierwise.core.units import PAGE_BYTES
 from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.cluster import DATABASE, PORT, SUPERUSER, Cluster
-from tierwise.postgres.pgbench import command, initialise
+from tierwise.postgres.pgbench import age, command, initialise
 from tierwise.postgres.processes import reclaim as reclaim_servers
 from tierwise.postgres.processes import socket_folder
 from tierwise.postgres.relations import create_tablespace
@@ -55,6 +55,9 @@ def served(folder: Path) -> Iterator[tuple[Cluster, dict[str, Emulated]]]:
                 create_tablespace(connection, name, tier.directory)
             connection.execute("ALTER DATABASE postgres SET TABLESPACE hdd")
         initialise(cluster, SCALE, tables="hdd", indexes="hdd")
+        with cluster.connect() as session:
+            age(session)
+            session.execute("CHECKPOINT")
         for tier in tiers.values():
             tier.delays(True)
             undo.callback(tier.delays, False)

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from support import said, said_as_json
-from tierwise.advisor.server_advice import Limits, Question, ServerAdvice, advise_server
+from tierwise.advisor.server_advice import ServerAdvice, advise_server
 from tierwise.advisor.server_advice_text import WIDTH, shown
+from tierwise.advisor.server_question import Limits, Question
 from tierwise.advisor.server_tiers import read_server_tiers
 from tierwise.advisor.stations import Load, Part, predict
 from tierwise.core.activity import Activity, Band, Cause, RelationLoad, Steadiness, Window, read_answer
@@ -173,6 +174,16 @@ def test_what_is_no_placement_comes_with_the_advice(tiers: Path) -> None:
     unused = relation(3, "never_used", 0.01, kind="index", scans=0, droppable=True)
     found = advised(activity(relation(1, "scanned", 0.05, scan_share=0.9), unused, relation(4, "unsized", 0.01, gib=None)), tiers)
     assert (found.indexes_first, found.look_at, found.unsized) == (("scanned",), ("never_used",), ("unsized",))
+
+
+def test_reads_of_the_slower_tier_take_the_waiting_that_a_watch_divided_evenly(tiers: Path) -> None:
+    tiers.write_text(TIERS.replace("[tiers.ssd]", '[tiers.ssd]\ntablespaces = ["fast"]'))
+    loads = relation(1, "fast", 0.03, tablespace="fast"), relation(2, "slow", 0.03)
+    watch = activity(*loads).model_copy(update={"unknown": ("tablespaces",)})
+    units = Question(watch, read_server_tiers(tiers), Limits(), load_book(DAY)).every_unit
+    waits = {unit.name: unit.waiting_s for unit in units}
+    assert sum(waits.values()) == pytest.approx(0.06)
+    assert waits["slow"] / waits["fast"] == pytest.approx(50), "10 ms against 0.2 ms"
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +15,9 @@ from psycopg.errors import UniqueViolation
 
 from conftest import empty
 from test_server_advice import DAY, TIERS, activity, relation
-from tierwise.advisor.server_advice import Limits, Question, advise_server
+from tierwise.advisor.server_advice import advise_server
 from tierwise.advisor.server_plan import write_plan
+from tierwise.advisor.server_question import Limits, Question
 from tierwise.advisor.server_tiers import read_server_tiers
 from tierwise.core.errors import InputError
 from tierwise.costs.book import load_book
@@ -32,7 +33,9 @@ MOVED = ("orders", "orders_pkey", "Odd 'name'", "events_1")
 MAKE = (
     "CREATE TABLE orders (id int PRIMARY KEY, filler text)",
     "INSERT INTO orders SELECT i, repeat('x', 100) FROM generate_series(1, 20000) i",
-    """CREATE FUNCTION slow(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$BEGIN PERFORM pg_sleep(0.001); RETURN $1; END$$""",
+    "CREATE TABLE pace AS SELECT 0.0::float8 AS seconds",
+    "CREATE FUNCTION slow(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS"
+    " $$BEGIN PERFORM pg_sleep(seconds) FROM public.pace; RETURN $1; END$$",
     """CREATE INDEX "Odd 'name'" ON orders (filler)""",
     "CREATE TABLE events (at int) PARTITION BY RANGE (at)",
     "CREATE TABLE events_1 PARTITION OF events FOR VALUES FROM (1) TO (2)",
@@ -57,6 +60,9 @@ class Planned:
     @property
     def output(self) -> str:
         return (self.folder / "output.txt").read_text()
+
+    def journal(self) -> str:
+        return (self.plan / "journal.txt").read_text()
 
     def start(self, *words: str, **more: str) -> subprocess.Popen[bytes]:
         command = ["sh", str(self.plan / "plan.sh"), *words]
@@ -135,10 +141,10 @@ def planned(cluster: Cluster, workspace: Path, tmp_path: Path) -> Iterator[Plann
     yield from made(cluster, tmp_path, workspace / "fast")
 
 
-def until(planned: Planned, running: subprocess.Popen[bytes], query: str, seconds: float = 20.0) -> None:
-    """Wait until `query` has a row that is true."""
-    ends_s = time.monotonic() + seconds
-    while not planned.value(query):
+def until(planned: Planned, running: subprocess.Popen[bytes], query: str, seen: Callable[[], bool] = lambda: True) -> None:
+    """Wait until `query` has a row that is true, and `seen`."""
+    ends_s = time.monotonic() + 20
+    while not (planned.value(query) and seen()):
         if time.monotonic() > ends_s or running.poll() is not None:
             planned.kill(running)
             raise AssertionError(f"it did not come: {planned.output}")
@@ -172,11 +178,13 @@ def test_a_plan_killed_while_it_rebuilds_an_index_goes_on_and_leaves_the_indexes
         session.execute("CREATE UNIQUE INDEX CONCURRENTLY other_ccnew ON other (a)")
     session.execute("""DROP INDEX "Odd 'name'" """)
     session.execute("""CREATE INDEX "Odd 'name'" ON orders (slow(id)) WHERE id < 1000""")
+    session.execute("UPDATE pace SET seconds = 0.02")
     running = planned.start(REPACK="no")
-    until(planned, running, "SELECT count(*) = 2 FROM pg_index WHERE NOT indisvalid")
-    time.sleep(1.0)
+    built = "SELECT indexrelid FROM pg_index WHERE NOT indisvalid AND indrelid = 'orders'::regclass"
+    until(planned, running, built, lambda: f" {planned.value(built)}\n" in planned.journal())
     assert "another run" in planned.psql(step="-1")
     planned.kill(running)
+    session.execute("UPDATE pace SET seconds = 0")
     assert planned.invalid() == [""" "Odd 'name'_ccnew" """.strip(), "other_ccnew"]
     status, output = planned.run(REPACK="no")
     assert status == 0, output
@@ -200,7 +208,7 @@ def test_pg_repack_moves_a_table_and_what_a_killed_one_left_goes(cluster15: Clus
             status, output = planned.run(PGOPTIONS="-c client_min_messages=warning")
             assert (status, planned.value(trigger)) == (0, 0), output
             assert planned.places() == {"fast"}
-            assert "repack" in (planned.plan / "journal.txt").read_text()
+            assert "repack" in planned.journal()
             planned.session.execute("DROP EXTENSION pg_repack")
     finally:
         cluster15.stop()

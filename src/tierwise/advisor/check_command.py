@@ -20,9 +20,9 @@ def check(
 
     The relations that moved are those whose tablespace changed between the two watches.
     """
-    from tierwise.advisor.server_advice import Limits, Question  # noqa: PLC0415  the heavy libraries load only where they are needed
-    from tierwise.advisor.server_check import check_move  # noqa: PLC0415
+    from tierwise.advisor.server_check import check_move  # noqa: PLC0415  the heavy libraries load only where they are needed
     from tierwise.advisor.server_check_text import shown  # noqa: PLC0415
+    from tierwise.advisor.server_question import Limits, Question  # noqa: PLC0415
     from tierwise.advisor.server_tiers import read_server_tiers  # noqa: PLC0415
     from tierwise.core.activity import read_answer  # noqa: PLC0415
     from tierwise.costs.book import load_book  # noqa: PLC0415

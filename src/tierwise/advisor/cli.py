@@ -14,7 +14,7 @@ from tierwise.core.vocabulary import Goal, Way
 from tierwise.costs.price_options import CurrencyOption, DayOption, RegionOption
 
 if TYPE_CHECKING:
-    from tierwise.advisor.server_advice import Limits
+    from tierwise.advisor.server_question import Limits
 
 RunOption = Annotated[
     str,
@@ -183,7 +183,7 @@ def move_plan(  # noqa: PLR0917  each is an option with a name
 
 
 def _limits(*, ssd_gib: float | None, budget: float | None, latency_ms: float | None) -> "Limits":
-    from tierwise.advisor.server_advice import Limits  # noqa: PLC0415
+    from tierwise.advisor.server_question import Limits  # noqa: PLC0415
 
     for name, value in (("--ssd-gib", ssd_gib), ("--budget", budget), ("--latency-ms", latency_ms)):
         if value is not None and not 0 < value < float("inf"):
@@ -204,9 +204,10 @@ def _server_advice(
     day: date,
     region: str,
 ) -> str:
-    from tierwise.advisor.server_advice import Question, advise_server  # noqa: PLC0415
+    from tierwise.advisor.server_advice import advise_server  # noqa: PLC0415
     from tierwise.advisor.server_advice_text import shown  # noqa: PLC0415
     from tierwise.advisor.server_plan import write_plan  # noqa: PLC0415
+    from tierwise.advisor.server_question import Question  # noqa: PLC0415
     from tierwise.advisor.server_tiers import read_server_tiers  # noqa: PLC0415
     from tierwise.core.activity import read_answer  # noqa: PLC0415
     from tierwise.core.text_template import render  # noqa: PLC0415

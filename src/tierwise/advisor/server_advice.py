@@ -1,35 +1,20 @@
 """Advice for a watched server: what to move to the faster tier, what that saves, and why nothing else."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
-from tierwise.advisor.server_tiers import FAST, SLOW, ServerTier
-from tierwise.advisor.stations import Load, Part, Predicted, predict
+from tierwise.advisor.server_question import LEAST_SHARE, LOG, TEMPORARY, Question, Unit, unit_name
+from tierwise.advisor.server_tiers import SLOW
 from tierwise.core.activity import Activity, Band, RelationLoad, Steadiness
-from tierwise.core.errors import InputError, MissingError
+from tierwise.core.errors import InputError
 from tierwise.core.toml import Strict
 from tierwise.core.units import GIB
-from tierwise.costs.book import Book
-from tierwise.costs.hardware import share_bill
-from tierwise.costs.units import MONTHS_A_YEAR
 
-LOG: Final = "wal"
-WRITES: Final = "writes"
-"""The cause of a watch, which no relation has for itself."""
-TEMPORARY: Final = "temporary"
-MOVABLE: Final = ("table", "materialized view", "index", LOG, TEMPORARY)
-LEAST_SHARE: Final = 0.01
-"""Units that wait for less of a transaction's time are not looked at (chosen)."""
-CALIBRATION: Final = 0.1
-"""How far off a calibrated time may be (assumed)."""
+CALIBRATION: Final = 0.1  # how far off a calibrated time may be (assumed)
 SCANNED: Final = 0.5
 BOOTSTRAPS, BLOCK, SEED = 500, 2, 1
-LOG_GIB: Final = 1.0
-"""The space that a log takes (`max_wal_size` by default)."""
 LOCKS: Final = {"table": "table", "materialized view": "table", "index": "index", LOG: LOG, TEMPORARY: "none"}
 RESET_DAYS: Final = 35.0
 
@@ -84,107 +69,6 @@ class ServerAdvice(Strict):
     @property
     def moved(self) -> list[str]:
         return [step.unit for step in self.steps[: self.advised]]
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What the reader accepts: space, dollars a month, and the mean of a transaction; None is no limit."""
-
-    ssd_gib: float | None = None
-    budget: float | None = None
-    latency_s: float | None = None
-
-
-@dataclass(frozen=True)
-class Unit:
-    """What moves as one: a table with its TOAST, an index, or the log."""
-
-    name: str
-    kind: str
-    size_bytes: float | None
-    waiting_s: float
-    writes_per_s: float
-    reads_per_s: float
-
-
-@dataclass(frozen=True)
-class Question:
-    """A watched server with its tiers."""
-
-    activity: Activity
-    tiers: Mapping[str, ServerTier]
-    limits: Limits
-    book: Book
-    standbys: tuple[Activity, ...] = ()
-
-    @cached_property
-    def units(self) -> list[Unit]:
-        """Return what can move and is waited for, the most first."""
-        least = LEAST_SHARE * (self.activity.transaction_s or 0.0)
-        return sorted((unit for unit in self.every_unit if unit.waiting_s > least), key=lambda unit: -unit.waiting_s)
-
-    @cached_property
-    def every_unit(self) -> list[Unit]:
-        toast = {load.owner: load for load in self.activity.relations if load.kind == "toast"}
-        found = []
-        for load in self.activity.relations:
-            if load.kind in MOVABLE and not (load.kind == LOG and not self._log_is_slow):
-                with_it = [load, *([toast[load.relation]] if load.relation in toast and load.kind != "index" else [])]
-                sizes = [one.size_bytes for one in with_it]
-                size = LOG_GIB * GIB if load.kind == LOG else None if None in sizes else float(sum(one or 0 for one in sizes))
-                written = sum(self._written.get(one.relation, 0.0) for one in with_it)
-                waiting_s = sum(one.waiting_s or 0.0 for one in with_it) + written * self._writes_s
-                writes_per_s = written * (self.activity.page_writes_per_s or 0.0)
-                reads_per_s = sum(one.reads_per_s for one in with_it)
-                found.append(Unit(unit_name(load), load.kind, size, waiting_s, writes_per_s, reads_per_s))
-        return found
-
-    @cached_property
-    def placement(self) -> dict[str, str]:
-        fast = set(self.tiers[FAST].tablespaces)
-        homes = {unit_name(load): FAST if load.tablespace in fast else SLOW for load in self.activity.relations}
-        homes |= {unit_name(load): FAST if self.tiers[FAST].wal else SLOW for load in self.activity.relations if load.kind == LOG}
-        return homes
-
-    @property
-    def _writes_s(self) -> float:
-        return sum(cause.time_s for cause in self.activity.causes if cause.cause == WRITES)
-
-    @cached_property
-    def _written(self) -> dict[int, float]:
-        """Return each relation's share of the pages written. A page is written at most once for each read of it and each changed row."""
-        most = {load.relation: min(load.writes_per_s.high, load.reads_per_s) for load in self.activity.relations if load.writes_per_s}
-        every = sum(most.values())
-        return {relation: one / every for relation, one in most.items()} if every else {}
-
-    @cached_property
-    def load(self) -> Load:
-        """The watched load: what waits at no device of the tiers is spent elsewhere."""
-        whole = self.activity.transaction_s or 0.0
-        parts = tuple(Part(unit.name, unit.waiting_s, unit.writes_per_s) for unit in self.units)
-        rate = self.activity.transactions_per_s.high
-        return Load(parts, self.placement, max(0.0, whole - sum(part.waiting_s for part in parts)), max(1.0, rate * whole), rate)
-
-    @property
-    def _log_is_slow(self) -> bool:
-        return self.tiers[SLOW].wal
-
-    def predicted(self, moved: Sequence[str]) -> tuple[Predicted, Predicted]:
-        """Return the time with `moved` on the faster tier, of a closed and of an open load."""
-        placement = {**self.placement, **dict.fromkeys(moved, FAST)}
-        latency = {name: tier.latency() for name, tier in self.tiers.items()}
-        closed, opened = (predict(self.load, placement, latency, closed=closed) for closed in (True, False))
-        return closed, opened
-
-    def usd_a_month(self, size_bytes: float) -> float | None:
-        """Return the price of the space on the faster tier; None where nothing has one."""
-        tier = self.tiers[FAST]
-        if tier.usd_a_month_per_gib is not None:
-            return tier.usd_a_month_per_gib * size_bytes / GIB
-        try:
-            return share_bill(tier.device, size_bytes, self.book).cost(self.book) / MONTHS_A_YEAR if tier.device else None
-        except MissingError:
-            return None
 
 
 def advise_server(question: Question) -> ServerAdvice:
@@ -322,7 +206,3 @@ def relative_noise(activity: Activity) -> float:
     means = (counts[chosen] * times[chosen]).sum(axis=1) / counts[chosen].sum(axis=1)
     low, high = np.quantile(means, [0.025, 0.975])
     return float((high - low) / 2 / (activity.transaction_s or 1.0))
-
-
-def unit_name(load: RelationLoad) -> str:
-    return load.name if load.schema_name in {"", "public", "pg_toast"} else f"{load.schema_name}.{load.name}"

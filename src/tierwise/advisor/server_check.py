@@ -3,7 +3,8 @@
 import math
 from typing import Final
 
-from tierwise.advisor.server_advice import Question, Unit, UnitTime, relative_noise, saving, steady_s, unit_times
+from tierwise.advisor.server_advice import UnitTime, relative_noise, saving, steady_s, unit_times
+from tierwise.advisor.server_question import Question, Unit
 from tierwise.advisor.server_tiers import FAST, SLOW
 from tierwise.core.activity import Band
 from tierwise.core.errors import InputError
@@ -63,7 +64,7 @@ def check_move(before: Question, after: Question) -> ServerCheck:
         predicted_s=predicted,
         seen_s=seen,
         rewrite_s=rewrite_s,
-        held=predicted.low <= seen.high and seen.low <= predicted.high,
+        held=predicted.low <= saved_s <= predicted.high,
         transactions_per_s=(first.transactions_per_s.high, second.transactions_per_s.high),
         units=units,
     )

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from tierwise.advisor.server_advice import TEMPORARY, Question, ServerAdvice, unit_name
+from tierwise.advisor.server_advice import ServerAdvice
+from tierwise.advisor.server_question import TEMPORARY, Question, unit_name
 from tierwise.advisor.server_tiers import FAST
 from tierwise.core.activity import RelationLoad
 from tierwise.core.errors import InputError

@@ -191,8 +191,8 @@ def measure_within(deadline: Deadline, inputs: Inputs, folder: Path, *, schedule
     """
     store, run = open_store(address), load_manifest(folder)
     campaign = _campaign(store, run, inputs)
-    there = {(study, replicate) for study, _, _, replicate in done_parts(folder)}
-    if alien := sorted((there & {*deadline.order}) - Surveyor(store, run.run_id).survey().counting.keys()):
+    done_units = {(study, replicate) for study, _, _, replicate in done_parts(folder)}
+    if alien := sorted((done_units & {*deadline.order}) - Surveyor(store, run.run_id).survey().counting.keys()):
         rule = f"run {run.run_id} has rows of {alien[0][0]}, replicate {alien[0][1] + 1}, which {store.url} lacks"
         raise InputError("BUDGET", rule=rule, remedy="leave BUDGET empty to measure the rest, or set FRESH=1")
     dispatch = Dispatch(store, campaign, "", deadline.order, deadline, ended_before=_marks(store, run.run_id))

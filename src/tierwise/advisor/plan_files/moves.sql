@@ -57,11 +57,13 @@ BEGIN
         SELECT * FROM jsonb_to_recordset(current_setting('tierwise.steps')::jsonb)
             AS steps (number int, schema text, name text, kind text, source text, target text)
     LOOP
-        SELECT c.oid, c.relkind, c.relowner, c.relpersistence, p.spcname AS place, t.oid AS target, d.dattablespace AS home
+        SELECT c.oid, c.relkind, c.relowner, c.relpersistence, p.spcname AS place, t.oid AS target, d.dattablespace AS home,
+               coalesce(i.indrelid, c.oid) AS owner
         INTO seen
         FROM pg_class AS c
         JOIN pg_namespace AS n ON n.oid = c.relnamespace
         JOIN pg_database AS d ON d.datname = current_database()
+        LEFT JOIN pg_index AS i ON i.indexrelid = c.oid
         JOIN pg_tablespace AS p ON p.oid = coalesce(nullif(c.reltablespace, 0), d.dattablespace)
         LEFT JOIN pg_tablespace AS t ON t.spcname = step.target
         WHERE n.nspname = step.schema AND c.relname = step.name;
@@ -85,7 +87,7 @@ BEGIN
         ELSIF seen.place NOT IN (step.source, step.target) THEN
             RAISE EXCEPTION 'step %: %.% lies in % since the watch', step.number, step.schema, step.name, seen.place
                 USING HINT = 'Watch the server again.';
-        ELSIF EXISTS (SELECT FROM pg_trigger WHERE tgrelid = seen.oid AND tgname = 'repack_trigger') THEN
+        ELSIF EXISTS (SELECT FROM pg_trigger WHERE tgrelid = seen.owner AND tgname = 'repack_trigger') THEN
             RAISE EXCEPTION 'step %: pg_repack is at work on %.%, or was broken off', step.number, step.schema, step.name
                 USING HINT = 'Wait until it has ended, or remove what it left, as its manual describes.';
         END IF;
@@ -133,7 +135,9 @@ BEGIN
     END LOOP;
 END
 $wait$;
+RESET search_path; -- functions of the index may need yours
 REINDEX (TABLESPACE {{ identifier(step.target) }}, CONCURRENTLY) INDEX {{ step.qualified }};
+SET search_path = pg_catalog;
 SELECT set_config('lock_timeout', :'lock_s' || 's', false) AS ignored \gset
 \endif
 {% else %}

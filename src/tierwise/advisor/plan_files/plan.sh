@@ -29,7 +29,7 @@ note() {
 }
 
 query() {
-    psql -X -A -t -q -v ON_ERROR_STOP=1 "$@"
+    PGOPTIONS="${PGOPTIONS:-} -c search_path=pg_catalog" psql -X -A -t -q -v ON_ERROR_STOP=1 "$@"
 }
 
 # Drop indexes that a broken run of this plan left invalid. Only those that the journal lists, and only if no such run is at work.
