@@ -110,7 +110,7 @@ def test_the_table_shows_all_parts() -> None:
         (("--price", "rum=1"), "item is 'rum': no such item"),
         (("--price", "ram=-1"), "--price: ram is -1.0: must be a number above zero, in USD per 32 GiB"),
         (("--life-years", "0"), "--life-years is 0.0"),
-        (("--reads-per-s", "0"), "load: reads_per_s is 0.0: must be above zero"),
+        *((("--" + name.replace("_", "-"), "0"), "is 0.0: must be above zero") for name in ("data_gib", "ram_gib", "reads_per_s")),
         (("--latency-ms", "0.001"), "--latency-ms is 0.001: no device with a price has IOPS at that latency: "),
         (("--latency-ms", "nan"), "--latency-ms is nan: must be above zero"),
         (("--on", "1800-01-01"), "--on is '1800-01-01': no device has a price by then: aws-gp2: the first price is dated 2026"),

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from prices import book, price
-from tierwise.core.errors import InputError, MissingError
+from tierwise.core.errors import MissingError
 from tierwise.core.units import GIB
 from tierwise.core.vocabulary import Evidence
 from tierwise.costs.bill import Bill
@@ -89,12 +89,6 @@ def test_what_a_server_holds_changes_the_number_of_machines_and_nothing_else() -
     assert memory.bill.a_year["ram"] == roomy.bill.a_year["ram"]
     assert own.able_to_hold(bays=12).enough(drives=25) == 3
     assert own.enough(drives=0) == 1, "somebody asks for the data"
-
-
-@pytest.mark.parametrize("field", ["data_bytes", "ram_bytes", "reads_per_s"])
-def test_an_impossible_load_is_refused(field: str) -> None:
-    with pytest.raises(InputError, match=f"load: {field} is 0: must be above zero"):
-        replace(PUBLISHED, **{field: 0})
 
 
 TWO = book(price("a", 2), price("b", 3), price("both", 1))

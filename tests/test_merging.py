@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 from rows import STARTED, make_run
 from tierwise import pipeline
@@ -13,6 +14,7 @@ from tierwise.analysis.runs import newest_run
 from tierwise.analysis.statistics import RANDOM_FROM, Scope, geometric_estimate
 from tierwise.analysis.views import open_views
 from tierwise.core.errors import InputError
+from tierwise.timings.export import export
 from tierwise.timings.manifest import Fingerprint, Manifest, load_manifest
 from tierwise.timings.merging import merge_runs
 from tierwise.timings.parts import read_rows, without_real_time_rows
@@ -89,6 +91,26 @@ def test_transactions_of_every_run_are_found_under_the_numbers_of_their_replicat
         write_transactions(one, KEY, 4, rows)
     merged = tmp_path / merge_runs(found, tmp_path).run_id
     assert [read_transactions(merged, KEY, replicate)["client"][0] for replicate in (4, RUN_REPLICATES + 4)] == [0, 1]
+
+
+def test_a_merged_run_that_was_made_small_is_extended_by_another(tmp_path: Path) -> None:
+    found = runs(tmp_path / "raw", 1, 2, 3)
+    for one, client in zip(found, range(3), strict=True):
+        rows = pl.DataFrame({"client": [client] * 15_000, "ended_s": [1.0] * 15_000, "latency_s": [0.5] * 15_000}, schema=TRANSACTIONS)
+        write_transactions(one, KEY, 4, rows)
+    two = merge_runs(found[:2], tmp_path / "raw").run_id
+    small = export(tmp_path / "raw" / two, tmp_path / "small")
+    three = merge_runs([small, found[2]], tmp_path / "raw")
+    whole = load_manifest(tmp_path / "raw" / three.run_id)
+    assert [one.seed for one in whole.merged] == [1, 2, 3]
+    assert [one.replicates for one in whole.studies] == [3 * REPLICATES]
+    rows = read_rows(tmp_path / "raw" / three.run_id)
+    again = read_rows(tmp_path / "again" / merge_runs(found, tmp_path / "again").run_id)
+    assert_frame_equal(*(one.drop("run_id").sort("trial", "replicate", "step") for one in (rows, again)))
+    (sample,) = whole.samples.values()
+    assert (sample.rows, sample.of) == (30_000, 45_000), "of the third run, the same share"
+    with pytest.raises(InputError, match="same seed"):
+        merge_runs([small, found[1]], tmp_path / "raw")
 
 
 def test_what_was_simulated_by_seed_is_joined_and_what_rows_tell_is_found_in_all(tmp_path: Path) -> None:

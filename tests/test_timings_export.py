@@ -44,7 +44,7 @@ def test_advice_on_an_export_is_that_on_the_run(tmp_path: Path, monkeypatch: pyt
     needed = behind_advice(FOLDER)
     drawn, made = export(FOLDER, tmp_path / "drawn"), export(FOLDER, tmp_path / "needed", needed=needed)
     own, kept, missing = (
-        [read_workload(run.parent, run_id=run.name, study=study) for study in heat.placeable()] for run in (FOLDER, made, drawn)
+        [read_workload(run.parent, run_id=run.name, study=study).relations for study in heat.placeable()] for run in (FOLDER, made, drawn)
     )
     assert own == kept != missing
     samples = load_manifest(made).samples

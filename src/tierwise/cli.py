@@ -266,6 +266,7 @@ def merge(
     """Merge runs with the same measurements and different seeds into one run.
 
     If you merge three or more runs, the 95 % intervals also cover the variation between runs.
+    The first run may be merged already, also the reference run: the next runs extend it.
     """
     from tierwise.bench.study_registry import summary_of  # noqa: PLC0415
     from tierwise.pipeline import stored_or_found  # noqa: PLC0415

@@ -67,16 +67,9 @@ class OpenMap(Strict):
 def points_of(found: Sequence[tuple[Mapping[str, str], Estimate]], bounds: Bounds) -> tuple[Point, ...]:
     """Return a point for each (setting, estimate), held against `bounds`; those without an interval are left out."""
     return tuple(
-        Point(
-            setting=dict(setting),
-            estimate=estimate.value,
-            low=estimate.low,
-            high=estimate.high,
-            pairs=estimate.repeats,
-            verdict=within(bounds, estimate),
-        )
+        Point(setting=dict(setting), **estimate.fields, verdict=within(bounds, estimate))
         for setting, estimate in found
-        if estimate.value is not None and estimate.low is not None and estimate.high is not None
+        if estimate.value is not None and estimate.interval
     )
 
 

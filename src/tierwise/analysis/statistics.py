@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -60,6 +60,11 @@ class Estimate:
     @property
     def scope(self) -> Scope:
         return scope_of(self.runs)
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Return the estimate as verdicts have it."""
+        return {"estimate": self.value, "low": self.low, "high": self.high, "pairs": self.repeats}
 
     @property
     def interval(self) -> tuple[float, float] | None:

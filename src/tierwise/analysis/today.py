@@ -85,10 +85,7 @@ def _on(claim: Claim, rows: Rows, own: Mapping[str, Own], pair: str) -> Today:
             CaseToday(
                 case=one.case,
                 still=still(claim, one.estimate),
-                estimate=one.estimate.value,
-                low=one.estimate.low,
-                high=one.estimate.high,
-                pairs=one.estimate.repeats,
+                **one.estimate.fields,
                 flagged=one.flagged,
                 evidence=one.evidence,
             )

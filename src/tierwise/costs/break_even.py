@@ -27,12 +27,8 @@ def break_even_s(*, page_bytes: float, accesses_per_s: float, device_cost: float
     Both costs in the same money, both as purchases or both as rents of the same time.
     Gray and Putzolu write it (pages per MB / accesses per second) x (price of the disk / price of a MB of memory).
     """
-    for field, value in (
-        ("page_bytes", page_bytes),
-        ("accesses_per_s", accesses_per_s),
-        ("device_cost", device_cost),
-        ("memory_cost_per_byte", memory_cost_per_byte),
-    ):
+    costs = {"device_cost": device_cost, "memory_cost_per_byte": memory_cost_per_byte}
+    for field, value in {"page_bytes": page_bytes, "accesses_per_s": accesses_per_s, **costs}.items():
         if value <= 0:
             raise InputError("break-even", field=field, value=value, rule="must be above zero")
     return device_cost / (accesses_per_s * page_bytes * memory_cost_per_byte)

@@ -66,19 +66,11 @@ def _order(offer: Offer) -> tuple[bool, float, bool, float]:
 
 
 def _check(wanted: Wanted) -> None:
-    options = {
-        "gib": "--gib",
-        "iops": "--iops",
-        "mib_s": "--mibs",
-        "latency_ms": "--latency-ms",
-        "read_kib": "--read-kib",
-        "reads_per_gib": "--reads-per-gib",
-        "pieces": "--pieces",
-    }
-    for field, option in options.items():
+    for field in ("gib", "iops", "mib_s", "latency_ms", "read_kib", "reads_per_gib", "pieces"):
         value = getattr(wanted, field)
         if value is not None and not 0 < value < float("inf"):
-            raise InputError(option, value=value, rule="must be above zero")
+            option = "mibs" if field == "mib_s" else field.replace("_", "-")
+            raise InputError(f"--{option}", value=value, rule="must be above zero")
 
 
 def _need(wanted: Wanted) -> Need:

@@ -1,6 +1,6 @@
 """``tierwise plan``: trials, minutes and disk of a report, study by study, from recorded times and this machine's pace."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from tierwise.core import studies
 from tierwise.core.pace import Pace, calibrate
 from tierwise.core.pairs import Pair
 from tierwise.core.text_table import table
+from tierwise.core.text_template import render
 from tierwise.core.vocabulary import Evidence
 from tierwise.plan.recorded import RunTime, load_recorded
 
@@ -49,6 +50,14 @@ class Plan:
     @property
     def measured(self) -> list[Line]:
         return [line for line in self.lines if not line.rows_of]
+
+    @property
+    def rows_of(self) -> dict[str, str]:
+        return {line.study: line.rows_of for line in self.lines if line.rows_of}
+
+    @property
+    def why(self) -> dict[str, str]:
+        return {line.study: line.why for line in self.lines if line.why}
 
     @property
     def minutes(self) -> float:
@@ -132,18 +141,7 @@ def as_text(plan: Plan) -> str:
     trials = sum(line.trials for line in plan.measured)
     least = "at least " if any(line.minutes is None for line in plan.measured) else ""
     rows.append(("together", "", "", "", "", str(trials), f"{least}{plan.minutes:.1f}", f"{plan.disk_gb:.2g}"))
-    lines = [table(HEADER, rows, numbers=range(3, 8)), *_beside(plan.lines)]
-    lines.append(f"profile {plan.profile}, seed {plan.seed}. Minutes: recorded times ({plan.source or 'none of this profile'}), times")
-    here = f"a piece of work takes {1e3 * plan.pace.piece_s:.0f} ms here, and {plan.pace.processors:.1f} processors are free"
-    lines.append(f"{plan.slowdown:.2f}, because {here}.")
-    return "\n".join(lines)
-
-
-def _beside(lines: Sequence[Line]) -> list[str]:
-    rows: Mapping[str, str] = {line.study: line.rows_of for line in lines if line.rows_of}
-    why = {line.study: line.why for line in lines if line.why}
-    there = [f"{study}: nothing is measured, its rows are those of run {run_id}" for study, run_id in rows.items()]
-    return [*there, *(f"{study}: measured anew, because {reason}" for study, reason in why.items())]
+    return render("plan/text/plan.txt", plan=plan, lines=table(HEADER, rows, numbers=range(3, 8)))
 
 
 def _cells(line: Line) -> tuple[str, ...]:

@@ -77,7 +77,11 @@ def _pack_samples(run: Path, made: Path, before: Mapping[str, Sample], needed: S
             kept = list(pieces.values())
             if of > MOST_ROWS:
                 name = f"{table.folder}/{study}"
-                kept = list(_share(pieces, of, seed) if table.by_replicate else _whole(pieces, needed, seed))
+                kept = (
+                    [share(rows, MOST_ROWS, of, seed) for rows in pieces.values()]
+                    if table.by_replicate
+                    else list(_whole(pieces, needed, seed))
+                )
                 samples[name] = Sample(rows=sum(map(len, kept)), of=before[name].of if name in before else of, seed=seed)
             table.pack(made, kept)
     return samples
@@ -94,9 +98,9 @@ def _whole(pieces: Mapping[Piece, pl.DataFrame], needed: Sequence[TrialKey], see
             yield pieces[piece]
 
 
-def _share(pieces: Mapping[Piece, pl.DataFrame], of: int, seed: int) -> Iterator[pl.DataFrame]:
-    for rows in pieces.values():
-        yield rows.with_row_index("at").sample(len(rows) * MOST_ROWS // of, seed=seed).sort("at").drop("at")
+def share(rows: pl.DataFrame, number: int, of: int, seed: int) -> pl.DataFrame:
+    """Return `number` of each `of` rows, drawn, in their order."""
+    return rows.with_row_index("at").sample(len(rows) * number // of, seed=seed).sort("at").drop("at")
 
 
 def _check_size(folder: Path) -> None:
