@@ -16,6 +16,7 @@
 #   STORE=PLACE       store for the rows that workers measure: s3://BUCKET/PREFIX or a folder
 #   MACHINES=1,10     numbers of machines for which make plan estimates a campaign
 #   PRICE_PER_HOUR=X  price of a machine for an hour, for make plan
+#   BUDGET=60m        time for measuring and report, which buys whole replicates; make plan lists them
 #   VERBOSE=1         print the name of each trial and notebook
 #   PG_BIN=FOLDER     programs of your own PostgreSQL
 #   PYTHON=PROGRAM    Python interpreter with which .venv is made
@@ -23,10 +24,10 @@
 MAKEFLAGS += --no-print-directory
 .SILENT:
 .DEFAULT_GOAL := help
-.PHONY: report plan publish reference sensitivity test check lab bench soak demo quarto cluster clean help
+.PHONY: report plan publish reference sensitivity test check lab bench soak demo quarto cluster campaign-demo clean help
 
 PROFILE ?= $(if $(filter reference,$(MAKECMDGOALS)),smoke,quick)
-export PROFILE STUDY TIERS SEED CENSUS SKY FRESH RETRY RUN RUNS ENGINE TO ONE PG_BIN PYTHON SCHEDULER STORE MACHINES PRICE_PER_HOUR VERBOSE
+export PROFILE STUDY TIERS SEED CENSUS SKY FRESH RETRY RUN RUNS ENGINE TO ONE PG_BIN PYTHON SCHEDULER STORE MACHINES PRICE_PER_HOUR BUDGET VERBOSE
 # Tests start hundreds of processes: each would compile every module again where the shell forbids Python to write bytecode.
 test soak: export PYTHONDONTWRITEBYTECODE :=
 
@@ -96,6 +97,10 @@ quarto: $(ENV)/.ready
 cluster: $(ENV)/.ready
 	$(BIN)/python -m pip install --quiet --no-deps --only-binary :all: --require-hashes -r requirements-cluster.txt
 
+# Measure what 13 minutes buy of a smoke report, by three workers with a scheduler and an S3 server on this machine
+campaign-demo: cluster
+	PROFILE=smoke sh scripts/campaign_demo.sh $(ENV)
+
 # Remove the environment, caches and work files, but keep measured rows, downloads and reports
 clean:
 	[ ! -x $(BIN)/tierwise ] || $(BIN)/tierwise clean
@@ -106,7 +111,7 @@ clean:
 help:
 	awk '/^#   /    { options = options substr($$0, 2) "\n"; next } \
 	     /^# /      { text = substr($$0, 3); next } \
-	     /^[a-z]+:/ { if (text) printf "  make %-9s %s\n", substr($$1, 1, index($$1, ":") - 1), text } \
+	     /^[a-z-]+:/ { if (text) printf "  make %-13s %s\n", substr($$1, 1, index($$1, ":") - 1), text } \
 	                { text = "" } \
 	     END        { printf "options, for example make report PROFILE=smoke\n%s", options }' Makefile
 

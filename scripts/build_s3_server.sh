@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the S3 server of tests where Go is, once a machine, and prints its path; it takes four minutes of
+# Builds the S3 server of tests and of `make campaign-demo` where Go is, once a machine, and prints its path; it takes four minutes of
 # processor time. Without Go it says so and fails.
 set -eu
 

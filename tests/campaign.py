@@ -73,6 +73,19 @@ class Site:
         address = f"tcp://127.0.0.1:{self.through or self.port}"
         return self.start(name, "-m", "tierwise", "worker", "--scheduler", address, **more)
 
+    def start_other_machine(self, name: str) -> subprocess.Popen[str]:
+        """Start a worker that has the name and the lock of another machine."""
+        boot, temporary = self.home.folder / f"{name}.boot", self.home.folder / f"{name}.tmp"
+        boot.write_text(name, encoding="ascii")
+        temporary.mkdir()
+        serves = f"""
+from pathlib import Path
+from tierwise.cluster import machine, worker
+machine.BOOT = Path({str(boot)!r})
+worker.serve("{self.address}")
+"""
+        return self.start(name, "-c", serves, TMPDIR=str(temporary))
+
     def start_client(self) -> subprocess.Popen[str]:
         return self.start("client", "-c", RUN)
 

@@ -1,18 +1,21 @@
 """A campaign ends complete although a worker is killed in a replicate; what no campaign may do is refused."""
 
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
-from campaign import REPLICATES, Site, campaign_site
+from campaign import MEASURES, REPLICATES, Site, campaign_site
 from tierwise.cluster.client import check_options
 from tierwise.cluster.connection import checked
 from tierwise.core.errors import InputError, MissingError
 from tierwise.timings.manifest import load_manifest
 
 pytestmark = pytest.mark.alone
+JOINED_S = 10.0
 needs_fuse = pytest.mark.skipif(not os.access("/dev/fuse", os.R_OK | os.W_OK), reason="no FUSE here, nothing can be emulated")
 
 
@@ -43,6 +46,21 @@ def test_a_campaign_is_complete_after_a_worker_was_killed_in_a_replicate(site: S
     status = site.home.command("campaign", "status", f"{site.store}/{run.run_id}")
     assert status.stdout.split("\n")[1].split() == ["wal_placement", "2", "2", "1", str(len(found.failed))]
     assert load_manifest(folder).attempts == run.attempts
+
+
+@needs_fuse
+def test_a_machine_that_joins_while_another_measures_gets_work_within_seconds(site: Site) -> None:
+    site.start_worker("one")
+    site.start_client()
+    site.wait_for_measuring()
+    joined = site.start_other_machine("two")
+    while "is connected" not in site.log("two"):
+        assert joined.poll() is None, site.log("two")
+        time.sleep(0.1)
+    connected_s = time.monotonic()
+    while not any(MEASURES in one.cmdline() for one in psutil.Process(joined.pid).children()):
+        assert time.monotonic() - connected_s < JOINED_S, site.log("client")
+        time.sleep(0.1)
 
 
 @pytest.mark.parametrize(

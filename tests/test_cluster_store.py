@@ -11,9 +11,11 @@ import pytest
 
 from rows import STARTED, make_run
 from s3_server import S3Server, s3_server
-from tierwise.bench.runs import complete
+from tierwise.bench.loop import gather_inputs
+from tierwise.bench.runs import complete, reopen
 from tierwise.cluster import collecting
 from tierwise.cluster.attempts import ROWS, Attempt, Surveyor, encoded, put_attempt
+from tierwise.cluster.client import Deadline, measure_within
 from tierwise.cluster.collecting import begin_campaign, fetch_run
 from tierwise.cluster.store import Store, is_stored, open_store, patiently
 from tierwise.core.errors import InputError, TierwiseError
@@ -77,10 +79,10 @@ def rows_of(folder: Path, replicate: int) -> pl.DataFrame:
     return read_rows(folder).filter(replicate=replicate)
 
 
-def put_all(store: Store, folder: Path) -> None:
+def put_all(store: Store, folder: Path, replicates: int = REPLICATES) -> None:
     begun = load_manifest(folder).model_copy(update={"studies": (), "datasets": (), "status": "running", "finished_at": None})
     begin_campaign(store, begun, {STUDY: REPLICATES})
-    for replicate in range(REPLICATES):
+    for replicate in range(replicates):
         put_attempt(store, attempt_of(folder, replicate, HIGHER), {ROWS: encoded(rows_of(folder, replicate))})
 
 
@@ -177,6 +179,26 @@ def test_a_collection_that_was_interrupted_goes_on(store: Store, measured: Path,
     monkeypatch.undo()
     monkeypatch.setenv("TIERWISE_RAW", str(measured.parents[1] / "raw"))
     assert read_rows(fetched(store)).equals(read_rows(measured))
+
+
+def test_a_run_that_a_budget_cut_short_has_what_the_store_has_and_goes_on(tmp_path: Path, measured: Path) -> None:
+    store, inputs = open_store(str(tmp_path / "store")), gather_inputs(profile="smoke", tiers="", seed=1)
+    put_all(store, measured, replicates=REPLICATES - 1)
+    folder = tmp_path / "raw" / RUN
+    load_manifest(measured).model_copy(update={"studies": (), "status": "running", "finished_at": None}).save(folder)
+    units = [(STUDY, number) for number in range(REPLICATES)]
+    ended = Deadline(time.monotonic(), [units], dict.fromkeys(units, 1.0))
+    cut = measure_within(ended, inputs, folder, scheduler="", address=store.url)
+    assert (cut.lacking, cut.studies[0].replicates) == ({STUDY: 1}, REPLICATES - 1)
+    again = reopen(complete(RUN))
+    assert (again.status, again.studies, again.lacking, again.begun[0].name) == ("running", (), {}, STUDY)
+    put_all(store, measured)
+    whole = measure_within(ended, inputs, folder, scheduler="", address=store.url)
+    assert (whole.lacking, whole.begun, whole.studies[0].replicates) == ({}, (), REPLICATES)
+    complete(RUN)
+    assert read_rows(folder).equals(read_rows(measured))
+    with pytest.raises(InputError, match=r"which .* lacks"):
+        measure_within(ended, inputs, folder, scheduler="", address=str(tmp_path / "other"))
 
 
 def test_runs_of_stores_are_merged_with_their_attempts(tmp_path: Path, measured: Path) -> None:

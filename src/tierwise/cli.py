@@ -19,6 +19,7 @@ from tierwise.core.command_errors import run_command
 from tierwise.core.confirmation import YesOption, confirming
 from tierwise.core.data_sets import SYNTHETIC
 from tierwise.core.measurement_options import (
+    BudgetOption,
     CensusOption,
     EngineOption,
     FreshOption,
@@ -103,6 +104,7 @@ def report(
     ] = "",
     scheduler: SchedulerOption = "",
     store: StoreOption = "",
+    budget: BudgetOption = "",
     yes: YesOption = False,
 ) -> None:
     """Measure every study that was not yet measured with the current code and inputs, then build the report.
@@ -111,6 +113,7 @@ def report(
     """
     from tierwise.datasets.checking import check_first_rows  # noqa: PLC0415
     from tierwise.pipeline import ReportRequest, make_report  # noqa: PLC0415
+    from tierwise.plan.budget import seconds_in  # noqa: PLC0415
 
     sources = check_first_rows({"census": census, "sky": sky})
     request = ReportRequest(
@@ -123,6 +126,7 @@ def report(
         agree=confirming(yes=yes),
         scheduler=scheduler,
         store=store,
+        budget_s=seconds_in(budget),
     )
     site = make_report(request, engine=engine, run_id=run)
     say(f"report: {site / 'index.html'}")
@@ -178,26 +182,35 @@ def plan(
     price_per_hour: Annotated[
         float | None, typer.Option(help="Price of one machine for an hour, in any currency.", envvar="PRICE_PER_HOUR", min=0)
     ] = None,
+    budget: BudgetOption = "",
     form: FormatOption = Format.TABLE,
 ) -> None:
     """Estimate how many trials, minutes and bytes of disk space a report needs.
 
-    With --machines, the command also estimates the minutes and the price of a campaign on several machines.
+    With --machines, the command also estimates the minutes and the price of a campaign on several machines. With --budget, it lists the
+    replicates that the budget buys on one machine, or on each number of machines.
     """
+    from tierwise.bench.loop import gather_inputs  # noqa: PLC0415
     from tierwise.datasets.checking import check_first_rows  # noqa: PLC0415
+    from tierwise.plan import budget as budgets  # noqa: PLC0415
     from tierwise.plan import machines as campaign  # noqa: PLC0415
-    from tierwise.plan.estimate import as_json, as_text, make_plan  # noqa: PLC0415
+    from tierwise.plan.estimate import as_json, as_text, plan_beside_runs  # noqa: PLC0415
 
-    numbers = campaign.parsed(machines)
+    numbers, budget_s = campaign.parsed(machines), budgets.seconds_in(budget)
     sources = check_first_rows({"census": census, "sky": sky})
-    planned = make_plan(profile=profile, tiers=tiers, seed=seed, **sources)
+    inputs = gather_inputs(profile=profile, tiers=tiers, seed=seed, **sources)
+    planned = plan_beside_runs(inputs)
     found = campaign.fleets(planned, numbers, price_per_hour)
+    offers = budgets.offers(planned, inputs, budget_s, numbers, price_per_hour) if budget_s else []
     if form is Format.JSON:
-        print(json.dumps({**as_json(planned), "campaigns": [asdict(one) for one in found]}, indent=2))
+        more = {"campaigns": [asdict(one) for one in found], "budgets": [asdict(one) for one in offers]}
+        print(json.dumps({**as_json(planned), **more}, indent=2))
     else:
         print(wrapped(as_text(planned)))
         if found:
             print(f"\n{campaign.as_text(found)}")
+        if offers:
+            print(f"\n{budgets.as_text(offers, inputs)}")
 
 
 command(STUDY, "check-data --sky file:mine.vot", "check-data")(check_data)

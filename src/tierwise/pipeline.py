@@ -1,5 +1,6 @@
 """What `make report` and `tierwise run` call: acquire, run, show, render, in order, each notebook through papermill."""
 
+import json
 import os
 import shutil
 import time
@@ -12,25 +13,28 @@ from typing import Final
 
 from tierwise.advisor.advice_traces import behind_advice
 from tierwise.analysis.runs import find_run
+from tierwise.analysis.spreads import spreads
 from tierwise.bench.code_digests import data_sets_in
 from tierwise.bench.fingerprints import code_of_study
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.loop import gather_inputs, with_trials
 from tierwise.bench.retry import begin_retry
 from tierwise.bench.run_record import record_stage, update
-from tierwise.bench.runs import begin_run, complete, finish, lacking, look_ahead
+from tierwise.bench.runs import begin_run, complete, finish, lacking, look_ahead, reopen
 from tierwise.bench.study_registry import load_study, summary_of
 from tierwise.bench.workspace import one_report
-from tierwise.cluster.client import check_options
+from tierwise.cluster.client import Deadline, check_options, measure_within
 from tierwise.cluster.collecting import fetch_run
 from tierwise.cluster.store import is_stored
 from tierwise.core import data_sets, paths, studies
 from tierwise.core.errors import GO_ON, InputError, MissingError, TierwiseError, one_line, with_remedy
-from tierwise.core.files import make_folder, put, scratch_folder
+from tierwise.core.files import make_folder, put, scratch_folder, write_whole
 from tierwise.core.pace import Processors, piece_s
 from tierwise.core.profiles import Profile, load_profile
 from tierwise.core.progress import ENDS, Progress, announcing, minutes_left, say, verbose
+from tierwise.core.tasks import LOCAL
 from tierwise.core.units import human_bytes
+from tierwise.plan.budget import MARGIN, bought, expected_seconds, load_intervals, ordered
 from tierwise.plan.estimate import Plan, plan_of, sentence
 from tierwise.plan.recorded import load_recorded
 from tierwise.postgres.workspace import open_workspace
@@ -55,6 +59,8 @@ class ReportRequest:
     retry: bool = False
     scheduler: str = ""
     store: str = ""
+    budget_s: float = 0.0  # 0: no limit
+    begun_s: float = field(default_factory=time.monotonic)  # when the command began, from which the budget counts
     agree: Callable[[str], None] = lambda _: None
     """Asks the reader before something slow begins, and raises where the answer is no; by default it goes on."""
 
@@ -63,6 +69,8 @@ class ReportRequest:
 
 
 ACQUIRING: Final = "acquire-"  # how the name of a notebook begins that acquires a data set
+BUDGET: Final = "budget"  # the stage in which a budget's replicates are measured
+ATTEMPTS: Final = "attempts"  # the folder within a run that is its store, where a budget has no other
 DRIVING: Final = "run-"
 """How the name of a notebook begins that measures: its kernel has servers and mounts to put away before it ends, others nothing."""
 
@@ -107,7 +115,20 @@ def make_reference(request: ReportRequest, *, run_id: str = "", runs: int = 1) -
         run_id = merged_run(request, runs)
     shipped = export_run(request, paths.reference(), run_id=run_id)
     ship_answer(shipped)
+    record_intervals(shipped)
     return shipped
+
+
+def record_intervals(folder: Path) -> None:
+    """Write how far the replicates of the run in `folder` lie apart, from which a budget orders its replicates (`plan.budget`)."""
+    lines = [f'run = "{folder.name}"  # scripts/record_intervals.py writes this file', "", "[studies]"]
+    for study, found in sorted(spreads(judged(folder)).items()):
+        fields = (
+            f"  {{ claim = {json.dumps(claim)}, case = {json.dumps(case)}, log_sd = {log_sd}, decided_from = {decided_from} }},"
+            for claim, case, log_sd, decided_from in found
+        )
+        lines += [f"{study} = [", *fields, "]"]
+    write_whole(paths.data() / "plan" / "intervals.toml", "\n".join(lines) + "\n")
 
 
 def merged_run(request: ReportRequest, runs: int) -> str:
@@ -182,6 +203,11 @@ def _measured(request: ReportRequest) -> tuple[Manifest, bool]:
     inputs = request.inputs()
     outlook = look_ahead(inputs, fresh=request.fresh)
     run = outlook.run
+    if request.budget_s and request.retry:
+        raise InputError("BUDGET", rule="cannot be combined with RETRY", remedy="leave RETRY empty")
+    if run is not None and run.status == "complete" and lacking(run, inputs):
+        say(f"run {run.run_id} was cut short by its budget, and goes on")
+        run = reopen(run)
     if run is not None and run.status == "complete" and request.retry:
         request.agree("add whole replicates for what was rejected, and measure them now?")
         run = begin_retry(paths.raw() / run.run_id)
@@ -200,6 +226,7 @@ def _measure(request: ReportRequest, inputs: Inputs, names: Sequence[str], chose
     plan = None if chosen else plan_of(inputs, names)  # recorded times are of whole studies
     if plan:
         say(sentence(plan))
+    deadline = _deadline(request, inputs, plan) if request.budget_s and plan else None
     request.agree(f"measure with profile {request.profile} now?")
     with one_report():
         run = begin_run(inputs, fresh=request.fresh, chosen=chosen)
@@ -207,8 +234,25 @@ def _measure(request: ReportRequest, inputs: Inputs, names: Sequence[str], chose
         run = update(run, status="running", finished_at=None)
         run.save(folder)
         say(f"run {run.run_id}: measuring (if interrupted, make report continues where it stopped)")
+        if deadline is not None:
+            _drive(_acquiring(names, inputs), folder, inputs, "")
+            with _stage(folder, BUDGET):
+                return measure_within(
+                    deadline, inputs, folder, scheduler=request.scheduler, address=request.store or str(folder / ATTEMPTS)
+                )
         _drive([*_acquiring(names, inputs), *_driving(names)], folder, inputs, RETRIED if run.retry else "", plan)
     return run
+
+
+def _deadline(request: ReportRequest, inputs: Inputs, plan: Plan) -> Deadline:
+    expected_s = expected_seconds(plan, inputs)
+    steps, left_s = ordered(expected_s, load_intervals()), request.budget_s - 60 * plan.report_minutes
+    machines = 1 if request.scheduler in {"", LOCAL} else len(expected_s)  # how many workers come is not known yet
+    if not bought(steps, expected_s, left_s, machines)[0]:
+        least = min(sum(expected_s[unit] for unit in step) / (1 if machines == 1 else len(step)) for step in steps)
+        minutes = MARGIN * least / 60 + plan.report_minutes
+        raise InputError("BUDGET", value=f"{request.budget_s / 60:g}m", rule="buys no replicates", remedy=f"BUDGET={minutes + 1:.0f}m")
+    return Deadline(request.begun_s + left_s, steps, expected_s)
 
 
 def _acquiring(names: Sequence[str], inputs: Inputs) -> list[Path]:
@@ -242,23 +286,28 @@ class StudyProgress:
 
 
 def _drive(notebooks: Sequence[Path], folder: Path, inputs: Inputs, prefix: str, plan: Plan | None = None) -> None:
-    recorded_s = load_recorded().piece_s
     driven = {notebook: notebook.stem.removeprefix(DRIVING) for notebook in notebooks if notebook.stem.startswith(DRIVING)}
     progress = StudyProgress(list(driven.values()), plan)
     for notebook in notebooks:
-        begun_s = time.monotonic()
         chosen = {data_set.upper(): source for data_set, source in inputs.sources.items()}
         if notebook in driven:
             chosen |= progress.begin(driven[notebook])
-        before, piece_before_s = Processors.now(), piece_s()
+        begun_s = time.monotonic()
         # The run's manifest, which a notebook reads, names no folder: the environment names the files that the reader chose.
-        with variables(chosen):
+        with _stage(folder, f"{prefix}{notebook.stem}"), variables(chosen):
             execute(notebook, folder.name)
-        pace = (piece_before_s + piece_s()) / 2 / recorded_s
-        took_s, steal = time.monotonic() - begun_s, Processors.now().steal_since(before)
         if notebook in driven:
-            progress.end(driven[notebook], took_s)
-        record_stage(folder, Stage(name=f"{prefix}{notebook.stem}", took_s=took_s, pace=pace, steal=steal))
+            progress.end(driven[notebook], time.monotonic() - begun_s)
+
+
+@contextmanager
+def _stage(folder: Path, name: str) -> Iterator[None]:
+    """Record how long the run in `folder` measured while open, and the pace of the machine."""
+    begun_s, before, piece_before_s = time.monotonic(), Processors.now(), piece_s()
+    yield
+    pace = (piece_before_s + piece_s()) / 2 / load_recorded().piece_s
+    took_s, steal = time.monotonic() - begun_s, Processors.now().steal_since(before)
+    record_stage(folder, Stage(name=name, took_s=took_s, pace=pace, steal=steal))
 
 
 def _show(run: Manifest) -> Path:

@@ -7,7 +7,7 @@ as ``claims.toml`` fixes it for each study.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final
 
 from pydantic import Field, PlainSerializer, SerializerFunctionWrapHandler, computed_field, model_serializer
@@ -217,9 +217,10 @@ JUDGES: Final[Mapping[Kind, Judge]] = {
 
 
 def _every(claim: Claim, on: Grounds, rows: Rows) -> tuple[ClaimVerdict, ...]:
-    found = []
+    found, study = [], claim.cases[0].study
+    machines = {one.replicate: one.machine for one in rows.manifest.attempts if one.study == study}
     for variant in (PUBLISHED, *variants_of(rows.connection, claim, on.pair)):
-        series = series_of(rows.connection, claim, on.pair, variant)
+        series = [replace(one, machines=machines) for one in series_of(rows.connection, claim, on.pair, variant)]
         for mode in sorted({one.io_mode for one in series}, key=list(IoMode).index):
             found.append(_found(claim, on, rows, variant, [one for one in series if one.io_mode is mode]))
     return tuple(found)

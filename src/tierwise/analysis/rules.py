@@ -8,7 +8,7 @@ without a width decides nothing, unless counts are judged. All cases are of one 
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Final
 
@@ -64,6 +64,7 @@ class Series:
     obstacles: frozenset[str] = frozenset()  # why replicates are flagged
     outstanding: float | None = None  # mean number of requests that a device had at once; None: not known
     hangs_on: frozenset[str] = frozenset()  # variants that must agree with a verdict by these values
+    machines: Mapping[int, str] = field(default_factory=dict)  # replicate -> machine, where workers measured
 
 
 class CaseVerdict(Strict):
@@ -131,6 +132,7 @@ def order_series(greater: Series, than: Series) -> Series:
         greater.obstacles | than.obstacles,
         min((known for known in (greater.outstanding, than.outstanding) if known is not None), default=None),
         greater.hangs_on | than.hangs_on,
+        {**greater.machines, **than.machines},
     )
 
 
@@ -175,9 +177,9 @@ def _held(claim: Claim, series: Series) -> _Held:
         bounds = needed_bounds(claim)
         assert bounds is not None, f"a claim of kind {claim.kind} has no bounds"
         if claim.kind is Kind.SHARE:
-            estimate, p_value = _share(bounds, series.values)
+            estimate, p_value = _share(bounds, series)
         else:
-            estimate = geometric_estimate(series.values)
+            estimate = geometric_estimate(series.values, machines=series.machines)
             p_value = p_beyond(bounds, estimate)
         verdict = within(bounds, estimate)
         if (claim.kind is Kind.SHARE or claim.counts) and estimate.flat:  # counts, which no scatter can hide
@@ -209,9 +211,9 @@ def _judged(held: _Held, p_holm: float | None, verdict: Verdict) -> CaseVerdict:
     )
 
 
-def _share(bounds: Bounds, shares: Mapping[int, float]) -> tuple[Estimate, float | None]:
+def _share(bounds: Bounds, series: Series) -> tuple[Estimate, float | None]:
     """Estimate and p-value of shares above 0 and below 1, by their odds: so no interval leaves 0 to 1."""
-    estimate = geometric_estimate({replicate: odds(share) for replicate, share in shares.items()})
+    estimate = geometric_estimate({replicate: odds(share) for replicate, share in series.values.items()}, machines=series.machines)
     sides = {name: odds(side) for name in ("lower", "upper") if (side := getattr(bounds, name)) is not None}
     value, low, high = (None if one is None else one / (1 + one) for one in (estimate.value, estimate.low, estimate.high))
     return replace(estimate, value=value, low=low, high=high), p_beyond(bounds.model_copy(update=sides), estimate)

@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -23,7 +24,10 @@ MINIMUM_REPEATS: Final = 5  # the least number of clean repeats that give an ans
 MACRO: Final = f"create temp macro enough(observed) as count(observed) >= {MINIMUM_REPEATS}"
 """``enough(x)`` in SQL: whether so many values are there, nulls not counted, that an aggregate over them may be shown."""
 CONFIDENCE: Final = 0.95
-RANDOM_FROM: Final = 3  # the least number of runs that are taken as a sample of runs: two tell too little of how far runs are apart
+RANDOM_FROM: Final = (
+    3  # the least number of runs, or of machines, that are taken as a sample: two tell too little of how far they are apart
+)
+ONE_MACHINE: Final[Mapping[int, str]] = MappingProxyType({})
 
 
 class Scope(StrEnum):
@@ -92,7 +96,9 @@ def estimable(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     return rows.filter(pl.len().over(list(keys)) >= MINIMUM_REPEATS) if rows.height else rows
 
 
-def geometric_estimate(values: Mapping[int, float] | Sequence[float], *, confidence: float = CONFIDENCE) -> Estimate:
+def geometric_estimate(
+    values: Mapping[int, float] | Sequence[float], *, machines: Mapping[int, str] = ONE_MACHINE, confidence: float = CONFIDENCE
+) -> Estimate:
     """Return exp(mean of logs) of positive `values`, in their unit, and its interval.
 
     A value is a replicate's: a ratio of two times of it, or an absolute value. By replicate, those of a merged run belong to the runs that
@@ -102,6 +108,9 @@ def geometric_estimate(values: Mapping[int, float] | Sequence[float], *, confide
     Of one run and of two the interval is exp(mean -+ t * s * sqrt(sum(1 / n)) / runs), with n replicates a run. Here s is their standard
     deviation within runs, and t is Student's at as many degrees of freedom as s has. From `RANDOM_FROM` runs on it is that of their means,
     which holds what lies between runs as well: exp(mean -+ t * s / sqrt(runs)) with the standard deviation s of the means.
+
+    `machines` names the machine of each replicate. From `RANDOM_FROM` machines on, the interval is never narrower than the one that takes
+    the machines as a sample: its variance is the sum of the squared sums of each machine's deviations / n^2, times m / (m - 1).
     """
     by_replicate = values if isinstance(values, Mapping) else dict(enumerate(values))
     n = len(by_replicate)
@@ -121,8 +130,21 @@ def geometric_estimate(values: Mapping[int, float] | Sequence[float], *, confide
         freedom = n - runs
         squares = sum(float(np.var(run)) * len(run) for run in logs.values())
         error = float(np.sqrt(squares / freedom * sum(1 / len(run) for run in logs.values()))) / runs
-    half = float(scipy.special.stdtrit(freedom, (1 + confidence) / 2)) * error
+    half = _half(freedom, error, confidence)
+    sums: dict[str, float] = {}
+    for replicate, value in by_replicate.items():
+        if replicate in machines:
+            sums[machines[replicate]] = sums.get(machines[replicate], 0.0) + math.log(value) - mean
+    between = len(sums) - 1
+    if between + 1 >= RANDOM_FROM:
+        shared = math.sqrt(sum(one**2 for one in sums.values()) * (between + 1) / between) / n
+        if (wider := _half(between, shared, confidence)) > half:
+            half, freedom = wider, between
     return Estimate(float(np.exp(mean)), float(np.exp(mean - half)), float(np.exp(mean + half)), n, runs, freedom)
+
+
+def _half(freedom: float, error: float, confidence: float) -> float:
+    return float(scipy.special.stdtrit(freedom, (1 + confidence) / 2)) * error
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

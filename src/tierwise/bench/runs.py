@@ -117,7 +117,7 @@ def origins(outlook: Outlook) -> list[str]:
 
 
 def lacking_pairs(run: Manifest, name: str, inputs: Inputs) -> list[str]:
-    there = {record.pair for record in run.of(name)}
+    there = {record.pair for record in run.of(name)} if name not in run.lacking else set[str]()
     return [pair.name for pair in pairs_of(load_study(name), inputs.pairs, inputs.reader_pair) if pair.name not in there]
 
 
@@ -136,6 +136,14 @@ def finish(run_id: str, inputs: Inputs) -> Manifest:
     partial = update(manifest, status="partial", finished_at=datetime.now(UTC))
     partial.save(folder)
     return partial
+
+
+def reopen(run: Manifest) -> Manifest:
+    """Have a complete run that a budget cut short go on: its shortened studies are begun again, with what they have."""
+    whole, cut = ([one for one in run.studies if (one.name in run.lacking) is short] for short in (False, True))
+    reopened = update(run, studies=whole, begun=[*run.begun, *cut], lacking={}, status="running", finished_at=None)
+    reopened.save(paths.raw() / run.run_id)
+    return reopened
 
 
 def complete(run_id: str) -> Manifest:

@@ -3,11 +3,12 @@
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from threading import Timer
 from typing import Any, Final
 
 from tierwise import __version__
@@ -18,29 +19,63 @@ from tierwise.cluster import work
 from tierwise.cluster.attempts import Attempt, Survey, Surveyor, new_name
 from tierwise.cluster.collecting import Campaign, begin_campaign, collect_study, report_leftovers
 from tierwise.cluster.connection import checked, need_dask, refuse_stealing, security
-from tierwise.cluster.replicate import Job
+from tierwise.cluster.machine import machine_id
+from tierwise.cluster.replicate import ENDED, Job
 from tierwise.cluster.store import PATIENCE_S, Store, open_store
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.progress import Progress, say
 from tierwise.core.tasks import LOCAL
 from tierwise.timings.manifest import Manifest, load_manifest
+from tierwise.timings.parts import done_parts
 
 POLL_S: Final = 1.0
 SURVEY_S: Final = 30.0
 """How often the client looks at all attempts of a study; at those of a replicate it looks when its task has ended."""
+MARGIN: Final = 1.15
+"""How much longer than expected a replicate may take, where there is a deadline."""
 MOST_FAILURES: Final = 3
 """Failed attempts at one replicate after which the campaign ends."""
 CANCELLED: Final = "cancelled"
 """The folder of objects in a run that end its campaign."""
 
 
+Unit = tuple[str, int]
+"""A study and the number of one of its replicates."""
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """When a campaign with a budget ends; `steps` are worth nothing by halves, and `expected_s` is the time of each replicate."""
+
+    at_s: float  # of `time.monotonic`
+    steps: Sequence[Sequence[Unit]]
+    expected_s: Mapping[Unit, float]
+
+    @property
+    def order(self) -> list[Unit]:
+        return [unit for step in self.steps for unit in step]
+
+    @property
+    def is_over(self) -> bool:
+        return time.monotonic() >= self.at_s
+
+    def fits(self, unit: Unit, lacking: Sequence[Unit], pace: float, machines: int) -> bool:
+        """Return whether `unit` can end in time, and where it is the first of its step, the whole step."""
+        step = next(step for step in self.steps if unit in step)
+        begins = [one for one in step if one in lacking] == list(step)
+        whole_s = sum(self.expected_s[one] for one in step) / max(1, machines) if begins else 0.0
+        return pace * max(whole_s, self.expected_s[unit]) <= self.at_s - time.monotonic()
+
+
 @dataclass
 class Dispatch:
-    """Replicates of one study on their way to machines."""
+    """Replicates on their way to machines, in this order: those of one study, or with a `deadline` of several."""
 
     store: Store
     campaign: Campaign
-    study: str
+    study: str  # empty: of several
+    order: Sequence[Unit]
+    deadline: Deadline | None = None
     running: dict[str, "Running"] = field(default_factory=dict)  # machine -> its unfinished replicate
     unfit: dict[str, str] = field(default_factory=dict)  # machine -> why it gets no work
     ended_before: set[str] = field(default_factory=set)  # marks of earlier cancellations, which do not count
@@ -53,24 +88,53 @@ class Dispatch:
     def surveyor(self) -> Surveyor:
         return Surveyor(self.store, self.run_id)
 
-    def missing(self, found: Survey) -> list[int]:
-        return [number for number in range(self.campaign.replicates[self.study]) if (self.study, number) not in found.counting]
+    def missing(self, found: Survey) -> list[Unit]:
+        return [unit for unit in self.order if unit not in found.counting]
 
-    def job(self, replicate: int) -> str:
-        job = Job(run=self.campaign.run, study=self.study, replicate=replicate, attempt=new_name(), store=self.store.url)
+    def job(self, unit: Unit) -> str:
+        job = Job(run=self.campaign.run, study=unit[0], replicate=unit[1], attempt=new_name(), store=self.store.url)
         return job.model_dump_json()
 
-    def choose(self, machine: str, found: Survey) -> int | None:
+    def choose(self, machine: str, found: Survey, machines: int = 1) -> Unit | None:
         """Return the replicate that `machine` gets next; one that failed there waits for another machine, if there is one."""
-        taken = {one.replicate for one in self.running.values()}
-        left = [number for number in self.missing(found) if number not in taken]
-        failed_here = {one.replicate for one in found.failed if one.machine == machine}
-        return next((number for number in left if number not in failed_here), left[0] if left and not self.running else None)
+        left = self.fitting(machine, found, machines)
+        failed_here = {(one.study, one.replicate) for one in found.failed if one.machine == machine and one.error != ENDED}
+        return next((unit for unit in left if unit not in failed_here), left[0] if left and not self.running else None)
+
+    def fitting(self, machine: str, found: Survey, machines: int) -> list[Unit]:
+        """Return what is missing, is measured nowhere, and can end before the deadline on `machine`."""
+        missing, taken = self.missing(found), {one.unit for one in self.running.values()}
+        left = [unit for unit in missing if unit not in taken]
+        if self.deadline is None:
+            return left
+        pace, fitting, barred = self.pace(machine, found), list[Unit](), set[str]()
+        for unit in left:
+            if unit[0] not in barred and self.deadline.fits(unit, left, pace, machines):
+                fitting.append(unit)
+            else:
+                barred.add(unit[0])  # replicates of a study are measured in order
+        return fitting
+
+    def pace(self, machine: str, found: Survey) -> float:
+        """Return how many times as long as expected a replicate on `machine` may take, from those that it has measured."""
+        assert self.deadline is not None
+        own = [one for unit, one in found.counting.items() if one.machine == machine and unit in self.deadline.expected_s]
+        expected_s = sum(self.deadline.expected_s[one.study, one.replicate] for one in own)
+        took_s = sum((one.finished_at - one.started_at).total_seconds() for one in own)
+        return MARGIN * (took_s / expected_s if expected_s else 1.0)
+
+    def is_done(self, found: Survey, machines: Iterable[str]) -> bool:
+        """Return whether all is there, or nothing more can end before the deadline."""
+        if self.deadline is None or not self.missing(found):
+            return not self.missing(found)
+        names = list(machines)
+        left = any(self.fitting(name, found, len(names)) for name in names or [""])
+        return self.deadline.is_over or not (self.running or left)
 
 
 @dataclass(frozen=True)
 class Running:
-    replicate: int
+    unit: Unit
     worker: str
     future: Any
 
@@ -112,30 +176,80 @@ def _measure(study: str, inputs: Inputs, folder: Path, store: Store, scheduler: 
         return run
     if run.retry is not None:
         raise InputError("RETRY", value=1, rule="adds replicates on this machine only", remedy="leave RETRY or SCHEDULER empty")
-    names = [name for name in run.fingerprints if name not in run.taken and name in (run.chosen or run.fingerprints)]
-    campaign = begin_campaign(store, run, {name: _replicates(name, inputs, run) for name in names})
-    dispatch = Dispatch(store, campaign, study, ended_before=_marks(store, run.run_id))
+    campaign = _campaign(store, run, inputs)
+    order = [(study, number) for number in range(campaign.replicates[study])]
+    dispatch = Dispatch(store, campaign, study, order, ended_before=_marks(store, run.run_id))
     found = _dispatch_here(dispatch) if scheduler == LOCAL else _dispatch(dispatch, scheduler)
     report_leftovers(found)
-    attempts = [found.counting[study, number] for number in range(campaign.replicates[study])]
-    return collect_study(store, attempts, folder, summary_of)
+    return collect_study(store, [found.counting[unit] for unit in order], folder, summary_of)
+
+
+def measure_within(deadline: Deadline, inputs: Inputs, folder: Path, *, scheduler: str, address: str) -> Manifest:
+    """Measure whole replicates of the run in `folder` until `deadline`, and return the run with what the store at `address` has then.
+
+    Without a scheduler, this machine measures. The manifest's `lacking` says how many replicates of a study are not there.
+    """
+    store, run = open_store(address), load_manifest(folder)
+    campaign = _campaign(store, run, inputs)
+    done_units = {(study, replicate) for study, _, _, replicate in done_parts(folder)}
+    if alien := sorted((done_units & {*deadline.order}) - Surveyor(store, run.run_id).survey().counting.keys()):
+        rule = f"run {run.run_id} has rows of {alien[0][0]}, replicate {alien[0][1] + 1}, which {store.url} lacks"
+        raise InputError("BUDGET", rule=rule, remedy="leave BUDGET empty to measure the rest, or set FRESH=1")
+    dispatch = Dispatch(store, campaign, "", deadline.order, deadline, ended_before=_marks(store, run.run_id))
+    found = _dispatch_here(dispatch, scheduler) if scheduler in {"", LOCAL} else _dispatch(dispatch, scheduler)
+    report_leftovers(found)
+    lacking = dict[str, int]()
+    for study in dict.fromkeys(study for study, _ in deadline.order):
+        wanted = campaign.replicates[study]
+        there = [found.counting[study, number] for number in range(wanted) if (study, number) in found.counting]
+        if there and there[0].replicate == 0:  # the first replicate has what is found out once
+            collect_study(store, there, folder, summary_of)
+            wanted -= len(there)
+        if wanted:
+            lacking[study] = wanted
+    if lacking == dict(Counter(study for study, _ in deadline.order)):
+        raise TierwiseError("the budget ended before a replicate was whole. Remedy: make report with a longer BUDGET goes on")
+    done = load_manifest(folder).model_copy(update={"lacking": lacking})
+    done.save(folder)
+    return done
+
+
+def _campaign(store: Store, run: Manifest, inputs: Inputs) -> Campaign:
+    names = [name for name in run.fingerprints if name not in run.taken and name in (run.chosen or run.fingerprints)]
+    return begin_campaign(store, run, {name: _replicates(name, inputs, run) for name in names})
 
 
 def _replicates(name: str, inputs: Inputs, run: Manifest) -> int:
     return loop.replicates_in(loop.with_trials(load_study(name), inputs, run.chosen.get(name, "")), inputs, run)
 
 
-def _dispatch_here(dispatch: Dispatch) -> Survey:
+def _dispatch_here(dispatch: Dispatch, scheduler: str = LOCAL) -> Survey:
     work.end_left_behind()
-    while missing := dispatch.missing(found := dispatch.surveyor.survey(dispatch.study)):
+    machine = machine_id()
+    while not dispatch.is_done(found := dispatch.surveyor.survey(dispatch.study), [machine]):
         _end_if_cancelled(dispatch)
-        _end_after_failures(dispatch, found.failed)
-        work.measure(dispatch.job(missing[0]))
+        _end_after_failures(found.failed)
+        with _ended_at(dispatch):
+            work.measure(dispatch.job(dispatch.fitting(machine, found, 1)[0]), scheduler)
     return found
 
 
+@contextmanager
+def _ended_at(dispatch: Dispatch) -> Iterator[None]:
+    """End the replicate that this process measures at the deadline, if there is one."""
+    if dispatch.deadline is None:
+        yield
+        return
+    timer = Timer(max(0.0, dispatch.deadline.at_s - time.monotonic()), work.end_run, [dispatch.run_id])
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
 def _dispatch(dispatch: Dispatch, scheduler: str) -> Survey:
-    progress = Progress(f"{dispatch.study.replace('_', ' ')} on workers", dispatch.campaign.replicates[dispatch.study])
+    progress = Progress(f"{dispatch.study.replace('_', ' ') or 'replicates'} on workers", len(dispatch.order))
     deadline_s = time.monotonic() + PATIENCE_S
     while True:
         try:
@@ -167,30 +281,32 @@ def _connected(scheduler: str) -> Iterator[Any]:
 
 def _until_whole(dispatch: Dispatch, client: Any, progress: Progress) -> Survey:
     found, surveyed_s, waiting_said = dispatch.surveyor.survey(dispatch.study), time.monotonic(), False
-    while missing := dispatch.missing(found):
+    while not dispatch.is_done(found, workers := _by_machine(client)):
+        missing = dispatch.missing(found)
         _end_if_cancelled(dispatch, client)
-        workers = _by_machine(client)
         ended = _ended(dispatch, workers)
         for machine, addresses in workers.items():
             if machine in dispatch.running or machine in dispatch.unfit:
                 continue
-            replicate = dispatch.choose(machine, found)
-            if replicate is not None:
+            unit = dispatch.choose(machine, found, len(workers))
+            if unit is not None:
                 future = client.submit(
-                    work.measure, dispatch.job(replicate), key=f"{dispatch.run_id}-{new_name()}", workers=[addresses[0]], pure=False
+                    work.measure, dispatch.job(unit), key=f"{dispatch.run_id}-{new_name()}", workers=[addresses[0]], pure=False
                 )
-                dispatch.running[machine] = Running(replicate, addresses[0], future)
+                dispatch.running[machine] = Running(unit, addresses[0], future)
         time.sleep(POLL_S)
-        for replicate in ended:
-            found.add(dispatch.surveyor.survey(f"{dispatch.study}/{replicate}"))
+        for study, replicate in ended:
+            found.add(dispatch.surveyor.survey(f"{study}/{replicate}"))
         if time.monotonic() - surveyed_s > SURVEY_S:
             found, surveyed_s = dispatch.surveyor.survey(dispatch.study), time.monotonic()
         if ended:
             progress.step(len(missing) - len(dispatch.missing(found)))
-            _end_after_failures(dispatch, found.failed)
+            _end_after_failures(found.failed)
         if not workers and not waiting_said:
             waiting_said = True
             say("no worker is connected: start tierwise worker --scheduler ADDRESS on a machine")
+    if dispatch.running:
+        client.run(work.end_run, dispatch.run_id)
     return found
 
 
@@ -206,7 +322,7 @@ def _by_machine(client: Any) -> dict[str, list[str]]:
     return found
 
 
-def _ended(dispatch: Dispatch, workers: Mapping[str, Sequence[str]]) -> list[int]:
+def _ended(dispatch: Dispatch, workers: Mapping[str, Sequence[str]]) -> list[Unit]:
     """Release what has ended, or has lost its worker, and return the numbers of these replicates."""
     ended = []
     for machine, one in list(dispatch.running.items()):
@@ -217,20 +333,20 @@ def _ended(dispatch: Dispatch, workers: Mapping[str, Sequence[str]]) -> list[int
             dispatch.unfit[machine] = str(one.future.exception())
             say(f"machine {machine} gets no more work: {dispatch.unfit[machine]}")
         if lost:
-            say(f"machine {machine} is away; replicate {one.replicate + 1} is measured elsewhere")
+            say(f"machine {machine} is away; {one.unit[0]}, replicate {one.unit[1] + 1} is measured elsewhere")
         one.future.cancel()
         one.future.release()
         del dispatch.running[machine]
-        ended.append(one.replicate)
+        ended.append(one.unit)
     return ended
 
 
-def _end_after_failures(dispatch: Dispatch, failed: Sequence[Attempt]) -> None:
-    counted = Counter(one.replicate for one in failed)
-    for replicate, failures in counted.items():
+def _end_after_failures(failed: Sequence[Attempt]) -> None:
+    counted = Counter((one.study, one.replicate) for one in failed if one.error != ENDED)
+    for unit, failures in counted.items():
         if failures >= MOST_FAILURES:
-            last = max((one for one in failed if one.replicate == replicate), key=lambda one: one.finished_at)
-            raise TierwiseError(f"{dispatch.study}, replicate {replicate + 1}: {failures} attempts failed, the last one: {last.error}")
+            last = max((one for one in failed if (one.study, one.replicate) == unit), key=lambda one: one.finished_at)
+            raise TierwiseError(f"{unit[0]}, replicate {unit[1] + 1}: {failures} attempts failed, the last one: {last.error}")
 
 
 def _end_if_cancelled(dispatch: Dispatch, client: Any = None) -> None:

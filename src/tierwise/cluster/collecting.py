@@ -127,9 +127,10 @@ def collect_study(store: Store, attempts: Sequence[Attempt], folder: Path, summa
     ]
     changes: dict[str, Any] = {
         "studies": [*manifest.studies, *records],
+        "begun": [record for record in manifest.begun if record.name != study],
         "datasets": manifest.with_data(data for attempt in attempts for data in attempt.datasets),
         "calibrations": {**manifest.calibrations, **calibrations},
-        "attempts": [*manifest.attempts, *used],
+        "attempts": [*(one for one in manifest.attempts if one.study != study), *used],
     }
     done = validate({**manifest.model_dump(), **changes}, Manifest, where=f"run {folder.name}")
     done.save(folder)

@@ -41,6 +41,8 @@ FOLDER: Final = "campaign"
 SPOOL: Final = "spool"
 UNFIT: Final = 3
 """Exit status: this machine has other code or inputs, and no replicate of the run can be measured here."""
+ENDED: Final = "the worker ended it"
+"""Error of an attempt that failed because its worker, its campaign or its budget ended."""
 GRACE_S: Final = 30.0
 """How long servers and mounts may take to go before the whole process group is killed."""
 
@@ -86,7 +88,7 @@ def main() -> int:
             kept = _measure(job, inputs, started_at)
         hand_over(kept)
     except KeyboardInterrupt:
-        fail(job, "the worker ended it", started_at)
+        fail(job, ENDED, started_at)
         return 1
     except Exception as error:
         say(f"{job.study}, replicate {job.replicate + 1}: {error}")

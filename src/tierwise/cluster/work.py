@@ -26,14 +26,16 @@ from tierwise.postgres.workspace import open_workspace
 GROUPS: Final = "groups"
 
 
-def measure(text: str) -> None:
+def measure(text: str, scheduler: str = LOCAL) -> None:
     """Measure the `Job` in `text` and wait until the store has the attempt; a failed attempt is in the store, too.
+
+    Simulated work uses this machine's processors unless `scheduler` is empty.
 
     Raises:
         InputError: this machine has other code or inputs than the run.
     """
     job, started_at = Job.model_validate_json(text), datetime.now(UTC)
-    command, alone = [sys.executable, "-m", "tierwise.cluster.replicate"], {**os.environ, SCHEDULER: LOCAL}
+    command, alone = [sys.executable, "-m", "tierwise.cluster.replicate"], {**os.environ, SCHEDULER: scheduler}
     child = subprocess.Popen(command, stdin=subprocess.PIPE, env=alone, start_new_session=True)
     assert child.stdin is not None
     with _noted(child.pid, job.run.run_id):

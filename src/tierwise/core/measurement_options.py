@@ -59,6 +59,14 @@ EngineOption = Annotated[
         autocompletion=completion.engines,
     ),
 ]
+BudgetOption = Annotated[
+    str,
+    typer.Option(
+        help="Time for measuring and the report, such as 60m or 2h. It buys whole replicates of the studies with the widest intervals "
+        "first; a later report goes on. Default: no limit.",
+        envvar="BUDGET",
+    ),
+]
 SchedulerOption = Annotated[
     str,
     typer.Option(

@@ -6,7 +6,6 @@ from typing import Any
 
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.live import is_virtual, turns_of
-from tierwise.bench.loop import gather_inputs
 from tierwise.bench.runs import Outlook, look_ahead
 from tierwise.bench.simulation import LIVE, SimulatedStudy
 from tierwise.bench.study_registry import load_study, pairs_of
@@ -72,8 +71,7 @@ class Plan:
         return max((line.disk_gb or 0.0 for line in self.measured), default=0.0)
 
 
-def make_plan(*, profile: str, tiers: str, seed: int, **sources: str) -> Plan:
-    inputs = gather_inputs(profile=profile, tiers=tiers, seed=seed, **sources)
+def plan_beside_runs(inputs: Inputs) -> Plan:
     return beside_runs(plan_of(inputs), look_ahead(inputs))
 
 

@@ -144,6 +144,7 @@ class Manifest(Strict):
     calibrations: dict[str, dict[str, float]] = Field(default_factory=dict)  # "pair/tier" -> figures with their units in the names
     samples: dict[str, Sample] = Field(default_factory=dict)  # "table/study" -> what of it a run that was made small has kept
     retry: Retry | None = None
+    lacking: dict[str, int] = Field(default_factory=dict)  # study -> replicates that the budget did not buy
     stages: tuple[Stage, ...] = ()  # in the order in which they ended; a resumed run has some of them twice
 
     @property
