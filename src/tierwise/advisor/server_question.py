@@ -119,12 +119,12 @@ class Question:
     def _log_is_slow(self) -> bool:
         return self.tiers[SLOW].wal
 
-    def predicted(self, moved: Sequence[str]) -> tuple[Predicted, Predicted]:
-        """Return the time with `moved` on the faster tier, of a closed and of an open load."""
+    def predicted(self, moved: Sequence[str]) -> tuple[Predicted, Predicted, Predicted]:
+        """Return the time with `moved` on the faster tier, of a closed load, of an open one, and without queues."""
         placement = {**self.placement, **dict.fromkeys(moved, FAST)}
         latency = {name: tier.latency() for name, tier in self.tiers.items()}
         closed, opened = (predict(self.load, placement, latency, closed=closed) for closed in (True, False))
-        return closed, opened
+        return closed, opened, predict(self.load, placement, latency, closed=True, queues=False)
 
     def usd_a_month(self, size_bytes: float) -> float | None:
         """Return the price of the space on the faster tier; None where nothing has one."""

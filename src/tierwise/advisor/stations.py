@@ -50,10 +50,11 @@ class Predicted:
         return max(self.depth, key=lambda name: self.depth[name])
 
 
-def predict(load: Load, placement: Mapping[str, str], latency: Mapping[str, Latency], *, closed: bool) -> Predicted:
+def predict(load: Load, placement: Mapping[str, str], latency: Mapping[str, Latency], *, closed: bool, queues: bool = True) -> Predicted:
     """Return how long a transaction takes with `placement`.
 
     `closed`: the sessions go on as soon as they have an answer, so that a faster device gets more requests; else the rate stays.
+    `queues`: without, no request finds another one, which bounds what the relations that stay can gain.
     """
     depth = dict.fromkeys(TIERS, 0.0)
     for part in load.parts:
@@ -63,7 +64,9 @@ def predict(load: Load, placement: Mapping[str, str], latency: Mapping[str, Late
     waiting, transaction_s, rate = {part.name: part.waiting_s for part in load.parts}, 0.0, load.transactions_per_s
     for _ in range(ROUNDS):
         background = _background(load, placement, latency, rate / load.transactions_per_s)
-        each = {tier: _seen(latency[tier], depth[tier], load.sessions, background[tier]) for tier in TIERS}
+        each = {
+            tier: _seen(latency[tier], depth[tier], load.sessions, background[tier]) if queues else latency[tier](1.0) for tier in TIERS
+        }
         waiting = {part.name: part.waiting_s * each[placement[part.name]] / watched[load.placement[part.name]] for part in load.parts}
         transaction_s = load.elsewhere_s + sum(waiting.values())
         rate = load.sessions / transaction_s if closed else load.transactions_per_s
