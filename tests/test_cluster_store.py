@@ -190,6 +190,9 @@ def test_a_run_that_a_budget_cut_short_has_what_the_store_has_and_goes_on(tmp_pa
     ended = Deadline(time.monotonic(), [units], dict.fromkeys(units, 1.0))
     cut = measure_within(ended, inputs, folder, scheduler="", address=store.url)
     assert (cut.lacking, cut.studies[0].replicates) == ({STUDY: 1}, REPLICATES - 1)
+    with pytest.MonkeyPatch.context() as elsewhere:
+        elsewhere.setenv("TIERWISE_RAW", str(tmp_path / "fetched"))
+        assert load_manifest(fetched(store)).lacking == cut.lacking
     again = reopen(complete(RUN))
     assert (again.status, again.studies, again.lacking, again.begun[0].name) == ("running", (), {}, STUDY)
     put_all(store, measured)

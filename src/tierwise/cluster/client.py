@@ -17,7 +17,7 @@ from tierwise.bench.inputs import Inputs
 from tierwise.bench.study_registry import load_study, summary_of
 from tierwise.cluster import work
 from tierwise.cluster.attempts import Attempt, Survey, Surveyor, new_name
-from tierwise.cluster.collecting import Campaign, begin_campaign, collect_study, report_leftovers
+from tierwise.cluster.collecting import CUT, Campaign, begin_campaign, collect_study, collect_there, report_leftovers
 from tierwise.cluster.connection import checked, need_dask, refuse_stealing, security
 from tierwise.cluster.machine import machine_id
 from tierwise.cluster.replicate import ENDED, Job
@@ -198,19 +198,12 @@ def measure_within(deadline: Deadline, inputs: Inputs, folder: Path, *, schedule
     dispatch = Dispatch(store, campaign, "", deadline.order, deadline, ended_before=_marks(store, run.run_id))
     found = _dispatch_here(dispatch, scheduler) if scheduler in {"", LOCAL} else _dispatch(dispatch, scheduler)
     report_leftovers(found)
-    lacking = dict[str, int]()
-    for study in dict.fromkeys(study for study, _ in deadline.order):
-        wanted = campaign.replicates[study]
-        there = [found.counting[study, number] for number in range(wanted) if (study, number) in found.counting]
-        if there and there[0].replicate == 0:  # the first replicate has what is found out once
-            collect_study(store, there, folder, summary_of)
-            wanted -= len(there)
-        if wanted:
-            lacking[study] = wanted
-    if lacking == dict(Counter(study for study, _ in deadline.order)):
+    if not any(unit in found.counting for unit in deadline.order if unit[1] == 0):
         raise TierwiseError("the budget ended before a replicate was whole. Remedy: make report with a longer BUDGET goes on")
-    done = load_manifest(folder).model_copy(update={"lacking": lacking})
-    done.save(folder)
+    there = {study: campaign.replicates[study] for study, _ in deadline.order}
+    done = collect_there(store, found, there, folder, summary_of)
+    if done.lacking:
+        store.write(f"{run.run_id}/{CUT}/{new_name()}", b"{}")
     return done
 
 

@@ -25,6 +25,9 @@ from tierwise.timings.trial_files import TrialKey
 MOST_NAMED: Final = 10
 """How many ignored objects are named before the rest is only counted."""
 
+CUT: Final = "cut"
+"""The folder of objects in a run that say that a budget ended: the run is what the store has."""
+
 Completes = Callable[[str], Manifest]
 """Merges the parts of the run with this id and marks the run complete."""
 
@@ -78,7 +81,8 @@ def fetch_run(address: str, summarise: Summarise, complete: Completes) -> Path:
     found = Surveyor(store, run_id).survey()
     report_leftovers(found)
     wanted = {(study, number) for study, replicates in campaign.replicates.items() for number in range(replicates)}
-    if missing := sorted(wanted - found.counting.keys()):
+    cut = bool(store.sizes(f"{run_id}/{CUT}"))
+    if (missing := sorted(wanted - found.counting.keys())) and not cut:
         study, number = missing[0]
         rule = f"is not complete: {len(missing)} of {len(wanted)} replicates have no whole attempt, such as {study} {number}"
         raise InputError("run", value=run_id, rule=rule, remedy="make report with the same inputs, SCHEDULER and STORE continues the run")
@@ -87,10 +91,24 @@ def fetch_run(address: str, summarise: Summarise, complete: Completes) -> Path:
         with scratch_folder(".begun-", within=paths.raw()) as begun:
             campaign.run.save(begun / run_id)
             put(begun / run_id, folder)
-    for study, replicates in campaign.replicates.items():
-        collect_study(store, [found.counting[study, number] for number in range(replicates)], folder, summarise)
+    collect_there(store, found, campaign.replicates, folder, summarise)
     complete(run_id)
     return folder
+
+
+def collect_there(store: Store, found: Survey, replicates: Mapping[str, int], folder: Path, summarise: Summarise) -> Manifest:
+    """Collect every study whose first replicate is there, which has what is found out once; the manifest says what is lacking."""
+    lacking = dict[str, int]()
+    for study, wanted in replicates.items():
+        there = [found.counting[study, number] for number in range(wanted) if (study, number) in found.counting]
+        if there and there[0].replicate == 0:
+            collect_study(store, there, folder, summarise)
+            lacking[study] = wanted - len(there)
+        else:
+            lacking[study] = wanted
+    done = load_manifest(folder).model_copy(update={"lacking": {study: number for study, number in lacking.items() if number}})
+    done.save(folder)
+    return done
 
 
 def report_leftovers(found: Survey) -> None:
