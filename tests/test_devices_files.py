@@ -136,13 +136,6 @@ def test_a_bad_array_is_refused_too(devices: Path, old: str, new: str, said: lis
         assert part in str(caught.value)
 
 
-def test_a_volume_without_limits_is_refused_too(devices: Path) -> None:
-    good = (Path(__file__).parent.parent / "data" / "devices" / "aws-gp3.toml").read_text(encoding="utf-8")
-    (devices / "mine.toml").write_text(good.partition("[limits]")[0], encoding="utf-8")
-    with pytest.raises(InputError, match=r"data/devices/mine\.toml: limits: Field required"):
-        load_device("mine")
-
-
 @pytest.mark.parametrize("band", ["low = 1.5, high = 2", "low = 0.5", "low = 3, high = 2"])
 def test_a_value_outside_its_band_is_refused_too(devices: Path, band: str) -> None:
     good = (Path(__file__).parent.parent / "data" / "devices" / "aws-gp3.toml").read_text(encoding="utf-8")

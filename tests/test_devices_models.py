@@ -73,9 +73,6 @@ def test_the_same_seed_gives_the_same_times_and_reset_begins_again(spec: HddSpec
         assert first != once(build(spec, seed=8))
 
 
-READ, WRITE, FLUSH = Operation
-
-
 @pytest.mark.parametrize("size", [256 * KIB, MIB])
 def test_gp3_gives_125_mib_a_second_and_no_more(size: int) -> None:
     took = drive(build(load_device("aws-gp3")), in_order(size, 512 * MIB), depth=8)

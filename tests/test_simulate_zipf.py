@@ -1,6 +1,5 @@
 """The Zipfian reads simulated: frozen results, bounds, the author's logs, and a part of the size for the whole."""
 
-import json
 from dataclasses import replace
 from statistics import fmean
 from typing import Any
@@ -8,10 +7,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
-from support import shared
-from tierwise.cli import app
+from support import said_as_json, shared
 from tierwise.core.errors import InputError
 from tierwise.core.units import GIB
 from tierwise.devices.spec import load_device
@@ -95,21 +92,7 @@ def test_what_cannot_be_is_refused(changes: dict[str, Any], field: str) -> None:
 
 
 def test_the_command_prints_one_object() -> None:
-    requested = [
-        "simulate",
-        "zipf",
-        "--device",
-        "crucial-m4",
-        "--dataset-gib",
-        "2",
-        "--cache-gib",
-        "1",
-        "--scale",
-        "256",
-        "--format",
-        "json",
-    ]
-    found = json.loads(CliRunner().invoke(app, requested).stdout)
+    found = said_as_json("simulate", "zipf", "--device", "crucial-m4", "--dataset-gib", "2", "--cache-gib", "1", "--scale", "256")
     assert found == simulate_zipf("crucial-m4", dataset_gib=2, cache_gib=1, scale=256)
     assert found.keys() == {"evidence", "reads_per_s", "miss_ratio", "device_iops"}
 
