@@ -14,11 +14,10 @@ from rows import make_rows, save_run
 from tierwise.analysis.claims import load_claims
 from tierwise.core import studies
 from tierwise.core.errors import InputError
-from tierwise.core.text_template import environment
 from tierwise.report.exhibit_registry import FOLDERS, find
 from tierwise.report.page import Page, open_page, open_shared
 from tierwise.report.run import Run, open_run
-from tierwise.report.text_template import Text, Value, read_text
+from tierwise.report.text_template import Text, Value, prose_environment, read_text
 
 CONVERTED = studies.having("reading/text.md")
 CAPTIONED = {"n", "flagged", "note"}  # what only a caption gets, beside the facts of its exhibit
@@ -44,7 +43,7 @@ def text(tmp_path: Path, source: str = SAMPLE) -> Text:
 
 
 def variables(text: Text) -> frozenset[str]:
-    parsed = (environment().parse(part.source) for part in text.parts.values())
+    parsed = (prose_environment().parse(part.source) for part in text.parts.values())
     return frozenset(name for tree in parsed for name in meta.find_undeclared_variables(tree))
 
 

@@ -56,7 +56,7 @@ class Text:
         if label not in self.parts:
             raise InputError(self.where, field="section", value=label, rule=f"there are: {', '.join(self.parts)}")
         try:
-            return _environment().from_string(self.parts[label].source).render(values).strip()
+            return prose_environment().from_string(self.parts[label].source).render(values).strip()
         except jinja2.TemplateError as error:
             line = getattr(error, "lineno", None) or _line(error)
             raise InputError(f"{self.where}, line {line}" if line else self.where, field=label, rule=str(error)) from error
@@ -94,11 +94,11 @@ def shared_text(name: str) -> Text:
 def fill(name: str, **values: object) -> str:
     """Return the file ``report/templates/NAME`` with its `values`."""
     source = (files("tierwise.report") / "templates" / name).read_text(encoding="utf-8")
-    return _environment().from_string(source).render(values) + "\n"
+    return prose_environment().from_string(source).render(values) + "\n"
 
 
 @cache
-def _environment() -> jinja2.Environment:
+def prose_environment() -> jinja2.Environment:
     made = environment()
     made.filters.update(FILTERS)
     return made
