@@ -13,7 +13,7 @@ from tierwise.devices.hdd import Hdd
 from tierwise.devices.mechanism import Mechanics
 from tierwise.devices.protocol import Operation
 from tierwise.devices.seek import measured_curve
-from tierwise.simulate.drive_trace import served_s
+from tierwise.simulate.device_validation import served_s
 
 READ, WRITE = Operation.READ, Operation.WRITE
 SECTORS = 4000

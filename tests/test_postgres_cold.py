@@ -20,12 +20,12 @@ from tierwise.postgres.cold_proof import (
     relation_files,
     visibility_pages,
     warm_catalogues,
+    warm_heap,
 )
 from tierwise.postgres.page_counts import PageCount, PageCounter
 from tierwise.postgres.plans import assert_plan, planned
 from tierwise.postgres.residency import direct_io_probe, evict, residency
 from tierwise.postgres.settings import Connection, loading_settings, measuring_settings
-from tierwise.postgres.warming import warm_heap
 
 RELATIONS = ["census", "pob"]
 STATES = {"FL": 12, "PR": 72, "NV": 32}

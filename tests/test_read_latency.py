@@ -9,8 +9,7 @@ import polars as pl
 import pytest
 
 from tierwise.bench.inputs import Inputs
-from tierwise.bench.live import open_testbed
-from tierwise.bench.observation import OnServer
+from tierwise.bench.live import OnServer, open_testbed
 from tierwise.bench.order import Turn
 from tierwise.bench.recording import Recorder
 from tierwise.bench.study import Trial

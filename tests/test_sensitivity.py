@@ -21,10 +21,8 @@ from tierwise.pipeline import variables
 from tierwise.report.study_registry import judge_all
 from tierwise.sensitivity import screening
 from tierwise.sensitivity.bands import Move, load_bands, moves_of
-from tierwise.sensitivity.by_replay import Replayed
-from tierwise.sensitivity.by_runs import values_in
 from tierwise.sensitivity.moved_checkout import HOME, make_checkout
-from tierwise.sensitivity.screening import Base, shown
+from tierwise.sensitivity.screening import Base, Replayed, shown, values_in
 from tierwise.timings.parquet import read_whole
 
 PAIRS = sorted(path.stem for path in (paths.data() / "tiers").glob("*.toml"))

@@ -9,8 +9,7 @@ from tierwise.devices.model import build
 from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.devices.spec import load_device
 from tierwise.simulate.placements import Case, Warming, by_heat, partitioned, rate_by_heat, rates_by_type, recorded_case
-from tierwise.simulate.shared_buffers import shared_buffers
-from tierwise.simulate.transactions import INDEX, TABLE, WAL, Load, Recorded, Rows, draw_rows, rate, record
+from tierwise.simulate.transactions import INDEX, TABLE, WAL, Load, Recorded, Rows, draw_rows, rate, record, shared_buffers
 
 ROWS = Rows(rows=600_000, index_pages=1_650)
 

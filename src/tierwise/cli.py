@@ -16,7 +16,6 @@ from tierwise.advisor.map_command import map_command
 from tierwise.cluster.cli import campaigns
 from tierwise.core import completion, paths, studies
 from tierwise.core.command_errors import run_command
-from tierwise.core.confirmation import YesOption, confirming
 from tierwise.core.data_sets import SYNTHETIC
 from tierwise.core.measurement_options import (
     BudgetOption,
@@ -30,6 +29,8 @@ from tierwise.core.measurement_options import (
     SkyOption,
     StoreOption,
     TiersOption,
+    YesOption,
+    confirming,
 )
 from tierwise.core.output_format import Format, FormatOption
 from tierwise.core.progress import say

@@ -26,11 +26,11 @@ from tierwise.postgres import cold_proof, residency
 from tierwise.postgres.activity import log_position
 from tierwise.postgres.cluster import Cluster, Mode
 from tierwise.postgres.cluster_files import copy_fresh_cluster
+from tierwise.postgres.cold_proof import warm_heap
 from tierwise.postgres.loading import loading
 from tierwise.postgres.memory_limit import memory_limited
 from tierwise.postgres.page_counts import PageCounter
 from tierwise.postgres.settings import Connection, measuring_settings
-from tierwise.postgres.warming import warm_heap
 from tierwise.tiers import sleeps
 from tierwise.tiers.charge import AS_USED, Charge
 from tierwise.tiers.daemon import Daemon

@@ -5,7 +5,8 @@ the timed statement inside a `PageCounter`; its misses equal `expected_pages`.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +16,7 @@ from pydantic import Field
 from tierwise.core.errors import EvidenceError
 from tierwise.core.toml import Strict
 from tierwise.core.units import PAGE_BYTES
-from tierwise.postgres.page_counts import PageCounter
+from tierwise.postgres.page_counts import PageCount, PageCounter
 from tierwise.postgres.plans import assert_plan, planned
 from tierwise.postgres.relations import find_relation
 from tierwise.postgres.settings import Connection, applied, one_value
@@ -25,6 +26,7 @@ MAPPED_PAGES: Final = (PAGE_BYTES - 24) * 4
 """Heap pages to a page of the visibility map: two bits each behind the page's header (HEAPBLOCKS_PER_PAGE)."""
 ONLY_INDEX_SCANS: Final = {"enable_seqscan": "off", "enable_bitmapscan": "off", "enable_indexonlyscan": "off", "enable_tidscan": "off"}
 ONLY_INDEX_LOOKUPS: Final = {"enable_seqscan": "off", "enable_bitmapscan": "off"}
+ONLY_TID_SCANS: Final = {"enable_tidscan": "on", "enable_seqscan": "off"}
 FIRST_USER_OID: Final = 16384
 
 
@@ -129,3 +131,41 @@ def index_pages(conn: Connection, table: str, index: str, predicate: str) -> int
 
 def expected_pages(conn: Connection, table: str, index: str, predicate: str) -> dict[str, int]:
     return {table: distinct_heap_pages(conn, table, predicate), index: index_pages(conn, table, index, predicate)}
+
+
+def warm_heap(conn: Connection, table: str) -> int:
+    """Read every page of `table`'s heap into shared_buffers by a TID range scan; return their number. Warm the catalogues afterwards."""
+    _scanned(conn, table)
+    again = _scanned(conn, table)
+    if again.reads:
+        raise EvidenceError(f"{table} is not cached: the scan that warmed it read {again.reads} of {again.accesses} blocks again")
+    return again.hits
+
+
+def _scanned(conn: Connection, table: str) -> PageCount:
+    name = sql.Identifier(table)
+    pages = "(pg_relation_size(%s::regclass) / current_setting('block_size')::bigint)"
+    end = one_value(conn, f"SELECT format('(%%s,0)', {pages})", [name.as_string(conn)])
+    statement = sql.SQL("SELECT count(*) FROM {} WHERE ctid >= '(0,0)' AND ctid < {}").format(name, sql.Literal(end)).as_string(conn)
+    with PageCounter(conn, [table]) as counter, _without_indexes(conn, table), applied(conn, ONLY_TID_SCANS):
+        assert_plan(planned(conn, statement), ["Aggregate", f"Tid Range Scan on {table}"])
+        conn.execute(sql.SQL(statement))
+    return counter.pages[table]
+
+
+@contextmanager
+def _without_indexes(conn: Connection, table: str) -> Iterator[None]:
+    """Hide every index of `table` from the planner, which would read their metapages into shared_buffers, by drops that are rolled back."""
+    name = sql.Identifier(table)
+    with conn.transaction(force_rollback=True):
+        indexes = conn.execute(
+            "SELECT relname, conname FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid "
+            "LEFT JOIN pg_constraint AS k ON k.conindid = i.indexrelid AND k.conrelid = i.indrelid WHERE i.indrelid = %s",
+            [find_relation(conn, table).oid],
+        ).fetchall()
+        for index, constraint in indexes:
+            if constraint is None:
+                conn.execute(sql.SQL("DROP INDEX {}").format(sql.Identifier(index)))
+            else:
+                conn.execute(sql.SQL("ALTER TABLE {} DROP CONSTRAINT {}").format(name, sql.Identifier(constraint)))
+        yield

@@ -1,7 +1,10 @@
 """One study on one pair: every parameter is moved to both ends of its band. Each move has its own file until all are there."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -11,18 +14,25 @@ from typing import Any, Final
 
 import polars as pl
 
+from tierwise.advisor.other_devices import Step, factors_of, steps_on, with_factors
+from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.model_interval import FILE, SCHEMA, combined
-from tierwise.analysis.runs import find_run
+from tierwise.analysis.runs import find_run, newest_run
+from tierwise.analysis.views import open_views
 from tierwise.core import paths, studies
-from tierwise.core.files import make_folder
+from tierwise.core.errors import TierwiseError, with_remedy
+from tierwise.core.files import make_folder, scratch_folder
 from tierwise.core.pairs import load_pair
 from tierwise.core.progress import Progress, say
+from tierwise.devices.naming import named
+from tierwise.devices.spec import DeviceSpec, load_device
+from tierwise.pipeline import runs_in, variables
+from tierwise.report.run import Run
 from tierwise.report.site import code_version
 from tierwise.report.study_registry import judge_all
 from tierwise.sensitivity.bands import Move, moves_of
-from tierwise.sensitivity.by_replay import Replayed
-from tierwise.sensitivity.by_runs import measured, moved_values, values_in
-from tierwise.sensitivity.quantities import Values
+from tierwise.sensitivity.moved_checkout import HOME, make_checkout
+from tierwise.sensitivity.quantities import Values, values_of
 from tierwise.timings.manifest import Manifest, load_manifest
 from tierwise.timings.parquet import keep_whole, read_whole
 
@@ -165,3 +175,83 @@ def ship(rows: pl.DataFrame) -> None:
 
 def known_studies(study: str) -> list[str]:
     return [studies.known(study)] if study else list(studies.names())
+
+
+LOG: Final = ".measured.log"
+
+
+def measured(study: str, profile: str, seed: int, raw: Path, home: Path | None = None) -> Path:
+    """Measure `study` into the folder `raw`, in the checkout `home` or in this one, and return the folder of the run."""
+    make_folder(raw)
+    variables = {"TIERWISE_RAW": str(raw), **({"TIERWISE_HOME": str(home)} if home else {})}
+    command = [sys.executable, "-m", "tierwise", "run", study, "--profile", profile, "--seed", str(seed), "--yes"]
+    with (raw / LOG).open("w") as log:
+        done = subprocess.run(command, env={**os.environ, **variables}, stdout=log, stderr=log, check=False)
+    run_id = newest_run(raw)
+    if done.returncode or run_id is None:
+        last = (raw / LOG).read_text(encoding="utf-8").strip().splitlines()[-1:]
+        raise TierwiseError(with_remedy(f"{study} could not be measured: {''.join(last)}"))
+    return raw / run_id
+
+
+def moved_values(
+    move: Move, study: str, pair: str, verdicts: Mapping[str, ClaimVerdict], *, profile: str, seed: int, within: Path
+) -> tuple[Move, Values] | None:
+    """Return the values with `move`, as far as the model takes it, from a run below the folder `within`, which is gone at the end."""
+    with scratch_folder(".moved-", within=within) as scratch:
+        taken = make_checkout(scratch / "home", move)
+        if taken is None:
+            return None
+        folder = measured(study, profile, seed, scratch / "raw", scratch / "home")
+        return taken, values_in(folder, study, pair, verdicts)
+
+
+def values_in(folder: Path, study: str, pair: str, verdicts: Mapping[str, ClaimVerdict]) -> Values:
+    with runs_in(folder.parent), open_views(folder.parent, folder.name) as connection:
+        return values_of(Run(load_manifest(folder), connection, ()), study, pair, verdicts)
+
+
+class Replayed:
+    """The recorded requests of `study` on `pair` in the run in `folder`."""
+
+    def __init__(self, folder: Path, study: str, pair: str, verdicts: Mapping[str, ClaimVerdict]):
+        self.folder, self.study, self.pair, self.verdicts = folder, study, pair, verdicts
+        with open_views(folder.parent, folder.name) as connection:
+            self.steps = [step for step in steps_on(connection, folder, pair) if step.study == study]
+
+    def __bool__(self) -> bool:
+        return bool(self.steps)
+
+    def values(self, move: Move) -> tuple[Move, Values] | None:
+        """Return the values with `move`, as far as the model takes it; `None` where it takes no other value."""
+        if move.kind == "scale":
+            assert isinstance(move.value, float)
+            return move, self._values({}, move.value)
+        with scratch_folder("tierwise-moved-") as checkout:
+            taken = make_checkout(checkout, move)
+            if taken is None:
+                return None
+            with variables({HOME: str(checkout)}):
+                devices = dict(_touched(self.pair, taken.file.removeprefix("devices/")))
+        return taken, self._values(devices)
+
+    def _values(self, devices: Mapping[str, DeviceSpec], scale: float = 1.0) -> Values:
+        tiers = list(devices) or [tier for tier, spec in self._tiers.items() if "device" in spec]
+        factors = factors_of(self.steps, [step.device_s(devices, scale) for step in self.steps])
+        connection = open_views(self.folder.parent, self.folder.name, lambda rows: with_factors(rows, self.pair, tiers, factors))
+        with runs_in(self.folder.parent):
+            return values_of(Run(load_manifest(self.folder), connection, ()), self.study, self.pair, self.verdicts)
+
+    @property
+    def _tiers(self) -> Mapping[str, Mapping[str, object]]:
+        first: Step = self.steps[0]
+        return first.tiers
+
+
+def _touched(pair: str, file: str) -> Iterator[tuple[str, DeviceSpec]]:
+    for tier, spec in load_pair(pair).tiers.items():
+        if device := getattr(spec, "device", None):
+            found = load_device(device)
+            member = getattr(found, "member", None)
+            if named(device).stem == file or (member is not None and member == load_device(file)):
+                yield tier, found

@@ -15,8 +15,7 @@ from tierwise.core.vocabulary import IoMode, Layout
 from tierwise.datasets.pgbench import Bank
 from tierwise.postgres import pgbench
 from tierwise.studies.pgbench_placement.measuring.cells import MIX, Cell, Commit, Script, Size, Tier
-from tierwise.studies.pgbench_placement.measuring.scales import Scales
-from tierwise.studies.pgbench_placement.measuring.simulated_maps import FlipMap, OpenAxes
+from tierwise.studies.pgbench_placement.measuring.simulated_maps import FlipMap, OpenAxes, Scales
 from tierwise.tiers.open import is_flash
 
 WAL_TIER: Final = "wal"

@@ -11,11 +11,15 @@ Past the page cache the server itself waits for its writes on either storage, an
 """
 
 import json
-from collections.abc import Mapping
+import shutil
+from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import product
+from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
+from psycopg import sql
 
 from tierwise.bench.bounds import CPU_BOUND
 from tierwise.bench.recording import Observed, Recorder
@@ -25,6 +29,7 @@ from tierwise.bench.testbed import PROCESSORS, Testbed
 from tierwise.bench.window import Window, io_by_relation, need_transactions
 from tierwise.core import memory_group
 from tierwise.core.errors import EvidenceError
+from tierwise.core.files import write_whole
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.progress import say
@@ -33,16 +38,18 @@ from tierwise.core.units import KIB, MIB, PAGE_BYTES
 from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.postgres import pgbench
 from tierwise.postgres.cluster import Cluster
+from tierwise.postgres.cluster_files import TABLESPACES, restore
+from tierwise.postgres.loading import loading
 from tierwise.postgres.settings import Connection, measuring_settings
 from tierwise.simulate.placements import Warming
 from tierwise.simulate.transactions import Rows
 from tierwise.studies.pgbench_placement.measuring.cells import Cell
 from tierwise.studies.pgbench_placement.measuring.grid import JUDGED, PUBLISHED_SCALES, WAL_TIER, Grid, banks, grid, grid_on, plain
-from tierwise.studies.pgbench_placement.measuring.prepared_databases import database_facts, prepare_database, restore_database
-from tierwise.studies.pgbench_placement.measuring.scales import by_scale
-from tierwise.studies.pgbench_placement.measuring.simulated_maps import flip_map, open_map
+from tierwise.studies.pgbench_placement.measuring.simulated_maps import by_scale, flip_map, open_map
 
 TIERS: Final = ("hdd", "ssd")
+Fill = Callable[[Cluster, Connection], Mapping[str, Any]]  # fills the database of a running cluster and returns facts to keep
+TEMPLATES: Final = ("template0", "template1")
 PUBLISHED_MEMORY: Final = 16 / 45
 """RAM over the size of the large set, both from the source. Branches and tellers, which are not scaled, have additional memory."""
 BUFFERED_SHARE: Final = 0.25  # shared buffers over memory with buffered I/O, as usual; the rest is the kernel's page cache
@@ -220,6 +227,45 @@ def check(rows: pl.DataFrame) -> None:
     for keys, window in rows.group_by("pair", "trial", "replicate"):
         if window.filter(pl.col("cell").str.json_path_match("$.phase") == "checkpoint").height != 1:
             raise EvidenceError(f"{keys}: the window holds no whole checkpoint")
+
+
+def prepare_database(testbed: Testbed, name: str, tablespaces: tuple[str, ...], fill: Fill) -> None:
+    """Make the database `name` by `fill`, with `tablespaces`, once, whole or not at all."""
+    cluster = _cluster(testbed, name)
+    if _facts_file(testbed, name).exists():
+        return
+    say(f"filling the database {name}")
+    cluster.stop("immediate")
+    shutil.rmtree(cluster.folder, ignore_errors=True)
+    testbed.make_cluster(cluster)
+    with loading(cluster, {tablespace: cluster.folder / TABLESPACES / tablespace for tablespace in tablespaces}) as connection:
+        facts = fill(cluster, connection)
+        for template in TEMPLATES:  # two thirds of a small cluster's files, each of which would be put back for every trial
+            connection.execute(sql.SQL("ALTER DATABASE {} IS_TEMPLATE false").format(sql.Identifier(template)))
+            connection.execute(sql.SQL("DROP DATABASE {}").format(sql.Identifier(template)))
+    write_whole(_facts_file(testbed, name), json.dumps(facts))
+
+
+def database_facts(testbed: Testbed, name: str) -> dict[str, Any] | None:
+    file = _facts_file(testbed, name)
+    return dict(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else None
+
+
+def restore_database(testbed: Testbed, name: str, tablespaces: Mapping[str, str], *, wal: str) -> None:
+    """Make the testbed's cluster the database `name` as prepared, with tablespaces (name -> tier), and WAL on the tier `wal`."""
+    testbed.cluster.stop("immediate")
+    for tier, tablespace in product(testbed.tiers.values(), tablespaces):
+        shutil.rmtree(tier.directory / tablespace, ignore_errors=True)  # of the trial before
+    places = {tablespace: testbed.tiers[tier].directory for tablespace, tier in tablespaces.items()}
+    restore(_cluster(testbed, name), testbed.cluster, places, testbed.tiers[wal].directory if wal in testbed.tiers else None)
+
+
+def _cluster(testbed: Testbed, name: str) -> Cluster:
+    return Cluster(testbed.work / f"prepared-{name}", testbed.cluster.binaries, testbed.cluster.account)
+
+
+def _facts_file(testbed: Testbed, name: str) -> Path:
+    return _cluster(testbed, name).folder / "facts.json"
 
 
 STUDY: Final = Study(

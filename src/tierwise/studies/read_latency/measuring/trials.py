@@ -25,9 +25,8 @@ from tierwise.core.vocabulary import ClockKind, Evidence, IoMode
 from tierwise.postgres.cluster_files import place_wal
 from tierwise.postgres.settings import Connection, measuring_settings
 from tierwise.studies.read_latency.measuring.clients import Client, connected
-from tierwise.studies.read_latency.measuring.other_tiers import lone_reads, on_other_tiers
 from tierwise.studies.read_latency.measuring.read_window import Obstacles, ReadWindow, choose_recorder, empty_caches
-from tierwise.studies.read_latency.measuring.replay_variants import RECORD_BYTES, RECORD_READ, replay_variants
+from tierwise.studies.read_latency.measuring.replay_variants import RECORD_BYTES, RECORD_READ, lone_reads, on_other_tiers, replay_variants
 
 NAME: Final = "read_latency"
 TIERS: Final = ("hdd", "ssd")
