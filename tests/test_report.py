@@ -43,20 +43,18 @@ def test_the_site_stands_under_its_version_and_latest_names_it(built: Built) -> 
     assert re.fullmatch(rf"\d{{4}}-\d\d-\d\d-.+-{RUN_ID}", built.site.name)
     assert (built.root / "_site" / "latest").resolve() == built.site
     assert sorted(path.name for path in {*built.site.iterdir()} - {*pages(built.site)}) == [
-        *(
-            "assets",
-            "citation.bib",
-            "figures",
-            "notebooks",
-            "pictures",
-            "queries",
-            "rows",
-            "sql",
-            "build.json",
-            "tables",
-            "tierwise-annex.pdf",
-            "tierwise.pdf",
-        )
+        "assets",
+        "build.json",
+        "citation.bib",
+        "figures",
+        "notebooks",
+        "pictures",
+        "queries",
+        "rows",
+        "sql",
+        "tables",
+        "tierwise-annex.pdf",
+        "tierwise.pdf",
     ]
 
 
