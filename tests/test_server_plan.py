@@ -1,6 +1,7 @@
 """The files of a plan on real servers: run twice, killed in a step, rolled back, beside a writer, on a full disk, refused."""
 
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -222,7 +223,8 @@ def test_a_disk_that_is_full_or_ephemeral_leaves_all_where_it_was(kind: str, clu
     image.write_bytes(b"")
     os.truncate(image, 4 << 20)
     options = ["tmpfs", "-o", "size=64m"] if kind == "tmpfs" else [str(image), "-o", "loop"]
-    made_it = kind == "tmpfs" or subprocess.run(["mkfs.ext4", "-q", "-m0", str(image)], check=False).returncode == 0
+    mkfs = shutil.which("mkfs.ext4", path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
+    made_it = kind == "tmpfs" or (mkfs is not None and subprocess.run([mkfs, "-q", "-m0", str(image)], check=False).returncode == 0)
     if not made_it or subprocess.run(["mount", "-t", kind, *options, str(place)], check=False).returncode:
         pytest.skip(f"no {kind} can be mounted here")
     try:
