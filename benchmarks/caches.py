@@ -184,7 +184,7 @@ def write_for_libcachesim(trace: Ints, path: Path) -> None:
 
 
 def time_stream() -> int:
-    """Uniform requests through each policy, in a process of its own; 1 if one takes more memory than `STREAM_BYTES`.
+    """Uniform requests through each policy, in its own process; 1 if one takes more memory than `STREAM_BYTES`.
 
     Any cache that has filled holds a request's page as often as it holds pages of the file: the share of hits that stands beside.
     """

@@ -67,7 +67,7 @@ def record_counts(folder: Path, pages: Mapping[str, list[int]]) -> None:
 
 
 def transactions_run(raw: Path, *, run_id: str = "20260102-030405-abcd", replicates: int = 5, slowdown: float = 1.0) -> Path:
-    """Return the pgbench study's transactions with a log of their own: each reads one random page of accounts and writes the log twice."""
+    """Return the pgbench study's transactions with their own log: each reads one random page of accounts and writes the log twice."""
     rows = pl.concat(
         frame(_origin(run_id, placement, replicate, number), [_window(tables, indexes, done, replicate, slowdown)])
         for replicate in range(replicates)

@@ -21,7 +21,7 @@ from tierwise.core.units import GIB
 
 PROCESSOR_S: Final = 10.0  # most processor time of a case, in seconds: what others make it wait is none
 COMMAND_S: Final = 2 * PROCESSOR_S
-"""The same for a command in a process of its own, which starts Python, loads libraries and, for a plan, reads the code of all studies."""
+"""The same for a command in its own process, which starts Python, loads libraries and, for a plan, reads the code of all studies."""
 RESIDENT_BYTES: Final = 1 * GIB  # most memory that a process may hold at any moment of a case
 LINE: Final = 2000  # characters that one clear line has at most; a list of everything that could be named is in it
 
@@ -159,7 +159,7 @@ def _peak_bytes() -> int:
 
 
 def by_command(home: Path, case: Case, processor_s: float) -> Outcome:
-    """Return what the command line makes of `case`, in a process of its own; nothing but its options, files and variables is ours."""
+    """Return what the command line makes of `case`, in its own process; nothing but its options, files and variables is ours."""
     with _spoilt(home, case):
         process = subprocess.Popen(
             [sys.executable, "-m", "tierwise", *(word[:60_000] for word in case.options)],

@@ -79,7 +79,7 @@ def chromium() -> Iterator["Browser"]:
 
 @contextmanager
 def browsing(chromium: "Browser", url: str, width_px: int, scheme: Scheme) -> Iterator["Page"]:
-    """Provide a page of its own; anything on its console, or requested of another place than `url`, fails the test."""
+    """Provide a new page; anything on its console, or requested of another place than `url`, fails the test."""
     complaints: list[str] = []
     outside: list[str] = []
     page = chromium.new_page(viewport={"width": width_px, "height": 844}, color_scheme=scheme)

@@ -69,7 +69,7 @@ def placed(root: Path, site: Path) -> Iterator[None]:
         yield
 
 
-NO_RESULTS = {  # tables without a stamp of their own, and why
+NO_RESULTS = {  # tables without their own stamp, and why
     **dict.fromkeys(("tbl-run", "tbl-tiers", "tbl-origin"), "what was requested, and where"),
     "tbl-rule-changes": "rules and their days; what had been seen is quoted",
 }

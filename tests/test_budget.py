@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 
 from tierwise.analysis.runs import REFERENCE, find_run
+from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.bench.loop import gather_inputs
 from tierwise.core.errors import InputError
 from tierwise.plan.budget import (
+    LEAST,
     MARGIN,
     Intervals,
     bought,
@@ -24,6 +26,10 @@ from tierwise.plan.recorded import load_recorded
 def intervals(**log_sd: float) -> Intervals:
     cases: dict[str, Any] = {name: [{"claim": "A1", "case": "x", "log_sd": value, "decided_from": 0}] for name, value in log_sd.items()}
     return Intervals.model_validate({"run": "r", "studies": cases})
+
+
+def test_a_first_step_gives_an_answer() -> None:
+    assert LEAST == MINIMUM_REPEATS
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("", 0), ("60m", 3600), ("1.5h", 5400), ("90s", 90)])

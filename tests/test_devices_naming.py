@@ -102,7 +102,7 @@ def test_enough_is_the_smallest_that_is_sold() -> None:
     assert large.iops == pytest.approx(6000), "512 KiB count as two requests"
 
 
-CALLS = {  # command -> what it is called with; ``emulate`` mounts, and has a test of its own
+CALLS = {  # command -> what it is called with; ``emulate`` mounts, and has its own test
     "advise": "--hdd st1 --ssd gp3 --ssd-gib 4",
     "cost": "--device gp3",
     "move-plan": "--hdd st1 --ssd gp3:500GiB,6000IOPS --size-gib 10 --before-s 100 --after-s 10",

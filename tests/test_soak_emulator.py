@@ -189,7 +189,7 @@ def spliced(content: bytes, start: int, data: bytes) -> bytes:
 
 
 def stored_by_child(path: Path, size: int, start: int, data: bytes, flushed: bool) -> None:
-    """Store in a mapping of `path`, in a process of its own: where the daemon has gone the kernel ends it by SIGBUS."""
+    """Store in a mapping of `path`, in its own process: where the daemon has gone the kernel ends it by SIGBUS."""
     child = os.fork()
     if child == 0:
         faulthandler.disable()  # it would tell of the signal, which is no news

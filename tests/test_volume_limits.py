@@ -59,7 +59,7 @@ NONE = (80_000, 1000, "")
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Provide a checkout of its own, for a volume and a machine of this test."""
+    """Provide a separate checkout, for a volume and a machine of this test."""
     there = tmp_path / "home"
     for name in ("devices", "costs", "prices"):
         shutil.copytree(paths.data() / name, there / "data" / name)

@@ -33,7 +33,7 @@ Case = tuple[str, tuple[float, ...], tuple[int, float, float], float]
 CASES: dict[str, Case] = {
     "all that is included": ("aws-gp3", (500, 3000, 125), (1, 500, 3000), 500 * 0.08),
     "IOPS and throughput above it": ("aws-gp3", (500, 6000, 200), (1, 500, 6000), 40 + 3000 * 0.005 + 75 * 0.04),
-    "reads of 16 KiB need a throughput of their own: 10,000 take 156.25 MiB/s": (
+    "reads of 16 KiB need their own throughput: 10,000 take 156.25 MiB/s": (
         "aws-gp3",
         (1000, 10_000, 1),
         (1, 1000, 10_000),

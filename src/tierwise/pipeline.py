@@ -251,7 +251,7 @@ def _deadline(request: ReportRequest, inputs: Inputs, plan: Plan) -> Deadline:
         least = min(sum(expected_s[unit] for unit in step) / (1 if machines == 1 else len(step)) for step in steps)
         minutes = MARGIN * least / 60 + plan.report_minutes
         raise InputError("BUDGET", value=f"{request.budget_s / 60:g}m", rule="buys no replicates", remedy=f"BUDGET={minutes + 1:.0f}m")
-    return Deadline(request.begun_s + left_s, steps, expected_s)
+    return Deadline(request.begun_s + left_s, steps, expected_s, MARGIN)
 
 
 def _acquiring(names: Sequence[str], inputs: Inputs) -> list[Path]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from psycopg import sql
+
 from tierwise.advisor.server_advice import ServerAdvice
 from tierwise.advisor.server_question import TEMPORARY, Question, unit_name
 from tierwise.advisor.server_tiers import FAST
@@ -91,16 +93,12 @@ def write_plan(advice: ServerAdvice, question: Question, folder: Path) -> None:
 
 
 def identifier(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
+    return sql.Identifier(name).as_string()
 
 
 def _sql(file: str, database: str, moves: Sequence[Move]) -> str:
     values = {"database": database, "steps": moves, "steps_json": json.dumps([move.fields for move in moves])}
-    return render(f"{TEMPLATES}/moves.sql", title=_title(file), identifier=identifier, literal=literal, **values) + "\n"
+    return render(f"{TEMPLATES}/moves.sql", title=_title(file), identifier=identifier, literal=sql.quote, **values) + "\n"
 
 
 def _title(file: str) -> str:

@@ -240,7 +240,7 @@ def requested(rows: pl.DataFrame) -> tuple[str, dict[str, pl.DataFrame]]:
 def fixed(workload: Workload) -> dict[str, Placement]:
     """Return the four placements by class, and the study's own, as the run measured them where it did.
 
-    A relation that has a tier of its own (the log) goes with the slow tier unless everything is fast. So does one that a cell does not
+    A relation that has its own tier (the log) goes with the slow tier unless everything is fast. So does one that a cell does not
     name.
     """
     found: dict[str, Placement] = {}

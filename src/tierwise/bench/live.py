@@ -1,4 +1,4 @@
-"""The runner of studies on a live server: one study on one pair, each replicate in a testbed of its own, resumable after any kill."""
+"""The runner of studies on a live server: one study on one pair, each replicate in its own testbed, resumable after any kill."""
 
 import random
 from collections.abc import Iterator, Mapping, Sequence

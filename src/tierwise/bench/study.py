@@ -89,7 +89,7 @@ class Placement:
 
 
 def no_check(rows: pl.DataFrame) -> None:
-    """Ask nothing of the rows of a study without a rule of its own."""
+    """Ask nothing of the rows of a study without its own rule."""
 
 
 def same_answers(rows: pl.DataFrame) -> None:

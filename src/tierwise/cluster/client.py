@@ -31,8 +31,6 @@ from tierwise.timings.parts import done_parts
 POLL_S: Final = 1.0
 SURVEY_S: Final = 30.0
 """How often the client looks at all attempts of a study; at those of a replicate it looks when its task has ended."""
-MARGIN: Final = 1.15
-"""How much longer than expected a replicate may take, where there is a deadline."""
 MOST_FAILURES: Final = 3
 """Failed attempts at one replicate after which the campaign ends."""
 CANCELLED: Final = "cancelled"
@@ -50,6 +48,7 @@ class Deadline:
     at_s: float  # of `time.monotonic`
     steps: Sequence[Sequence[Unit]]
     expected_s: Mapping[Unit, float]
+    margin: float = 1.0  # how much longer than expected a replicate may take
 
     @property
     def order(self) -> list[Unit]:
@@ -121,7 +120,7 @@ class Dispatch:
         own = [one for unit, one in found.counting.items() if one.machine == machine and unit in self.deadline.expected_s]
         expected_s = sum(self.deadline.expected_s[one.study, one.replicate] for one in own)
         took_s = sum((one.finished_at - one.started_at).total_seconds() for one in own)
-        return MARGIN * (took_s / expected_s if expected_s else 1.0)
+        return self.deadline.margin * (took_s / expected_s if expected_s else 1.0)
 
     def is_done(self, found: Survey, machines: Iterable[str]) -> bool:
         """Return whether all is there, or nothing more can end before the deadline."""

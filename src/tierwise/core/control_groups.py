@@ -25,7 +25,7 @@ def own(controller: str) -> Path | None:
 
 
 def own_unified() -> Path:
-    """Return this process's group in the hierarchy of version 2, which beside version 1 is mounted in a folder of its own."""
+    """Return this process's group in the hierarchy of version 2, which beside version 1 is mounted in its own folder."""
     root = ROOT / "unified" if (ROOT / "unified").is_dir() else ROOT
     return root.joinpath(*(path.lstrip("/") for controllers, path in _lines() if not controllers))
 

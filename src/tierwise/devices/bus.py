@@ -33,7 +33,7 @@ class Bus:
         return done_s + self._read_end_s
 
     def to_host(self, begin_s: float, there_s: Callable[[int], float], sectors: int, before: Operation) -> float:
-        """Return when `sectors` have gone to the host, of which so many are in the buffer at ``there_s(sectors)``."""
+        """Return when `sectors` have gone to the host, of which this number is in the buffer at ``there_s(sectors)``."""
         electronics, work = self._electronics, self._work
         mark = max(1, math.ceil(electronics.watermark * (sectors if electronics.watermark_of_request else electronics.segment_sectors)))
         after_read = before is Operation.READ

@@ -1,7 +1,7 @@
 """The life cycle of one server: made, started, stopped or killed, and each time seen to be what it should be.
 
 Layout of a cluster's folder: ``data/`` (PostgreSQL's own), ``server.log``, ``socket`` (a file: where the socket's folder is).
-The socket lies in a private folder of its own below ``/tmp``, because its path may have 107 bytes at most.
+The socket lies in its own private folder below ``/tmp``, because its path may have 107 bytes at most.
 """
 
 import shutil

@@ -1,4 +1,4 @@
-"""Tables in a schema of their own, made once, and made anew where a kill left them half made; copies of one table with one index."""
+"""Tables in their own schema, made once, and made anew where a kill left them half made; copies of one table with one index."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The registry of figures and tables: each is a module of its own, found by its label.
+"""The registry of figures and tables: each is its own module, found by its label.
 
 ``fig-wal-rates`` is ``figures/wal_rates.py``, ``tbl-wal-ratios`` is ``tables/wal_ratios.py``, of the study whose chapter it is in, or of
 ``report/exhibits``. A module declares

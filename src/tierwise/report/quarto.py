@@ -58,7 +58,7 @@ class QuartoEngine:
         finish(site)
 
     def typeset(self, paper: Book, site: Path) -> None:
-        """Typeset the paper as a project of its own: lists of a profile (its chapters, for one) would be appended to the book's."""
+        """Typeset the paper as its own project: lists of a profile (its chapters, for one) would be appended to the book's."""
         pandoc(paper, "typst", "--to=typst")
         shutil.move(_made(paper, f"{PAPER}.pdf") / f"{PAPER}.pdf", site)
 

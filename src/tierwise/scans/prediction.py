@@ -25,7 +25,7 @@ SIMULATED_PAGES: Final = 4_000  # the most pages that are simulated; of a scan t
 DISPLACED: Final = 0.05
 """Share of the range by which rows of the part may be displaced: few of its pages are then at the edges, and those are far apart."""
 SEEDS: Final = range(1, 4)  # draws of the jitter, and places of a disk's platters
-SPEEDS: Final = (2.0, 0.5)  # processors that are so many times as quick give the range's ends
+SPEEDS: Final = (2.0, 0.5)  # processors twice and half as fast give the ends of the range
 PACES: Final = (0.85, 1.2)  # devices that take this many times as long, paired with `SPEEDS`, give the range's ends as well
 MOST_PAGES: Final = 2**32 - 2
 MOST_ROWS: Final = 291  # the most rows of a page of 8 KiB, which bounds those of a table: PostgreSQL's own limit

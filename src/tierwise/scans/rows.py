@@ -19,7 +19,7 @@ DRAWN_WHOLE: Final = 6_000_000
 """The largest number of rows that are put in order to the last one; of more, each row of the range is placed by itself."""
 REACH: Final = 8.0  # standard deviations beyond which no jitter goes
 ENTRY_BYTES: Final = 64  # what a page takes of a bitmap's memory in PostgreSQL 18: an entry of 48 bytes and two pointers (``tidbitmap.c``)
-GRID: Final = 1_000_000  # pages for each of which the share of wanted rows is reckoned; of larger tables so many, evenly spread
+GRID: Final = 1_000_000  # the most pages for which the share of wanted rows is computed; of a larger table, these are evenly spread
 
 
 @dataclass(frozen=True, slots=True)

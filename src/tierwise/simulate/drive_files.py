@@ -168,11 +168,11 @@ def seek_table(mechanism: Block, model: Path) -> Path | None:
 
 
 def seek_formula(mechanism: Block, cylinders: int) -> SeekCurve:
-    """Return seconds over the distance on a drive of so many `cylinders`, by the block's *Seek type*.
+    """Return seconds over the distance on a drive with `cylinders` cylinders, by the block's *Seek type*.
 
     `linear`: from one cylinder to all; `curve`: ``a + b sqrt(d - 1) + c (d - 1)`` through the times for one cylinder, on average and for
     all of them; `constant`: the average at any distance; `hpl`: ``V2 + V3 sqrt(d)`` below V1 cylinders and ``V4 + V5 d`` from
-    there, for one cylinder V6 unless it is -1; `hplplus10`: the same after ten times of their own.
+    there, for one cylinder V6 unless it is -1; `hplplus10`: the same after ten listed times.
     """
     number, kind = mechanism.number, mechanism.text("Seek type", "").lower()
     if kind not in KINDS:

@@ -132,7 +132,7 @@ class Daemon:
         return ClockParts(**self.call("time"))
 
     def sleep(self, seconds: float, *, hold: bool) -> None:
-        """Let its clock of several go until it has gained so many seconds; with `hold` it then stands until it is let go."""
+        """Let its clock of several go until it has gained these seconds; with `hold` it then stands until it is let go."""
         with Sleeper(self.folder) as sleeper:
             sleeper.sleep(seconds, hold=hold)
 

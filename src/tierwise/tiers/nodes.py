@@ -1,7 +1,7 @@
 """The files and directories that the kernel knows of a mount, and how system calls reach them.
 
 A node holds an O_PATH descriptor, through which its file stays reachable whatever becomes of its name. Where descriptors run
-low, a new node holds none and is reached through an open file of its own, or by its path.
+low, a new node holds none and is reached through its own open file, or by its path.
 """
 
 import errno

@@ -153,7 +153,7 @@ class Server:
         return bool(self._sleepers) or any(volume.transfers.outstanding for volume in self._volumes.values())
 
     def _wakes(self) -> bool:
-        """Whether a session is woken when the clock goes on: by a device, or from a sleep of its own; who holds the clock is none."""
+        """Whether a session is woken when the clock goes on: by a device, or from its own sleep; who holds the clock is none."""
         return any(volume.transfers.outstanding for volume in self._volumes.values()) or not all(hold for _, _, hold, _ in self._sleepers)
 
     def _due_s(self) -> float:

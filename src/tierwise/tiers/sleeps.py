@@ -48,7 +48,7 @@ _TIME: Final = Struct("@qq")  # seconds, nanoseconds
 def reporting_sleeps(start: Callable[[], None], listener: Callable[[int], None]) -> None:
     """Do `start`, the sleeps of whose child processes come to the descriptor that `listener` gets before; it is closed at the end.
 
-    In a thread of its own, which alone could not be rid of its filter. `listener` has to see to them from then on, or they sleep for ever.
+    In its own thread, which alone could not be rid of its filter. `listener` has to see to them from then on, or they sleep for ever.
     """
 
     def work() -> None:

@@ -24,7 +24,7 @@ HELD_ON: Final = "ssd"
 
 @dataclass(frozen=True, slots=True)
 class CensusTable:
-    """The table with the index as 8.3 built it, in a schema of its own."""
+    """The table with the index as 8.3 built it, in its own schema."""
 
     name: str = "census"
 

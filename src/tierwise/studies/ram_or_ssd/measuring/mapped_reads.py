@@ -1,6 +1,6 @@
 """Threads that read items of a file through mmap, by a scrambled Zipfian: the published benchmark on a real file.
 
-Runs in a process of its own, so that a memory group can hold it. Compiled threads without the interpreter's lock draw their items
+Runs in its own process, so that a memory group can hold it. Compiled threads without the interpreter's lock draw their items
 themselves, and sum up what they read to compare it with what the file must hold.
 """
 

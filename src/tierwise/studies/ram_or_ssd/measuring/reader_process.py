@@ -1,4 +1,4 @@
-"""The process that reads mapped files in a memory group of its own, and answers over a pipe.
+"""The process that reads mapped files in its own memory group, and answers over a pipe.
 
 A process pool would share named semaphores, and Python's resource tracker prints tracebacks about them when it is killed.
 """

@@ -40,7 +40,7 @@ SIBLINGS: Final = 5  # other transactions that must be open for a commit to be d
 LOAD: Final = pgbench.Mix(writes=1.0, skew=0.0)  # each transaction updates one account and adds a row to the history
 OPERATION: Final = "update"
 SCALE: Final = 1
-ACCOUNTS: Final = 10_000  # so few that a server soon changes every page of them, and so many that clients seldom want the same one
+ACCOUNTS: Final = 10_000  # few enough that a server soon changes all their pages, and enough that clients seldom want the same one
 PROCESSORS: Final = 8  # processors that a virtual clock assumes: with fewer, flash would show how fast they are (assumed)
 SHARED_BUFFERS_BYTES: Final = 256 * MIB
 PHASE: Final = "commits"
