@@ -6,16 +6,20 @@ from pathlib import Path
 import pytest
 
 from support import said, said_as_json
+from tierwise.advisor import server_tiers
 from tierwise.advisor.server_advice import ServerAdvice, advise_server
 from tierwise.advisor.server_advice_text import WIDTH, shown
 from tierwise.advisor.server_question import Limits, Question
 from tierwise.advisor.server_tiers import read_server_tiers
 from tierwise.advisor.stations import Load, Part, predict
+from tierwise.core import host
 from tierwise.core.activity import Activity, Band, Cause, RelationLoad, Steadiness, Window, read_answer
 from tierwise.core.errors import InputError
 from tierwise.core.output_format import TicketFormat
 from tierwise.core.units import GIB
 from tierwise.costs.book import load_book
+from tierwise.devices.own_device import fitted
+from tierwise.devices.spec import Measured
 from tierwise.postgres.cluster import Cluster
 from watching import STARTED, watched
 
@@ -239,6 +243,22 @@ def test_a_file_of_tiers_that_says_too_little_is_refused(tiers: Path, text: str)
         read_server_tiers(tiers)
 
 
+def test_a_calibrated_disk_is_measured_and_belongs_to_one_machine(tiers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    points = [
+        Measured(operation="read", random=True, queue_depth=depth, block_bytes=8192, iops=depth / ms * 1e3, rate_mb_s=1, mean_ms=ms)
+        for depth, ms in ((1, 10.0), (4, 28.0))
+    ]
+    disk = fitted("mine", points, source="direct reads", capacity_gib=100, date=DAY, host="abc")
+    monkeypatch.setattr(server_tiers, "load_device", lambda _: disk)
+    tiers.write_text(TIERS.replace("read_ms = [[1, 10], [2, 18], [4, 30]]", 'device = "mine"'))
+    found = read_server_tiers(tiers, host="abc")["hdd"]
+    assert found.evidence == "measured"
+    assert [found.latency()(depth) for depth in (1.0, 2.5, 4.0)] == pytest.approx([0.010, 0.019, 0.028])
+    for other, rule in (("def", "another machine"), ("", "watched from elsewhere")):
+        with pytest.raises(InputError, match=rule):
+            read_server_tiers(tiers, host=other)
+
+
 @pytest.mark.alone
 def test_the_command_reads_the_file_of_a_watch_and_refuses_an_idle_one(cluster18: Cluster, tiers: Path, tmp_path: Path) -> None:
     cluster18.start(STARTED)
@@ -248,6 +268,7 @@ def test_the_command_reads_the_file_of_a_watch_and_refuses_an_idle_one(cluster18
     finally:
         cluster18.stop()
     assert read_answer(out) == found
+    assert found.host == host.mark(), "the server runs here"
     with pytest.raises(InputError, match="idle"):
         said("advise", "--activity", str(out), "--tiers", str(tiers))
     with pytest.raises(InputError, match="belong together"):

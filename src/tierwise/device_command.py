@@ -44,10 +44,10 @@ def calibrate(
     capacity_gib: CapacityOption = None,
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Write a device file from a few seconds of direct reads in a directory."""
+    """Write a device file from a few seconds of direct reads in a directory, by 1 to 16 requests at a time."""
+    from tierwise.core import host  # noqa: PLC0415
     from tierwise.core.errors import InputError  # noqa: PLC0415
     from tierwise.devices.own_device import fitted, write_device  # noqa: PLC0415
-    from tierwise.tiers.directory import calibrate as measure  # noqa: PLC0415
     from tierwise.tiers.directory import calibrated_points  # noqa: PLC0415
 
     if not directory.is_dir():
@@ -55,19 +55,20 @@ def calibrate(
     if not 0 < seconds <= 3600:
         raise InputError("--seconds", value=seconds, rule="must be above zero, and at most 3600")
     try:
-        found = measure(directory, seconds=seconds)
+        points, direct = calibrated_points(directory, seconds=seconds)
     except OSError as error:
         rule = f"cannot hold the file of the measurement ({error.strerror})"
         raise InputError(
             "DIR", value=str(directory), rule=rule, remedy="name a directory that you may write to, with 256 MiB free"
         ) from error
-    if not found.direct:
+    if not direct:
         rule = "its file system has no direct reads, so that memory would be measured"
         raise InputError(
             "DIR", value=str(directory), rule=rule, remedy="name a directory on ext4 or xfs, or use `tierwise device from-fio`"
         )
     source = f"direct reads in {directory}"
-    spec = fitted(out.stem, calibrated_points(found), source=source, capacity_gib=capacity_gib, date=dt.datetime.now(tz=dt.UTC).date())
+    today = dt.datetime.now(tz=dt.UTC).date()
+    spec = fitted(out.stem, points, source=source, capacity_gib=capacity_gib, date=today, host=host.mark())
     print(answered(write_device(spec, out), form, _as_text))
 
 

@@ -27,6 +27,6 @@ def check(
     from tierwise.core.activity import read_answer  # noqa: PLC0415
     from tierwise.costs.book import load_book  # noqa: PLC0415
 
-    known, book = read_server_tiers(tiers), load_book(datetime.now().date())  # noqa: DTZ005  the reader's day
-    watches = (Question(read_answer(path, key), known, Limits(), book) for path in (before, after))
-    print(shown(check_move(*watches), form))
+    found, book = [read_answer(path, key) for path in (before, after)], load_book(datetime.now().date())  # noqa: DTZ005  the reader's day
+    known = read_server_tiers(tiers, host=found[0].host)
+    print(shown(check_move(*(Question(one, known, Limits(), book) for one in found)), form))

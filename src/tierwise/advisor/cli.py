@@ -219,7 +219,8 @@ def _server_advice(
     replicas = tuple(read_answer(path, key) for path in standbys)
     if primary := next((path for path, one in zip(standbys, replicas, strict=True) if not one.standby), None):
         raise InputError("--standby", value=str(primary), rule="must be the activity file of a standby")
-    question = Question(read_answer(activity, key), read_server_tiers(tiers), limits, book, replicas)
+    watched = read_answer(activity, key)
+    question = Question(watched, read_server_tiers(tiers, host=watched.host), limits, book, replicas)
     advice = advise_server(question)
     if plan is not None:
         write_plan(advice, question, plan)

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable
-from functools import cache
+from functools import cache, cached_property
 from itertools import count
 from pathlib import Path
 from typing import Final
@@ -30,7 +30,7 @@ Latency = Callable[[float], float]
 
 
 class ServerTier(Strict):
-    """One tier; `read_ms` are (requests at a time, milliseconds of each) as calibrated on the server's host, else `device` is simulated."""
+    """One tier; what was measured tells its latency (`read_ms`, or the reads in the file of `device`), else `device` is simulated."""
 
     tablespaces: tuple[str, ...] = Field(default=(), description="tablespaces of the server that lie there now")
     wal: bool = Field(default=False, description="whether the write-ahead log lies there now")
@@ -40,11 +40,29 @@ class ServerTier(Strict):
 
     @property
     def evidence(self) -> str:
-        return "measured" if self.read_ms else "simulated"
+        return "measured" if self._measured else "simulated"
+
+    @cached_property
+    def _measured(self) -> tuple[tuple[float, float], ...]:
+        spec = load_device(self.device) if self.device and not self.read_ms else None
+        reads = [one for one in getattr(spec, "measured", ()) if one.random and one.operation == "read" and one.block_bytes == PAGE_BYTES]
+        return self.read_ms or tuple((float(one.queue_depth), one.mean_ms) for one in reads)
+
+    def check_host(self, host: str, where: str) -> None:
+        """Refuse a disk that was calibrated on another machine than the watched server's, or than a server's of which this is not known."""
+        calibrated_on = getattr(load_device(self.device), "calibrated_on", "") if self.device else ""
+        if calibrated_on and calibrated_on != host:
+            rule = (
+                "was calibrated on another machine than the watched server's"
+                if host
+                else "was calibrated, and the server watched from elsewhere"
+            )
+            remedy = "run tierwise watch and tierwise device calibrate on the server's machine"
+            raise InputError(where, field="device", value=self.device, rule=rule, remedy=remedy)
 
     def latency(self) -> Latency:
         """Return the seconds of a random read of a page, by the number of requests at a time."""
-        points = tuple((depth, milliseconds / 1000) for depth, milliseconds in sorted(self.read_ms)) or _simulated(self.device)
+        points = tuple((depth, milliseconds / 1000) for depth, milliseconds in sorted(self._measured)) or _simulated(self.device)
         depths, seconds = np.array(points).T
         return lambda depth: _interpolated(depth, depths, seconds)
 
@@ -55,11 +73,11 @@ class ServerTiers(Strict):
     tiers: dict[FileName, ServerTier]
 
 
-def read_server_tiers(path: Path) -> dict[str, ServerTier]:
-    """Read the tiers `hdd` and `ssd`.
+def read_server_tiers(path: Path, *, host: str = "") -> dict[str, ServerTier]:
+    """Read the tiers `hdd` and `ssd` of a server on the machine `host`.
 
     Raises:
-        InputError: one is absent, or nothing says how fast it is.
+        InputError: one is absent, nothing says how fast it is, or its disk is of another machine.
     """
     tiers = read_toml(path, ServerTiers).tiers
     if set(tiers) != {SLOW, FAST}:
@@ -69,6 +87,7 @@ def read_server_tiers(path: Path) -> dict[str, ServerTier]:
             raise InputError(str(path), field=f"tiers.{name}", rule="needs read_ms or a device", remedy=REMEDY)
         if any(depth < 1 or milliseconds <= 0 for depth, milliseconds in tier.read_ms):
             raise InputError(str(path), field=f"tiers.{name}.read_ms", value=tier.read_ms, rule="must be above zero, from depth 1 on")
+        tier.check_host(host, f"{path}, tiers.{name}")
     return tiers
 
 

@@ -29,7 +29,7 @@ class OwnDevice(Strict):
     model: SsdSpec
 
 
-def fitted(name: str, points: Sequence[Measured], *, source: str, capacity_gib: float | None, date: dt.date) -> SsdSpec:
+def fitted(name: str, points: Sequence[Measured], *, source: str, capacity_gib: float | None, date: dt.date, host: str = "") -> SsdSpec:
     """Return flash that does at each queue depth what `points` say, as nearly as channels, a latency and two rates can."""
     reads = [one for one in points if one.operation == "read"]
     if not reads:
@@ -57,6 +57,7 @@ def fitted(name: str, points: Sequence[Measured], *, source: str, capacity_gib: 
         max_read_iops=read(iops, "IOPS"),
         random_write_iops=read(write_iops, "IOPS") if any(one.random for one in writes) else None,
         measured=tuple(points),
+        calibrated_on=host,
     )
 
 

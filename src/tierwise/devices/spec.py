@@ -116,6 +116,7 @@ class SsdSpec(Strict):
     )
     write_cache: WriteCache | None = None
     measured: tuple[Measured, ...] = Field(default=(), description="what the model was fitted to, where a reader measured the device")
+    calibrated_on: str = Field(default="", description="mark of the machine whose disk `tierwise device calibrate` measured")
     erase: Erase | None = Field(default=None, description="modelled only with `build(..., erasing=True)`")
 
 

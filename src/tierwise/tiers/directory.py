@@ -25,6 +25,7 @@ PLACED: Final = "placed"  # a file in the tier's work folder: the one folder tha
 
 FILE_BYTES: Final = 256 * MIB
 JOBS: Final = 8
+DEPTHS: Final = (1, 2, 4, 8, 16)
 
 
 class Directory(Tier):
@@ -94,16 +95,21 @@ def calibrate(directory: Path, *, seconds: float = 3.0) -> Calibration:
     )
 
 
-def calibrated_points(found: Calibration) -> list[Measured]:
-    alone_s, iops, rate = found.random_read_latency_s, found.random_read_iops_8jobs, found.sequential_read_bytes_per_s
-    return [
-        _point(PAGE_BYTES, 1, 1 / alone_s, alone_s, random=True),
-        _point(PAGE_BYTES, JOBS, iops, JOBS / iops, random=True),
-        _point(MIB, 1, rate / MIB, MIB / rate, random=False),
-    ]
+def calibrated_points(directory: Path, *, seconds: float = 9.0) -> tuple[list[Measured], bool]:
+    """Measure random reads of a page at each of `DEPTHS`, and reads of 1 MiB in order; return also whether they were direct."""
+    part_s = seconds / (len(DEPTHS) + 1)
+    with _filled(directory) as path:
+        descriptor, direct = _open(path)
+        try:
+            random = [_point(part_s, descriptor, PAGE_BYTES, depth, random=True) for depth in DEPTHS]
+            return [*random, _point(part_s, descriptor, MIB, 1, random=False)], direct
+        finally:
+            os.close(descriptor)
 
 
-def _point(block_bytes: int, depth: int, iops: float, mean_s: float, *, random: bool) -> Measured:
+def _point(part_s: float, descriptor: int, block_bytes: int, depth: int, *, random: bool) -> Measured:
+    done, took_s = _read_for(part_s, descriptor, block_bytes, FILE_BYTES // block_bytes, jobs=depth, in_order=not random)
+    iops = done / took_s
     return Measured(
         operation="read",
         random=random,
@@ -111,7 +117,7 @@ def _point(block_bytes: int, depth: int, iops: float, mean_s: float, *, random: 
         block_bytes=block_bytes,
         iops=iops,
         rate_mb_s=iops * block_bytes / 1e6,
-        mean_ms=mean_s * 1e3,
+        mean_ms=1e3 * depth / iops,
     )
 
 

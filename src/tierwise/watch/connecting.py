@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any, Final
 
 import psycopg
 from psycopg import conninfo
 
+from tierwise.core import host
 from tierwise.core.errors import InputError, TierwiseError, one_line
 from tierwise.postgres.settings import Connection
 from tierwise.watch import statements
@@ -38,6 +40,7 @@ class Server:
     superuser: bool
     counted_days: float | None
     version: int
+    host: str  # mark of this machine if the server runs on it, else empty
 
 
 def check(dsn: str) -> None:
@@ -103,12 +106,20 @@ def _examined(connection: Connection) -> Server:
         connection.execute(statement.encode())
     row = connection.execute(statements.SERVER.encode()).fetchone()
     assert row is not None  # the database that the session is in
-    return server_of(row, version)
+    return server_of(row, version, host.mark() if _is_here(connection.info.backend_pid) else "")
 
 
-def server_of(row: Sequence[Any], version: int) -> Server:
+def _is_here(backend: int) -> bool:
+    """Return whether the process of a session runs on this machine, which an address does not tell: a tunnel ends on it too."""
+    try:
+        return Path(f"/proc/{backend}/comm").read_text(encoding="utf-8").startswith("postgres")
+    except OSError:
+        return False
+
+
+def server_of(row: Sequence[Any], version: int, host: str) -> Server:
     """Return the row of `statements.SERVER` by name."""
-    return Server(**dict(zip((field.name for field in fields(Server)), (*row, version), strict=True)))
+    return Server(**dict(zip((field.name for field in fields(Server)), (*row, version, host), strict=True)))
 
 
 def _one(connection: Connection, statement: str) -> object:

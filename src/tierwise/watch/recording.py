@@ -155,7 +155,7 @@ class Watch:
 
     def _refreshed(self, connection: Connection, server: Server) -> Server:
         row = connection.execute(statements.SERVER.encode()).fetchone()
-        return server if row is None else server_of(row, server.version)
+        return server if row is None else server_of(row, server.version, server.host)
 
     def _rows(self, link: Link, after: snapshot.Snapshot, waits: Waits) -> list[pl.DataFrame]:
         self._began_s = link.before.views[RELATION].at_s
