@@ -27,8 +27,8 @@ EXECUTED: Final = re.compile(r"I\s+refs:\s+([\d,]+)")
 
 def executed(cluster: Cluster, query: str, times: int) -> int:
     """Return the instructions of a server without other processes that answers `query` `times` times."""
-    server = [cluster.binaries.folder / "postgres", "--single", "-D", cluster.data, "-c", "jit=off", DATABASE]
-    valgrind = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
+    server: list[str | Path] = [cluster.binaries.folder / "postgres", "--single", "-D", cluster.data, "-c", "jit=off", DATABASE]
+    valgrind: list[str | Path] = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
     script = cluster.folder / "counts.sql"
     script.write_text(f"{query}\n" * times, encoding="utf-8")
     script.chmod(0o644)
