@@ -25,8 +25,7 @@ LOOKS: Final = {
 """Shape (a name or a path of Vega's) and colour of each verdict: the shape alone tells them apart in grey."""
 ROW_PX: Final = 36
 BELOW_PX: Final = 15  # how far below its mark a statement's id stands
-ID: Final = "width < 400 ? slice(datum.claim, 1) : datum.claim"
-"""A statement's id; where there is no space for its letter, which is its row's, the number alone."""
+ID_PX: Final = 22  # the width of an id
 
 
 def rows(run: Run, pair: str, source: str = "") -> pl.DataFrame:
@@ -37,7 +36,8 @@ def draw(rows: pl.DataFrame) -> alt.LayerChart:
     sources = rows["source"].unique(maintain_order=True).to_list()
     looks = {word.mark: look for word, look in LOOKS.items() if word.mark in set(rows["verdict"])}
     width_px = parts.label_px(sources)
-    scale = alt.Scale(domain=[0.4, rows["position"].to_numpy().max() + 0.6], nice=False)
+    last = int(rows["position"].to_numpy().max())
+    scale = alt.Scale(domain=[0.4, last + 0.6], nice=False)
     base = alt.Chart(rows).encode(
         x=alt.X("position:Q", scale=scale, axis=None), y=alt.Y("source:N", sort=sources, title=None, axis=parts.labels(width_px))
     )
@@ -48,7 +48,8 @@ def draw(rows: pl.DataFrame) -> alt.LayerChart:
         color=alt.Color("verdict:N", legend=legend, scale=alt.Scale(domain=list(looks), range=[colour for _, colour in looks.values()])),
         tooltip=tips,
     )
-    names = base.mark_text(dy=BELOW_PX, fontSize=10, text=alt.expr(ID))
+    number_where_narrow = f"width < {ID_PX * last} ? slice(datum.claim, 1) : datum.claim"  # the letter is the row's
+    names = base.mark_text(dy=BELOW_PX, fontSize=10, text=alt.expr(number_where_narrow))
     return alt.LayerChart(
         layer=[marks, names], width=parts.PLOT_PX, height=alt.Step(ROW_PX), usermeta={"chrome_px": width_px + parts.BESIDE_PX}
     )
