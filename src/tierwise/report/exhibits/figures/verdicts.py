@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from tierwise.analysis.rules import Verdict
-from tierwise.report import theme
+from tierwise.report import colours
 from tierwise.report.figures import parts
 from tierwise.report.run import Run
 from tierwise.report.values.verdicts import judged
@@ -14,13 +14,13 @@ from tierwise.report.values.verdicts import judged
 UNIT: Final = "statements"
 PARAMETERS: Final = {"source": ""}
 LOOKS: Final = {
-    Verdict.CONFIRMED: ("circle", theme.GREEN),
-    Verdict.CONTRADICTED: ("cross", theme.VERMILLION),
-    Verdict.UNDECIDED: ("diamond", theme.ORANGE),
-    Verdict.REPORTED: ("square", theme.BLUE),
-    Verdict.INPUT: ("triangle-up", theme.MARK),
-    Verdict.MIXED: ("triangle-down", theme.MARK),
-    Verdict.NOT_MEASURED: ("M-1,-0.25H1V0.25H-1Z", theme.MARK),
+    Verdict.CONFIRMED: ("circle", colours.GREEN),
+    Verdict.CONTRADICTED: ("cross", colours.VERMILLION),
+    Verdict.UNDECIDED: ("diamond", colours.ORANGE),
+    Verdict.REPORTED: ("square", colours.BLUE),
+    Verdict.INPUT: ("triangle-up", colours.MARK),
+    Verdict.MIXED: ("triangle-down", colours.MARK),
+    Verdict.NOT_MEASURED: ("M-1,-0.25H1V0.25H-1Z", colours.MARK),
 }
 """Shape (a name or a path of Vega's) and colour of each verdict: the shape alone tells them apart in grey."""
 ROW_PX: Final = 36
