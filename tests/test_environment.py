@@ -17,7 +17,9 @@ PINS = (home() / "requirements.txt").read_text(encoding="utf-8")
 
 
 def wanted() -> dict[str, Requirement]:
+    extras = PYPROJECT["project"]["optional-dependencies"]
     lines = [*PYPROJECT["project"]["dependencies"], *PYPROJECT["dependency-groups"]["dev"]]
+    lines += [line for extra in ("report", "sky", "server") for line in extras[extra]]
     return {canonicalize_name(requirement.name): requirement for requirement in map(Requirement, lines)}
 
 

@@ -11,13 +11,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
 import psutil
-import pypandoc
 
 from tierwise.core import memory_group, profiles, session_group
 from tierwise.core.errors import InputError, MissingError, TierwiseError
@@ -104,12 +103,19 @@ def examine() -> list[Finding]:
         _unless("memory cgroup", memory_group.obstacle(), "can be made", memory_group.REMEDY),
         _unless("virtual time", several and f"of one session alone: {several}", "of one session and of several"),
         _found("drop_caches", drops, f"{'' if drops else 'not '}permitted"),
-        Finding("Pandoc", Status.OK, f"{pypandoc.get_pandoc_version()}, from its wheel"),
-        Finding("Typst", Status.OK, f"{version('typst')}, from its wheel"),
+        *map(_packaged, ("Pandoc", "Typst")),
         examine_quarto(),
         *map(_program, PROGRAMS),
         _unless("kernel tracing", RECORDERS["bpftrace"].obstacle(), "permitted"),
     ]
+
+
+def _packaged(name: str) -> Finding:
+    (package,) = _texts()[name].programs
+    try:
+        return _found(name, True, f"{version(package)}, from its wheel")
+    except PackageNotFoundError:
+        return _found(name, False, "not installed")
 
 
 def examine_quarto() -> Finding:

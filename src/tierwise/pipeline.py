@@ -41,9 +41,8 @@ from tierwise.report import staleness as freshness
 from tierwise.report.latest_answer import answer_lines, ship_answer
 from tierwise.report.verdict_cache import judged
 from tierwise.timings.export import export
-from tierwise.timings.manifest import RETRIED, Manifest, Stage, load_manifest
+from tierwise.timings.manifest import RETRIED, Manifest, Stage, load_manifest, manifests
 from tierwise.timings.merging import merge_runs
-from tierwise.timings.store import manifests
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from typing import Final
 
 from tierwise.core import paths
 from tierwise.core.errors import InputError, suggesting
+from tierwise.timings.manifest import manifests
 from tierwise.timings.references import MANIFEST
-from tierwise.timings.store import manifests
 
 LATEST: Final = "latest"  # the complete run that was finished last; of versions of the report, the one that was built last
 REFERENCE: Final = "reference"  # the run that ships with the checkout

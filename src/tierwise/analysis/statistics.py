@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 import scipy
 
+from tierwise.analysis.intervals import without_width
 from tierwise.timings.replicates import run_number
 
 MINIMUM_REPEATS: Final = 5  # the least number of clean repeats that give an answer: with four, one stray value in four would decide
@@ -73,11 +74,6 @@ class Estimate:
     @property
     def interval(self) -> tuple[float, float] | None:
         return None if self.low is None or self.high is None else (self.low, self.high)
-
-
-def without_width(low: float | None, high: float | None) -> bool:
-    """Return whether the ends of an interval are one value, but for rounding."""
-    return low is not None and high is not None and math.isclose(low, high, rel_tol=1e-9)
 
 
 def scope_of(runs: int) -> Scope:

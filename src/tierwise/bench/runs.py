@@ -19,10 +19,9 @@ from tierwise.core.files import make_folder, put, scratch_folder
 from tierwise.core.progress import say
 from tierwise.core.rule_history import load_rules
 from tierwise.core.vocabulary import Evidence
-from tierwise.timings.manifest import DatasetRecord, Fingerprint, Manifest, Retry, StudyRecord, load_manifest
+from tierwise.timings.manifest import DatasetRecord, Fingerprint, Manifest, Retry, StudyRecord, load_manifest, manifests
 from tierwise.timings.parts import merge_parts, rows_so_far, without_real_time_rows
 from tierwise.timings.references import Taken
-from tierwise.timings.store import manifests
 
 MOST_NAMED: Final = 3  # how many changed modules or inputs are named for each study before the rest is only counted
 

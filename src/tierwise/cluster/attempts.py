@@ -22,7 +22,7 @@ from tierwise.core.errors import InputError
 from tierwise.core.host import Host
 from tierwise.core.toml import Strict, validate
 from tierwise.timings.manifest import DatasetRecord, StudyRecord
-from tierwise.timings.schema import FORMAT_VERSION
+from tierwise.timings.references import FORMAT_VERSION
 
 ROWS: Final = "rows"
 SUFFIX: Final = ".parquet"

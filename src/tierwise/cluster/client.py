@@ -295,9 +295,9 @@ def _until_whole(dispatch: Dispatch, client: Any, progress: Progress) -> Survey:
         if ended:
             progress.step(len(missing) - len(dispatch.missing(found)))
             _end_after_failures(found.failed)
-        if not workers and not waiting_said:
+        if dispatch.unfit.issuperset(address for addresses in workers.values() for address in addresses) and not waiting_said:
             waiting_said = True
-            say("no worker is connected: start tierwise worker --scheduler ADDRESS on a machine")
+            say("no worker can measure: start tierwise worker --scheduler ADDRESS on a machine; this campaign waits for it")
     if dispatch.running:
         client.run(work.end_run, dispatch.run_id)
     return found

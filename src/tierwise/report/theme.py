@@ -1,4 +1,4 @@
-"""One look for every chart: colours that colour-blind readers tell apart, one shipped font; the rest is in ``theme.json``."""
+"""One look for every chart: one shipped font; colours are in `colours`, the rest in ``theme.json``."""
 
 import json
 from importlib.resources import files
@@ -8,19 +8,6 @@ import altair as alt
 import vl_convert
 
 from tierwise.core import paths
-
-QUIET: Final = "#59636e"
-MARK: Final = "#6b7480"
-"""A neutral that stands out on white and on the page's dark ground."""
-
-# Okabe and Ito (2008), https://jfly.uni-koeln.de/color/
-VERMILLION: Final = "#d55e00"
-BLUE: Final = "#0072b2"
-GREEN: Final = "#009e73"
-ORANGE: Final = "#e69f00"
-
-PLACEMENTS: Final = {"disks": VERMILLION, "indexes": BLUE, "tables": ORANGE, "everything": GREEN}
-"""What lies on the SSD -> its colour, in the whole report; a single table has that of the tables."""
 
 VEGA_LITE: Final = "6.4"  # version that vl-convert carries for static charts and for the page: Altair's own
 

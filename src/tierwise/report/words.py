@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from tierwise.analysis.claim_rows import PUBLISHED
 from tierwise.analysis.claims import Deciding
+from tierwise.analysis.intervals import without_width
 from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.rules import CaseVerdict, Verdict
-from tierwise.analysis.statistics import without_width
 from tierwise.analysis.today import CaseToday
 from tierwise.analysis.verdicts import UNBOUNDED
 from tierwise.core import studies

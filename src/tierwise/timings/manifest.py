@@ -14,11 +14,11 @@ from tierwise.core.errors import InputError
 from tierwise.core.files import write_whole
 from tierwise.core.host import Host
 from tierwise.core.pairs import TODAY
+from tierwise.core.progress import say
 from tierwise.core.rule_history import RuleVersion
 from tierwise.core.text_files import read_json
 from tierwise.core.toml import Strict, validate
-from tierwise.timings.references import MANIFEST, Taken
-from tierwise.timings.schema import FORMAT_VERSION
+from tierwise.timings.references import FORMAT_VERSION, MANIFEST, Taken
 
 LAST_BEFORE: Final = "tierwise 0.2.0"  # the last release that reads runs of older versions
 RETRIED: Final = "retry: "  # how the name of a stage begins that measured added replicates
@@ -200,3 +200,21 @@ def load_manifest(folder: Path) -> Manifest:
         remedy = f"read it with {'a newer release' if newer else LAST_BEFORE}"
         raise InputError(where, field="format_version", value=version, rule=f"must be {FORMAT_VERSION}", remedy=remedy)
     return validate(table, Manifest, where=where)
+
+
+def manifests(raw: Path) -> dict[str, Manifest]:
+    """Return every run below `raw` by its id, in alphabetical order; a folder that is no run is named on the terminal and left alone."""
+    found = {}
+    for folder in sorted(entry for entry in raw.glob("*") if entry.is_dir() and not entry.name.startswith(".")):
+        try:
+            found[folder.name] = named_manifest(folder)
+        except InputError as error:
+            say(f"left alone: {error}")
+    return found
+
+
+def named_manifest(folder: Path) -> Manifest:
+    manifest = load_manifest(folder)
+    if manifest.run_id != folder.name:
+        raise InputError(f"{folder.name}/{MANIFEST}", field="run_id", value=manifest.run_id, rule="must be the name of its folder")
+    return manifest

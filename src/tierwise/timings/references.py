@@ -12,6 +12,7 @@ from tierwise.core.text_files import read_json
 from tierwise.core.toml import Strict, validate
 
 MANIFEST: Final = "manifest.json"
+FORMAT_VERSION: Final = 4  # the version of rows and manifests; a run of another one is refused
 
 
 class Taken(Strict):

@@ -9,8 +9,7 @@ from typing import Any, Final, get_args
 import polars as pl
 
 from tierwise.core.vocabulary import Cache, ClockKind, Evidence, IoMode
-
-FORMAT_VERSION: Final = 4  # the version of rows and manifests; a run of another one is refused
+from tierwise.timings.references import FORMAT_VERSION
 
 
 @dataclass(frozen=True, slots=True)

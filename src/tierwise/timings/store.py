@@ -11,10 +11,9 @@ import polars as pl
 
 from tierwise.core.errors import InputError
 from tierwise.core.progress import say
-from tierwise.timings.manifest import Manifest, load_manifest
+from tierwise.timings.manifest import Manifest, manifests, named_manifest
 from tierwise.timings.parts import rows_so_far
 from tierwise.timings.reads import TABLE, Source, sources, sql_text
-from tierwise.timings.references import MANIFEST
 from tierwise.timings.schema import SCHEMA
 
 OFFLINE: Final[dict[str, Any]] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
@@ -33,17 +32,6 @@ RUN_COLUMNS: Final[dict[str, Any]] = {  # columns of the view `runs`
     "finished_at": pl.Datetime("us", "UTC"),
     "manifest": pl.String,  # the whole of it, as JSON
 }
-
-
-def manifests(raw: Path) -> dict[str, Manifest]:
-    """Return every run below `raw` by its id, in alphabetical order; a folder that is no run is named on the terminal and left alone."""
-    found = {}
-    for folder in sorted(entry for entry in raw.glob("*") if entry.is_dir() and not entry.name.startswith(".")):
-        try:
-            found[folder.name] = _manifest(folder)
-        except InputError as error:
-            say(f"left alone: {error}")
-    return found
 
 
 def connect(raw: Path, run_id: str | None = None) -> duckdb.DuckDBPyConnection:
@@ -91,14 +79,7 @@ def _named(raw: Path, run_id: str) -> Manifest:
     if run_id not in {entry.name for entry in raw.glob("*") if entry.is_dir()}:
         there = ", ".join(manifests(raw)) or "none"
         raise InputError("run", value=run_id, rule=f"no such run; there are: {there}", remedy="make report measures one")
-    return _manifest(raw / run_id)
-
-
-def _manifest(folder: Path) -> Manifest:
-    manifest = load_manifest(folder)
-    if manifest.run_id != folder.name:
-        raise InputError(f"{folder.name}/{MANIFEST}", field="run_id", value=manifest.run_id, rule="must be the name of its folder")
-    return manifest
+    return named_manifest(raw / run_id)
 
 
 def _run_row(manifest: Manifest) -> dict[str, object]:

@@ -9,7 +9,8 @@ import polars as pl
 
 from tierwise.core.errors import InputError
 from tierwise.core.vocabulary import Cache, ClockKind, Evidence, IoMode, RelationClass
-from tierwise.timings.schema import FORMAT_VERSION, SCHEMA
+from tierwise.timings.references import FORMAT_VERSION
+from tierwise.timings.schema import SCHEMA
 
 KEY: Final = ("run_id", "study", "pair", "trial", "replicate", "step")
 PARTS: Final = ("cpu_s", "device_s", "wall_s", "run_delay_s", "steal_s", "reference_s")

@@ -9,7 +9,7 @@ import polars as pl
 
 from tierwise.analysis.claims import Bounds
 from tierwise.analysis.statistics import estimable, geometric_estimate
-from tierwise.report import theme
+from tierwise.report import colours
 from tierwise.report.formats import number
 
 PLOT_PX: Final = 470
@@ -52,7 +52,7 @@ def ratio_panel(
     bounds: Mapping[str, Bounds],
     width_px: int,
     axis: str | None = None,
-    colour: str = theme.BLUE,
+    colour: str = colours.BLUE,
 ) -> alt.LayerChart:
     """Draw ratios by ``row``: every repeat, their geometric mean with its interval, and published `bounds`; rows must be estimable."""
     rows = [row for row in order if row in set(ratios["row"])]
@@ -68,7 +68,7 @@ def ratio_panel(
     layers = [
         alt.Chart(pl.DataFrame({"ratio": [1.0]})).mark_rule(strokeDash=[3, 3]).encode(x=x),
         alt.Chart(ratios)
-        .mark_circle(size=24, opacity=0.8, color=theme.MARK, yOffset=BELOW_PX)
+        .mark_circle(size=24, opacity=0.8, color=colours.MARK, yOffset=BELOW_PX)
         .encode(x=x, y=y, tooltip=[alt.Tooltip("row:N", title="case"), alt.Tooltip("replicate:Q"), alt.Tooltip("ratio:Q", format=".3r")]),
         alt.Chart(means).mark_rule(strokeWidth=3, color=colour).encode(x=alt.X("low:Q", scale=scale), x2="high:Q", y=y, tooltip=tips),
         alt.Chart(means).mark_point(shape="diamond", size=90, filled=True, opacity=1, color=colour).encode(x=x, y=y, tooltip=tips),
@@ -123,7 +123,7 @@ def _band(row: str, bounds: Bounds, scale: alt.Scale) -> dict[str, Any]:
 
 
 def _bands(bands: pl.DataFrame, scale: alt.Scale, y: alt.Y) -> alt.Chart:
-    mark = alt.Chart(bands).mark_rect(opacity=0.28, color=theme.MARK, height=BAND_PX)
+    mark = alt.Chart(bands).mark_rect(opacity=0.28, color=colours.MARK, height=BAND_PX)
     chart: alt.Chart = mark.encode(
         x=alt.X("from:Q", scale=scale), x2="to:Q", y=y, tooltip=[alt.Tooltip("row:N", title="case"), "published:N"]
     )

@@ -9,7 +9,7 @@ import polars as pl
 
 from tierwise.analysis.published import published_series
 from tierwise.analysis.statistics import enough
-from tierwise.report import theme
+from tierwise.report.colours import MARK
 from tierwise.report.figures import parts
 from tierwise.report.run import Run
 
@@ -40,9 +40,9 @@ def _panel(title: str, rows: pl.DataFrame, order: list[str], colours: alt.Scale,
     tips = [alt.Tooltip("row:N", title="place"), "replicate:Q", alt.Tooltip("elapsed_s:Q", format=".3~g", title="seconds"), "flags:N"]
     colour = alt.Color("row:N", scale=colours, legend=None)
     medians = parts.medians(rows, ["row"], "elapsed_s", CLEAN)
-    layers = [alt.Chart(medians).mark_tick(thickness=2, size=16, color=theme.MARK).encode(x=x, y=y)] if medians.height else []
+    layers = [alt.Chart(medians).mark_tick(thickness=2, size=16, color=MARK).encode(x=x, y=y)] if medians.height else []
     if (rejected := rows.filter(~CLEAN)).height:
-        layers.append(alt.Chart(rejected).mark_point(size=110, filled=False, strokeWidth=1, color=theme.MARK).encode(x=x, y=y))
+        layers.append(alt.Chart(rejected).mark_point(size=110, filled=False, strokeWidth=1, color=MARK).encode(x=x, y=y))
     layers.append(alt.Chart(rows).mark_circle(size=36, opacity=0.85).encode(x=x, y=y, color=colour, tooltip=tips))
     return alt.LayerChart(layer=layers, width=parts.PLOT_PX, height=ROW_PX * len(order), title=title)
 

@@ -5,7 +5,7 @@ from typing import Final
 import altair as alt
 import polars as pl
 
-from tierwise.report import theme
+from tierwise.report import colours
 from tierwise.report.estimates import estimates
 from tierwise.report.figures import parts
 from tierwise.report.formats import number
@@ -28,7 +28,7 @@ def draw(rows: pl.DataFrame) -> alt.LayerChart:
             {
                 "workload": workload,
                 "row": f"{workload}: {placement}",
-                "on_ssd": placement if placement in theme.PLACEMENTS else "tables",
+                "on_ssd": placement if placement in colours.PLACEMENTS else "tables",
                 "speedup": one.value,
                 "low": one.low,
                 "high": one.high,
@@ -41,8 +41,8 @@ def draw(rows: pl.DataFrame) -> alt.LayerChart:
     width_px = parts.label_px(part for line in heads for part in line.split(": "))
     low, high = min(0.9, *marks["low"]) / 1.05, max(2.0, *marks["high"]) * 1.6
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
-    there = [name for name in theme.PLACEMENTS if name in set(marks["on_ssd"])]
-    colour = alt.Color("on_ssd:N", title="on the SSD", scale=alt.Scale(domain=there, range=[theme.PLACEMENTS[name] for name in there]))
+    there = [name for name in colours.PLACEMENTS if name in set(marks["on_ssd"])]
+    colour = alt.Color("on_ssd:N", title="on the SSD", scale=alt.Scale(domain=there, range=[colours.PLACEMENTS[name] for name in there]))
     shape = alt.Shape("on_ssd:N", title="on the SSD", scale=alt.Scale(domain=there, range=[SHAPES[name] for name in there]))
     weight = {"condition": {"test": "indexof(datum.label, ': ') > 0", "value": "normal"}, "value": 600}
     label = "indexof(datum.label, ': ') > 0 ? split(datum.label, ': ')[1] : datum.label"
@@ -52,9 +52,9 @@ def draw(rows: pl.DataFrame) -> alt.LayerChart:
     tips = [alt.Tooltip("row:N", title="placement"), *(alt.Tooltip(f"{name}:Q", format=".3r") for name in ("speedup", "low", "high"))]
     layers = [
         alt.Chart(pl.DataFrame({"speedup": [1.0]}))
-        .mark_rule(strokeDash=[4, 4], color=theme.QUIET)
+        .mark_rule(strokeDash=[4, 4], color=colours.QUIET)
         .encode(x=alt.X("speedup:Q", scale=scale)),
-        base.mark_rule(strokeWidth=2, color=theme.MARK).encode(x=alt.X("low:Q", scale=scale, axis=axis), x2="high:Q"),
+        base.mark_rule(strokeWidth=2, color=colours.MARK).encode(x=alt.X("low:Q", scale=scale, axis=axis), x2="high:Q"),
         base.mark_point(filled=True, size=80, opacity=1).encode(
             x=alt.X("speedup:Q", scale=scale, axis=axis), color=colour, shape=shape, tooltip=tips
         ),

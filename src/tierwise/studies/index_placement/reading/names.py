@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tierwise.report import theme
+from tierwise.report import colours
 from tierwise.report.queries import named_queries
 from tierwise.report.words import case_name
 
@@ -11,10 +11,10 @@ SQL: Final = named_queries(STUDY)
 PAIR: Final = "source-m"
 DISKS, INDEX, TABLE, BOTH = "both on HDD", "index on SSD", "table on SSD", "both on SSD"  # where table and index lie
 COLOURS: Final = {
-    DISKS: theme.PLACEMENTS["disks"],
-    INDEX: theme.PLACEMENTS["indexes"],
-    TABLE: theme.PLACEMENTS["tables"],
-    BOTH: theme.PLACEMENTS["everything"],
+    DISKS: colours.PLACEMENTS["disks"],
+    INDEX: colours.PLACEMENTS["indexes"],
+    TABLE: colours.PLACEMENTS["tables"],
+    BOTH: colours.PLACEMENTS["everything"],
 }
 SHAPES: Final = dict(zip(COLOURS, ("circle", "diamond", "square", "triangle-up"), strict=True))
 CASES: Final = tuple(map(case_name, ("FL", "PR", "NV", "FL->PR", "PR->NV", "NV->FL")))

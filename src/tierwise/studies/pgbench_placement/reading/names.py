@@ -5,7 +5,7 @@ from typing import Final
 import polars as pl
 
 from tierwise.analysis.deciding import mode_of
-from tierwise.report import theme
+from tierwise.report import colours
 from tierwise.report.queries import named_queries
 from tierwise.report.run import Run
 
@@ -13,7 +13,7 @@ STUDY: Final = "pgbench_placement"
 SQL: Final = named_queries(STUDY)
 PAIR: Final = "source-v"
 PLACEMENTS: Final = {"all_hdd": "all on HDD", "index_ssd": "indexes on SSD", "table_ssd": "tables on SSD", "all_ssd": "all on SSD"}
-COLOURS: Final = dict(zip(PLACEMENTS, theme.PLACEMENTS.values(), strict=True))
+COLOURS: Final = dict(zip(PLACEMENTS, colours.PLACEMENTS.values(), strict=True))
 
 
 def decided(_: Run, __: str, rows: pl.DataFrame) -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tierwise.report import theme
+from tierwise.report import colours
 from tierwise.report.queries import named_queries
 
 STUDY: Final = "ram_or_ssd"
@@ -11,5 +11,5 @@ PAIR: Final = "source-r"
 LIVE_PAIR: Final = "source-r-live"
 SOURCE_ID: Final = "R"
 TIERS: Final = {"hdd": "disk", "ssd": "SSD"}
-COLOURS: Final = {"disk": theme.VERMILLION, "SSD": theme.BLUE}
+COLOURS: Final = {"disk": colours.VERMILLION, "SSD": colours.BLUE}
 WARM_UP_S: Final = 600  # how long the source read before it measured

@@ -7,14 +7,14 @@ from typing import Any, Final
 import altair as alt
 import polars as pl
 
-from tierwise.report import theme
+from tierwise.report import colours
 from tierwise.report.figures import parts
 
 WAYS: Final = {
-    "flash": ("one SSD", theme.BLUE),
-    "memory": ("more RAM over a disk", theme.GREEN),
-    "disks": ("more disks", theme.VERMILLION),
-    "disk": ("one disk, with fewer reads", theme.ORANGE),
+    "flash": ("one SSD", colours.BLUE),
+    "memory": ("more RAM over a disk", colours.GREEN),
+    "disks": ("more disks", colours.VERMILLION),
+    "disk": ("one disk, with fewer reads", colours.ORANGE),
 }
 """Way to serve the reads -> its name and colour."""
 ANSWERS: Final = {"flash": "one SSD", "memory": "more RAM", "disks": "more disks"}

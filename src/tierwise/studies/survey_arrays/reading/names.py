@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tierwise.report import theme
+from tierwise.report import colours
 from tierwise.report.queries import named_queries
 
 STUDY: Final = "survey_arrays"
@@ -12,4 +12,4 @@ SCAN: Final = "non_indexed"  # the query whose published times imply the rates o
 DISKS, RAID0, ONE, SIX = "hdd", "hdd_raid0", "ssd", "ssd_raid5"
 QUERIES: Final = {"indexed": "Indexed columns", SCAN: "Non-indexed columns", "mixed": "Mixed columns"}
 PLACES: Final = {DISKS: "7 disks, RAID5", RAID0: "7 disks, RAID0", ONE: "one SSD", SIX: "6 SSDs, RAID5"}
-COLOURS: Final = {place: theme.PLACEMENTS["everything" if place in {ONE, SIX} else "disks"] for place in PLACES}
+COLOURS: Final = {place: colours.PLACEMENTS["everything" if place in {ONE, SIX} else "disks"] for place in PLACES}

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tierwise.report import theme
+from tierwise.report import colours
 from tierwise.report.queries import named_queries
 
 STUDY: Final = "survey_placement"
@@ -26,7 +26,7 @@ PLACEMENTS: Final = {
     TEMPORARY: "temporary files on SSDs",
 }
 COLOURS: Final = {
-    BASE: theme.PLACEMENTS["disks"],
-    INDEXES: theme.PLACEMENTS["indexes"],
-    **dict.fromkeys((SOURCE, DETECTION, TEMPORARY), theme.PLACEMENTS["tables"]),
+    BASE: colours.PLACEMENTS["disks"],
+    INDEXES: colours.PLACEMENTS["indexes"],
+    **dict.fromkeys((SOURCE, DETECTION, TEMPORARY), colours.PLACEMENTS["tables"]),
 }

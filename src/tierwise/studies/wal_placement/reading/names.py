@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tierwise.report import theme
+from tierwise.report import colours
 from tierwise.report.queries import named_queries
 
 STUDY: Final = "wal_placement"
@@ -10,6 +10,6 @@ SQL: Final = named_queries(STUDY)
 PAIR: Final = "wal-placement"
 PLACES: Final = {"hdd": "disks", "cached": "disks behind a battery-backed cache", "ssd": "SSD"}
 SHORT: Final = {"hdd": "disks", "cached": "cache", "ssd": "SSD"}
-COLOURS: Final = {"hdd": theme.VERMILLION, "cached": theme.ORANGE, "ssd": theme.BLUE}
+COLOURS: Final = {"hdd": colours.VERMILLION, "cached": colours.ORANGE, "ssd": colours.BLUE}
 SHAPES: Final = {"hdd": "circle", "cached": "diamond", "ssd": "square"}
 GROUPED: Final = {"off": "0", "on": "half a flush"}  # how long a commit waits for others (commit_delay)

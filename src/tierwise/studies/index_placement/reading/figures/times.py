@@ -6,7 +6,7 @@ from typing import Final
 import altair as alt
 import polars as pl
 
-from tierwise.report import theme
+from tierwise.report import colours
 from tierwise.report.figures import parts
 from tierwise.studies.index_placement.reading.frames import deciding
 from tierwise.studies.index_placement.reading.names import CACHES, CASES, COLOURS, SHAPES
@@ -48,6 +48,6 @@ def _panel(rows: pl.DataFrame, title: str, picked: alt.Parameter, width_px: int)
     medians = parts.medians(rows, ["row", "placement"], "time_ms", CLEAN)
     middle = [base.properties(data=medians).mark_tick(thickness=2, size=LANE_PX).encode(x=x)] if medians.height else []
     flagged = base.transform_filter("datum.flags != 'none'").mark_point(size=110, filled=False, strokeWidth=1)
-    rings = flagged.encode(x=x, color=alt.value(theme.MARK))
+    rings = flagged.encode(x=x, color=alt.value(colours.MARK))
     height = rows["row"].n_unique() * (len(order) * LANE_PX + 8)
     return alt.LayerChart(layer=[*middle, rings, dots], width=parts.PLOT_PX, height=height, title=title)

@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from tierwise.core.vocabulary import Evidence
-from tierwise.report import theme
+from tierwise.report import colours
 from tierwise.report.figures import parts
 from tierwise.report.formats import percent
 from tierwise.report.run import Run
@@ -64,6 +64,6 @@ def _panel(rows: pl.DataFrame, title: str, top: float) -> alt.LayerChart:
     simulated, emulated = (rows.filter(how=str(how)) for how in (Evidence.SIMULATED, Evidence.EMULATED))
     layers = [alt.Chart(simulated).mark_line(point=True).encode(x=x, y=y, color=colour, strokeDash=dash, tooltip=tips)]
     if not emulated.is_empty():
-        cross = alt.Chart(emulated).mark_point(shape="cross", size=110, filled=True, stroke=theme.MARK, strokeWidth=0.5)
+        cross = alt.Chart(emulated).mark_point(shape="cross", size=110, filled=True, stroke=colours.MARK, strokeWidth=0.5)
         layers.append(cross.encode(x=x, y=y, color=colour, tooltip=tips))
     return alt.LayerChart(layer=layers, width=parts.PLOT_PX, height=PANEL_PX, title=title)

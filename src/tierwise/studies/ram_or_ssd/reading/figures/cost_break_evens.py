@@ -10,7 +10,7 @@ from tierwise.core.vocabulary import Evidence
 from tierwise.costs.book import Book, load_book
 from tierwise.costs.break_even import BreakEven, device_over, memory_over, published
 from tierwise.costs.iops import device_iops
-from tierwise.report import theme
+from tierwise.report import colours
 from tierwise.report.figures import parts
 from tierwise.report.prices import book_of
 from tierwise.report.run import Run
@@ -19,7 +19,7 @@ from tierwise.studies.ram_or_ssd.reading.money import DISK, DISK_NOW, FLASH, FLA
 UNIT: Final = "intervals"
 OF_RUN: Final = "prices"
 PAGE_BYTES: Final = 4096
-PAIRS: Final = {"RAM over HDD": theme.VERMILLION, "RAM over SSD": theme.BLUE, "SSD over HDD": theme.GREEN}
+PAIRS: Final = {"RAM over HDD": colours.VERMILLION, "RAM over SSD": colours.BLUE, "SSD over HDD": colours.GREEN}
 HOW: Final = {"published": "circle", "simulated": "diamond"}
 TIMES_S: Final = (1, 10, 60, 600, 3600, 36_000, 86_400, 864_000)
 TIME_LABEL: Final = (

@@ -6,7 +6,7 @@ from typing import Final
 import altair as alt
 import polars as pl
 
-from tierwise.report import theme
+from tierwise.report import colours
 from tierwise.report.figures import parts
 from tierwise.studies.read_latency.reading.histograms import MEMORY, recorded, with_published
 from tierwise.studies.read_latency.reading.names import SPACES, SQL
@@ -14,7 +14,7 @@ from tierwise.studies.read_latency.reading.names import SPACES, SQL
 QUERY: Final = SQL["counted"]
 UNIT: Final = "counts"
 PARAMETERS: Final = MEMORY
-HOW: Final = {"here": theme.BLUE, "published": theme.VERMILLION}
+HOW: Final = {"here": colours.BLUE, "published": colours.VERMILLION}
 PANEL_PX: Final = 72
 AXIS_PX: Final = 62
 derive = with_published

@@ -6,7 +6,7 @@ from typing import Final
 import altair as alt
 import polars as pl
 
-from tierwise.report import theme
+from tierwise.report import colours
 from tierwise.report.figures import parts
 from tierwise.studies.wal_placement.reading.names import COLOURS, PLACES, SHAPES
 
@@ -45,5 +45,5 @@ def _panel(rows: pl.DataFrame, title: str) -> alt.LayerChart:
     layers = [alt.Chart(middle).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour)] if middle.height else []
     layers.append(alt.Chart(rows).mark_point(size=36, filled=True, opacity=0.85).encode(x=x, y=y, color=colour, shape=shape, tooltip=tips))
     if (rejected := rows.filter(~CLEAN)).height:
-        layers.append(alt.Chart(rejected).mark_point(size=120, filled=False, strokeWidth=1, color=theme.MARK).encode(x=x, y=y))
+        layers.append(alt.Chart(rejected).mark_point(size=120, filled=False, strokeWidth=1, color=colours.MARK).encode(x=x, y=y))
     return alt.LayerChart(layer=layers, width=parts.PLOT_PX, height=PANEL_PX, title=title)

@@ -5,7 +5,7 @@ from typing import Final
 import altair as alt
 import polars as pl
 
-from tierwise.report import theme
+from tierwise.report import colours
 from tierwise.report.figures import parts
 
 QUERY: Final = """
@@ -20,5 +20,5 @@ def draw(rows: pl.DataFrame) -> alt.VConcatChart:
     x = alt.X("elapsed_s:Q", title="seconds", scale=alt.Scale(type="log"))
     y = alt.Y("tier:N", title="tier")
     tips = ["tier:N", "replicate:Q", "elapsed_s:Q"]
-    dots = alt.Chart(rows, width=parts.PLOT_PX).mark_circle(size=40, color=theme.BLUE).encode(x=x, y=y, tooltip=tips)
+    dots = alt.Chart(rows, width=parts.PLOT_PX).mark_circle(size=40, color=colours.BLUE).encode(x=x, y=y, tooltip=tips)
     return parts.stacked([dots], chrome_px=parts.BESIDE_PX)
