@@ -99,7 +99,7 @@ def headlines(folder: Path) -> dict[tuple[str, str], tuple[float, float, float]]
     counts = {name: job_s(census.filter(table=table, index=index), ["state"]) for name, (table, index) in places.items()}
     found |= {(CENSUS, name): estimate(counts["disks"], counts[name]) for name in ("tables", "everything")}
 
-    survey = study(rows, "survey_placement", "source-h", "asynchronous").filter(pl.col("query") != "move")
+    survey = study(rows, "survey_placement", "source-h", "asynchronous").filter(~pl.col("query").is_in(["move", "sort"]))
     survey = survey.filter(pl.col("execution").is_null() | (pl.col("execution") == "0")) if "execution" in survey.columns else survey
     for workload, joins in ((JOINS, True), (CURVES, False)):
         own = survey.filter(pl.col("query").str.starts_with("join") == joins)

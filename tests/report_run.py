@@ -28,8 +28,8 @@ ESTIMATES: Final = {
 }
 PREDICTIONS: Final = [
     {
-        "trial": f"index={index}/io_mode=direct/start={start}/table={table}/variant=published",
-        "reference": f"index=ssd/io_mode=direct/start={start}/table=ssd/variant=published",
+        "trial": f"index={index}/io_mode=buffered/start={start}/table={table}/variant=published",
+        "reference": f"index=ssd/io_mode=buffered/start={start}/table=ssd/variant=published",
         "step": 0,
         "evidence": "simulated",
         "requests": 18_017,
@@ -119,7 +119,7 @@ PROVENANCE: Final = {
 
 
 def rich_run(
-    raw: Path, *, run_id: str = RUN_ID, profile: str = "quick", io_modes: tuple[IoMode, ...] = (IoMode.DIRECT,), here: bool = False
+    raw: Path, *, run_id: str = RUN_ID, profile: str = "quick", io_modes: tuple[IoMode, ...] = (IoMode.BUFFERED,), here: bool = False
 ) -> Path:
     """Return a complete run on the source's own pair, with the repository's devices; `here`: on the reader's pair ``local`` as well."""
     pairs = {"source-m": Evidence.EMULATED, **({"local": Evidence.MIXED} if here else {})}

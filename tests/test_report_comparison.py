@@ -36,7 +36,7 @@ def test_a_run_of_ones_own_stands_beside_it_cell_by_cell(built: Built) -> None:
         with open_views(folder.parent, folder.name) as connection:
             behind = connection.execute(
                 "select median(elapsed_s), count(*) from timings where len(flags) = 0 and pair = 'source-m' and cache = 'cold' "
-                "and trial = 'index=ssd/io_mode=direct/start=NV/table=hdd/variant=published'"
+                "and trial = 'index=ssd/io_mode=buffered/start=NV/table=hdd/variant=published'"
             ).fetchone()
         assert behind == (median, n)
     assert row["ratio"] == row["median"] / row["median_reference"]

@@ -63,8 +63,8 @@ class Run:
 
     @property
     def name(self) -> str:
-        """Return what a caption calls the run; the reference run by its origin too, so that nobody takes it for the reader's own."""
-        return f"reference run `{self.run_id}` ({self.origin})" if self.is_reference else f"run `{self.run_id}`"
+        """Return what a caption calls the run."""
+        return f"reference run `{self.run_id}`" if self.is_reference else f"run `{self.run_id}`"
 
     @property
     def title(self) -> str:

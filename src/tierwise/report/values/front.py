@@ -8,7 +8,6 @@ from typing import Any, Final
 import polars as pl
 
 from tierwise.advisor.ranking import Gain, advised, gains_of
-from tierwise.analysis.claims import load_claims
 from tierwise.analysis.rejections import never_accepted
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import Estimate, estimable
@@ -109,19 +108,12 @@ def _list(rows: pl.DataFrame) -> list[dict[str, Value]]:
     return found
 
 
-def _study(name: str) -> str:
-    """Return ``the census study`` by the source that the study repeats, or ``the study wal_placement`` where it repeats none."""
-    known = load_claims()
-    sources = {case.study: known.sources[claim.source].name for claim in known.claims for case in claim.cases}
-    return sources.get(name, f"the study {name}")
-
-
 def _turned(run: Run) -> list[dict[str, Any]]:
     own = {one["workload"]: one["placement"] for one in _list(answers(run))}
     found = []
     for pair in run.manifest.todays_pairs:
         there = {one["workload"]: one["placement"] for one in _list(answers(run, pair))}
-        turned = [f"{name}: {placement}, not {own[name]}" for name, placement in there.items() if own.get(name, placement) != placement]
+        turned = [name.partition(" (")[0] for name, placement in there.items() if own.get(name, placement) != placement]
         found += [{"pair": title(pair), "workloads": turned}] if turned else []
     return found
 
@@ -151,7 +143,7 @@ def values(run: Run, pair: str = "") -> dict[str, Any]:  # noqa: ARG001  the fir
         "confirmed": verdicts[Verdict.CONFIRMED],
         "contradicted": verdicts[Verdict.CONTRADICTED],
         "models": sum(claim.evidence is Evidence.SIMULATED for claim in decided),
-        "all_rejected": [{"study": _study(name), "count": count} for name, count in never_accepted(run.store).items()],
+        "all_rejected": sum(never_accepted(run.store).values()),
         **_money(run),
     }
     return {**found, **_of_studies(run)}

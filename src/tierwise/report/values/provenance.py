@@ -23,7 +23,7 @@ def values(run: Run, pair: str = "") -> dict[str, Any]:
     return {
         "is_reference": run.is_reference,
         "run_note": run.manifest.note,
-        "reference": found.reference.name if found else None,
+        "reference": f"{found.reference.name} ({found.reference.origin})" if found else None,
         "same_size": found.same_size if found else True,
         "recoded": len(recoded(run.manifest, found.reference.manifest)) if found else 0,
         "cells": len(ratios),
