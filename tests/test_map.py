@@ -101,7 +101,7 @@ def test_files_are_one_stream_in_order_or_merged_by_time(traces: list[str]) -> N
 def test_a_relation_is_a_file_or_a_device_of_a_trace(traces: list[str]) -> None:
     same = said_as_json("map", *traces, "--relation", "table=vol.1", "--pages", "1,2")
     assert same["relation_pages"] == {"table": 2, "vol.2": 1}
-    assert same["sizes"][0]["relations"]["table"] == {"read_misses": 2, "write_misses": 2, "write_backs": 2}
+    assert same["sizes"][0]["relations"]["table"] == {"read_misses": 2, "write_misses": 2, "write_backs": 2, "replayed_misses": None}
     apart = said_as_json("map", *traces, "--relation", f"first={traces[0]}", "--relation", f"second={traces[1]}", "--pages", "9")
     assert apart["relation_pages"] == {"first": 3, "second": 3}
     assert (apart["sizes"][0]["misses"], apart["sizes"][0]["write_backs"], apart["writes"]) == (6, 0, 2)

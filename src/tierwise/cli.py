@@ -365,14 +365,23 @@ def trace(
     recorder: Annotated[
         str, typer.Option(help="Recording program: bpftrace (needs root), strace, or auto (bpftrace if it can run, else strace).")
     ] = "auto",
+    *,
+    requests: Annotated[
+        bool,
+        typer.Option(
+            "--requests",
+            help="Record page requests to shared_buffers, hits and misses, for `tierwise map`: at most 1,000,000. "
+            "Needs --out, root, bpftrace and PostgreSQL 17 or later.",
+        ),
+    ] = False,
 ) -> None:
     """Record every read of a running PostgreSQL, and show the read times by tablespace.
 
-    The command changes nothing on the server.
+    The command changes nothing on the server. With --requests, it records every page request and shows them by relation.
     """
     from tierwise.recorders.trace_command import trace as record  # noqa: PLC0415
 
-    print(record(cluster=cluster, pid=pid, seconds=seconds, out=out, recorder=recorder))
+    print(record(cluster=cluster, pid=pid, seconds=seconds, out=out, recorder=recorder, requests=requests))
 
 
 command(COSTS, "cost gp3 nvme")(cost)

@@ -21,12 +21,14 @@ from tierwise.costs.hardware import ram_bill, share_bill
 from tierwise.costs.units import MONTHS_A_YEAR
 from tierwise.devices.model import build
 from tierwise.devices.spec import load_device
+from tierwise.simulate import shared_buffers
 from tierwise.simulate.page_cache import POLICIES, replay
 from tierwise.simulate.page_trace import TraceOptions
 from tierwise.simulate.stack_distances import Curve, curve_of
 from tierwise.simulate.trace_stream import Stream, read_stream
 
 LOG_TIER: Final = "wal"
+EVERY_POLICY: Final = (*POLICIES, shared_buffers.POLICY)
 MOST_PLACEMENTS: Final = 256
 MOST_COUNTS: Final = 2**28
 """Relations times pages of a trace: each takes some 36 bytes."""
@@ -49,7 +51,7 @@ class Wish:
             ("--pages", self.pages, all(size >= 1 for size in self.pages), "must be 1 or more"),
             ("--sample", self.sample_rate, 0 < self.sample_rate <= 1, "must be above 0 and at most 1"),
             ("--behind", self.behind, self.behind is None or self.behind >= 1, "must be 1 or more"),
-            ("--policy", self.policy, not self.policy or self.policy in POLICIES, f"must be one of {', '.join(POLICIES)}"),
+            ("--policy", self.policy, not self.policy or self.policy in EVERY_POLICY, f"must be one of {', '.join(EVERY_POLICY)}"),
             ("--policy", self.policy, not self.policy or self.sample_rate == 1, "no replay of a sample"),
         ):
             if not good:
@@ -60,6 +62,7 @@ class OfRelation(Strict):
     read_misses: int
     write_misses: int
     write_backs: int
+    replayed_misses: int | None = None
 
 
 class Placed(Strict):
@@ -71,7 +74,7 @@ class Placed(Strict):
 
 
 class Size(Strict):
-    """A cache of `pages`; `replayed_misses` are those of the other policy."""
+    """A cache of `pages`; `replayed_misses` are those of the other policy, by relation if that is PostgreSQL's."""
 
     pages: int
     misses: int
@@ -150,7 +153,7 @@ def as_text(found: MemoryMap) -> str:
             f"{size.miss_ratio:.2%}",
             f"{size.write_backs:,}",
             *([f"{size.replayed_misses:,}"] if size.replayed_misses is not None else []),
-            *(f"{each.read_misses + each.write_misses:,} + {each.write_backs:,}" for each in map(size.relations.__getitem__, names)),
+            *(_counts(size.relations[name]) for name in names),
         ]
         for size in found.sizes
     ]
@@ -176,6 +179,11 @@ def as_text(found: MemoryMap) -> str:
     )
 
 
+def _counts(each: OfRelation) -> str:
+    replayed = "" if each.replayed_misses is None else f" ({each.replayed_misses:,})"
+    return f"{each.read_misses + each.write_misses:,} + {each.write_backs:,}{replayed}"
+
+
 def _check_recorder(stream: Stream, wish: Wish) -> None:
     """Refuse sizes that a recorder below a cache cannot tell of."""
     if stream.behind_a_cache and wish.behind is None:
@@ -195,12 +203,18 @@ def _powers(most: int) -> list[int]:
 
 def _size(pages: int, stream: Stream, curve: Curve, wish: Wish) -> Size:
     counted = curve.at(pages, wish.sample_rate)
+    each: list[int | None] = [None] * len(stream.relations)
+    replayed = None
+    if wish.policy == shared_buffers.POLICY:
+        each = shared_buffers.misses_by_relation(stream, pages).tolist()
+        replayed = sum(count or 0 for count in each)
+    elif wish.policy:
+        replayed = replay(stream.pages.astype(np.int64), pages, wish.policy).misses
     relations = {
-        name: OfRelation(read_misses=reads, write_misses=writes, write_backs=backs)
-        for name, reads, writes, backs in zip(stream.relations, *(kind.tolist() for kind in counted), strict=True)
+        name: OfRelation(read_misses=reads, write_misses=writes, write_backs=backs, replayed_misses=again)
+        for name, reads, writes, backs, again in zip(stream.relations, *(kind.tolist() for kind in counted), each, strict=True)
     }
     misses = int(counted.reads.sum() + counted.writes.sum())
-    replayed = replay(stream.pages.astype(np.int64), pages, wish.policy).misses if wish.policy else None
     return Size(
         pages=pages,
         misses=misses,

@@ -41,7 +41,8 @@ def map_command(
     policy: Annotated[
         str,
         typer.Option(
-            help="Other eviction policy to replay at each size, such as clock. Default: none.", autocompletion=completion.policies
+            help="Other eviction policy to replay at each size, such as clock, or postgresql for shared_buffers. Default: none.",
+            autocompletion=completion.policies,
         ),
     ] = "",
     tiers: Annotated[

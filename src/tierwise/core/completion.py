@@ -34,7 +34,7 @@ def goals() -> list[str]:
 
 
 def policies() -> list[str]:
-    return ["lru", "clock", "two-list", "mapped"]
+    return ["lru", "clock", "two-list", "mapped", "postgresql"]
 
 
 def engines() -> list[str]:

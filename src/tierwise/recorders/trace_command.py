@@ -1,4 +1,4 @@
-"""``tierwise trace``: for a while, every read of a running server, by tablespace. It reads, and changes nothing."""
+"""``tierwise trace``: for a while, every read or page request of a running server. It reads, and changes nothing."""
 
 import signal
 import time
@@ -10,6 +10,9 @@ import polars as pl
 from tierwise.core.errors import InputError
 from tierwise.core.files import replacing
 from tierwise.core.progress import say
+from tierwise.core.text_table import table
+from tierwise.core.units import PAGE_BYTES
+from tierwise.recorders import page_requests
 from tierwise.recorders.reads import MOST_READS, Recording, Server, find_server, locations
 from tierwise.recorders.selection import RECORDERS, Recorded, choose
 
@@ -17,17 +20,22 @@ LONGEST_S: Final = 3600.0
 BAR: Final = 40
 LOOK_S: Final = 0.1
 SHARES: Final = (0.5, 0.95, 0.99)
+FULL: Final = "\nThere were more reads, but only the first ones were kept."
 
 
-def trace(*, cluster: Path | None, pid: int | None, seconds: float, out: Path | None, recorder: str = "auto") -> str:
+def trace(
+    *, cluster: Path | None, pid: int | None, seconds: float, out: Path | None, recorder: str = "auto", requests: bool = False
+) -> str:
     """Record the reads of the server for `seconds`, or until Ctrl-C or SIGTERM, and return their times by tablespace; `out` is a Parquet
-    file for single reads, without which the kernel only counts.
+    file for single reads, without which the kernel only counts. With `requests`, record page requests instead.
     """
     if not 0 < seconds <= LONGEST_S:
         raise InputError("--seconds", value=seconds, rule=f"must be more than 0 and at most {LONGEST_S:.0f}")
     if out is not None and not out.parent.is_dir():
         raise InputError("--out", value=str(out), rule="its folder does not exist", remedy=f"mkdir -p {out.parent}")
     server = find_server(cluster=cluster, pid=pid)
+    if requests:
+        return _requests(server, seconds, out)
     chosen = choose(recorder)
     known = RECORDERS[chosen]
     record = known.recorded if out is not None or known.counting is None else known.counting
@@ -49,7 +57,20 @@ def trace(*, cluster: Path | None, pid: int | None, seconds: float, out: Path | 
     text = as_text(recording.counts.with_columns(places))
     if recording.most_for_one > 1:
         text += f"\nReads were too many, so a random sample was taken. Each sampled read counts for up to {recording.most_for_one}."
-    return text + ("\nThere were more reads, but only the first ones were kept." if recording.full else "")
+    return text + (FULL if recording.full else "")
+
+
+def _requests(server: Server, seconds: float, out: Path | None) -> str:
+    if out is None:
+        raise InputError("--requests", rule="keeps single page requests", remedy="give --out FILE")
+    page_requests.require(server)
+    say(f"to record: page requests in {server.data} for {seconds:g} s: {page_requests.OVERHEAD}")
+    recording = _recorded(server, page_requests.recorded, seconds)
+    with replacing(out) as part:
+        recording.reads.write_parquet(part, metadata=page_requests.KIND)
+    pages = recording.reads.group_by("relation").agg((pl.col("size_bytes").sum() // PAGE_BYTES).alias("pages"))
+    rows = [[relation, f"{count:,}"] for relation, count in pages.sort("pages", descending=True).iter_rows()]
+    return table(["relation (database/file node)", "page requests"], rows, numbers=(1,)) + (FULL if recording.full else "")
 
 
 def _recorded(server: Server, record: Recorded, seconds: float) -> Recording:

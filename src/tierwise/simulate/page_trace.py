@@ -24,6 +24,8 @@ from tierwise.simulate.trace_pages import MOST_REQUEST_BYTES, PAGE_BITS, Request
 
 _READ_BYTES: Final = 16 * MIB
 _COLUMNS: Final = ("relation", "page", "size_bytes")  # what a Parquet file of ours has, beside ``operation`` where writes are recorded too
+_REQUESTS: Final = (b"tierwise.records", b"page requests")
+"""Metadata of a Parquet file whose recorder had no cache above it."""
 _EVENTS: Final = ("Q", "D", "C")
 
 
@@ -71,6 +73,7 @@ class TraceReader:
     devices: dict[str, int] = field(default_factory=dict)
     objects: bool = False
     format: str = ""
+    behind_a_cache: bool = False
 
     def chunks(self) -> Iterator[Requests]:
         """Yield the requests in order, some million at a time."""
@@ -206,9 +209,10 @@ class TraceReader:
         writes = kind[rows] == formats.WRITE
         self.rows += len(rows)
         times = None if columns.time is None else columns.time[rows]
+        rings = None if columns.ring is None else columns.ring[rows]
         if units is None:
             self.writes += int(writes.sum())
-            yield Requests(start, writes, times)
+            yield Requests(start, writes, times, rings)
             return
         page_bytes = self.options.page_bytes or PAGE_BYTES
         first, blocks, beyond = pages_of(start, size, units, page_bytes)
@@ -217,7 +221,7 @@ class TraceReader:
             rule = f"a request has at most {MOST_REQUEST_BYTES} bytes, and ends before page 2^{PAGE_BITS}"
             raise self.fault(rule, line=before + int(rows[at]) + 1, field="start and size", value=(int(start[at]), int(size[at])))
         self.writes += int(blocks[writes].sum())
-        yield from single_pages(Requests(first + (device << PAGE_BITS), writes, times), blocks)
+        yield from single_pages(Requests(first + (device << PAGE_BITS), writes, times, rings), blocks)
 
     def _selected(self, columns: formats.Columns) -> Ints:
         before = columns.kind
@@ -248,7 +252,8 @@ class TraceReader:
             for name in _COLUMNS:
                 if name not in file.schema_arrow.names:
                     raise self.fault(f"the column {name} is missing", field="columns", value=file.schema_arrow.names[:8])
-            others = [name for name in ("operation", "time_s") if name in file.schema_arrow.names]
+            self.behind_a_cache = (file.metadata.metadata or {}).get(_REQUESTS[0]) != _REQUESTS[1]
+            others = [name for name in ("operation", "time_s", "ring") if name in file.schema_arrow.names]
             if self.options.timed and "time_s" not in others:
                 raise InputError(short(self.path), field="time_s", rule="the column is missing", remedy="leave out --by-time")
             for batch in file.iter_batches(columns=[*_COLUMNS, *others]):
@@ -267,7 +272,8 @@ class TraceReader:
         kind[batch["page"].is_null().to_numpy(zero_copy_only=False)] = formats.NO_DATA
         self._count_left_out(kind)
         times = batch["time_s"].cast(pa.float64()).to_numpy(zero_copy_only=False) if self.options.timed else None
-        return formats.Columns(kind, page, size, numbers[relation.indices.to_numpy()], {}, times)
+        ring = batch["ring"].to_numpy(zero_copy_only=False) if "ring" in batch.schema.names else None
+        return formats.Columns(kind, page, size, numbers[relation.indices.to_numpy()], {}, times, ring)
 
 
 def simulate_trace(path: Path, pages: int, policy: str = "lru", options: TraceOptions | None = None) -> TraceResult:

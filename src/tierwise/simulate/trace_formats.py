@@ -36,6 +36,7 @@ class Columns(NamedTuple):
     device: Ints
     good: dict[int, Flags]
     time: Floats | None = None
+    ring: Flags | None = None
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ class Requests(NamedTuple):
     pages: Ints
     writes: Flags
     times: Floats | None = None  # of the trace's own unit, where they are wanted
+    rings: Flags | None = None  # read by one of PostgreSQL's buffer rings, where the trace says so
 
 
 def pages_of(start: Ints, size: Ints, units: tuple[int, int], page_bytes: int) -> tuple[Ints, Ints, Flags]:
@@ -39,12 +40,17 @@ def pages_of(start: Ints, size: Ints, units: tuple[int, int], page_bytes: int) -
 
 
 def single_pages(requests: Requests, blocks: Ints) -> Iterator[Requests]:
-    first, writes, times = requests
+    first, writes, times, rings = requests
     until, begin = np.cumsum(blocks), 0
     while begin < len(first):
         end = max(begin + 1, int(np.searchsorted(until, (until[begin - 1] if begin else 0) + _CHUNK_PAGES, side="right")))
         starts, counts = first[begin:end], blocks[begin:end]
         # The pages are counted through, from each request's start on.
         pages = np.arange(counts.sum()) + np.repeat(starts + counts - counts.cumsum(), counts)
-        yield Requests(pages, np.repeat(writes[begin:end], counts), None if times is None else np.repeat(times[begin:end], counts))
+        yield Requests(
+            pages,
+            np.repeat(writes[begin:end], counts),
+            None if times is None else np.repeat(times[begin:end], counts),
+            None if rings is None else np.repeat(rings[begin:end], counts),
+        )
         begin = end

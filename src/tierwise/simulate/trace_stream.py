@@ -13,7 +13,6 @@ from tierwise.core.errors import InputError, suggesting
 from tierwise.core.paths import short
 from tierwise.simulate.page_trace import TraceOptions, TraceReader
 from tierwise.simulate.trace_fields import Flags, Numbering
-from tierwise.simulate.trace_formats import PARQUET
 from tierwise.simulate.trace_pages import PAGE_BITS, Requests
 
 OBJECTS: Final = "objects"
@@ -35,6 +34,7 @@ class Stream:
     left_out: Mapping[str, int]
     formats: list[str]
     behind_a_cache: bool
+    rings: Flags | None  # whether a request used a buffer ring, if every trace says so
 
 
 @dataclass
@@ -83,7 +83,8 @@ def read_stream(
             requests, writes = requests + len(keys), writes + int(chunk.writes.sum())
             kept = slice(None) if sample_rate >= 1 else _sampled(keys, sample_rate)
             numbers = known.number(keys[kept], relation[kept])
-            parts.append(Requests(numbers, chunk.writes[kept], None if chunk.times is None else chunk.times[kept]))  # type: ignore[arg-type]
+            others = (None if column is None else column[kept] for column in (chunk.times, chunk.rings))
+            parts.append(Requests(numbers, chunk.writes[kept], *others))  # type: ignore[arg-type]
     labels = [label for reader in readers for label in reader.devices]
     for file, relation_name in named.items():
         if relation_name not in known.relations:
@@ -91,9 +92,11 @@ def read_stream(
             rule = f"no such trace, and no such device in a trace; there are: {', '.join(there[:20])}"
             raise InputError("--relation", value=f"{relation_name}={file}", rule=rule, remedy=suggesting(file, there))
     pages, is_write = np.concatenate([part.pages for part in parts]), np.concatenate([part.writes for part in parts])
+    every_ring = [part.rings for part in parts if part.rings is not None]
+    rings = np.concatenate(every_ring) if len(every_ring) == len(parts) else None
     if options.timed:
         order = _by_time(parts)
-        pages, is_write = pages[order], is_write[order]
+        pages, is_write, rings = pages[order], is_write[order], None if rings is None else rings[order]
     left_out: dict[str, int] = {}
     for reader in readers:
         for reason, count in reader.left_out.items():
@@ -108,7 +111,8 @@ def read_stream(
         rows=sum(reader.rows for reader in readers),
         left_out=left_out,
         formats=list(dict.fromkeys(reader.title for reader in readers)),
-        behind_a_cache=any(reader.format == PARQUET for reader in readers),
+        behind_a_cache=any(reader.behind_a_cache for reader in readers),
+        rings=rings,
     )
 
 

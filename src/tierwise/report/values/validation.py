@@ -12,6 +12,7 @@ from tierwise.report.text_template import Value
 
 MODELS: Final = ("data/validation/models.json", "scripts/validate_models.py")
 EMULATOR: Final = ("data/validation/emulator.json", "benchmarks/emulator.py")
+MAP: Final = ("data/validation/map.json", "scripts/validate_map.py")
 WHOLE: Final = "own_electronics"  # the part of a drive's trace with the drive's own electronics, to which nothing was fitted
 
 
@@ -27,6 +28,8 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of al
     models, emulator = load(*MODELS), load(*EMULATOR)
     means = [abs(drive[WHOLE]["mean_error"]) for drive in models["drives"]]
     held = [line["met"] for line in emulator["rows"] if line["expected"] is not None and line["met"] is not None]  # as in the table
+    memory_map = load(*MAP)
+    points, sizes = memory_map["rows"], memory_map["maps"]
     beside = emulator["mount_over_empty_server"]
     return {
         "drives": len(means),
@@ -38,5 +41,11 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of al
         "measured": date.fromisoformat(emulator["measured_at"][:10]),
         "cores": emulator["host"]["cores"],
         "server_ratio": beside["ratio"] if beside else None,
+        "points": len(points),
+        "points_held": sum(row["held"] for row in points),
+        "worst_point": max(abs(row["replayed_misses"] / row["reads"] - 1) for row in points if row["reads"]),
+        "map_sizes": len(sizes),
+        "index_first": sum(row["index_ssd_s"] < row["table_ssd_s"] for row in sizes),
+        "map_prices": date.fromisoformat(memory_map["prices"]),
         "missed": sum(claim.cause is Cause.STATED_RATE for claim in run.verdicts),
     }
