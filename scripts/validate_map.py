@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import polars as pl
 
-from tierwise.advisor.memory_map import Wish, map_traces
+from tierwise.advisor.memory_map import Wish, map_traces, paces
 from tierwise.core import paths
 from tierwise.core.files import write_whole
 from tierwise.core.text_table import table
@@ -136,7 +136,7 @@ def recorded(cluster: Cluster, point: Point, file: Path) -> dict[str, str]:
 def mapped(file: Path, named: dict[str, str], load: str) -> list[dict[str, Any]]:
     """Return for each size the misses, device time and cost of placements, and the request rate from which more RAM costs less than reads.
 
-    Costs are a month's, and rates page requests a second, for each TiB of table and index.
+    Costs are a month's, and rates page requests a second, of data with 1 TiB that miss as these do; a small file fits a disk's own cache.
     """
     table_name, *_, index = named.values()
     data = pl.read_parquet(file).filter(pl.col("relation").is_in(list(named)))
@@ -148,13 +148,16 @@ def mapped(file: Path, named: dict[str, str], load: str) -> list[dict[str, Any]]
     disk = found.tiers["hdd"]
     interval_s = memory_over(disk, PAGE_BYTES, device_iops(disk), book).by_year_s
     per_tib, rows = 1024 * GIB / (pages * PAGE_BYTES), []
+    scaled = {name: round(count * per_tib) for name, count in found.relation_pages.items()}
+    read_s = {key: pace for key, (pace, _) in paces(found.tiers, scaled, PAGE_BYTES).items()}
     for share, size, larger in zip(MAP_SHARES, found.sizes, found.sizes[1:], strict=False):
         placed = {(one.placement[table_name], one.placement[index]): one for one in size.placements}
         saved = (size.misses - larger.misses) / found.requests
         row: dict[str, Any] = {"load": load, "share": share, "pages": size.pages, "requests": found.requests}
         row |= {"table_misses": size.relations[table_name].read_misses, "index_misses": size.relations[index].read_misses}
         for name, key in {"disk": ("hdd", "hdd"), "table_ssd": ("ssd", "hdd"), "index_ssd": ("hdd", "ssd"), "ssd": ("ssd", "ssd")}.items():
-            row |= {f"{name}_s": placed[key].device_s, f"{name}_cost": placed[key].cost_a_month * per_tib}
+            times = (read_s[tier, each] * size.relations[each].read_misses for tier, each in zip(key, (table_name, index), strict=True))
+            row |= {f"{name}_s": sum(times), f"{name}_cost": placed[key].cost_a_month * per_tib}
         row["ram_pays_from"] = (larger.pages - size.pages) * per_tib / interval_s / saved if saved > 0 else None
         rows.append(row)
     return rows

@@ -24,6 +24,12 @@ def load(place: str, maker: str) -> dict[str, Any]:
     return found
 
 
+def gain_per_dollar(size: dict[str, Any], relation: str) -> float:
+    """Return the device time that a placement of `relation` on SSD saves for each dollar a month that it costs more."""
+    saved_s, dearer = size["disk_s"] - size[f"{relation}_ssd_s"], size[f"{relation}_ssd_cost"] - size["disk_cost"]
+    return float(saved_s / dearer)
+
+
 def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of all pairs
     models, emulator = load(*MODELS), load(*EMULATOR)
     means = [abs(drive[WHOLE]["mean_error"]) for drive in models["drives"]]
@@ -46,6 +52,7 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of al
         "worst_point": max(abs(row["replayed_misses"] / row["reads"] - 1) for row in points if row["reads"]),
         "map_sizes": len(sizes),
         "index_first": sum(row["index_ssd_s"] < row["table_ssd_s"] for row in sizes),
+        "index_per_dollar": sum(gain_per_dollar(row, "index") > gain_per_dollar(row, "table") for row in sizes),
         "map_prices": date.fromisoformat(memory_map["prices"]),
         "missed": sum(claim.cause is Cause.STATED_RATE for claim in run.verdicts),
     }

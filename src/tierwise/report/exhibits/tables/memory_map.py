@@ -7,7 +7,7 @@ import polars as pl
 from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import NBSP, number
 from tierwise.report.run import Run
-from tierwise.report.values.validation import MAP, load
+from tierwise.report.values.validation import MAP, gain_per_dollar, load
 
 UNIT: Final = "sizes of memory"
 OF_RUN: Final = "nothing"
@@ -21,6 +21,7 @@ HEADER: Final = (
     "Cost: disk",
     "Table on SSD",
     "Index on SSD",
+    "First per dollar",
     "RAM pays from",
 )
 
@@ -41,7 +42,8 @@ def tabulate(rows: pl.DataFrame) -> Cells:
                 *(number(1000 * row[name] / row["requests"]) for name in ("table_misses", "index_misses")),
                 *(f"**{number(ratio)}**" if name == first else number(ratio) for name, ratio in faster.items()),
                 *(number(row[f"{name}_cost"]) for name in ("disk", "table_ssd", "index_ssd")),
+                max(("table", "index"), key=lambda relation: gain_per_dollar(row, relation)),
                 "" if row["ram_pays_from"] is None else number(row["ram_pays_from"]),
             ]
         )
-    return Cells(HEADER, cells, "lrrrrrrrrr")
+    return Cells(HEADER, cells, "lrrrrrrrrlr")
