@@ -7,7 +7,7 @@ import pytest
 
 from tierwise.calculator import axes
 from tierwise.calculator.answer import Load, Synthetic, solve, volume_cost
-from tierwise.calculator.grid import _grid
+from tierwise.calculator.grid import whole
 from tierwise.calculator.market import listed, read_market
 from tierwise.calculator.shape import Shape
 from tierwise.core.errors import InputError
@@ -22,11 +22,11 @@ WORKLOAD = {"table_pages": 2**23, "index_pages": 2**20, "requests_s": 3000.0, "w
 
 
 def test_twenty_nodes_are_what_the_command_makes() -> None:
-    kept = _grid()["nodes"]
+    kept = whole()["nodes"]
     names = [name for name in sorted(kept) if name.endswith(" 0")]
     for name in np.random.default_rng(7).choice(names, 20, replace=False).tolist():
         layout, skew, ratio, size = name.split()
-        assert axes.kept(Shape(float(ratio), float(skew), Layout(layout)), int(size), _grid()["seed"]) == kept[name], name
+        assert axes.kept(Shape(float(ratio), float(skew), Layout(layout)), int(size), whole()["seed"]) == kept[name], name
 
 
 @pytest.mark.parametrize("market", listed())

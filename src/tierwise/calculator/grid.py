@@ -46,19 +46,19 @@ class Point:
         ram = min(1.0, ram_pages / self.pages)
         table_reads, index_reads = self._blended(0, ram), self._blended(1, ram)
         backs = sum(
-            weight * (self._blended(3 + at, ram, smallest=True) if at < len(_grid()["writes"]) else 1.0) for at, weight in self.writes
+            weight * (self._blended(3 + at, ram, smallest=True) if at < len(whole()["writes"]) else 1.0) for at, weight in self.writes
         )
         return Counted(table_reads, index_reads, self.share * backs * table_reads)
 
     def changed(self, writes_per_page: float) -> float:
         """Return distinct pages of the table for each write, of so many writes for each page since a checkpoint."""
-        intervals = _grid()["intervals"]
+        intervals = whole()["intervals"]
         at: float = log2(max(writes_per_page, intervals[0]))
         found: float = self._blended(2, min(at, log2(intervals[-1])), [log2(each) for each in intervals])
         return found * min(1.0, float(intervals[-1]) / max(writes_per_page, float(intervals[0])))
 
     def _blended(self, row: int, at: float, axis: Sequence[float] | None = None, *, smallest: bool = False) -> float:
-        grid, total = _grid(), 0.0
+        grid, total = whole(), 0.0
         for name, ratio, weight in self.nodes:
             for size, part in enumerate([1.0] if smallest else self.sizes):
                 total += weight * part * _between(axis or grid["ram"][ratio], grid["nodes"][f"{name} {size}"][row], at)
@@ -71,7 +71,7 @@ def point(table_pages: int, index_pages: int, *, skew: float, layout: Layout, wr
     Raises:
         InputError: it lies outside, so that nothing is computed.
     """
-    grid, pages, ratio = _grid(), table_pages + index_pages, index_pages / table_pages
+    grid, pages, ratio = whole(), table_pages + index_pages, index_pages / table_pages
     if pages < LEAST_PAGES:
         raise _outside("--table-pages + --index-pages", pages, f"must be at least {LEAST_PAGES} pages")
     if not grid["ratios"][0] <= ratio <= grid["ratios"][-1]:
@@ -93,12 +93,12 @@ def point(table_pages: int, index_pages: int, *, skew: float, layout: Layout, wr
 
 
 def version() -> dict[str, Any]:
-    return {key: _grid()[key] for key in ("version", "command", "seed", "processor_s")}
+    return {key: whole()[key] for key in ("version", "command", "seed", "processor_s")}
 
 
 def least_ram() -> float:
     """Return the smallest cache that is computed, as a share of table and index."""
-    return float(max(shares[0] for shares in _grid()["ram"].values()))
+    return float(max(shares[0] for shares in whole()["ram"].values()))
 
 
 def _outside(field: str, value: float, rule: str) -> InputError:
@@ -132,7 +132,7 @@ def _between(axis: Sequence[float], row: Sequence[float], at: float) -> float:
 
 
 @cache
-def _grid() -> dict[str, Any]:
+def whole() -> dict[str, Any]:
     """Return the grid as it is kept, and as the page has it."""
     found: dict[str, Any] = json.loads((paths.data() / "calculator" / "grid.json").read_text(encoding="utf-8"))
     return found

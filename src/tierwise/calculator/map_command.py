@@ -76,6 +76,12 @@ def map_command(
     ] = Layout.STREWN,
     clients: Annotated[int, typer.Option(help="Clients that wait for requests at the same time.", rich_help_panel=SYNTHETIC)] = 16,
     market: Annotated[str, typer.Option(help="Devices to choose from: server, aws, azure or gcp.", rich_help_panel=SYNTHETIC)] = "server",
+    page: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="New HTML file with a calculator that answers in a browser, without a network.", rich_help_panel=SYNTHETIC
+        ),
+    ] = None,
     price: Annotated[
         list[str] | None, typer.Option(metavar="ITEM=VALUE", help="Your own price of an item, such as ram=20. Repeatable.")
     ] = None,
@@ -101,6 +107,11 @@ def map_command(
     book = load_book((on or datetime.now()).date(), currency=currency, region=region)  # noqa: DTZ005  the reader's day
     for given in price or []:
         book = with_given_price(book, given)
+    if page is not None:
+        from tierwise.calculator.write_page import write_page  # noqa: PLC0415
+
+        print(write_page(page, book))
+        return
     if synthetic:
         from tierwise.calculator.answer import Synthetic, as_text, solve  # noqa: PLC0415  heavy libraries
         from tierwise.calculator.market import read_market  # noqa: PLC0415
