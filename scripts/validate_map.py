@@ -2,6 +2,7 @@
 
 python scripts/validate_map.py        (as root with bpftrace; some minutes; writes data/validation/map.json)
 
+The maps of three loads, with placements, cost and the five-minute rule, are computed from the requests of `MAPPED`.
 Each point's load runs twice from an empty server: once recorded with `RECORDED_BUFFERS`, once counted with the point's buffers.
 """
 
@@ -16,14 +17,17 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import polars as pl
 
-from tierwise.advisor.memory_map import Wish, map_traces
+from tierwise.advisor.memory_map import Wish, map_traces, paces
 from tierwise.core import paths
 from tierwise.core.files import write_whole
 from tierwise.core.text_table import table
-from tierwise.core.units import PAGE_BYTES
+from tierwise.core.units import GIB, PAGE_BYTES
 from tierwise.core.vocabulary import IoMode
 from tierwise.costs.book import load_book
+from tierwise.costs.break_even import memory_over
+from tierwise.costs.iops import device_iops
 from tierwise.datasets import census
 from tierwise.postgres import pgbench
 from tierwise.postgres.binaries import find_binaries
@@ -68,6 +72,11 @@ POINTS: Final = (
     Point("pgbench", 0.50, 204, 1.1),
     Point("pgbench", 0.80, 205),
 )
+MAPPED: Final = {105: "census counts", 205: "pgbench lookups, uniform", 204: "pgbench lookups, skewed"}
+"""Seed of the point -> its load."""
+MAP_SHARES: Final = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
+TIERS: Final = "today-server"
+PRICES: Final = date(2026, 11, 1)
 RELATIONS: Final = {"census": ("census", "pob", "census_pkey"), "pgbench": ("pgbench_accounts", "pgbench_accounts_pkey")}
 
 
@@ -124,10 +133,44 @@ def recorded(cluster: Cluster, point: Point, file: Path) -> dict[str, str]:
     return {each: names[node] for each in there if (node := each.split("/")[1].split("_")[0]) in names}
 
 
-def judged(cluster: Cluster, point: Point, pages: int, folder: Path) -> list[dict[str, Any]]:
+def mapped(file: Path, named: dict[str, str], load: str) -> list[dict[str, Any]]:
+    """Return for each size the misses, device time and cost of placements, and the request rate from which more RAM costs less than reads.
+
+    Costs are a month's, and rates page requests a second, of data with 1 TiB that miss as these do; a small file fits a disk's own cache.
+    """
+    table_name, *_, index = named.values()
+    data = pl.read_parquet(file).filter(pl.col("relation").is_in(list(named)))
+    part = file.with_suffix(".part")
+    data.write_parquet(part, metadata=page_requests.KIND)
+    pages = data.select("relation", "page").n_unique()
+    book, sizes = load_book(PRICES), [round(share * pages) for share in (*MAP_SHARES, 1.0)]
+    found = map_traces([part], TraceOptions(), Wish(pages=sizes, tiers=TIERS, named=named), book)
+    disk = found.tiers["hdd"]
+    interval_s = memory_over(disk, PAGE_BYTES, device_iops(disk), book).by_year_s
+    per_tib, rows = 1024 * GIB / (pages * PAGE_BYTES), []
+    scaled = {name: round(count * per_tib) for name, count in found.relation_pages.items()}
+    read_s = {key: pace for key, (pace, _) in paces(found.tiers, scaled, PAGE_BYTES).items()}
+    for share, size, larger in zip(MAP_SHARES, found.sizes, found.sizes[1:], strict=False):
+        placed = {(one.placement[table_name], one.placement[index]): one for one in size.placements}
+        saved = (size.misses - larger.misses) / found.requests
+        row: dict[str, Any] = {"load": load, "share": share, "pages": size.pages, "requests": found.requests}
+        row |= {"table_misses": size.relations[table_name].read_misses, "index_misses": size.relations[index].read_misses}
+        for name, key in {"disk": ("hdd", "hdd"), "table_ssd": ("ssd", "hdd"), "index_ssd": ("hdd", "ssd"), "ssd": ("ssd", "ssd")}.items():
+            times = (read_s[tier, each] * size.relations[each].read_misses for tier, each in zip(key, (table_name, index), strict=True))
+            row |= {f"{name}_s": sum(times), f"{name}_cost": placed[key].cost_a_month * per_tib}
+        row["ram_pays_from"] = (larger.pages - size.pages) * per_tib / interval_s / saved if saved > 0 else None
+        rows.append(row)
+    return rows
+
+
+def judged(cluster: Cluster, point: Point, pages: int, folder: Path, maps: list[dict[str, Any]]) -> list[dict[str, Any]]:
     buffers, file = round(point.share * pages), folder / f"{point.workload}-{point.seed}.parquet"
     named = recorded(cluster, point, file)
-    found = map_traces([file], TraceOptions(), Wish(pages=[buffers], policy="postgresql", named=named), load_book(date(2026, 11, 1)))
+    found = map_traces([file], TraceOptions(), Wish(pages=[buffers], policy="postgresql", named=named), load_book(PRICES))
+    if point.seed in MAPPED:
+        kept = RELATIONS[point.workload][:2]
+        ours = {label: name for name in kept for label, other in named.items() if other == name}
+        maps += mapped(file, ours, MAPPED[point.seed])
     rows = []
     for name, page_count in counted(cluster, point, buffers).items():
         one = found.sizes[0].relations[name]
@@ -141,6 +184,7 @@ def judged(cluster: Cluster, point: Point, pages: int, folder: Path) -> list[dic
 
 def main() -> None:
     rows: list[dict[str, Any]] = []
+    maps: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="tierwise-map-", dir="/var/tmp") as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -153,12 +197,13 @@ def main() -> None:
                 load_data(connection, cluster, workload)
                 sizes = [one_value(connection, "SELECT pg_relation_size(%s)", [each]) for each in RELATIONS[workload][:2]]
             for point in points:
-                rows += judged(cluster, point, sum(sizes) // PAGE_BYTES, folder)
+                rows += judged(cluster, point, sum(sizes) // PAGE_BYTES, folder, maps)
     header = list(rows[0])
     print(table(header, [[str(value) for value in row.values()] for row in rows], numbers=range(1, len(header))))
     held = sum(row["held"] for row in rows)
     print(f"{held} of {len(rows)} within {ALLOWED_SHARE:.0%} or {ALLOWED_PAGES} pages")
-    write_whole(paths.data() / "validation" / "map.json", json.dumps({"made_by": "scripts/validate_map.py", "rows": rows}, indent=1) + "\n")
+    kept = {"made_by": "scripts/validate_map.py", "prices": str(PRICES), "tiers": TIERS, "rows": rows, "maps": maps}
+    write_whole(paths.data() / "validation" / "map.json", json.dumps(kept, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import typer
 from tierwise import __version__
 from tierwise.advisor.check_command import check
 from tierwise.advisor.cli import RunOption, advise, move_plan
-from tierwise.advisor.map_command import map_command
+from tierwise.calculator.map_command import map_command
 from tierwise.cluster.cli import campaigns
 from tierwise.core import completion, paths, studies
 from tierwise.core.command_errors import run_command

@@ -120,10 +120,10 @@ def map_traces(paths: Sequence[Path], options: TraceOptions, wish: Wish, book: B
     distinct = sum(relation_pages.values())
     sizes = sorted(set(wish.pages)) or _powers(min(distinct, wish.behind or distinct))
     tiers = _devices(wish.tiers, relation_pages) if wish.tiers else {}
-    paces = _paces(tiers, relation_pages, page_bytes)
+    seconds_each = paces(tiers, relation_pages, page_bytes)
     found = [_size(pages, stream, curve, wish) for pages in sizes]
     for size in found:
-        size.placements.extend(_placements(size, tiers, paces, relation_pages, page_bytes, book))
+        size.placements.extend(_placements(size, tiers, seconds_each, relation_pages, page_bytes, book))
     return MemoryMap(
         formats=stream.formats,
         rows=stream.rows,
@@ -237,21 +237,21 @@ def _devices(pair: str, relation_pages: Mapping[str, int]) -> dict[str, str]:
     return {name: tier.device for name, tier in tiers.items() if not isinstance(tier, DirectoryTier)}
 
 
-def _paces(tiers: Mapping[str, str], relation_pages: Mapping[str, int], page_bytes: int) -> dict[tuple[str, str], tuple[float, float]]:
+def paces(tiers: Mapping[str, str], relation_pages: Mapping[str, int], page_bytes: int) -> dict[tuple[str, str], tuple[float, float]]:
     """Return seconds of a random read and of a write-back, by tier and relation: simulated, one request at a time."""
-    paces = {}
+    found = {}
     for (tier, device), (relation, pages) in product(tiers.items(), relation_pages.items()):
         new = partial(build, load_device(device), seed=SEED)
         each = partial(Counted, sequential_reads=None, read_bytes=page_bytes, write_bytes=page_bytes, depth=1, log=False)
         size_bytes = max(1, pages) * page_bytes
-        paces[tier, relation] = (each(reads=1, writes=0).service_s(new, size_bytes), each(reads=0, writes=1).service_s(new, size_bytes))
-    return paces
+        found[tier, relation] = (each(reads=1, writes=0).service_s(new, size_bytes), each(reads=0, writes=1).service_s(new, size_bytes))
+    return found
 
 
 def _placements(  # noqa: PLR0917
     size: Size,
     tiers: Mapping[str, str],
-    paces: Mapping[tuple[str, str], tuple[float, float]],
+    seconds_each: Mapping[tuple[str, str], tuple[float, float]],
     relation_pages: Mapping[str, int],
     page_bytes: int,
     book: Book,
@@ -261,7 +261,7 @@ def _placements(  # noqa: PLR0917
         placement = dict(zip(relation_pages, chosen, strict=True))
         device_s = cost = 0.0
         for relation, tier in placement.items():
-            (read_s, write_s), each = paces[tier, relation], size.relations[relation]
+            (read_s, write_s), each = seconds_each[tier, relation], size.relations[relation]
             device_s += (each.read_misses + each.write_misses) * read_s + each.write_backs * write_s
         for tier, device in tiers.items():
             held = sum(pages for relation, pages in relation_pages.items() if placement[relation] == tier)

@@ -12,6 +12,7 @@ from tierwise.report.text_template import Value
 
 MODELS: Final = ("data/validation/models.json", "scripts/validate_models.py")
 EMULATOR: Final = ("data/validation/emulator.json", "benchmarks/emulator.py")
+MAP: Final = ("data/validation/map.json", "scripts/validate_map.py")
 WHOLE: Final = "own_electronics"  # the part of a drive's trace with the drive's own electronics, to which nothing was fitted
 
 
@@ -23,10 +24,18 @@ def load(place: str, maker: str) -> dict[str, Any]:
     return found
 
 
+def gain_per_dollar(size: dict[str, Any], relation: str) -> float:
+    """Return the device time that a placement of `relation` on SSD saves for each dollar a month that it costs more."""
+    saved_s, dearer = size["disk_s"] - size[f"{relation}_ssd_s"], size[f"{relation}_ssd_cost"] - size["disk_cost"]
+    return float(saved_s / dearer)
+
+
 def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of all pairs
     models, emulator = load(*MODELS), load(*EMULATOR)
     means = [abs(drive[WHOLE]["mean_error"]) for drive in models["drives"]]
     held = [line["met"] for line in emulator["rows"] if line["expected"] is not None and line["met"] is not None]  # as in the table
+    memory_map = load(*MAP)
+    points, sizes = memory_map["rows"], memory_map["maps"]
     beside = emulator["mount_over_empty_server"]
     return {
         "drives": len(means),
@@ -38,5 +47,12 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of al
         "measured": date.fromisoformat(emulator["measured_at"][:10]),
         "cores": emulator["host"]["cores"],
         "server_ratio": beside["ratio"] if beside else None,
+        "points": len(points),
+        "points_held": sum(row["held"] for row in points),
+        "worst_point": max(abs(row["replayed_misses"] / row["reads"] - 1) for row in points if row["reads"]),
+        "map_sizes": len(sizes),
+        "index_first": sum(row["index_ssd_s"] < row["table_ssd_s"] for row in sizes),
+        "index_per_dollar": sum(gain_per_dollar(row, "index") > gain_per_dollar(row, "table") for row in sizes),
+        "map_prices": date.fromisoformat(memory_map["prices"]),
         "missed": sum(claim.cause is Cause.STATED_RATE for claim in run.verdicts),
     }

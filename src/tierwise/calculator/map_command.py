@@ -1,23 +1,29 @@
 """The command `map`: it reads its options, calls one function and prints."""
 
 from datetime import datetime
+from math import floor
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from tierwise.core import completion
 from tierwise.core.errors import InputError
 from tierwise.core.output_format import Format, FormatOption, answered
+from tierwise.core.units import GIB, PAGE_BYTES
+from tierwise.core.vocabulary import Layout
 from tierwise.costs.price_options import CurrencyOption, DayOption, RegionOption
 from tierwise.simulate.cli import DeviceOption, EventOption, InputFormatOption, PageBytesOption, ReadsOnlyOption
+
+SYNTHETIC: Final = "Workload of --synthetic"
+MOST_GIB: Final = 2**20
 
 
 def map_command(
     traces: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Argument(metavar="TRACE...", help="Traces to read one after the other. `tierwise simulate trace --help` lists formats."),
-    ],
+    ] = None,
     pages: Annotated[str, typer.Option(help="Cache sizes in pages, separated by commas. Default: powers of two from 1024.")] = "",
     relation: Annotated[
         list[str] | None,
@@ -46,6 +52,36 @@ def map_command(
             autocompletion=completion.pairs,
         ),
     ] = "",
+    synthetic: Annotated[
+        bool, typer.Option("--synthetic", help="Take no trace but the workload of the following options.", rich_help_panel=SYNTHETIC)
+    ] = False,
+    table_gib: Annotated[float, typer.Option(help="Size of the table in GiB.", rich_help_panel=SYNTHETIC)] = 100.0,
+    index_gib: Annotated[float, typer.Option(help="Size of its index in GiB.", rich_help_panel=SYNTHETIC)] = 15.0,
+    ram_gib: Annotated[
+        float | None, typer.Option(help="RAM for the cache in GiB. Default: the cheapest.", rich_help_panel=SYNTHETIC)
+    ] = None,
+    requests: Annotated[float, typer.Option(help="Requests for a row per second.", rich_help_panel=SYNTHETIC)] = 1000.0,
+    writes: Annotated[
+        float, typer.Option(help="Share of the requests that update their row, from 0 to 1.", rich_help_panel=SYNTHETIC)
+    ] = 0.1,
+    skew: Annotated[
+        float, typer.Option(help="Exponent of the Zipf distribution of requests over rows. 0: uniform.", rich_help_panel=SYNTHETIC)
+    ] = 0.9,
+    layout: Annotated[
+        Layout,
+        typer.Option(
+            help="Where hot rows lie: everywhere (strewn), together in both files (recent), or together in the table only (random-keys).",
+            rich_help_panel=SYNTHETIC,
+        ),
+    ] = Layout.STREWN,
+    clients: Annotated[int, typer.Option(help="Clients that wait for requests at the same time.", rich_help_panel=SYNTHETIC)] = 16,
+    market: Annotated[str, typer.Option(help="Devices to choose from: server, aws, azure or gcp.", rich_help_panel=SYNTHETIC)] = "server",
+    page: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="New HTML file with a calculator that answers in a browser, without a network.", rich_help_panel=SYNTHETIC
+        ),
+    ] = None,
     price: Annotated[
         list[str] | None, typer.Option(metavar="ITEM=VALUE", help="Your own price of an item, such as ram=20. Repeatable.")
     ] = None,
@@ -62,8 +98,8 @@ def map_command(
     """Count misses and write-backs of an LRU cache at every size, in one pass over page traces.
 
     With --tiers, the command also prints how long each placement of the relations keeps the devices busy, and what it costs per month.
+    With --synthetic, the command prints the cheapest placement, RAM and volumes for a workload that you describe.
     """
-    from tierwise.advisor.memory_map import Wish, as_text, map_traces  # noqa: PLC0415  heavy libraries
     from tierwise.costs.book import load_book  # noqa: PLC0415
     from tierwise.costs.cli import with_given_price  # noqa: PLC0415
     from tierwise.simulate.page_trace import TraceOptions  # noqa: PLC0415
@@ -71,9 +107,43 @@ def map_command(
     book = load_book((on or datetime.now()).date(), currency=currency, region=region)  # noqa: DTZ005  the reader's day
     for given in price or []:
         book = with_given_price(book, given)
+    if page is not None:
+        from tierwise.calculator.write_page import write_page  # noqa: PLC0415
+
+        print(write_page(page, book))
+        return
+    if synthetic:
+        from tierwise.calculator.answer import Synthetic, as_text, solve  # noqa: PLC0415  heavy libraries
+        from tierwise.calculator.market import read_market  # noqa: PLC0415
+
+        workload = Synthetic(
+            table_pages=_pages("--table-gib", table_gib),
+            index_pages=_pages("--index-gib", index_gib),
+            ram_pages=None if ram_gib is None else _pages("--ram-gib", ram_gib),
+            requests_s=requests,
+            writes=writes,
+            skew=skew,
+            layout=layout,
+            clients=clients,
+        )
+        print(answered(solve(workload, read_market(market, book)), form, as_text))
+        return
+    if not traces:
+        raise InputError(
+            "TRACE", rule="a trace is needed without --synthetic", remedy="name a trace, or describe a workload with --synthetic"
+        )
+    from tierwise.advisor.memory_map import Wish, map_traces  # noqa: PLC0415
+    from tierwise.advisor.memory_map import as_text as map_text  # noqa: PLC0415
+
     options = TraceOptions(input_format, reads_only=reads_only, device=device, page_bytes=page_bytes, event=event, timed=by_time)
     wish = Wish(_sizes(pages), sample, behind, tiers, policy, _named(relation or []))
-    print(answered(map_traces(traces, options, wish, book), form, as_text))
+    print(answered(map_traces(traces, options, wish, book), form, map_text))
+
+
+def _pages(option: str, gib: float) -> int:
+    if not 0 < gib < MOST_GIB:
+        raise InputError(option, value=gib, rule=f"must be above 0 and below {MOST_GIB}")
+    return floor(gib * GIB / PAGE_BYTES + 0.5)
 
 
 def _sizes(text: str) -> list[int]:

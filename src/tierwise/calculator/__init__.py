@@ -1,0 +1,1 @@
+"""The calculator: what a workload of any size takes, from counts that were simulated at the nodes of a grid."""

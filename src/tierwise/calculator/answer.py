@@ -1,0 +1,295 @@
+"""The cheapest placement, RAM and volumes for a workload of any size: counts from the grid, then exact arithmetic on devices and prices.
+
+`report/theme/calculator.js` does the same in a browser, number for number.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from math import ceil, floor
+from typing import Final
+
+from tierwise.calculator.grid import Counted, Point, least_ram, point, version
+from tierwise.calculator.market import DEPTHS, Device, Market, Step, Volume
+from tierwise.calculator.shape import entries_of, levels_of
+from tierwise.core.errors import InputError
+from tierwise.core.text_table import table
+from tierwise.core.text_template import render
+from tierwise.core.toml import Strict
+from tierwise.core.units import GIB, PAGE_BYTES, human_bytes
+from tierwise.core.vocabulary import Layout
+from tierwise.simulate.transactions import UPDATE_BYTES
+
+CHECKPOINT_S: Final = 300.0
+LOG_INTERVALS: Final = 2
+"""The log of so many checkpoints is kept."""
+STEPS: Final = 40
+DOUBLINGS: Final = 10
+"""How far from the reader's rate another answer is looked for."""
+BISECTIONS: Final = 12
+TABLE, INDEX, LOG = 1, 2, 4
+"""What lies on a device, as bits."""
+Placement = tuple[str, str, str]
+"""Devices of table, index and log."""
+
+
+class Synthetic(Strict):
+    """The reader's workload; without `ram_pages` the cheapest RAM is looked for."""
+
+    table_pages: int
+    index_pages: int
+    ram_pages: int | None = None
+    requests_s: float
+    writes: float
+    skew: float
+    layout: Layout
+    clients: int
+
+
+class Choice(Strict):
+    """The cheapest placement with so much RAM: seconds of a request in the storage, and what a month costs."""
+
+    table: str
+    index: str
+    log: str
+    ram_pages: int
+    time_s: float
+    cost: float
+
+
+class Turn(Strict):
+    """From this rate on, away from the reader's, another placement is the cheapest; `None`: none is fast enough."""
+
+    requests_s: float
+    placement: Placement | None
+
+
+class Answer(Strict):
+    """`low` and `high`: cost at the ends of the prices' bands. Counts are those of a request."""
+
+    workload: Synthetic
+    market: str
+    on: str
+    currency: str
+    grid: int
+    index_levels: int
+    best: Choice | None
+    low: float | None
+    high: float | None
+    table_reads: float | None
+    index_reads: float | None
+    write_backs: float | None
+    log_bytes: float
+    turns: list[Turn]
+    by_ram: list[Choice]
+
+
+@dataclass(frozen=True)
+class Load:
+    """What a device bears: bytes that lie there, requests, bytes, pages and commits a second."""
+
+    size: float = 0.0
+    requests: float = 0.0
+    rate: float = 0.0
+    pages: float = 0.0
+    commits: float = 0.0
+
+    def __add__(self, other: "Load") -> "Load":
+        return Load(
+            self.size + other.size,
+            self.requests + other.requests,
+            self.rate + other.rate,
+            self.pages + other.pages,
+            self.commits + other.commits,
+        )
+
+
+@dataclass(frozen=True)
+class Solver:
+    workload: Synthetic
+    market: Market
+    point: Point
+
+    @cached_property
+    def rams(self) -> list[int]:
+        least, pages = least_ram(), self.point.pages
+        return [floor(pages * least ** (1 - step / (STEPS - 1)) + 0.5) for step in range(STEPS)]
+
+    @cached_property
+    def counts(self) -> dict[int, Counted]:
+        return {ram: self.point.counts(ram) for ram in (*self.rams, *([self.workload.ram_pages] if self.workload.ram_pages else []))}
+
+    def prices(self, end: str) -> dict[str, float]:
+        return {name: float(getattr(item, end)) for name, item in self.market.items.items()}
+
+    def changed(self, rate: float) -> float:
+        """Return pages of the table for each write that the log has whole, and that a checkpoint writes."""
+        writes = rate * self.workload.writes * CHECKPOINT_S
+        return self.point.changed(writes / self.workload.table_pages) if writes else 0.0
+
+    def log_bytes(self, changed: float) -> float:
+        return self.workload.writes * (UPDATE_BYTES + PAGE_BYTES * changed)
+
+    def cheapest(self, ram: int, rate: float, prices: Mapping[str, float]) -> Choice | None:
+        """Return the cheapest placement with `ram` pages that serves `rate` requests a second."""
+        counts, loads, devices = self.counts[ram], self._loads(ram, rate), self.market.devices
+        costs = {(name, held): self._month(devices[name], loads, held, prices) for name in devices for held in range(1, 8)}
+        memory = sum(amount * prices[item] for item, amount in self.market.ram.items()) * ram * PAGE_BYTES
+        best = None
+        for on in product(devices, devices, devices):
+            time_s = self.time_s(counts, on)
+            if time_s * rate > self.workload.clients:
+                continue
+            cost = memory
+            for name in dict.fromkeys(on):
+                held = sum(part for part, device in zip((TABLE, INDEX, LOG), on, strict=True) if device == name)
+                cost += costs[name, held]
+            if best is None or cost < best.cost:
+                best = Choice.model_construct(table=on[0], index=on[1], log=on[2], ram_pages=ram, time_s=time_s, cost=cost)
+        return best
+
+    def best(self, rate: float) -> Choice | None:
+        rams = [self.workload.ram_pages] if self.workload.ram_pages else self.rams
+        found = (self.cheapest(ram, rate, self.prices("each")) for ram in rams)
+        return min((choice for choice in found if choice), key=lambda choice: choice.cost, default=None)
+
+    def cost(self, choice: Choice, rate: float, end: str) -> float:
+        """Return what `choice` costs with every price at one `end` of its band."""
+        prices, loads, on = self.prices(end), self._loads(choice.ram_pages, rate), (choice.table, choice.index, choice.log)
+        cost = sum(amount * prices[item] for item, amount in self.market.ram.items()) * choice.ram_pages * PAGE_BYTES
+        for name in dict.fromkeys(on):
+            held = sum(part for part, device in zip((TABLE, INDEX, LOG), on, strict=True) if device == name)
+            cost += self._month(self.market.devices[name], loads, held, prices)
+        return cost
+
+    def turns(self) -> list[Turn]:
+        found = (self._turn(factor) for factor in (0.5, 2.0))
+        return [turn for turn in found if turn]
+
+    def _turn(self, factor: float) -> Turn | None:
+        near = self.workload.requests_s
+        own = _placement(self.best(near))
+        for _ in range(DOUBLINGS):
+            far = near * factor
+            other = _placement(self.best(far))
+            if other == own:
+                near = far
+                continue
+            for _ in range(BISECTIONS):
+                middle = (near * far) ** 0.5
+                found = _placement(self.best(middle))
+                if found == own:
+                    near = middle
+                else:
+                    far, other = middle, found
+            return Turn(requests_s=far, placement=other)
+        return None
+
+    def time_s(self, counts: Counted, on: Placement) -> float:
+        held, index, log = (self.market.devices[name] for name in on)
+        read_s = counts.table_reads * held.read_s + counts.index_reads * index.read_s
+        return read_s + counts.write_backs * held.write_s + self.workload.writes * log.commit_s
+
+    def _loads(self, ram: int, rate: float) -> dict[int, Load]:
+        counts, changed, writes = self.counts[ram], self.changed(rate), self.workload.writes
+        pages = rate * (counts.table_reads + max(counts.write_backs, writes * changed))
+        reads, log_rate = rate * counts.index_reads, rate * self.log_bytes(changed)
+        return {
+            TABLE: Load(self.workload.table_pages * PAGE_BYTES, pages, pages * PAGE_BYTES, pages),
+            INDEX: Load(self.workload.index_pages * PAGE_BYTES, reads, reads * PAGE_BYTES, reads),
+            LOG: Load(LOG_INTERVALS * CHECKPOINT_S * log_rate, rate * writes, log_rate, 0.0, rate * writes),
+        }
+
+    def _month(self, device: Device, loads: Mapping[int, Load], held: int, prices: Mapping[str, float]) -> float:
+        load = Load()
+        for part, own in loads.items():
+            if held & part:
+                load += own
+        if device.volume is None:
+            depth = max(at for at, depth in enumerate(DEPTHS) if depth <= self.workload.clients)
+            busy = load.pages * device.busy_s[depth] + load.commits * device.commit_s / self.workload.clients
+            each = sum(amount * prices[item] for item, amount in device.bill.items())
+            return each * max(load.size / device.capacity, busy)
+        return volume_cost(device.volume, load, prices)
+
+
+def volume_cost(sold: Volume, load: Load, prices: Mapping[str, float]) -> float:
+    """Return what a month of the fewest volumes costs that bear `load`."""
+    count = max(1, ceil(load.size / sold.largest), ceil(load.requests / sold.iops), ceil(load.rate / sold.rate))
+    rate = max(sold.least_rate, load.rate / count)
+    iops = max(sold.least_iops, load.requests / count, rate / sold.bytes_per_request if sold.bytes_per_request else 0.0)
+    by_iops = iops / sold.iops_per_byte if sold.iops_per_byte and iops > sold.least_iops else 0.0
+    size = ceil(max(sold.smallest, load.size / count, by_iops) / GIB) * GIB
+    return count * (size * prices[sold.size] + _above(sold.iops_steps, iops, prices) + _above(sold.rate_steps, rate, prices))
+
+
+def solve(workload: Synthetic, market: Market) -> Answer:
+    """Return the cheapest placement, RAM and volumes.
+
+    Raises:
+        InputError: the grid does not reach as far as the workload, or a number is impossible.
+    """
+    _check(workload)
+    solver = Solver(
+        workload,
+        market,
+        point(workload.table_pages, workload.index_pages, skew=workload.skew, layout=workload.layout, writes=workload.writes),
+    )
+    if workload.ram_pages is not None and workload.ram_pages < solver.rams[0]:
+        raise InputError("not computed", field="--ram-gib", value=workload.ram_pages, rule=f"must be at least {solver.rams[0]} pages")
+    rate, prices = workload.requests_s, solver.prices("each")
+    best = solver.best(rate)
+    counts = None if best is None else solver.counts[best.ram_pages]
+    by_ram = [solver.cheapest(ram, rate, prices) for ram in solver.rams]
+    return Answer(
+        workload=workload,
+        market=market.name,
+        on=market.on,
+        currency=market.currency,
+        grid=version()["version"],
+        index_levels=len(levels_of(workload.index_pages, entries_of(workload.index_pages / workload.table_pages))),
+        best=best,
+        low=None if best is None else solver.cost(best, rate, "low"),
+        high=None if best is None else solver.cost(best, rate, "high"),
+        table_reads=None if counts is None else counts.table_reads,
+        index_reads=None if counts is None else counts.index_reads,
+        write_backs=None if counts is None else counts.write_backs,
+        log_bytes=solver.log_bytes(solver.changed(rate)),
+        turns=solver.turns(),
+        by_ram=[choice for choice in by_ram if choice],
+    )
+
+
+def as_text(found: Answer) -> str:
+    rows: list[list[str]] = []
+    last: Placement | None = None
+    for choice in found.by_ram:
+        placement = choice.table, choice.index, choice.log
+        if placement != last:
+            rows.append([human_bytes(choice.ram_pages * PAGE_BYTES), *placement, f"{1e3 * choice.time_s:,.3g}", f"{choice.cost:,.2f}"])
+        last = placement
+    header = ["RAM from", "table", "index", "log", "ms a request", f"{found.currency} a month"]
+    return render(
+        "calculator/text/answer.txt",
+        found=found,
+        bytes=lambda pages: human_bytes(pages * PAGE_BYTES),
+        ms=lambda time_s: f"{1e3 * time_s:,.3g}",
+        by_ram=table(header, rows, numbers=(0, 4, 5)),
+    )
+
+
+def _placement(choice: Choice | None) -> Placement | None:
+    return None if choice is None else (choice.table, choice.index, choice.log)
+
+
+def _check(workload: Synthetic) -> None:
+    for name, option in (("table_pages", "table-gib"), ("index_pages", "index-gib"), ("requests_s", "requests"), ("clients", "clients")):
+        value = getattr(workload, name)
+        if not 0 < value < float("inf"):
+            raise InputError(f"--{option}", value=value, rule="must be above zero")
+
+
+def _above(steps: Sequence[Step], amount: float, prices: Mapping[str, float]) -> float:
+    ends = [*(step.above for step in steps[1:]), float("inf")]
+    return sum(prices[step.item] * max(0.0, min(amount, end) - step.above) for step, end in zip(steps, ends, strict=True)) if steps else 0.0

@@ -1,0 +1,161 @@
+"""Devices and prices as numbers, for plain arithmetic that the page and the command do alike."""
+
+from collections.abc import Mapping
+from functools import cache, partial
+from typing import Final
+
+from pydantic import Field
+
+from tierwise.advisor.service import SEED, Counted
+from tierwise.core import paths
+from tierwise.core.errors import InputError, MissingError, suggesting
+from tierwise.core.toml import Strict, read_table, validate
+from tierwise.core.units import GIB, MIB, PAGE_BYTES
+from tierwise.costs.bill import Bill
+from tierwise.costs.book import Book
+from tierwise.costs.hardware import capacity_bytes, device_bill, load_hardware, ram_bill
+from tierwise.costs.renting import Need, ram_gib_bill, sufficient
+from tierwise.costs.units import MONTHS_A_YEAR, measure
+from tierwise.devices.model import build
+from tierwise.devices.naming import named
+from tierwise.devices.spec import load_device
+from tierwise.devices.volume import CloudSpec
+
+PLACE: Final = "data/calculator/markets.toml"
+DEPTHS: Final = (1, 2, 4, 8, 16, 32, 64)
+
+
+class Step(Strict):
+    above: float
+    item: str
+
+
+class Volume(Strict):
+    """What is sold of a volume: bytes, requests and bytes a second, and the items of the price book that they cost."""
+
+    smallest: float
+    largest: float
+    iops: float
+    least_iops: float
+    iops_per_byte: float | None
+    rate: float
+    least_rate: float
+    bytes_per_request: float | None
+    size: str
+    iops_steps: list[Step]
+    rate_steps: list[Step]
+
+
+class Device(Strict):
+    """Seconds of a random read, write and commit of a client that waits alone; a drive has its capacity, how long a read keeps it busy with
+    `DEPTHS` clients waiting, and its bill of a month.
+    """
+
+    read_s: float
+    write_s: float
+    commit_s: float
+    volume: Volume | None = None
+    capacity: float = 0.0
+    busy_s: tuple[float, ...] = ()
+    bill: dict[str, float] = Field(default={})
+
+
+class Item(Strict):
+    """A price of one byte, piece, ..., its band, and the price of the unit in which it is quoted."""
+
+    each: float
+    low: float
+    high: float
+    price: float
+    unit: str
+
+
+class Market(Strict):
+    name: str
+    on: str
+    currency: str
+    devices: dict[str, Device]
+    ram: dict[str, float]
+    items: dict[str, Item]
+
+
+class _Listed(Strict):
+    devices: list[str]
+    provider: str | None = None
+
+
+@cache
+def listed() -> Mapping[str, _Listed]:
+    return validate(read_table(paths.home() / PLACE), dict[str, _Listed], where=PLACE)
+
+
+def read_market(name: str, book: Book) -> Market:
+    """Return the market `name` at the prices of `book`."""
+    if name not in listed():
+        raise InputError("--market", value=name, rule=f"must be one of {', '.join(listed())}", remedy=suggesting(name, listed()))
+    devices = {device: _device(device, book) for device in listed()[name].devices}
+    ram = _month(_ram(listed()[name].provider, book))
+    used = {*ram}
+    for device in devices.values():
+        used |= {*device.bill}
+        if device.volume:
+            used |= {device.volume.size, *(step.item for step in (*device.volume.iops_steps, *device.volume.rate_steps))}
+    items = {item: _item(item, book) for item in sorted(used)}
+    return Market(name=name, on=book.on.isoformat(), currency=book.currency, devices=devices, ram=ram, items=items)
+
+
+def _month(bill: Bill) -> dict[str, float]:
+    return {item: amount / MONTHS_A_YEAR for item, amount in bill.a_year.items() if amount}
+
+
+def _item(item: str, book: Book) -> Item:
+    quote, (low, high) = book.quote(item), book.band(item)
+    each = quote.each
+    return Item(each=each, low=min(low, each), high=max(high, each), price=each * measure(quote.price.unit)[1], unit=quote.price.unit)
+
+
+def _ram(provider: str | None, book: Book) -> Bill:
+    """Return a year of a byte of memory: bought, or what a machine with more memory costs more than the cheapest."""
+    if provider is None:
+        return ram_bill(1.0)
+    machines = [each for each in sufficient(provider, _volume_of(provider), book.on, Need(most=1)) if book.priced(each.item)]
+    machine = min(machines, key=lambda each: each.order(book), default=None)
+    gib = ram_gib_bill(machine, machines, book) if machine else None
+    if gib is None:
+        raise MissingError(f"price of memory of {provider}", why=f"no machine has a price on {book.on}", remedy="give a later day")
+    return gib * (1 / GIB)
+
+
+def _volume_of(provider: str) -> str:
+    return next(device for device in listed()[provider].devices if isinstance(load_device(device), CloudSpec))
+
+
+def _device(name: str, book: Book) -> Device:
+    spec, whole = load_device(name), capacity_bytes(name)
+    new, counted = partial(build, spec, seed=SEED), partial(Counted, sequential_reads=None, read_bytes=PAGE_BYTES, write_bytes=PAGE_BYTES)
+    read, write = counted(reads=1, writes=0, log=False, depth=1), counted(reads=0, writes=1, log=False, depth=1)
+    commit = counted(reads=0, writes=1, log=True, depth=1)
+    device = Device(read_s=read.service_s(new, whole), write_s=write.service_s(new, whole), commit_s=commit.service_s(new, whole))
+    if isinstance(spec, CloudSpec):
+        return device.model_copy(update={"volume": _volume(name, spec.as_of(book.on)[0])})
+    busy_s = tuple(counted(reads=1, writes=0, log=False, depth=depth).service_s(new, whole) for depth in DEPTHS)
+    return device.model_copy(update={"capacity": whole, "busy_s": busy_s, "bill": _month(device_bill(name, book))})
+
+
+def _volume(name: str, spec: CloudSpec) -> Volume:
+    sold, limits = load_hardware().volumes[named(name).stem], spec.limits
+    if sold.size is None or limits.with_size or limits.baseline_per_tib:
+        raise InputError(PLACE, field="devices", value=name, rule="its requests come with its size, which the calculator does not know")
+    return Volume(
+        smallest=limits.smallest.base,
+        largest=limits.largest.base,
+        iops=limits.iops.base,
+        least_iops=0.0 if limits.floor_by_size else limits.least_iops(0.0),
+        iops_per_byte=limits.iops_per_gib.base if limits.iops_per_gib else None,
+        rate=limits.rate.base,
+        least_rate=limits.least_rate,
+        bytes_per_request=limits.rate_per_iops.base if limits.rate_per_iops else None,
+        size=sold.size,
+        iops_steps=[Step(above=step.above, item=step.price) for step in sold.iops],
+        rate_steps=[Step(above=step.above * MIB, item=step.price) for step in sold.throughput_mib_s],
+    )

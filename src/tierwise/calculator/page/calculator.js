@@ -1,0 +1,264 @@
+// The calculator: what calculator/answer.py, grid.py and shape.py do, number for number, on the grid and the markets in DATA.
+(() => {
+  "use strict";
+  const { grid, markets, fixed } = DATA, GIB = 2 ** 30, TABLE = 1, INDEX = 2, LOG = 4;
+  const form = document.getElementById("workload"), found = document.getElementById("found"), chart = document.getElementById("chart");
+
+  // --- shape.py
+  const entriesOf = (ratio) => Math.min(fixed.entries, fixed.rows / ratio);
+  function harmonic(count, skew) {
+    const first = Math.min(32, Math.floor(count));
+    let total = 0;
+    for (let i = 1; i <= first; i++) total += i ** -skew;
+    if (count <= first) return total;
+    const power = 1 - skew;
+    const area = Math.abs(power) > 1e-6 ? (count ** power - first ** power) / power : Math.log(count / first);
+    return total + area + (count ** -skew - first ** -skew) / 2;
+  }
+  const hotShare = (skew, rows) => harmonic(Math.max(1, fixed.hot * rows), skew) / harmonic(rows, skew);
+  function equivalentSkew(skew, rows, others) {
+    if (!skew) return 0;
+    const share = hotShare(skew, rows);
+    let low = 0, high = 4;
+    for (let i = 0; i < 50; i++) {
+      const middle = (low + high) / 2;
+      if (hotShare(middle, others) < share) low = middle; else high = middle;
+    }
+    return (low + high) / 2;
+  }
+  function levels(pages, entries) {
+    let count = 1, level = Math.max(1, Math.round(pages * (1 - 1 / entries)));
+    for (; level > 1; count++) level = Math.ceil(level / entries);
+    return count;
+  }
+
+  // --- grid.py
+  const rightOf = (nodes, at) => nodes.filter((node) => node <= at).length;
+  const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
+  function weights(nodes, at) {
+    const first = clamp(rightOf(nodes, at) - 2, 0, nodes.length - 4), four = [0, 1, 2, 3].map((step) => first + step);
+    return four.map((one) => [one, four.reduce((w, o) => (o === one ? w : w * (at - nodes[o]) / (nodes[one] - nodes[o])), 1)]);
+  }
+  function between(axis, row, at) {
+    const above = clamp(rightOf(axis, at), 1, axis.length - 1);
+    return row[above - 1] + (at - axis[above - 1]) / (axis[above] - axis[above - 1]) * (row[above] - row[above - 1]);
+  }
+  function pointOf(load) {
+    const pages = load.table + load.index, ratio = load.index / load.table;
+    if (!(load.table > 0 && load.index > 0 && load.requests > 0 && load.clients >= 1)) return null;
+    if (pages < fixed.least_pages || ratio < grid.ratios[0] || ratio > grid.ratios.at(-1)) return null;
+    if (!(load.writes >= 0 && load.writes <= 1 && load.skew >= 0)) return null;
+    const entries = entriesOf(ratio);
+    const even = equivalentSkew(load.skew, load.index * (1 - 1 / entries) * entries, fixed.reference_rows);
+    if (even > grid.skews.at(-1)) return null;
+    const [small, large] = grid.sizes.map(Math.log2), size = Math.min(1, (Math.log2(pages) - small) / (large - small));
+    const nodes = [];
+    for (const [skewAt, one] of weights(grid.skews, even)) {
+      for (const [ratioAt, other] of weights(grid.ratios.map(Math.log), Math.log(ratio))) {
+        const name = `${grid.skews[skewAt] ? load.layout : "strewn"} ${grid.skews[skewAt]} ${grid.ratios[ratioAt]}`;
+        nodes.push([name, String(grid.ratios[ratioAt]), one * other]);
+      }
+    }
+    const ends = [...grid.writes, 1], at = clamp(rightOf(ends, load.writes) - 1, 0, ends.length - 2);
+    const part = clamp(Math.log(Math.max(load.writes, ends[0]) / ends[at]) / Math.log(ends[at + 1] / ends[at]), 0, 1);
+    const blended = (row, where, axis, sizes) => {
+      let total = 0;
+      for (const [name, share, weight] of nodes) {
+        sizes.forEach((w, s) => { total += weight * w * between(axis || grid.ram[share], grid.nodes[`${name} ${s}`][row], where); });
+      }
+      return Math.max(0, total / fixed.whole);
+    };
+    const sizes = [1 - size, size], intervals = grid.intervals, logs = intervals.map(Math.log2);
+    return {
+      pages,
+      counts(ramPages) {
+        const ram = Math.min(1, ramPages / pages), table = blended(0, ram, null, sizes), index = blended(1, ram, null, sizes);
+        let backs = 0;
+        for (const [row, weight] of [[at, 1 - part], [at + 1, part]]) {
+          backs += weight * (row < grid.writes.length ? blended(3 + row, ram, null, [1]) : 1);
+        }
+        return { table, index, backs: load.writes * backs * table };
+      },
+      changed(perPage) {
+        const most = Math.max(perPage, intervals[0]);
+        return blended(2, Math.min(Math.log2(most), logs.at(-1)), logs, sizes) * Math.min(1, intervals.at(-1) / most);
+      },
+    };
+  }
+
+  // --- answer.py
+  const above = (steps, amount, prices) => steps.reduce((sum, step, i) =>
+    sum + prices[step.item] * Math.max(0, Math.min(amount, steps[i + 1]?.above ?? Infinity) - step.above), 0);
+  const billed = (bill, prices) => Object.entries(bill).reduce((sum, [item, amount]) => sum + amount * prices[item], 0);
+  const placed = (choice) => choice && choice.on.join();
+  function solver(load, market) {
+    const point = pointOf(load);
+    if (!point) return null;
+    const least = Math.max(...Object.values(grid.ram).map((shares) => shares[0])), kept = new Map(), names = Object.keys(market.devices);
+    const rams = Array.from({ length: fixed.steps }, (_, i) => Math.floor(point.pages * least ** (1 - i / (fixed.steps - 1)) + 0.5));
+    if (load.ram && load.ram < rams[0]) return null;
+    const counts = (ram) => kept.get(ram) || kept.set(ram, point.counts(ram)).get(ram);
+    const prices = (end) => Object.fromEntries(Object.entries(market.items).map(([name, item]) => [name, item[end]]));
+    const changed = (rate) => (load.writes ? point.changed(rate * load.writes * fixed.checkpoint_s / load.table) : 0);
+    const logBytes = (rate) => load.writes * (fixed.update_bytes + fixed.page_bytes * changed(rate));
+    function loads(ram, rate) {
+      const c = counts(ram), bytes = fixed.page_bytes, logRate = rate * logBytes(rate), reads = rate * c.index;
+      const pages = rate * (c.table + Math.max(c.backs, load.writes * changed(rate)));
+      return [
+        [TABLE, [load.table * bytes, pages, pages * bytes, pages, 0]],
+        [INDEX, [load.index * bytes, reads, reads * bytes, reads, 0]],
+        [LOG, [fixed.log_intervals * fixed.checkpoint_s * logRate, rate * load.writes, logRate, 0, rate * load.writes]],
+      ];
+    }
+    function month(device, parts, held, price) {
+      const sums = [0, 0, 0, 0, 0];
+      for (const [part, own] of parts) if (held & part) own.forEach((value, i) => { sums[i] += value; });
+      const [bytes, requests, byteRate, pages, commits] = sums, sold = device.volume;
+      if (!sold) {
+        const busy = pages * device.busy_s[rightOf(fixed.depths, load.clients) - 1] + commits * device.commit_s / load.clients;
+        return billed(device.bill, price) * Math.max(bytes / device.capacity, busy);
+      }
+      const count = Math.max(1, Math.ceil(bytes / sold.largest), Math.ceil(requests / sold.iops), Math.ceil(byteRate / sold.rate));
+      const rate = Math.max(sold.least_rate, byteRate / count);
+      const iops = Math.max(sold.least_iops, requests / count, sold.bytes_per_request ? rate / sold.bytes_per_request : 0);
+      const byIops = sold.iops_per_byte && iops > sold.least_iops ? iops / sold.iops_per_byte : 0;
+      const size = Math.ceil(Math.max(sold.smallest, bytes / count, byIops) / GIB) * GIB;
+      return count * (size * price[sold.size] + above(sold.iops_steps, iops, price) + above(sold.rate_steps, rate, price));
+    }
+    const heldBy = (on, name) => on.reduce((sum, device, i) => sum + (device === name ? 2 ** i : 0), 0);
+    const memory = (ram, price) => billed(market.ram, price) * ram * fixed.page_bytes;
+    function choices(ram, rate, price) {
+      const c = counts(ram), parts = loads(ram, rate), cost = {}, all = [];
+      for (const name of names) for (let held = 1; held < 8; held++) cost[`${name} ${held}`] = month(market.devices[name], parts, held, price);
+      for (const t of names) for (const i of names) for (const l of names) {
+        const on = [t, i, l], [held, index, log] = on.map((name) => market.devices[name]);
+        const time = c.table * held.read_s + c.index * index.read_s + c.backs * held.write_s + load.writes * log.commit_s;
+        if (time * rate > load.clients) continue;
+        const sum = [...new Set(on)].reduce((so, name) => so + cost[`${name} ${heldBy(on, name)}`], memory(ram, price));
+        all.push({ on, ram, time, cost: sum });
+      }
+      return all;
+    }
+    const least_of = (all) => all.reduce((best, each) => (best && best.cost <= each.cost ? best : each), null);
+    const price = prices("each"), cheapest = (ram, rate) => least_of(choices(ram, rate, price));
+    const best = (rate) => least_of((load.ram ? [load.ram] : rams).map((ram) => cheapest(ram, rate)).filter(Boolean));
+    function turn(factor) {
+      let near = load.requests;
+      const own = placed(best(near));
+      for (let i = 0; i < fixed.doublings; i++) {
+        let far = near * factor, other = best(far);
+        if (placed(other) === own) { near = far; continue; }
+        for (let j = 0; j < fixed.bisections; j++) {
+          const middle = (near * far) ** 0.5, there = best(middle);
+          if (placed(there) === own) near = middle; else { far = middle; other = there; }
+        }
+        return { requests: far, on: other && other.on };
+      }
+      return null;
+    }
+    const at = (choice, end) => [...new Set(choice.on)].reduce((sum, name) =>
+      sum + month(market.devices[name], loads(choice.ram, load.requests), heldBy(choice.on, name), prices(end)), memory(choice.ram, prices(end)));
+    return { rams, counts, choices: (ram) => choices(ram, load.requests, price), best: best(load.requests), at, turns: [turn(0.5), turn(2)].filter(Boolean) };
+  }
+
+  // --- the page
+  const pages = (gib) => Math.floor(gib * GIB / fixed.page_bytes + 0.5);
+  const number = (value, digits = 3) => value.toLocaleString("en", { maximumSignificantDigits: digits });
+  const gib = (count) => `${number(count * fixed.page_bytes / GIB)} GiB`;
+  const where = (on) => `table on ${on[0]}, index on ${on[1]}, log on ${on[2]}`;
+  const element = (tag, text) => Object.assign(document.createElement(tag), { textContent: text });
+  const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"];
+
+  function draw(solved) {
+    const lines = new Map();
+    for (const ram of solved.rams) {
+      const own = new Map();
+      for (const each of solved.choices(ram)) {
+        const name = `table on ${each.on[0]}, index on ${each.on[1]}`;
+        if (!own.has(name) || own.get(name).cost > each.cost) own.set(name, each);
+      }
+      for (const [name, each] of own) lines.set(name, [...(lines.get(name) || []), each]);
+    }
+    const least = (line) => Math.min(...line.map((each) => each.cost));
+    const shown = [...lines].sort((a, b) => least(a[1]) - least(b[1])).slice(0, COLOURS.length), all = shown.flatMap(([, line]) => line);
+    if (!all.length) return chart.replaceChildren();
+    const [left, right] = [Math.log(solved.rams[0]), Math.log(solved.rams.at(-1))], costs = all.map((each) => Math.log(each.cost));
+    const [low, high] = [Math.min(...costs), Math.max(...costs)];
+    const x = (ram) => 50 + 430 * (Math.log(ram) - left) / (right - left), y = (cost) => 200 - 180 * (Math.log(cost) - low) / (high - low || 1);
+    const path = (line) => line.map((each, i) => `${i ? "L" : "M"}${x(each.ram).toFixed(1)},${y(each.cost).toFixed(1)}`).join("");
+    const text = (atX, atY, words, anchor) => `<text x="${atX}" y="${atY}" text-anchor="${anchor}">${words}</text>`;
+    chart.innerHTML = `<svg viewBox="0 0 500 240" role="img" aria-label="Cost per month against RAM">${
+      shown.map(([, line], i) => `<path d="${path(line)}" fill="none" stroke="${COLOURS[i]}" stroke-width="2"/>`).join("")}${
+      solved.best ? `<circle cx="${x(solved.best.ram)}" cy="${y(solved.best.cost)}" r="5"/>` : ""}${
+      text(48, 24, number(Math.exp(high)), "end") + text(48, 200, number(Math.exp(low)), "end") + text(50, 220, gib(solved.rams[0]), "start")
+      + text(480, 220, gib(solved.rams.at(-1)), "end") + text(265, 236, "RAM (cost per month upwards; both axes logarithmic)", "middle")}</svg>`;
+    const legend = shown.map(([name], i) => Object.assign(element("li", name), { style: `border-left: 1rem solid ${COLOURS[i]}` }));
+    const list = document.createElement("ul");
+    list.append(...legend);
+    chart.append(list);
+  }
+
+  function priced(market, given) {
+    const items = Object.entries(market.items).map(([name, item]) => {
+      const factor = given[name] > 0 ? given[name] / item.price : null, each = factor && item.each * factor;
+      return [name, factor ? { ...item, each, low: each, high: each } : item];
+    });
+    return { ...market, items: Object.fromEntries(items) };
+  }
+
+  function show(kept = true) {
+    const values = Object.fromEntries(new FormData(form)), market = markets[values.market], given = {};
+    for (const [name, value] of Object.entries(values)) if (name.startsWith("price-") && value) given[name.slice(6)] = Number(value);
+    const load = {
+      table: pages(values.table_gib), index: pages(values.index_gib), ram: values.ram_gib ? pages(values.ram_gib) : 0,
+      requests: Number(values.requests), writes: Number(values.writes), skew: Number(values.skew), layout: values.layout, clients: Number(values.clients),
+    };
+    const solved = solver(load, priced(market, given)), best = solved && solved.best;
+    const options = Object.entries(values).filter(([name, value]) => value && !name.startsWith("price-"));
+    const command = ["tierwise map --synthetic", ...options.map(([name, value]) => `--${name.replace("_", "-")} ${value}`),
+      ...Object.entries(given).map(([name, value]) => `--price ${name}=${value}`), `--on ${market.on}`].join(" ");
+    if (kept) {
+      const hash = new URLSearchParams(Object.entries(values).filter(([, value]) => value));
+      hash.set("grid", grid.version);
+      hash.set("on", market.on);
+      history.replaceState(null, "", `#${hash}`);
+    }
+    found.dataset.answer = JSON.stringify(best && { ...best, low: solved.at(best, "low"), high: solved.at(best, "high"), turns: solved.turns });
+    if (!solved) found.replaceChildren(element("p", "Not computed: the workload lies outside the grid of simulations."));
+    else if (!best) found.replaceChildren(element("p", "No placement serves so many requests with so few clients."));
+    else {
+      const money = (value) => value.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+      found.replaceChildren(
+        element("p", `Cheapest: ${where(best.on)}, with ${gib(best.ram)} of RAM for the cache.`),
+        element("p", `A request takes ${number(1e3 * best.time)} ms in the storage. A month costs ${money(best.cost)} ${market.currency} `
+          + `(${money(solved.at(best, "low"))} to ${money(solved.at(best, "high"))} over the band of the prices).`),
+        ...solved.turns.map((turn) => element("p", `${turn.requests > load.requests ? "From" : "Below"} ${number(turn.requests)} requests per second: ${
+          turn.on ? where(turn.on) : "no placement is fast enough"}.`)));
+    }
+    if (solved) draw(solved); else chart.replaceChildren();
+    document.getElementById("command").textContent = command;
+    document.getElementById("dates").textContent = `Grid ${grid.version}; prices of ${market.on}.`;
+  }
+
+  function askPrices() {
+    const items = Object.entries(markets[form.elements.market.value].items);
+    document.getElementById("prices").replaceChildren(...items.map(([name, item]) => {
+      const label = element("label", `${name}, per ${item.unit} `);
+      label.append(Object.assign(document.createElement("input"), { name: `price-${name}`, type: "number", min: 0, step: "any", placeholder: item.price }));
+      return label;
+    }));
+  }
+
+  function restore() {
+    const kept = new URLSearchParams(location.hash.slice(1));
+    if (kept.get("market") in markets) form.elements.market.value = kept.get("market");
+    askPrices();
+    for (const [name, value] of kept) if (form.elements[name]) form.elements[name].value = value;
+    show(false);
+  }
+
+  form.addEventListener("input", (event) => { if (event.target.name === "market") askPrices(); show(); });
+  form.addEventListener("submit", (event) => event.preventDefault());
+  addEventListener("hashchange", restore);
+  restore();
+})();
