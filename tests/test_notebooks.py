@@ -121,6 +121,7 @@ def drawn_points(spec: Mapping[str, Any]) -> list[str]:
 CHANGES: Final[tuple[tuple[str, dict[str, Any], set[str]], ...]] = (
     ("paper", {"PRICES": {"hdd-enterprise": 100}}, {"fig-cost-break-evens"}),
     ("summary", {"SOURCE": "M"}, {"fig-verdicts"}),
+    ("validation", {"LOAD": "pgbench"}, {"fig-memory-map"}),
     ("index_placement", {"DEVICES": {"hdd": "exos-x24-24tb"}}, {"fig-placements", "fig-times", "fig-ratios"}),
     ("index_placement", {"CACHE": "hot"}, {"fig-placements"}),
     ("pgbench_placement", {"CLIENTS": 1}, {"fig-pgbench-gains"}),

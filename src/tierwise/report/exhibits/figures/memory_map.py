@@ -6,16 +6,20 @@ import altair as alt
 import polars as pl
 
 from tierwise.report import colours
-from tierwise.report.exhibits.tables.memory_map import rows
+from tierwise.report.exhibits.tables import memory_map
 from tierwise.report.figures import parts
+from tierwise.report.run import Run
 from tierwise.report.values.validation import gain_per_dollar
-
-__all__ = ["rows"]
 
 UNIT: Final = "sizes of memory"
 OF_RUN: Final = "nothing"
+PARAMETERS: Final = {"load": ""}
 HEIGHT_PX: Final = 130
 RATIO, RATE = "gain per dollar, index over table", "page requests a second"
+
+
+def rows(run: Run, pair: str, load: str = "") -> pl.DataFrame:
+    return memory_map.rows(run, pair).filter(pl.col("load").str.contains(load, literal=True))
 
 
 def draw(rows: pl.DataFrame) -> alt.VConcatChart:
@@ -41,7 +45,7 @@ def draw(rows: pl.DataFrame) -> alt.VConcatChart:
 def _lines(shown: pl.DataFrame, name: str) -> alt.Chart:
     loads = sorted(set(shown["load"]))
     colour = alt.Scale(domain=loads, range=[colours.BLUE, colours.VERMILLION, colours.GREEN][: len(loads)])
-    return (
+    chart: alt.Chart = (
         alt.Chart(shown)
         .mark_line(point=True)
         .encode(
@@ -53,3 +57,4 @@ def _lines(shown: pl.DataFrame, name: str) -> alt.Chart:
             tooltip=["load:N", alt.Tooltip("share:Q", format="%"), alt.Tooltip(f"{name}:Q", format=",.3r")],
         )
     )
+    return chart
