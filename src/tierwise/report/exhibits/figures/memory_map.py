@@ -49,7 +49,7 @@ def _lines(shown: pl.DataFrame, name: str) -> alt.Chart:
         alt.Chart(shown)
         .mark_line(point=True)
         .encode(
-            x=alt.X("share:Q", title="RAM as a share of table and index", axis=alt.Axis(format="%")),
+            x=alt.X("share:Q", title="RAM as share of data", axis=alt.Axis(format="%")),
             y=alt.Y(
                 f"{name}:Q", title=name, scale=alt.Scale(type="log"), axis=alt.Axis(format="~g" if name == RATIO else "~s", tickCount=5)
             ),
