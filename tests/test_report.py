@@ -80,7 +80,7 @@ def test_each_figure_has_its_chart_and_a_caption_with_run_evidence_n_and_query(b
         caption = figure.select_one("figcaption")
         assert caption is not None
         shown = " ".join(caption.get_text().split())
-        assert RUN_ID in shown
+        assert RUN_ID in shown or figure["id"] == "fig-memory-map", "whose rows are of no run"
         assert caption.select_one(".evidence") is not None
         assert re.search(r"n = [\d,]+ ", shown)
         links = caption.select("a[href^='sql/']")
