@@ -113,7 +113,7 @@ def _turned(run: Run) -> list[dict[str, Any]]:
     found = []
     for pair in run.manifest.todays_pairs:
         there = {one["workload"]: one["placement"] for one in _list(answers(run, pair))}
-        turned = [name.partition(" (")[0] for name, placement in there.items() if own.get(name, placement) != placement]
+        turned = [str(name).partition(" (")[0] for name, placement in there.items() if own.get(name, placement) != placement]
         found += [{"pair": title(pair), "workloads": turned}] if turned else []
     return found
 
