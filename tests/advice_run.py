@@ -62,7 +62,7 @@ def record_counts(folder: Path, pages: Mapping[str, list[int]]) -> None:
     end: dict[str, Any] = {"step": 0, "cache": "cold", "operation": "end", "after": len(rows) - 1, "think_s": 1e-5}
     trace = pl.DataFrame([{column: row.get(column) for column in TRACE} for row in (*rows, end)], schema=TRACE)
     for state in ("FL", "PR", "NV"):
-        trial = f"index=ssd/io_mode=direct/start={state}/table=ssd/variant=published"
+        trial = f"index=ssd/io_mode=buffered/start={state}/table=ssd/variant=published"
         write_trace(folder, TrialKey("index_placement", "source-m", trial), trace)
 
 

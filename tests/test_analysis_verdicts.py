@@ -132,7 +132,7 @@ def test_the_io_mode_that_claims_toml_fixes_decides_and_one_that_says_otherwise_
     save_run(tmp_path, pl.concat([make_rows(ratios=AS_PUBLISHED), make_rows(io_mode=IoMode.BUFFERED)]))
     verdict = by_id(judge(tmp_path))["M1"]
     assert (verdict.verdict_text, verdict.variant, verdict.io_mode) == (
-        f"contradicted ({ALONE}, {NOTHING_STATED})",
+        f"contradicted ({NOTHING_STATED})",
         "published",
         IoMode.BUFFERED,
     )

@@ -145,7 +145,7 @@ def test_where_no_run_is_there_the_answer_is_the_reference_run_s_and_says_so(tmp
     monkeypatch.setenv("TIERWISE_SITE", str(tmp_path / "_site"))
     answer, commands = said().split("\n\nnext:\n")
     last = answer.splitlines()[-1]
-    assert last.startswith(f"Reference run {REFERENCE} (")
+    assert last.startswith(f"Reference run {REFERENCE}: ")
     assert "make report PROFILE=smoke " in commands
     assert "tierwise claims --run reference " in commands
 
