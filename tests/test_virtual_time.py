@@ -228,6 +228,7 @@ def test_tiers_of_one_daemon_go_by_one_clock(tmp_path: Path) -> None:
         assert shared.pid is None
 
 
+@pytest.mark.alone
 def test_platters_stand_where_the_clock_begins(tmp_path: Path) -> None:
     """Repetitions from one origin are copies of each other; from another origin they are not."""
     with filled(tmp_path, "sata-7k2") as (tier, path):
