@@ -1,6 +1,6 @@
 """The cheapest placement, RAM and volumes for a workload of any size: counts from the grid, then exact arithmetic on devices and prices.
 
-`report/theme/calculator.js` does the same in a browser, number for number.
+`page/calculator.js` does the same in a browser, number for number.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,8 +22,7 @@ from tierwise.core.vocabulary import Layout
 from tierwise.simulate.transactions import UPDATE_BYTES
 
 CHECKPOINT_S: Final = 300.0
-LOG_INTERVALS: Final = 2
-"""The log of so many checkpoints is kept."""
+LOG_INTERVALS: Final = 2  # the server keeps the log since the checkpoint before the last
 STEPS: Final = 40
 DOUBLINGS: Final = 10
 """How far from the reader's rate another answer is looked for."""
@@ -142,8 +141,7 @@ class Solver:
             if time_s * rate > self.workload.clients:
                 continue
             cost = memory
-            for name in dict.fromkeys(on):
-                held = sum(part for part, device in zip((TABLE, INDEX, LOG), on, strict=True) if device == name)
+            for name, held in _held(on).items():
                 cost += costs[name, held]
             if best is None or cost < best.cost:
                 best = Choice.model_construct(table=on[0], index=on[1], log=on[2], ram_pages=ram, time_s=time_s, cost=cost)
@@ -158,8 +156,7 @@ class Solver:
         """Return what `choice` costs with every price at one `end` of its band."""
         prices, loads, on = self.prices(end), self._loads(choice.ram_pages, rate), (choice.table, choice.index, choice.log)
         cost = sum(amount * prices[item] for item, amount in self.market.ram.items()) * choice.ram_pages * PAGE_BYTES
-        for name in dict.fromkeys(on):
-            held = sum(part for part, device in zip((TABLE, INDEX, LOG), on, strict=True) if device == name)
+        for name, held in _held(on).items():
             cost += self._month(self.market.devices[name], loads, held, prices)
         return cost
 
@@ -277,6 +274,14 @@ def as_text(found: Answer) -> str:
         ms=lambda time_s: f"{1e3 * time_s:,.3g}",
         by_ram=table(header, rows, numbers=(0, 4, 5)),
     )
+
+
+def _held(on: Placement) -> dict[str, int]:
+    """Return what lies on each device, as the sum of its bits."""
+    held = dict.fromkeys(on, 0)
+    for part, name in zip((TABLE, INDEX, LOG), on, strict=True):
+        held[name] += part
+    return held
 
 
 def _placement(choice: Choice | None) -> Placement | None:

@@ -50,6 +50,6 @@ def kept(shape: Shape, size: int, seed: int) -> list[list[int]]:
 
 
 def _changed(found: Counts) -> list[float]:
-    """Return distinct pages per write, if so many writes as `INTERVALS` has for each page follow a checkpoint."""
+    """Return distinct pages per write, by the writes for each page that follow a checkpoint (`INTERVALS`)."""
     pages = len(found.popularity)
     return [float(-np.expm1(-found.popularity * pages * each).sum() / (pages * each)) for each in INTERVALS]

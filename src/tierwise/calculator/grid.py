@@ -51,7 +51,7 @@ class Point:
         return Counted(table_reads, index_reads, self.share * backs * table_reads)
 
     def changed(self, writes_per_page: float) -> float:
-        """Return distinct pages of the table for each write, of so many writes for each page since a checkpoint."""
+        """Return distinct pages of the table for each write, where each page has had `writes_per_page` since a checkpoint."""
         intervals = whole()["intervals"]
         at: float = log2(max(writes_per_page, intervals[0]))
         found: float = self._blended(2, min(at, log2(intervals[-1])), [log2(each) for each in intervals])
@@ -133,6 +133,6 @@ def _between(axis: Sequence[float], row: Sequence[float], at: float) -> float:
 
 @cache
 def whole() -> dict[str, Any]:
-    """Return the grid as it is kept, and as the page has it."""
+    """Return the grid of the file, which the page has too."""
     found: dict[str, Any] = json.loads((paths.data() / "calculator" / "grid.json").read_text(encoding="utf-8"))
     return found

@@ -225,7 +225,7 @@
     }
     found.dataset.answer = JSON.stringify(best && { ...best, low: solved.at(best, "low"), high: solved.at(best, "high"), turns: solved.turns });
     if (!solved) found.replaceChildren(element("p", "Not computed: the workload lies outside the grid of simulations."));
-    else if (!best) found.replaceChildren(element("p", "No placement serves so many requests with so few clients."));
+    else if (!best) found.replaceChildren(element("p", "No placement serves this rate with this number of clients."));
     else {
       const money = (value) => value.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
       found.replaceChildren(
