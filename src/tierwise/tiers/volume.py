@@ -105,7 +105,8 @@ class Volume:
         except BlockingIOError:
             return None
         except OSError as error:
-            if error.errno in {errno.EINTR, errno.ENOENT}:  # the caller has given up
+            # The caller has given up, or the mount goes while its last message is read: the next read says ENODEV.
+            if error.errno in {errno.EINTR, errno.ENOENT, errno.ECONNABORTED}:
                 return 0
             if error.errno == errno.ENODEV:
                 raise Unmounted from error
