@@ -63,8 +63,9 @@ def main(points: int, seed: int, most_pages: int) -> None:
         )
         backs = writes * found.write_backs[0][0] * found.table_reads[0] if writes else 0.0
         direct = Direct(place.nodes, place.sizes, place.writes, place.share, place.pages)
-        object.__setattr__(direct, "simulated", {ram: Counted(float(found.table_reads[0]), float(found.index_reads[0]), float(backs))})
-        direct.simulated.update(dict.fromkeys(Solver(workload, market, place).rams, Counted(0, 0, 0)))
+        counted = Counted(float(found.table_reads[0]), float(found.index_reads[0]), float(backs))
+        others_of = dict.fromkeys(Solver(workload, market, place).rams, Counted(0, 0, 0))  # which a workload with a given RAM does not use
+        object.__setattr__(direct, "simulated", {**others_of, ram: counted})
         solvers = Solver(workload, market, place), Solver(workload, market, direct)
         ours, theirs = (solver.best(workload.requests_s) for solver in solvers)
         key = [choice and (choice.table, choice.index, choice.log) for choice in (ours, theirs)]

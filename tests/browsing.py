@@ -102,6 +102,24 @@ def look(page: "Page", url: str, width_px: int) -> int:
     return charts
 
 
+def recalculate(page: "Page", url: str) -> str:
+    """Change the calculator's rate by keyboard, open its new address elsewhere, and return the command that it shows."""
+    found = "JSON.parse(document.getElementById('calculator-answer').dataset.answer)"
+    page.goto(url)
+    before = page.evaluate(found)
+    page.locator("[name='ram_gib']").focus()
+    for key in ("Tab", "Control+A", *"25000"):
+        page.keyboard.press(key)
+    changed, address = page.evaluate(found), page.url
+    page.goto("about:blank")
+    page.goto(address)
+    assert before != page.evaluate(found) == changed
+    assert page.locator("#calculator-chart path").count() >= 2
+    assert page.locator("[name='requests']").is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= page.evaluate("innerWidth")
+    return page.locator("#calculator-command").inner_text()
+
+
 def hover(page: "Page") -> None:
     mark = page.locator("#fig-times .vl-chart svg.marks path[aria-roledescription='point']").first
     mark.scroll_into_view_if_needed()

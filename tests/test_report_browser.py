@@ -13,7 +13,7 @@ import pytest
 from bs4 import BeautifulSoup
 from playwright.sync_api import Error
 
-from browsing import SCROLLED, Scheme, browsing, hover, look, violations
+from browsing import SCROLLED, Scheme, browsing, hover, look, recalculate, violations
 from report_built import Built, check_pages, pages
 from tierwise.report.site import PDFS
 
@@ -30,6 +30,13 @@ def test_a_browser_draws_every_chart_and_nothing_is_cut_off(chromium: "Browser",
         for path in (built.site.parent / "index.html", *pages(built.site), built.site / CENSUS):
             assert look(page, path.as_uri(), width_px) == path.read_text(encoding="utf-8").count('class="vl-chart"')
         hover(page)
+
+
+def test_the_calculator_is_in_the_menu_and_answers_on_a_phone(chromium: "Browser", built: Built) -> None:
+    with browsing(chromium, "file:", 390, "light") as page:
+        page.goto((built.site / "index.html").as_uri())
+        address = page.locator("#contents a", has_text="Calculator").evaluate("(link) => link.href")
+        assert "--requests 25000" in recalculate(page, address)
 
 
 def test_an_address_of_the_report_as_one_page_leads_to_the_page_that_has_the_place(chromium: "Browser", built: Built) -> None:

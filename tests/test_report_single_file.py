@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from bs4 import BeautifulSoup
 
-from browsing import browsing, look
+from browsing import browsing, look, recalculate
 from report_built import Built, placed
 from report_run import RUN_ID
 from tierwise.core.errors import InputError
@@ -48,6 +48,11 @@ def test_it_opens_from_a_disk_with_its_charts_and_hands_out_rows_queries_and_ima
                 page.locator("#fig-times .figure-menu a", has_text=text).click()
             assert handed.value.suggested_filename == Path(file).name
             assert Path(handed.value.path()).read_bytes() == (built.site / file).read_bytes()
+
+
+def test_its_calculator_answers_on_a_phone(one: Path, chromium: "Browser") -> None:
+    with browsing(chromium, one.as_uri(), 390, "light") as page:
+        assert "--requests 25000" in recalculate(page, f"{one.as_uri()}#sec-calculator")
 
 
 def test_a_file_that_is_there_is_left_alone(one: Path) -> None:

@@ -52,9 +52,9 @@ local function check_image(image, where)
   end
 end
 
--- A chart's HTML stands in its figure only; raw Typst is for print alone.
+-- HTML stands in a figure, as its chart, and is the calculator's; raw Typst is for print alone.
 local function check_raw(raw, where, in_figure)
-  if raw.format ~= "typst" and not (raw.format == "html" and in_figure) then
+  if raw.format ~= "typst" and not (raw.format == "html" and (in_figure or where == "calculator.qmd")) then
     fail(where, "raw block", raw.format)
   end
 end

@@ -5,12 +5,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import product
-from math import ceil, floor
+from math import ceil, floor, inf
 from typing import Final
 
-from tierwise.calculator.grid import Counted, Point, least_ram, point, version
+from tierwise.calculator.device_band import Times, time_band
+from tierwise.calculator.grid import ERROR, Counted, Point, least_ram, point, version
 from tierwise.calculator.market import DEPTHS, Device, Market, Step, Volume
 from tierwise.calculator.shape import entries_of, levels_of
 from tierwise.core.errors import InputError
@@ -19,6 +20,7 @@ from tierwise.core.text_template import render
 from tierwise.core.toml import Strict
 from tierwise.core.units import GIB, PAGE_BYTES, human_bytes
 from tierwise.core.vocabulary import Layout
+from tierwise.costs.volume_offers import PIECES
 from tierwise.simulate.transactions import UPDATE_BYTES
 
 CHECKPOINT_S: Final = 300.0
@@ -27,6 +29,8 @@ STEPS: Final = 40
 DOUBLINGS: Final = 10
 """How far from the reader's rate another answer is looked for."""
 BISECTIONS: Final = 12
+TIE: Final = 1e-9
+"""Costs as near as this are equal: the first placement counts, whatever the order of the sums."""
 TABLE, INDEX, LOG = 1, 2, 4
 """What lies on a device, as bits."""
 Placement = tuple[str, str, str]
@@ -65,7 +69,9 @@ class Turn(Strict):
 
 
 class Answer(Strict):
-    """`low` and `high`: cost at the ends of the prices' bands. Counts are those of a request."""
+    """Ends of the time: of what no source states of the devices, of the cost: of the prices; and of the grid's `ERROR`. Counts are those of
+    a request.
+    """
 
     workload: Synthetic
     market: str
@@ -74,6 +80,8 @@ class Answer(Strict):
     grid: int
     index_levels: int
     best: Choice | None
+    time_low_s: float | None
+    time_high_s: float | None
     low: float | None
     high: float | None
     table_reads: float | None
@@ -143,14 +151,14 @@ class Solver:
             cost = memory
             for name, held in _held(on).items():
                 cost += costs[name, held]
-            if best is None or cost < best.cost:
+            if cost < (inf if best is None else best.cost * (1 - TIE)):
                 best = Choice.model_construct(table=on[0], index=on[1], log=on[2], ram_pages=ram, time_s=time_s, cost=cost)
         return best
 
     def best(self, rate: float) -> Choice | None:
         rams = [self.workload.ram_pages] if self.workload.ram_pages else self.rams
         found = (self.cheapest(ram, rate, self.prices("each")) for ram in rams)
-        return min((choice for choice in found if choice), key=lambda choice: choice.cost, default=None)
+        return reduce(_cheaper, found)
 
     def cost(self, choice: Choice, rate: float, end: str) -> float:
         """Return what `choice` costs with every price at one `end` of its band."""
@@ -184,9 +192,17 @@ class Solver:
         return None
 
     def time_s(self, counts: Counted, on: Placement) -> float:
-        held, index, log = (self.market.devices[name] for name in on)
-        read_s = counts.table_reads * held.read_s + counts.index_reads * index.read_s
-        return read_s + counts.write_backs * held.write_s + self.workload.writes * log.commit_s
+        return self._time_s(counts, [self.market.devices[name].times for name in on])
+
+    def time_ends_s(self, choice: Choice) -> tuple[float, float]:
+        bands = [time_band(name) for name in (choice.table, choice.index, choice.log)]
+        low, high = (self._time_s(self.counts[choice.ram_pages], [band[end] for band in bands]) for end in (0, 1))
+        return low * (1 - ERROR), high * (1 + ERROR)
+
+    def _time_s(self, counts: Counted, on: Sequence[Times]) -> float:
+        (table_read_s, table_write_s, _), (index_read_s, _, _), (_, _, commit_s) = on
+        read_s = counts.table_reads * table_read_s + counts.index_reads * index_read_s
+        return read_s + counts.write_backs * table_write_s + self.workload.writes * commit_s
 
     def _loads(self, ram: int, rate: float) -> dict[int, Load]:
         counts, changed, writes = self.counts[ram], self.changed(rate), self.workload.writes
@@ -205,19 +221,25 @@ class Solver:
                 load += own
         if device.volume is None:
             depth = max(at for at, depth in enumerate(DEPTHS) if depth <= self.workload.clients)
-            busy = load.pages * device.busy_s[depth] + load.commits * device.commit_s / self.workload.clients
+            busy = load.pages * device.busy_s[depth] + load.commits * device.times[2] / self.workload.clients
             each = sum(amount * prices[item] for item, amount in device.bill.items())
             return each * max(load.size / device.capacity, busy)
         return volume_cost(device.volume, load, prices)
 
 
 def volume_cost(sold: Volume, load: Load, prices: Mapping[str, float]) -> float:
-    """Return what a month of the fewest volumes costs that bear `load`."""
-    count = max(1, ceil(load.size / sold.largest), ceil(load.requests / sold.iops), ceil(load.rate / sold.rate))
+    """Return what a month of the cheapest equal volumes costs that bear `load`, as `tierwise volumes` chooses their number."""
+    fewest = max(1, ceil(load.size / sold.largest), ceil(load.requests / sold.iops), ceil(load.rate / sold.rate))
+    return min((_cost_of(count, sold, load, prices) for count in range(fewest, PIECES + 1)), default=inf)
+
+
+def _cost_of(count: int, sold: Volume, load: Load, prices: Mapping[str, float]) -> float:
     rate = max(sold.least_rate, load.rate / count)
     iops = max(sold.least_iops, load.requests / count, rate / sold.bytes_per_request if sold.bytes_per_request else 0.0)
     by_iops = iops / sold.iops_per_byte if sold.iops_per_byte and iops > sold.least_iops else 0.0
     size = ceil(max(sold.smallest, load.size / count, by_iops) / GIB) * GIB
+    if size > sold.largest or iops > sold.iops:
+        return inf
     return count * (size * prices[sold.size] + _above(sold.iops_steps, iops, prices) + _above(sold.rate_steps, rate, prices))
 
 
@@ -238,6 +260,7 @@ def solve(workload: Synthetic, market: Market) -> Answer:
     rate, prices = workload.requests_s, solver.prices("each")
     best = solver.best(rate)
     counts = None if best is None else solver.counts[best.ram_pages]
+    time_low_s, time_high_s = (None, None) if best is None else solver.time_ends_s(best)
     by_ram = [solver.cheapest(ram, rate, prices) for ram in solver.rams]
     return Answer(
         workload=workload,
@@ -247,8 +270,10 @@ def solve(workload: Synthetic, market: Market) -> Answer:
         grid=version()["version"],
         index_levels=len(levels_of(workload.index_pages, entries_of(workload.index_pages / workload.table_pages))),
         best=best,
-        low=None if best is None else solver.cost(best, rate, "low"),
-        high=None if best is None else solver.cost(best, rate, "high"),
+        time_low_s=time_low_s,
+        time_high_s=time_high_s,
+        low=None if best is None else solver.cost(best, rate * (1 - ERROR), "low"),
+        high=None if best is None else solver.cost(best, rate * (1 + ERROR), "high"),
         table_reads=None if counts is None else counts.table_reads,
         index_reads=None if counts is None else counts.index_reads,
         write_backs=None if counts is None else counts.write_backs,
@@ -270,10 +295,15 @@ def as_text(found: Answer) -> str:
     return render(
         "calculator/text/answer.txt",
         found=found,
+        error=f"{100 * ERROR:g}",
         bytes=lambda pages: human_bytes(pages * PAGE_BYTES),
         ms=lambda time_s: f"{1e3 * time_s:,.3g}",
         by_ram=table(header, rows, numbers=(0, 4, 5)),
     )
+
+
+def _cheaper(one: Choice | None, other: Choice | None) -> Choice | None:
+    return one if other is None or (one is not None and other.cost >= one.cost * (1 - TIE)) else other
 
 
 def _held(on: Placement) -> dict[str, int]:

@@ -15,6 +15,8 @@ from tierwise.core.errors import InputError
 from tierwise.core.vocabulary import Layout
 
 LEAST_PAGES: Final = 2**12
+ERROR: Final = 0.016
+"""How far 95 % of the times of ``scripts/check_grid.py`` were from direct simulations at most."""
 _NODES: Final = 4
 _BEYOND: Final = 1.0
 """How far sizes are followed, in steps between the grid's two sizes; a larger workload counts as one of this size."""

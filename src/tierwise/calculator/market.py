@@ -7,6 +7,7 @@ from typing import Final
 from pydantic import Field
 
 from tierwise.advisor.service import SEED, Counted
+from tierwise.calculator.device_band import Times, times
 from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError, suggesting
 from tierwise.core.toml import Strict, read_table, validate
@@ -47,13 +48,9 @@ class Volume(Strict):
 
 
 class Device(Strict):
-    """Seconds of a random read, write and commit of a client that waits alone; a drive has its capacity, how long a read keeps it busy with
-    `DEPTHS` clients waiting, and its bill of a month.
-    """
+    """A drive has its capacity, how long a read keeps it busy with `DEPTHS` clients waiting, and its bill of a month."""
 
-    read_s: float
-    write_s: float
-    commit_s: float
+    times: Times
     volume: Volume | None = None
     capacity: float = 0.0
     busy_s: tuple[float, ...] = ()
@@ -132,13 +129,11 @@ def _volume_of(provider: str) -> str:
 
 def _device(name: str, book: Book) -> Device:
     spec, whole = load_device(name), capacity_bytes(name)
-    new, counted = partial(build, spec, seed=SEED), partial(Counted, sequential_reads=None, read_bytes=PAGE_BYTES, write_bytes=PAGE_BYTES)
-    read, write = counted(reads=1, writes=0, log=False, depth=1), counted(reads=0, writes=1, log=False, depth=1)
-    commit = counted(reads=0, writes=1, log=True, depth=1)
-    device = Device(read_s=read.service_s(new, whole), write_s=write.service_s(new, whole), commit_s=commit.service_s(new, whole))
+    device = Device(times=times(spec, whole))
     if isinstance(spec, CloudSpec):
         return device.model_copy(update={"volume": _volume(name, spec.as_of(book.on)[0])})
-    busy_s = tuple(counted(reads=1, writes=0, log=False, depth=depth).service_s(new, whole) for depth in DEPTHS)
+    new, counted = partial(build, spec, seed=SEED), partial(Counted, reads=1, writes=0, log=False, read_bytes=PAGE_BYTES, write_bytes=0)
+    busy_s = tuple(counted(depth=depth, sequential_reads=None).service_s(new, whole) for depth in DEPTHS)
     return device.model_copy(update={"capacity": whole, "busy_s": busy_s, "bill": _month(device_bill(name, book))})
 
 

@@ -8,8 +8,9 @@ from tierwise.costs.book import Book, load_book
 from tierwise.report.run import Run
 
 
-def book_of(run: Run) -> Book:
-    return _book(run.manifest.started_at.date(), tuple(sorted(run.prices.items())))
+def book_of(run: Run, on: date | None = None) -> Book:
+    """Return the prices of the day `on`, or of the run's day, with those given for `run`."""
+    return _book(on or run.manifest.started_at.date(), tuple(sorted(run.prices.items())))
 
 
 def answer_of(run: Run) -> Answer:

@@ -59,8 +59,11 @@ class Engine(Protocol):
     def typeset(self, paper: Book, site: Path) -> None: ...
 
 
-def assemble(folder: Path, executed: Path, stamp: Stamp, variables: Mapping[str, str]) -> Book:
-    """Copy ``report/`` to `folder`, with every chapter as Markdown, the queries, and the charts' script; `stamp` is on all of it."""
+def assemble(folder: Path, executed: Path, stamp: Stamp, variables: Mapping[str, str], calculator: str = "") -> Book:
+    """Copy ``report/`` to `folder`, with every chapter as Markdown, the queries, and the charts' script; `stamp` is on all of it.
+
+    `calculator` is the HTML of the chapter of this name.
+    """
     settings = _copy(folder)["book"]
     (folder / BIBTEX).write_text(stamp.bibtex(), encoding="utf-8")
     paper = notebooks.figures(executed / f"{PAPER_NOTEBOOK}.ipynb")
@@ -68,6 +71,7 @@ def assemble(folder: Path, executed: Path, stamp: Stamp, variables: Mapping[str,
     scripts = {label: f" (`{QUERIES}/{label}.sql`)" for label in paper if (folder / QUERIES / f"{label}.sql").is_file()}
     places = ", ".join(f"its Figure {number} is @{label}{scripts.get(label, '')}" for number, label in enumerate(paper, 1))
     values = {**variables, "citation": stamp.citation("Report"), "bibtex": stamp.bibtex().strip(), "paper_figures": places}
+    values["calculator"] = f"````{{=html}}\n{calculator}\n````"
     chapters = {name: expand(text, values, name) for name, text in texts.items()}
     for name, text in chapters.items():
         (folder / name).write_text(text, encoding="utf-8")

@@ -1,13 +1,16 @@
 """Build one version of the report: whole, under ``report/_site``, or not at all."""
 
+from datetime import date
 from pathlib import Path
 
+from tierwise.calculator.write_page import calculator
 from tierwise.core import paths
 from tierwise.core.errors import InputError, suggesting
 from tierwise.core.files import make_folder, put, scratch_folder
 from tierwise.report import notebooks, quarto, site, versions
 from tierwise.report.cite import stamp_of
 from tierwise.report.pandoc_engine import PlainEngine
+from tierwise.report.prices import book_of
 from tierwise.report.project import Book, Engine, assemble, assemble_paper
 from tierwise.report.run import Run, open_run
 from tierwise.report.versions import Version
@@ -42,7 +45,7 @@ def plain_page(version: Version, built: Path, scratch: Path) -> Path:
 def _book(folder: Path, run: Run, executed: Path, built: Version, engine: Engine) -> Book:
     stamp = stamp_of(run, built.version)
     variables = {**run.facts(), "engine": engine.name, "date": stamp.date, "version": built.version}
-    return assemble(folder, executed, stamp, variables)
+    return assemble(folder, executed, stamp, variables, calculator(book_of(run, date.fromisoformat(stamp.date))))
 
 
 def choose(engine: str) -> Engine:

@@ -1,8 +1,9 @@
 // The calculator: what calculator/answer.py, grid.py and shape.py do, number for number, on the grid and the markets in DATA.
 (() => {
   "use strict";
-  const { grid, markets, fixed } = DATA, GIB = 2 ** 30, TABLE = 1, INDEX = 2, LOG = 4;
-  const form = document.getElementById("workload"), found = document.getElementById("found"), chart = document.getElementById("chart");
+  const { grid, markets, bands, fixed } = DATA, GIB = 2 ** 30, TABLE = 1, INDEX = 2, LOG = 4;
+  const place = (name) => document.getElementById(`calculator-${name}`), form = document.querySelector("#calculator form");
+  const found = place("answer"), chart = place("chart");
 
   // --- shape.py
   const entriesOf = (ratio) => Math.min(fixed.entries, fixed.rows / ratio);
@@ -115,31 +116,36 @@
       for (const [part, own] of parts) if (held & part) own.forEach((value, i) => { sums[i] += value; });
       const [bytes, requests, byteRate, pages, commits] = sums, sold = device.volume;
       if (!sold) {
-        const busy = pages * device.busy_s[rightOf(fixed.depths, load.clients) - 1] + commits * device.commit_s / load.clients;
+        const busy = pages * device.busy_s[rightOf(fixed.depths, load.clients) - 1] + commits * device.times[2] / load.clients;
         return billed(device.bill, price) * Math.max(bytes / device.capacity, busy);
       }
-      const count = Math.max(1, Math.ceil(bytes / sold.largest), Math.ceil(requests / sold.iops), Math.ceil(byteRate / sold.rate));
+      let least = Infinity, count = Math.max(1, Math.ceil(bytes / sold.largest), Math.ceil(requests / sold.iops), Math.ceil(byteRate / sold.rate));
+      for (; count <= fixed.pieces; count++) least = Math.min(least, ofVolumes(count, sold, bytes, requests, byteRate, price));
+      return least;
+    }
+    function ofVolumes(count, sold, bytes, requests, byteRate, price) {
       const rate = Math.max(sold.least_rate, byteRate / count);
       const iops = Math.max(sold.least_iops, requests / count, sold.bytes_per_request ? rate / sold.bytes_per_request : 0);
       const byIops = sold.iops_per_byte && iops > sold.least_iops ? iops / sold.iops_per_byte : 0;
       const size = Math.ceil(Math.max(sold.smallest, bytes / count, byIops) / GIB) * GIB;
+      if (size > sold.largest || iops > sold.iops) return Infinity;
       return count * (size * price[sold.size] + above(sold.iops_steps, iops, price) + above(sold.rate_steps, rate, price));
     }
     const heldBy = (on, name) => on.reduce((sum, device, i) => sum + (device === name ? 2 ** i : 0), 0);
     const memory = (ram, price) => billed(market.ram, price) * ram * fixed.page_bytes;
+    const timeOf = (c, [table, index, log]) => c.table * table[0] + c.index * index[0] + c.backs * table[1] + load.writes * log[2];
     function choices(ram, rate, price) {
       const c = counts(ram), parts = loads(ram, rate), cost = {}, all = [];
       for (const name of names) for (let held = 1; held < 8; held++) cost[`${name} ${held}`] = month(market.devices[name], parts, held, price);
       for (const t of names) for (const i of names) for (const l of names) {
-        const on = [t, i, l], [held, index, log] = on.map((name) => market.devices[name]);
-        const time = c.table * held.read_s + c.index * index.read_s + c.backs * held.write_s + load.writes * log.commit_s;
+        const on = [t, i, l], time = timeOf(c, on.map((name) => market.devices[name].times));
         if (time * rate > load.clients) continue;
         const sum = [...new Set(on)].reduce((so, name) => so + cost[`${name} ${heldBy(on, name)}`], memory(ram, price));
-        all.push({ on, ram, time, cost: sum });
+        if (sum < Infinity) all.push({ on, ram, time, cost: sum });
       }
       return all;
     }
-    const least_of = (all) => all.reduce((best, each) => (best && best.cost <= each.cost ? best : each), null);
+    const least_of = (all) => all.reduce((best, each) => (best && each.cost >= best.cost * (1 - fixed.tie) ? best : each), null);
     const price = prices("each"), cheapest = (ram, rate) => least_of(choices(ram, rate, price));
     const best = (rate) => least_of((load.ram ? [load.ram] : rams).map((ram) => cheapest(ram, rate)).filter(Boolean));
     function turn(factor) {
@@ -156,9 +162,11 @@
       }
       return null;
     }
-    const at = (choice, end) => [...new Set(choice.on)].reduce((sum, name) =>
-      sum + month(market.devices[name], loads(choice.ram, load.requests), heldBy(choice.on, name), prices(end)), memory(choice.ram, prices(end)));
-    return { rams, counts, choices: (ram) => choices(ram, load.requests, price), best: best(load.requests), at, turns: [turn(0.5), turn(2)].filter(Boolean) };
+    const part = { low: 1 - fixed.error, high: 1 + fixed.error };
+    const at = (choice, end) => [...new Set(choice.on)].reduce((sum, name) => sum
+      + month(market.devices[name], loads(choice.ram, load.requests * part[end]), heldBy(choice.on, name), prices(end)), memory(choice.ram, prices(end)));
+    const timeAt = (choice, end) => part[end] * timeOf(counts(choice.ram), choice.on.map((name) => bands[name][end === "low" ? 0 : 1]));
+    return { rams, counts, choices: (ram) => choices(ram, load.requests, price), best: best(load.requests), at, timeAt, turns: [turn(0.5), turn(2)].filter(Boolean) };
   }
 
   // --- the page
@@ -223,26 +231,27 @@
       hash.set("on", market.on);
       history.replaceState(null, "", `#${hash}`);
     }
-    found.dataset.answer = JSON.stringify(best && { ...best, low: solved.at(best, "low"), high: solved.at(best, "high"), turns: solved.turns });
+    found.dataset.answer = JSON.stringify(best && { ...best, low: solved.at(best, "low"), high: solved.at(best, "high"), times: [solved.timeAt(best, "low"), solved.timeAt(best, "high")], turns: solved.turns });
     if (!solved) found.replaceChildren(element("p", "Not computed: the workload lies outside the grid of simulations."));
     else if (!best) found.replaceChildren(element("p", "No placement serves this rate with this number of clients."));
     else {
       const money = (value) => value.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
       found.replaceChildren(
         element("p", `Cheapest: ${where(best.on)}, with ${gib(best.ram)} of RAM for the cache.`),
-        element("p", `A request takes ${number(1e3 * best.time)} ms in the storage. A month costs ${money(best.cost)} ${market.currency} `
-          + `(${money(solved.at(best, "low"))} to ${money(solved.at(best, "high"))} over the band of the prices).`),
+        element("p", `A request takes ${number(1e3 * best.time)} ms in the storage (${number(1e3 * solved.timeAt(best, "low"))} to ${
+          number(1e3 * solved.timeAt(best, "high"))} ms). A month costs ${money(best.cost)} ${market.currency} `
+          + `(${money(solved.at(best, "low"))} to ${money(solved.at(best, "high"))}).`),
         ...solved.turns.map((turn) => element("p", `${turn.requests > load.requests ? "From" : "Below"} ${number(turn.requests)} requests per second: ${
           turn.on ? where(turn.on) : "no placement is fast enough"}.`)));
     }
     if (solved) draw(solved); else chart.replaceChildren();
-    document.getElementById("command").textContent = command;
-    document.getElementById("dates").textContent = `Grid ${grid.version}; prices of ${market.on}.`;
+    place("command").textContent = command;
+    place("dates").textContent = `Grid ${grid.version}; prices of ${market.on}.`;
   }
 
   function askPrices() {
     const items = Object.entries(markets[form.elements.market.value].items);
-    document.getElementById("prices").replaceChildren(...items.map(([name, item]) => {
+    place("prices").replaceChildren(...items.map(([name, item]) => {
       const label = element("label", `${name}, per ${item.unit} `);
       label.append(Object.assign(document.createElement("input"), { name: `price-${name}`, type: "number", min: 0, step: "any", placeholder: item.price }));
       return label;
@@ -255,6 +264,7 @@
     askPrices();
     for (const [name, value] of kept) if (form.elements[name]) form.elements[name].value = value;
     show(false);
+    if (kept.has("market")) form.scrollIntoView({ block: "nearest" });
   }
 
   form.addEventListener("input", (event) => { if (event.target.name === "market") askPrices(); show(); });

@@ -8,7 +8,7 @@ from tierwise.analysis.claim_rows import Rows
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.rates import compare_rates
 from tierwise.report.exhibit_registry import Cells
-from tierwise.report.formats import DASH, NBSP, number
+from tierwise.report.formats import DASH, number
 from tierwise.report.run import Run
 
 UNIT: Final = "rates"
@@ -39,8 +39,8 @@ def tabulate(rows: pl.DataFrame) -> Cells:
 def _cells(row: dict[str, object]) -> list[str]:
     published, ours, factor = (None if row[name] is None else number(float(str(row[name]))) for name in ("published", "ours", "factor"))
     ratio = DASH if factor is None else factor if row["met"] else f"**{factor}**"
-    least = f"at least{NBSP}" if row["least"] else ""
-    unit = f"{NBSP}{row['unit']}"
+    least = "at least " if row["least"] else ""  # breakable, as the unit: the table has eight columns
+    unit = f" {row['unit']}"
     return [
         str(row["source"]),
         str(row["name"]),
