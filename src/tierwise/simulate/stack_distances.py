@@ -39,7 +39,7 @@ class Curve:
 
     @property
     def most(self) -> int:
-        return self.reads.shape[1] - 1
+        return int(self.reads.shape[1]) - 1
 
     def at(self, pages: int) -> Misses:
         """Return the counts of a cache of `pages`."""
