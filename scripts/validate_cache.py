@@ -8,10 +8,13 @@ pgbench's transactions are simulated. All is in virtual time on the devices of t
 
 import json
 import os
+import re
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -23,7 +26,7 @@ from tierwise.core import paths
 from tierwise.core.files import write_whole
 from tierwise.core.pairs import EmulatedTier, load_pair
 from tierwise.core.text_table import table
-from tierwise.core.units import GIB, MIB, PAGE_BYTES
+from tierwise.core.units import PAGE_BYTES
 from tierwise.devices.model import build
 from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.devices.spec import load_device
@@ -42,14 +45,15 @@ from tierwise.timings.manifest import load_manifest
 
 SEED: Final = 48
 PAIR: Final = "today-server"
-ROUNDS: Final = 6
+ROUNDS: Final = 12
 """Rounds of a study's jobs; the hit ratio is that of the last one, and the window of the time to warm is as long."""
 WARM: Final = 0.95
 JOBS: Final = {"census counts": "index_placement", "survey queries": "survey_placement"}
-SCALE, CLIENTS, TRANSACTIONS, HOST_S = 5, 8, 5_000, 0.0005
+SCALE, CLIENTS, TRANSACTIONS, HOST_S = 5, 8, 20_000, 0.0005
 PGBENCH: Final = {"pgbench, uniform": 0.0, "pgbench, skewed": 1.1}
-DISKS, CACHED = "exos-x24-raid10-x4", "exos-x24-raid10-x4-smq"
-CHECK_BYTES: Final = 8 * MIB
+CACHED, BEHIND, DISKS = "exos-x24-raid10-x4-smq", "exos-x24-raid10-x4", "sata-7k2"
+"""The check has a cached device on a single disk, so that the lookups take longer than what the policies wait for."""
+SIZE: Final = 'size = { value = 8, unit = "MiB", source = "assumed" }'
 CHECK_SCALE, CHECK_LOOKUPS = 2, 4_000
 SETTINGS: Final = {"shared_buffers": "1MB", "autovacuum": "off", "synchronize_seqscans": "off"}
 
@@ -101,15 +105,13 @@ def transactions(skew: float) -> Work:
 
 
 def placed(work: Work, budget_bytes: int) -> dict[str, str]:
-    """Return relation -> tier: those with most reads for their size on the SSD, as far as they fit."""
-    reads = dict.fromkeys(work.sizes_bytes, 0)
-    for access in (access for trace in work.traces for access in trace.accesses if access.operation is Operation.READ):
-        reads[access.relation] += 1
-    placement, left = dict.fromkeys(work.sizes_bytes, HDD), budget_bytes
-    for name in sorted(set(reads) - {WAL}, key=lambda name: (-reads[name] / work.sizes_bytes[name], name)):
-        if work.sizes_bytes[name] <= left:
-            placement[name], left = SSD, left - work.sizes_bytes[name]
-    return placement | ({WAL: WAL} if WAL in reads else {})
+    """Return relation -> tier: those with most reads together that fit are on the SSD."""
+    reads = Counter(access.relation for trace in work.traces for access in trace.accesses if access.operation is Operation.READ)
+    names = sorted(set(work.sizes_bytes) - {WAL})
+    chosen = [subset for count in range(len(names) + 1) for subset in combinations(names, count)]
+    fitting = [subset for subset in chosen if sum(work.sizes_bytes[name] for name in subset) <= budget_bytes]
+    best = max(fitting, key=lambda subset: sum(reads[name] for name in subset))
+    return {name: WAL if name == WAL else SSD if name in best else HDD for name in work.sizes_bytes}
 
 
 def played_s(work: Work, placement: Mapping[str, str], devices: Mapping[str, DeviceModel]) -> float:
@@ -167,7 +169,8 @@ def checked(cluster: Cluster, folder: Path, policies: Sequence[str]) -> list[dic
     for path in (paths.data() / "devices").glob("*.toml"):
         (devices / path.name).write_bytes(path.read_bytes())
     for policy in policies:
-        (devices / f"{policy}.toml").write_text(shipped.replace('value = "smq"', f'value = "{policy}"'), encoding="utf-8")
+        text = shipped.replace('value = "smq"', f'value = "{policy}"').replace(f'"{BEHIND}"', f'"{DISKS}"')
+        (devices / f"{policy}.toml").write_text(re.sub(r"(?m)^size = .*$", SIZE, text), encoding="utf-8")
     os.environ["TIERWISE_HOME"] = str(home)
     try:
         log, _ = looked_up(cluster, folder, DISKS, load=True)
@@ -184,18 +187,13 @@ def checked(cluster: Cluster, folder: Path, policies: Sequence[str]) -> list[dic
     return rows
 
 
-def stretch() -> float:
-    """Return what makes a cache of 100 GiB one of `CHECK_BYTES`."""
-    return 100 * GIB / CHECK_BYTES
-
-
 def looked_up(cluster: Cluster, folder: Path, device: str, *, load: bool = False) -> tuple[pl.DataFrame, tuple[int, int] | None]:
     """Look up rows of a table on `device`, by one session in virtual time; return its requests, and hits and reads of a cache."""
     rows = CHECK_SCALE * pgbench.ROWS_PER_SCALE
     chance = np.random.default_rng(SEED)
     weights = np.arange(1, rows + 1) ** -1.1
     keys = chance.permutation(rows)[chance.choice(rows, CHECK_LOOKUPS, p=weights / weights.sum())] + 1
-    tier = Emulated("tier", device, work=folder / "tier", stretch=stretch(), seed=SEED, owner=cluster.account.ids)
+    tier = Emulated("tier", device, work=folder / "tier", stretch=1.0, seed=SEED, owner=cluster.account.ids)
     tier.start()
     try:
         if load:
@@ -222,7 +220,7 @@ def looked_up(cluster: Cluster, folder: Path, device: str, *, load: bool = False
 
 def simulated(log: pl.DataFrame, device: str) -> tuple[int, int]:
     """Return hits and reads of the cached `device` under the requests of `log`, with the think times of its session."""
-    model = build(load_device(device), seed=SEED, stretch=stretch())
+    model = build(load_device(device), seed=SEED)
     assert isinstance(model, SsdCache)
     done_s = log["time_s"] + log["intended_s"]
     think_s = (log["time_s"] - done_s.shift(1)).fill_null(0.0)

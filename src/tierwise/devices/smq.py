@@ -95,13 +95,13 @@ class Multiqueue(Residents):
             self._blocks_each //= 2
         self._in_top = min(self._most_hotspots // LEVELS, slots // self._blocks_each)
         self._hotspots_due_s = self._cache_due_s = self._tick_due_s = 0.0
-        self._asked = self._high = 0  # requests for hotspots, and those of them that found one of a high level
+        self._lookups = self._high = 0  # requests for hotspots, and those of them that found one of a high level
         self._jump, self._promoted_from = 1, LEVELS
 
     def admits(self, now_s: float, block: int, operation: Operation) -> bool:  # noqa: ARG002
         self._tick(now_s)
         hotspot, queue = block // self._blocks_each, self._hotspots
-        self._asked += 1
+        self._lookups += 1
         if hotspot in queue.level_of:
             self._high += queue.level_of[hotspot] >= HIT_LEVEL
             queue.use(hotspot, self._jump)
@@ -133,11 +133,11 @@ class Multiqueue(Residents):
         if now_s < self._tick_due_s:
             return
         self._tick_due_s = now_s + HOTSPOT_PERIOD_S
-        confidence = self._high / self._asked if self._asked else 0.0
+        confidence = self._high / self._lookups if self._lookups else 0.0
         # update_promote_levels and update_level_jump: all levels above 64 less 64, 32 or 16 are promoted.
         share, self._jump = (4, 4) if confidence < POOR else (2, 2) if confidence < FAIR else (1, 1)
         self._promoted_from = LEVELS - LEVELS // share
-        self._asked = self._high = 0
+        self._lookups = self._high = 0
         self._hotspots.end_period(self._in_top)
         if now_s >= self._cache_due_s:
             self._cache_due_s = now_s + CACHE_PERIOD_S
