@@ -5,6 +5,7 @@ from typing import Final
 import polars as pl
 
 from tierwise.advisor.operations import Operated, Place
+from tierwise.advisor.ranking import SPEEDUP
 from tierwise.advisor.workload import FAST, SLOW
 from tierwise.analysis import heat
 from tierwise.analysis.model_interval import Key
@@ -12,7 +13,6 @@ from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.report.run import Run
 from tierwise.report.values.front import LOG
-from tierwise.report.values.headlines import SPEEDUP
 from tierwise.studies.wal_placement.reading.names import PAIR, SQL, STUDY
 
 OPERATION: Final = "commit"
