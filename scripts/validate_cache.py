@@ -39,7 +39,7 @@ from tierwise.postgres.relations import create_tablespace
 from tierwise.postgres.workspace import open_workspace, server_account
 from tierwise.simulate.placements import HDD, SSD, Case, Warming, recorded_case
 from tierwise.simulate.replay import Access, Trace, lay_out, replay
-from tierwise.simulate.transactions import INDEX, WAL, Rows
+from tierwise.simulate.transactions import INDEX, WAL, Recorded, Rows, rate
 from tierwise.tiers.emulated import Emulated
 from tierwise.timings.manifest import load_manifest
 
@@ -73,12 +73,13 @@ class Watched(SsdCache):
 
 
 class Work(NamedTuple):
-    """Traces that follow each other, the size of each relation, and which of these are indexes."""
+    """Traces that follow each other, or transactions of several clients; the size of each relation, and which of these are indexes."""
 
     traces: Sequence[Trace]
     sizes_bytes: Mapping[str, int]
     indexes: frozenset[str]
     stretch: float
+    clients: Recorded | None = None
 
 
 def jobs(study: str) -> Work:
@@ -101,7 +102,7 @@ def transactions(skew: float) -> Work:
     warming = Warming(lookups_per_page=2, transactions=TRANSACTIONS)
     case = Case(2.0, skew, writes=0.5)
     found = recorded_case(rows, case, clients=CLIENTS, host_s=HOST_S, transactions=TRANSACTIONS, warming=warming, seed=SEED)
-    return Work([found.trace], found.sizes_bytes, frozenset({INDEX}), 3000 / SCALE)
+    return Work([found.trace], found.sizes_bytes, frozenset({INDEX}), 3000 / SCALE, found)
 
 
 def placed(work: Work, budget_bytes: int) -> dict[str, str]:
@@ -115,13 +116,15 @@ def placed(work: Work, budget_bytes: int) -> dict[str, str]:
 
 
 def played_s(work: Work, placement: Mapping[str, str], devices: Mapping[str, DeviceModel]) -> float:
+    if work.clients:
+        return TRANSACTIONS / rate(work.clients, placement, devices)
     addresses: dict[str, list[int]] = {}
     for tier in devices:
         addresses |= lay_out({name: size for name, size in work.sizes_bytes.items() if placement.get(name) == tier})
     now_s = 0.0
     for trace in work.traces:
         now_s += replay(trace, placement, devices, addresses, started_s=now_s).elapsed_s
-    return max(now_s, *(device.next_event_s() for device in devices.values() if device.next_event_s() < np.inf), 0.0)
+    return now_s
 
 
 def warmed(reads: Sequence[tuple[float, int]]) -> tuple[float, float]:
