@@ -3,7 +3,7 @@ A whole curve of misses by size stands beside two single-size replays of libCach
 Reading the trace is timed apart: libCacheSim maps the file that it is given, and has nothing to read before.
 
 Run: ``make bench``, or ``python benchmarks/caches.py``. All on one core, sides in turn, each first in every other round; ratios are of
-times. libCacheSim (PyPI: libcachesim) is no dependency of the project: without it that comparison is left out, and the reason is
+processor times. libCacheSim (PyPI: libcachesim) is no dependency of the project: without it that comparison is left out, and the reason is
 printed. Beside each cache stands the least that any must do, which is what memory takes: to read and to write one number of each page that
 is read, in a table as new as the cache's. Ratios to reach are `TO_REACH`.
 """
@@ -195,10 +195,10 @@ def theirs(library: Any, kind: str, path: Path, requests: int, pages: int) -> Wa
 
 
 def timed(run: Callable[[], Result]) -> tuple[Result, float]:
-    """Return what `run` returns, and the seconds it took."""
-    begun_s = time.perf_counter()
+    """Return what `run` returns, and the seconds of the processor that it took: all run in one thread, and other work takes no part."""
+    begun_s = time.process_time()
     result = run()
-    return result, time.perf_counter() - begun_s
+    return result, time.process_time() - begun_s
 
 
 @compiled

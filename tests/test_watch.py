@@ -108,6 +108,23 @@ def test_a_load_is_counted_as_the_server_counts_it_and_answered_on_one_screen(lo
     assert json.loads(said("watch", "--show", str(out), "--format", "json"))["database"] == "postgres"
 
 
+def test_few_reads_of_another_tablespace_wait_as_long_each_as_those_that_matter(loaded: tuple[Cluster, Path], tmp_path: Path) -> None:
+    """The table's reads of a real watch, made a thousand times as many, on a tablespace that alone has a service time."""
+    cluster, script = loaded
+    out, elsewhere = tmp_path / "activity.parquet", tmp_path / "elsewhere.parquet"
+    with load(cluster, script):
+        found = watched(cluster, out)
+    (orders,) = (load.relation for load in found.relations if load.name == "orders")
+    of_orders = pl.col("relation") == orders
+    text = pl.col("text").str.replace('"tablespace": "pg_default"', '"tablespace": "far"', literal=True)
+    fetched, text = (pl.when(of_orders).then(new).otherwise(new.meta.root_names()[0]) for new in (pl.col("fetched") * 1000, text))
+    Segments(elsewhere).folder.mkdir()
+    Segments(elsewhere).write(0, pl.read_parquet(out).with_columns(fetched=fetched, text=text))
+    far = answer(elsewhere, ServiceTimes({"far": [(1.0, 1e-4)]}))
+    waiting = {load.name: load.waiting_s or 0.0 for load in far.relations}
+    assert waiting["orders"] > 0.9 * sum(waiting[load.name] for load in far.relations if load.read_s)
+
+
 def test_what_the_version_does_not_show_is_unknown_and_never_zero(loaded: tuple[Cluster, Path], tmp_path: Path) -> None:
     cluster, _ = loaded
     found = watched(cluster, tmp_path / "idle.parquet")
