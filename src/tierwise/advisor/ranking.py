@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import fmean
 from typing import Final
 
 from tierwise.advisor.workload import FAST, SLOW, Workload, fixed
@@ -71,6 +72,18 @@ def gains_of(workload: Workload) -> tuple[Gain, ...]:
         for name, measured in workload.measured.items()
         if disks and name != DISKS and len(ratios := paired_ratios(measured.job_s, disks.job_s)) >= MINIMUM_REPEATS
     )
+
+
+def with_processors(workload: Workload, placement: str) -> float | None:
+    """Return the speed-up if the processors take their own time too, and never work while a drive does; `None` at the drives' own speed.
+
+    Drives that were slowed leave out the processors' time, as if processors were faster by the same factor.
+    """
+    if workload.slowdown == 1:
+        return None
+    measured = (workload.measured[name] for name in (DISKS, placement))
+    disks, moved = (fmean(one.job_s.values()) / workload.slowdown + one.cpu_s for one in measured)
+    return disks / moved
 
 
 def headline(workload: Workload, placement: str) -> Key:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from tierwise.advisor.ranking import INDEXES, NOTHING, SHORT, SPEEDUP, Gain, chosen, gains_of, placed
+from tierwise.advisor.ranking import INDEXES, NOTHING, SHORT, SPEEDUP, Gain, chosen, gains_of, placed, with_processors
 from tierwise.analysis.model_interval import Key, shifts_of
 from tierwise.analysis.rejections import never_accepted
 from tierwise.analysis.rule_marks import ADVICE, changed_since
@@ -32,12 +32,13 @@ UNDECIDED: Final = (NO_INTERVAL, NO_TABLE, TOO_SMALL)
 """Why a workload has no advice: all replicates took the same time, no table was moved, or the profile has too few of its data."""
 DIGITS: Final = 12  # digits of a ratio that are kept: threads add in any order, and the last ones differ from run to run
 SCHEMA: Final[dict[str, Any]] = {
-    **dict.fromkeys(("run", "pair", "evidence", "io_mode", "workload"), pl.String),
+    **dict.fromkeys(("run", "pair", "evidence", "io_mode", "workload", "queries"), pl.String),
     "slowdown": pl.Float64,
     "placement": pl.String,
     **dict.fromkeys(("advised", "unclear", "too_small"), pl.Boolean),
     "replicate": pl.Int64,
     "speedup": pl.Float64,
+    "with_processors": pl.Float64,
 }
 
 
@@ -48,9 +49,10 @@ def speedups(run: Run, only: str | None = None) -> pl.DataFrame:
         gains = gains_of(workload)
         best = None if workload.too_small else chosen(gains)
         for gain in gains:
-            of = (run.run_id, workload.pair, str(workload.evidence), workload.io_mode, name, workload.slowdown)
+            of = (run.run_id, workload.pair, str(workload.evidence), workload.io_mode, name, ", ".join(workload.queries), workload.slowdown)
             what = (placed(gain.placement), *_standing(gain if gain is best else None), workload.too_small)
-            rows += [(*of, *what, replicate + 1, round(1 / ratio, DIGITS)) for replicate, ratio in gain.ratios.items()]
+            least = with_processors(workload, gain.placement)
+            rows += [(*of, *what, replicate + 1, round(1 / ratio, DIGITS), least) for replicate, ratio in gain.ratios.items()]
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
@@ -60,7 +62,7 @@ def log_moves(run: Run, only: str | None = None) -> pl.DataFrame:
         for _, rows in estimable(module.moved(run, only), ["workload"]).group_by("workload", maintain_order=True):
             key = Key(rows["pair"][0], SPEEDUP, rows["workload"][0], LOG, "", rows["io_mode"][0])
             gain = Gain(LOG, {of: 1 / ratio for of, ratio in rows.select("replicate", "ratio").rows()}, shifts=shifts_of(key))
-            own = {"run": run.run_id, "placement": LOG, "too_small": False}
+            own = {"run": run.run_id, "queries": LOG, "placement": LOG, "too_small": False}
             own["advised"], own["unclear"] = _standing(chosen([gain]))
             found = rows.with_columns(pl.col("replicate") + 1, speedup=pl.col("ratio"), **{key: pl.lit(one) for key, one in own.items()})
             parts.append(found.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items()))
@@ -120,10 +122,13 @@ def _list(rows: pl.DataFrame) -> list[dict[str, Value]]:
 
 
 def _turned(run: Run) -> list[dict[str, Any]]:
-    own = {one["workload"]: one["placement"] for one in _list(answers(run))}
-    found = []
+    same = ["workload", "queries"]  # where fewer queries ran on drives of today, there is nothing to turn
+    rows, found = answers(run), []
+    own = {one["workload"]: one["placement"] for one in _list(rows)}
     for pair in run.manifest.todays_pairs:
-        there = {one["workload"]: one["placement"] for one in _list(answers(run, pair))}
+        there = {
+            one["workload"]: one["placement"] for one in _list(answers(run, pair).join(rows.select(same).unique(), on=same, how="semi"))
+        }
         turned = [str(name).partition(" (")[0] for name, placement in there.items() if own.get(name, placement) != placement]
         found += [{"pair": title(pair), "workloads": turned}] if turned else []
     return found
