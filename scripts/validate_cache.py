@@ -46,14 +46,15 @@ from tierwise.timings.manifest import load_manifest
 SEED: Final = 48
 PAIR: Final = "today-server"
 ROUNDS: Final = 12
-"""Rounds of a study's jobs; the hit ratio is that of the last one, and the window of the time to warm is as long."""
+"""Rounds of a study's jobs; the time to warm compares windows as long with the last one."""
 WARM: Final = 0.95
 JOBS: Final = {"census counts": "index_placement", "survey queries": "survey_placement"}
 SCALE, CLIENTS, TRANSACTIONS, HOST_S = 5, 8, 20_000, 0.0005
 PGBENCH: Final = {"pgbench, uniform": 0.0, "pgbench, skewed": 1.1}
 CACHED, BEHIND, DISKS = "exos-x24-raid10-x4-smq", "exos-x24-raid10-x4", "sata-7k2"
 """The check has a cached device on a single disk, so that the lookups take longer than what the policies wait for."""
-SIZE: Final = 'size = { value = 8, unit = "MiB", source = "assumed" }'
+SIZE: Final = 'size = { value = 16, unit = "MiB", source = "assumed" }'
+"""Half of the data. At a quarter, smq has two states, and 0.25 ms more a read turn a simulated hit ratio of 11 % into 45 %."""
 CHECK_SCALE, CHECK_LOOKUPS = 2, 4_000
 SETTINGS: Final = {"shared_buffers": "1MB", "autovacuum": "off", "synchronize_seqscans": "off"}
 
@@ -153,8 +154,9 @@ def compared(name: str, work: Work) -> list[dict[str, Any]]:
             own = devices()
             cache = Watched(own[HDD], own[SSD], POLICIES[policy], cache_bytes=size)
             taken_s = played_s(work, on_disks, own | {HDD: cache})
-            hit_ratio, warm_s = warmed(cache.reads)
-            row[policy] = {"seconds": taken_s, "hit_ratio": hit_ratio, "warm_s": warm_s}
+            last, warm_s = warmed(cache.reads)
+            hits, reads = cache.hits()
+            row[policy] = {"seconds": taken_s, "hit_ratio": hits / reads, "last_hit_ratio": last, "warm_s": warm_s}
         print(json.dumps(row), flush=True)
         rows.append(row)
     return rows
