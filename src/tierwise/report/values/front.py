@@ -147,7 +147,6 @@ def values(run: Run, pair: str = "") -> dict[str, Any]:  # noqa: ARG001  the fir
         "answered": not own.filter(pl.col("placement") != LOG).is_empty(),
         "todays": [f"`{pair}`" for pair in run.manifest.todays_pairs],
         "turned": _turned(run),
-        "slowed": own.filter(pl.col("slowdown") > 1)["workload"].n_unique(),
         "newer": [claim.id for claim in decided if claim.rule_newer],
         "after_results": [claim.id for claim in decided if claim.rule_after_results],
         "advice_newer": changed_since(run.manifest, {ADVICE}),
