@@ -1,8 +1,9 @@
 """How fast page caches are: LRU and CLOCK beside libCacheSim's, the kernel's two lists beside CLOCK, and 10^8 requests read as a stream.
-A whole curve of misses by size stands beside two single-size replays of libCacheSim's LRU.
+A whole curve of misses by size stands beside two single-size replays of libCacheSim's LRU, and how far samples of its pages are from it.
+Reading the trace is timed apart: libCacheSim maps the file that it is given, and has nothing to read before.
 
 Run: ``make bench``, or ``python benchmarks/caches.py``. All on one core, sides in turn, each first in every other round; ratios are of
-times. libCacheSim (PyPI: libcachesim) is no dependency of the project: without it that comparison is left out, and the reason is
+processor times. libCacheSim (PyPI: libcachesim) is no dependency of the project: without it that comparison is left out, and the reason is
 printed. Beside each cache stands the least that any must do, which is what memory takes: to read and to write one number of each page that
 is read, in a table as new as the cache's. Ratios to reach are `TO_REACH`.
 """
@@ -25,8 +26,9 @@ from tierwise.core.compiled import Ints, compiled
 from tierwise.core.errors import TierwiseError
 from tierwise.core.units import GIB, KIB
 from tierwise.simulate.page_cache import replay
-from tierwise.simulate.page_trace import read_page_trace
-from tierwise.simulate.stack_distances import curve_of
+from tierwise.simulate.page_trace import TraceOptions, read_page_trace
+from tierwise.simulate.stack_distances import Curve, SampledCurve, curve_of
+from tierwise.simulate.trace_stream import NEAR_PAGES, Stream, read_stream
 from tierwise.simulate.zipfian import zipfian_pages
 
 REPEATS = 9
@@ -51,6 +53,9 @@ STREAM = (
 BESIDE = (("lru", "libCacheSim LRU"), ("clock", "libCacheSim Clock"), ("two-list", "clock"))
 TO_REACH = {"lru": 3.0, "clock": 2.0, "two-list": 0.5, "curve": 0.5}
 """How many times as fast as what each is held beside."""
+SHARDS_ERRORS = {0.01: 0.02, 0.1: 0.005}
+"""The most that miss ratios from a sample of pages, by its rate, may be off in the mean over `SHARDS_SIZES` sizes."""
+SHARDS_SIZES = 200
 IN_CACHE = 5.0
 """What LRU has to reach where its table fits the processor's last cache."""
 
@@ -77,6 +82,8 @@ def compare_replays() -> int:
     differ = False
     if OLTP.exists():
         differ |= compare(library, "OLTP", read_page_trace(OLTP), OLTP_PAGES)
+        _, read_s = timed(lambda: read_stream([OLTP], TraceOptions()))
+        print(f"reading the text of OLTP for a curve takes {read_s:.2f} s")
     else:
         print("the OLTP trace is not on this machine: no ../shared/realdata/traces/OLTP.lis.zst")
     for items, sizes in ZIPFIANS:
@@ -85,11 +92,11 @@ def compare_replays() -> int:
 
 
 def compare(library: Any, name: str, trace: Ints, sizes: tuple[int, ...]) -> bool:
-    """Whether misses are others than libCacheSim's."""
-    differ = False
+    """Whether misses are others than libCacheSim's, or samples are too far from the whole."""
     with tempfile.TemporaryDirectory(prefix="tierwise-bench-") as folder:
         path = Path(folder) / "trace.bin"
         write_for_libcachesim(trace, path)
+        differ = compare_samples(name, path)
         fits = 4 * int(trace.max()) < last_cache_bytes()
         for pages in sizes:
             ways = {policy: ours(trace, pages, policy) for policy in ("lru", "clock", "two-list")}
@@ -115,6 +122,35 @@ def compare(library: Any, name: str, trace: Ints, sizes: tuple[int, ...]) -> boo
                     print(f"MISSES DIFFER: {other} counts {misses[other]:,}")
                     differ = True
     return differ
+
+
+def compare_samples(name: str, path: Path) -> bool:
+    """Whether the miss ratios of samples are farther from the whole trace's than `SHARDS_ERRORS`."""
+
+    def read(rate: float) -> tuple[Stream, float]:
+        return timed(lambda: read_stream([path], TraceOptions(input_format="oracle"), sample_rate=rate))
+
+    def curve(stream: Stream) -> Curve:
+        return curve_of(stream.pages, stream.is_write, stream.relation, 1)
+
+    read(1.0)  # compiles
+    stream, read_s = read(1.0)
+    whole, far = curve(stream), False
+    print(f"{name}: {stream.requests:,} requests for {whole.most:,} pages; reading and numbering takes {read_s:.2f} s")
+    spread = {
+        "evenly": np.linspace(1, whole.most, SHARDS_SIZES),
+        "by orders of magnitude": np.geomspace(1, whole.most, SHARDS_SIZES),
+        "where none is counted exactly": np.geomspace(min(NEAR_PAGES, whole.most), whole.most, SHARDS_SIZES),
+    }
+    for rate, bound in SHARDS_ERRORS.items():
+        sample, read_s = read(rate)
+        estimate = SampledCurve(curve(sample), rate, sample.near)
+        for how, sizes in spread.items():
+            off = [abs(int(estimate.at(size).reads[0] - whole.at(size).reads[0])) / stream.requests for size in sizes.astype(int).tolist()]
+            print(f"  sample of {rate:g}, sizes {how}: off by {np.mean(off):.5f}, at most {max(off):.5f} (bound of the mean: {bound:g})")
+            far |= bool(np.mean(off) > bound)
+        print(f"  its reading takes {read_s:.2f} s", flush=True)
+    return far
 
 
 def last_cache_bytes() -> int:
@@ -159,10 +195,10 @@ def theirs(library: Any, kind: str, path: Path, requests: int, pages: int) -> Wa
 
 
 def timed(run: Callable[[], Result]) -> tuple[Result, float]:
-    """Return what `run` returns, and the seconds it took."""
-    begun_s = time.perf_counter()
+    """Return what `run` returns, and the seconds of the processor that it took: all run in one thread, and other work takes no part."""
+    begun_s = time.process_time()
     result = run()
-    return result, time.perf_counter() - begun_s
+    return result, time.process_time() - begun_s
 
 
 @compiled

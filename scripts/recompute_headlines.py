@@ -45,7 +45,8 @@ def steady(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the rows in virtual time, with a steady host's part, and without windows whose clock jumped.
 
     A query's time is its devices' and its host's. The host's is the median over the replicates, each at the speed that the processors had
-    for a fixed work in its replicate; where it scatters by more than a twentieth of the whole, it is each row's own.
+    for a fixed work in its replicate; where it scatters by more than a twentieth of the whole in any cell of the study on the pair, it is
+    each row's own.
     """
     run = (pl.col("replicate") // RUN_REPLICATES).alias("run")
     virtual = rows.with_columns(run).filter(pl.col("clock") != "real")
@@ -64,11 +65,12 @@ def steady(rows: pl.DataFrame) -> pl.DataFrame:
             host_s=pl.col("own_s").median(),
             unsteady=(pl.len() >= LEAST_REPLICATES) & (1.4826 * apart / pl.col("elapsed_s").median() > 0.05),
         )
+        .with_columns(pl.col("unsteady").any().over("run", "study", "pair"))
     )
     parts = own.select(*step, "replicate", "own_s").join(host, on=step)
     both = virtual.join(parts, on=[*step, "replicate"], how="left", maintain_order="left")
     host_s = pl.when("unsteady").then("own_s").otherwise("host_s")
-    phase = pl.col("cell").str.contains('"phase"')
+    phase = pl.col("cell").str.contains('"phase"') & ~pl.col("cell").str.contains('"phase": "commits"')
     jumped = phase & (
         pl.col("device_s") > pl.col("tier_io").list.eval(pl.element().struct.field("intended_s")).list.sum() + 0.1 * pl.col("elapsed_s")
     )

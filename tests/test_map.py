@@ -14,8 +14,8 @@ from tierwise.cli import app
 from tierwise.core.errors import InputError
 from tierwise.simulate.page_cache import replay
 from tierwise.simulate.page_trace import TraceOptions, simulate_trace
-from tierwise.simulate.stack_distances import curve_of
-from tierwise.simulate.trace_stream import read_stream
+from tierwise.simulate.stack_distances import NearCounts, SampledCurve, curve_of
+from tierwise.simulate.trace_stream import NEAR_PAGES, read_stream
 
 Plain = dict[int, list[int]]  # read misses, write misses and write-backs of a relation
 
@@ -61,8 +61,20 @@ def test_a_curve_has_the_misses_of_replays_of_a_large_trace() -> None:
         assert curve.at(size).reads.sum() + curve.at(size).writes.sum() == replay(found.astype(np.int64), size).misses
 
 
+@pytest.mark.parametrize(("most", "chunk"), [(1, 7), (50, 3), (50, 1000), (900, 400)])
+def test_small_caches_are_counted_exactly_while_only_their_pages_are_held(most: int, chunk: int) -> None:
+    found, writes, relation = numbered(4000, 700, 3)
+    near, curve = NearCounts(most), curve_of(found, writes, relation, 3)
+    for begin in range(0, len(found), chunk):
+        part = found[begin : begin + chunk]
+        near.add(part.astype(np.int64), writes[begin : begin + chunk], relation[part])
+    small = near.curve(3)
+    for size in range(1, most + 1):
+        assert np.array_equal(small.at(size), curve.at(size)), size
+
+
 def test_the_oltp_trace_has_the_published_misses_and_shards_comes_near_them() -> None:
-    """The bounds hold for the mean over a hundred sizes, evenly spread."""
+    """The bounds hold for the mean over a hundred sizes, spread evenly, over orders of magnitude, and beyond those counted exactly."""
     path = shared("realdata", "traces", "OLTP.lis.zst")
     found = said_as_json("map", str(path), "--pages", "15000,1000,5000", "--policy", "clock")
     assert (found["requests"], found["exact"], found["distinct_pages"]) == (914_145, True, 186_880)
@@ -70,12 +82,13 @@ def test_the_oltp_trace_has_the_published_misses_and_shards_comes_near_them() ->
     assert found["sizes"][1]["replayed_misses"] == 422_067
     whole = read_stream([path], TraceOptions())
     curve = curve_of(whole.pages, whole.is_write, whole.relation, 1)
-    sizes = np.linspace(1868, 186_880, 100).astype(int).tolist()
+    spread = (np.linspace(1868, 186_880, 100), np.geomspace(1, 186_880, 100), np.geomspace(NEAR_PAGES, 186_880, 100))
     for rate, bound in ((0.01, 0.02), (0.1, 0.005)):
         sample = read_stream([path], TraceOptions(), sample_rate=rate)
-        estimate = curve_of(sample.pages, sample.is_write, sample.relation, 1)
-        off = [abs(int(estimate.at(size, rate).reads[0] - curve.at(size).reads[0])) / whole.requests for size in sizes]
-        assert np.mean(off) < bound
+        estimate = SampledCurve(curve_of(sample.pages, sample.is_write, sample.relation, 1), rate, sample.near)
+        for sizes in spread:
+            off = [abs(int(estimate.at(int(size)).reads[0] - curve.at(int(size)).reads[0])) / whole.requests for size in sizes]
+            assert np.mean(off) < bound
     assert not said_as_json("map", str(path), "--pages", "5000", "--sample", "0.1")["exact"]
 
 

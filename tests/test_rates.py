@@ -46,7 +46,7 @@ def test_the_claims_that_a_rate_names_are_judged() -> None:
     named = {claim for rate in load_rates().rates for claim in rate.claims}
     assert named <= {claim.id for claim in CLAIMS.values() if not claim.unjudged and not claim.counts}
     assert {rate.source for rate in load_rates().rates} == set(load_claims().sources), "each source has one at least"
-    assert {claim for change in load_rules().changes for claim in change.claims} <= CLAIMS.keys() | {"all", "orders", "cases"}
+    assert {claim for change in load_rules().changes for claim in change.claims} <= CLAIMS.keys() | {"all", "orders", "cases", "advice"}
 
 
 def test_a_rule_is_newer_than_a_run_that_records_an_older_version() -> None:

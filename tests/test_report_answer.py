@@ -9,18 +9,19 @@ import pytest
 from rejected_run import RUN_ID, rejected_run
 from rows import make_run
 from tierwise.advisor.advice import Question, advise
-from tierwise.advisor.ranking import DISKS, Gain, advised, gains_of
+from tierwise.advisor.ranking import DISKS, Gain, advised, chosen, gains_of, placed
 from tierwise.advisor.workload import fixed
+from tierwise.analysis.model_interval import Shifts
 from tierwise.core import paths
 from tierwise.core.vocabulary import IoMode
 from tierwise.report.display import Figure, Missing, Table
-from tierwise.report.exhibits.tables.answer import SOURCE_PAIRS, TITLES
+from tierwise.report.exhibits.tables.answer import SOURCE_PAIRS, TITLES, UNCLEAR
 from tierwise.report.page import open_shared
 from tierwise.report.prices import book_of
 from tierwise.report.run import Run, open_run
 from tierwise.report.values.front import TOO_SMALL, advice, answers, newest, speedups
 from tierwise.report.values.operations import cheapest, costs
-from tierwise.report.values.workloads import gather, placed
+from tierwise.report.values.workloads import gather
 from tierwise.timings.manifest import load_manifest
 
 REPLICATES = range(5)
@@ -68,8 +69,8 @@ def test_the_table_has_a_row_for_each_workload_with_the_advice_of_the_rule(refer
     found = answers(reference)
     assert list(rows) == found["workload"].unique(maintain_order=True).to_list()
     for (workload,), part in found.group_by("workload", maintain_order=True):
-        best = part.filter("advised")["placement"].unique().to_list()
-        assert rows[str(workload)][own].split(",")[0] == (best or ["nothing"])[0]
+        best, unclear = (part.filter(standing)["placement"].unique().to_list() for standing in ("advised", "unclear"))
+        assert rows[str(workload)][own].split(",")[0] == (best or [f"{UNCLEAR}{one}" for one in unclear] or ["nothing"])[0]
     assert set(found["io_mode"]) == {IoMode.DIRECT, IoMode.BUFFERED, IoMode.ASYNCHRONOUS}, "those that decide"
 
 
@@ -88,7 +89,7 @@ def test_the_chart_s_rows_are_those_speed_ups(reference: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("shares", "scatter", "chosen"),
+    ("shares", "scatter", "best"),
     [
         ({TABLES: 0.41, EVERYTHING: 0.40}, 0.001, TABLES),  # less than a twentieth apart: the smaller move
         ({TABLES: 0.45, EVERYTHING: 0.40}, 0.001, EVERYTHING),
@@ -97,23 +98,30 @@ def test_the_chart_s_rows_are_those_speed_ups(reference: Run) -> None:
         ({TABLES: 0.9, EVERYTHING: 0.9}, 0.4, None),  # the interval of the gain holds 1
     ],
 )
-def test_the_smallest_move_that_is_as_fast_as_the_fastest_is_advised(
-    shares: Mapping[str, float], scatter: float, chosen: str | None
-) -> None:
+def test_the_smallest_move_that_is_as_fast_as_the_fastest_is_advised(shares: Mapping[str, float], scatter: float, best: str | None) -> None:
     gains = [
         Gain(name, {replicate: share * (1 + scatter * (-1) ** (replicate + number)) for replicate in REPLICATES}, moved_bytes=number)
         for number, (name, share) in enumerate(shares.items())
     ]
-    best = advised(gains)
-    assert (best.placement if best else None) == chosen
+    found = advised(gains)
+    assert (found.placement if found else None) == best
+
+
+@pytest.mark.parametrize(("down", "unclear"), [(0.5, False), (0.8, True)])
+def test_a_move_whose_model_interval_contains_1_is_not_advised(down: float, *, unclear: bool) -> None:
+    shifts = Shifts(up=0.0, down=down, largest="latency_s", largest_shift=-down, parameters=1)
+    gain = Gain(TABLES, {replicate: 0.5 * (1 + 0.001 * (-1) ** replicate) for replicate in REPLICATES}, shifts=shifts)
+    assert gain.unclear is unclear
+    assert advised([gain]) is (None if unclear else gain)
 
 
 def test_the_advice_for_a_workload_is_the_same_on_every_page_and_in_the_command(reference: Run) -> None:
     for workload in gather(reference):
-        best = advised(gains_of(workload))
+        best = chosen(gains_of(workload))
         found = advise(workload, Question(ssd_gib=100), book_of(reference))
         assert found.placement == fixed(workload)[best.placement if best else DISKS]
         assert found.chosen_by is workload.evidence
+        assert any("no source states" in warning for warning in found.warnings) is bool(best and best.unclear)
 
 
 def test_a_run_in_which_nearly_all_is_rejected_shows_no_row_of_its_own(rejected: Run) -> None:

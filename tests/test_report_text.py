@@ -150,7 +150,7 @@ def test_values_and_templates_of_shared_pages_name_the_same_things(shown: Run, p
     used = (
         frozenset().union(*(variables(page.text) for page in opened))
         - CAPTIONED
-        - {"sources", "parameters", "assumed", "reasons", "with_model"}
+        - {"sources", "parameters", "assumed", "reasons", "with_model", "unclear", "processors", "fewer"}
     )
     inner = set(CONVERTED) - used  # studies whose values a page need not use
     assert used == opened[0].own.keys() - {"answered"} - inner

@@ -24,8 +24,9 @@ from tierwise.postgres.relations import create_tablespace
 from tierwise.postgres.settings import Connection
 from tierwise.tiers.emulated import Emulated
 from tierwise.watch import snapshot
+from tierwise.watch.activity_file import Segments
 from tierwise.watch.answer import answer
-from tierwise.watch.recording import Request, watch
+from tierwise.watch.recording import WINDOW_S, Request, watch
 from tierwise.watch.service_times import ServiceTimes
 from watching import begun, dsn_of, linked, load
 
@@ -83,6 +84,16 @@ LOADS: Final = {
             "CREATE INDEX person_age ON person (age)",
         ),
         "\\set age random(1, 99990)\nSELECT count(caseid) FROM person WHERE age BETWEEN :age AND :age + 3;\n",
+    ),
+    "partitions that grow": Load(
+        (
+            "CREATE TABLE event (id bigserial, filler char(150)) PARTITION BY RANGE (id)",
+            "CREATE TABLE event_old PARTITION OF event FOR VALUES FROM (1) TO (200000)",
+            "CREATE TABLE event_new PARTITION OF event FOR VALUES FROM (200000) TO (MAXVALUE)",
+            "INSERT INTO event (filler) SELECT '' FROM generate_series(1, 400000)",
+            "CREATE INDEX event_id ON event (id)",
+        ),
+        "\\set id random(1, 400000)\nINSERT INTO event (filler) VALUES ('');\nSELECT filler FROM event WHERE id = :id;\n",
     ),
 }
 
@@ -255,9 +266,11 @@ def test_a_watch_of_4000_relations_takes_half_a_percent_of_a_processor(cluster18
             time.sleep(SECONDS / 2)
             used = (processor_s(watching.pid) + processor_s(backend) - before) / (time.monotonic() - began)
             memory = psutil.Process(watching.pid).memory_info().rss
+            named, *windows = (part.stat().st_size for part in sorted(Segments(out).folder.glob("0*.parquet")))
+            day_bytes = named + statistics.mean(windows) * 86400 / WINDOW_S
             watching.kill()
             watching.wait()
-        print(f"{used:.2%} of a processor, {memory / 2**20:.0f} MiB")
+        print(f"{used:.2%} of a processor, {memory / 2**20:.0f} MiB, {day_bytes / 1e6:.0f} MB a day by {len(windows)} windows")
         for _ in range(5):
             for on in (True, False):
                 rates[on].append(rate_of(cluster18, script, out.with_name("more.parquet") if on else None))
@@ -269,6 +282,7 @@ def test_a_watch_of_4000_relations_takes_half_a_percent_of_a_processor(cluster18
         cluster18.stop()
     assert used <= 0.005
     assert memory < 300 * 2**20
+    assert day_bytes < 100e6
 
 
 def rate_of(cluster: Cluster, script: Path, out: Path | None) -> float:

@@ -53,7 +53,7 @@ def test_the_one_session_and_the_daemon_take_turns_on_one_processor_until_real_t
         assert os.sched_getaffinity(0) == os.sched_getaffinity(tier.daemon.pid) == everywhere
 
 
-@pytest.mark.parametrize("device", ["sas-10k-raid10", "mtron-3025"])
+@pytest.mark.parametrize("device", ["sas-10k-raid10", "mtron-3025", "exos-x24-raid10-x4-smq"])
 @need_groups
 def test_the_log_of_several_replayed_through_a_new_model_gives_the_same_completions(tmp_path: Path, device: str) -> None:
     with virtual_readers(tmp_path, device, 4, reads=60) as (tier, processes):

@@ -7,7 +7,8 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, replace
 from pathlib import Path
 
 import polars as pl
@@ -25,6 +26,7 @@ from tierwise.core.pairs import load_pair
 from tierwise.core.profiles import load_profile
 from tierwise.core.vocabulary import ClockKind
 from tierwise.postgres.cluster import Cluster
+from tierwise.postgres.workspace import Account
 from tierwise.watch import snapshot, statements
 from tierwise.watch.activity_file import EVENT, FORMAT, NAME, VERSION, Segments
 from tierwise.watch.answer import answer
@@ -104,6 +106,23 @@ def test_a_load_is_counted_as_the_server_counts_it_and_answered_on_one_screen(lo
     assert any("unused" in line for line in lines)
     assert "| orders | table |" in shown(found, TicketFormat.MARKDOWN)
     assert json.loads(said("watch", "--show", str(out), "--format", "json"))["database"] == "postgres"
+
+
+def test_few_reads_of_another_tablespace_wait_as_long_each_as_those_that_matter(loaded: tuple[Cluster, Path], tmp_path: Path) -> None:
+    """The table's reads of a real watch, made a thousand times as many, on a tablespace that alone has a service time."""
+    cluster, script = loaded
+    out, elsewhere = tmp_path / "activity.parquet", tmp_path / "elsewhere.parquet"
+    with load(cluster, script):
+        found = watched(cluster, out)
+    (orders,) = (load.relation for load in found.relations if load.name == "orders")
+    of_orders = pl.col("relation") == orders
+    text = pl.col("text").str.replace('"tablespace": "pg_default"', '"tablespace": "far"', literal=True)
+    fetched, text = (pl.when(of_orders).then(new).otherwise(new.meta.root_names()[0]) for new in (pl.col("fetched") * 1000, text))
+    Segments(elsewhere).folder.mkdir()
+    Segments(elsewhere).write(0, pl.read_parquet(out).with_columns(fetched=fetched, text=text))
+    far = answer(elsewhere, ServiceTimes({"far": [(1.0, 1e-4)]}))
+    waiting = {load.name: load.waiting_s or 0.0 for load in far.relations}
+    assert waiting["orders"] > 0.9 * sum(waiting[load.name] for load in far.relations if load.read_s)
 
 
 def test_what_the_version_does_not_show_is_unknown_and_never_zero(loaded: tuple[Cluster, Path], tmp_path: Path) -> None:
@@ -267,6 +286,59 @@ def test_a_crash_ends_every_epoch_and_the_watch_goes_on(loaded: tuple[Cluster, P
     assert found.gaps >= 1
     assert 0 < found.gaps_s < 60
     rows = pl.read_parquet(out)
+    assert (rows.filter(pl.col("view").is_in([RELATION, *SOURCES]))["value"].drop_nulls() >= 0).all()
+    assert (rows["fetched"].drop_nulls() >= 0).all()
+
+
+CLOCK = """
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t clock, struct timespec *now) {
+    int failed = syscall(SYS_clock_gettime, clock, now);
+    if (clock == CLOCK_REALTIME && !access(FLAG, F_OK)) now->tv_sec -= 86400;
+    return failed;
+}
+int gettimeofday(struct timeval *now, void *zone) {
+    struct timespec exact;
+    clock_gettime(CLOCK_REALTIME, &exact);
+    now->tv_sec = exact.tv_sec, now->tv_usec = exact.tv_nsec / 1000;
+    return 0;
+}
+"""
+
+
+class WithLibrary(Account):
+    library = Path()
+
+    def run(self, command: Sequence[str | Path], *, folder: Path) -> str:
+        return super().run(["env", f"LD_PRELOAD={self.library}", *command], folder=folder)
+
+
+def test_a_clock_that_is_set_back_by_a_day_takes_nothing_away(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not shutil.which("cc"):
+        pytest.skip("no C compiler (cc), which makes the library that sets a server's clock back")
+    flag, library = cluster.folder / "set-back", cluster.folder / "clock.so"
+    (tmp_path / "clock.c").write_text(CLOCK)
+    subprocess.run(["cc", "-shared", "-fPIC", f'-DFLAG="{flag}"', "-o", library, tmp_path / "clock.c"], check=True)
+    library.chmod(0o755)
+    monkeypatch.setattr(WithLibrary, "library", library)
+    shifted = replace(cluster, account=WithLibrary(*astuple(cluster.account)))
+    out = tmp_path / "clock.parquet"
+    for shifted_cluster, script in make_orders(shifted, tmp_path):
+        with load(shifted_cluster, script, rate=50):
+            monkeypatch.setenv("LD_PRELOAD", str(library))
+            running = begun(shifted_cluster, out, 6.0)
+            monkeypatch.delenv("LD_PRELOAD")
+            flag.touch()
+            try:
+                assert running.wait(60) == 0
+            finally:
+                flag.unlink()
+    rows, found = pl.read_parquet(out), answer(out, ServiceTimes())
+    assert found.clock_back_s == pytest.approx(86400, abs=5)
+    assert "set back by" in shown(found, TicketFormat.TABLE)
     assert (rows.filter(pl.col("view").is_in([RELATION, *SOURCES]))["value"].drop_nulls() >= 0).all()
     assert (rows["fetched"].drop_nulls() >= 0).all()
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from tierwise.advisor import placing
 from tierwise.advisor.placing import Placement, Problem
-from tierwise.advisor.ranking import DISKS, advised, gains_of
+from tierwise.advisor.ranking import DISKS, chosen, gains_of
 from tierwise.advisor.service import SEED
 from tierwise.advisor.solving import solve
 from tierwise.advisor.workload import FAST, SLOW, Relation, Workload, fixed
@@ -166,6 +166,7 @@ def advise(workload: Workload, question: Question, book: Book, service_s: Servic
         assumptions=tuple(assumptions(workload)),
         warnings=(
             *((render(f"{WORDS}:warnings.too_small", workload=workload.name),) if workload.too_small else ()),
+            *((render(f"{WORDS}:warnings.unclear"),) if measured and (gain := chosen(gains_of(workload))) and gain.unclear else ()),
             *((why_free,) if why_free else remarks([device_bill(name, book) for name in devices.values()], book)),
         ),
     )
@@ -229,9 +230,9 @@ def _measured(workload: Workload, question: Question, problem: Problem) -> Place
     if question.devices or question.goal is Goal.CHEAPEST:
         return None
     gains = gains_of(workload)
-    best = advised(gains)
-    chosen = fixed(workload)[best.placement if best else DISKS]
-    return chosen if gains and problem.feasible(chosen) else None
+    best = chosen(gains)
+    placement = fixed(workload)[best.placement if best else DISKS]
+    return placement if gains and problem.feasible(placement) else None
 
 
 def _placed(relation: Relation, tier: str, service_s: Mapping[str, float]) -> Placed:

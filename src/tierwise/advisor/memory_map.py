@@ -24,7 +24,7 @@ from tierwise.devices.spec import load_device
 from tierwise.simulate import shared_buffers
 from tierwise.simulate.page_cache import POLICIES, replay
 from tierwise.simulate.page_trace import TraceOptions
-from tierwise.simulate.stack_distances import Curve, curve_of
+from tierwise.simulate.stack_distances import Curve, SampledCurve, curve_of
 from tierwise.simulate.trace_stream import Stream, read_stream
 
 LOG_TIER: Final = "wal"
@@ -96,6 +96,7 @@ class MemoryMap(Strict):
     page_bytes: int
     exact: bool
     sample_rate: float
+    exact_pages: int | None
     behind_pages: int | None
     policy: str | None
     tiers: dict[str, str]
@@ -114,7 +115,8 @@ def map_traces(paths: Sequence[Path], options: TraceOptions, wish: Wish, book: B
         raise InputError(
             "trace", field="pages", value=len(stream.relation), rule=rule, remedy="choose one with --device, or change --sample"
         )
-    curve = curve_of(stream.pages, stream.is_write, stream.relation, len(stream.relations))
+    found_curve = curve_of(stream.pages, stream.is_write, stream.relation, len(stream.relations))
+    curve = found_curve if wish.sample_rate == 1 else SampledCurve(found_curve, wish.sample_rate, stream.near)
     counts = np.bincount(stream.relation, minlength=len(stream.relations)) / wish.sample_rate
     relation_pages = {name: round(count) for name, count in zip(stream.relations, counts.tolist(), strict=True)}
     distinct = sum(relation_pages.values())
@@ -134,6 +136,7 @@ def map_traces(paths: Sequence[Path], options: TraceOptions, wish: Wish, book: B
         page_bytes=page_bytes,
         exact=wish.sample_rate == 1,
         sample_rate=wish.sample_rate,
+        exact_pages=None if stream.near is None else stream.near.most,
         behind_pages=wish.behind,
         policy=wish.policy or None,
         tiers=tiers,
@@ -201,8 +204,8 @@ def _powers(most: int) -> list[int]:
     return [size for size in sizes if size < most] + [most]
 
 
-def _size(pages: int, stream: Stream, curve: Curve, wish: Wish) -> Size:
-    counted = curve.at(pages, wish.sample_rate)
+def _size(pages: int, stream: Stream, curve: Curve | SampledCurve, wish: Wish) -> Size:
+    counted = curve.at(pages)
     each: list[int | None] = [None] * len(stream.relations)
     replayed = None
     if wish.policy == shared_buffers.POLICY:

@@ -35,6 +35,7 @@ class Cause(Enum):
     INPUT = "input"
     MIXED = "mixed"
     LOG = "log"
+    SLOWED = "slowed"
     LEFT_OPEN = "left_open"
     STATED_RATE = "stated_rate"
 

@@ -121,5 +121,5 @@ def _one_series(
         conditions=frozenset(note for _, _, flagged, _, note, *_ in rows if note and not flagged),
         obstacles=frozenset(note for _, _, flagged, _, note, *_ in rows if note and flagged),
         outstanding=fmean(known) if (known := [depth for *_, depth, _ in rows if depth is not None]) else None,
-        hangs_on=frozenset(variant for _, _, flagged, *_, variant in rows if variant and not flagged),
+        hangs_on=frozenset(one for _, _, flagged, *_, variants in rows if variants and not flagged for one in variants.split(",")),
     )

@@ -28,6 +28,8 @@ WITHHELD: Final = {Verdict.INPUT: Cause.INPUT, Verdict.MIXED: Cause.MIXED}  # wh
 NO_ROW: Final = Reason("no_row")
 NO_RUN: Final = Reason("no_run")
 
+WITH_PROCESSORS: Final = "with-processors"  # variant of slowed drives, in which the processors take their own time too
+
 
 class ClaimVerdict(Strict):
     """What one variant in one I/O mode says of a claim on one pair of tiers, and in `others` what every other says.
@@ -161,7 +163,8 @@ def _agreed(found: ClaimVerdict, every: Sequence[ClaimVerdict]) -> Outcome:
     for variant in sorted({name for case in found.cases for name in case.hangs_on}):
         twin = next((one for one in every if (one.variant, one.io_mode) == (variant, found.io_mode)), None)
         if found.verdict in {Verdict.CONFIRMED, Verdict.CONTRADICTED} and (twin is None or twin.verdict is not found.verdict):
-            return Verdict.UNDECIDED, Cause.LOG, Reason("log", {"variant": variant, "verdict": twin and twin.verdict})
+            cause = Cause.SLOWED if variant == WITH_PROCESSORS else Cause.LOG
+            return Verdict.UNDECIDED, cause, Reason(cause.value, {"variant": variant, "verdict": twin and twin.verdict})
     return own
 
 

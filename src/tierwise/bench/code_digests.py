@@ -16,7 +16,21 @@ PACKAGE: Final = "tierwise"
 REGISTRIES: Final = frozenset({"tierwise.devices.model", "tierwise.devices.spec"})
 """The modules that import every kind of device, of which a pair names a few."""
 OF_A_KIND: Final = frozenset(
-    f"tierwise.devices.{name}" for name in ("array", "cloud", "controller", "erasing", "hdd", "instances", "ssd", "volume", "writeback")
+    f"tierwise.devices.{name}"
+    for name in (
+        "array",
+        "cache_policy",
+        "cloud",
+        "controller",
+        "erasing",
+        "hdd",
+        "instances",
+        "smq",
+        "ssd",
+        "ssd_cache",
+        "volume",
+        "writeback",
+    )
 )
 """What they import of one kind alone: it counts where a device of that kind is built. A kind that is not named here counts everywhere."""
 READ: Final = frozenset({".csv", ".json", ".sql", ".toml"})

@@ -90,6 +90,7 @@ class Activity(Strict):
     watched_s: float
     gaps_s: float
     gaps: int
+    clock_back_s: float = 0.0
     resets: int
     window_s: float
     windows: tuple[Window, ...]

@@ -20,7 +20,7 @@ class Change(Strict):
     """One change of a rule, a bound or a threshold."""
 
     day: date
-    claims: tuple[str, ...] = Field(min_length=1, description="ids, or a group: all, orders, cases")
+    claims: tuple[str, ...] = Field(min_length=1, description="ids, or a group: all, orders, cases, advice")
     before: str = Field(description="empty: the claims had not been there")
     now: str = Field(min_length=1)
     seen: str = Field(description="the results that were known; empty: none")

@@ -18,7 +18,7 @@ from tierwise.costs.units import DAYS_A_YEAR, HOURS_A_YEAR, MONTHS_A_YEAR
 from tierwise.devices.model import build
 from tierwise.devices.naming import named
 from tierwise.devices.parameter import Sourced
-from tierwise.devices.spec import ArraySpec, HddSpec, SsdSpec, load_device
+from tierwise.devices.spec import ArraySpec, CachedSpec, HddSpec, SsdSpec, drive_of, load_device
 from tierwise.devices.volume import CloudSpec
 
 PLACE = "data/costs/hardware.toml"
@@ -114,8 +114,10 @@ def load_hardware() -> Hardware:
 
 @cache
 def members(name: str) -> tuple[str, int]:
-    """Return (drive or volume by the name of its file, how many of it) of the device `name`: an array is its drives."""
+    """Return (drive or volume by the name of its file, how many) of the device `name`: an array is its drives, a cached one its disk."""
     spec, device = load_device(name), named(name)
+    if isinstance(spec, CachedSpec):
+        return members(_parts(name)[0])
     if isinstance(spec, ArraySpec):
         return named(str(read_table(device.path)["member"])).stem, int(spec.members.base)
     return device.stem, 1
@@ -135,6 +137,9 @@ def device_bill(name: str, book: Book, *, life_years: float | None = None, write
     Raises:
         MissingError: nothing says what the device costs.
     """
+    if parts := _parts(name):
+        disk, flash = (device_bill(part, book, life_years=life_years, writes_bytes_a_year=writes_bytes_a_year) for part in parts)
+        return disk + flash * _cache_share(name)
     hardware, (member, count) = load_hardware(), members(name)
     spec = _piece(name)
     if member in hardware.volumes:
@@ -180,6 +185,9 @@ def share_bill(name: str, size_bytes: float, book: Book) -> Bill:
 
 
 def purchase(name: str, book: Book) -> Bill | None:
+    if parts := _parts(name):
+        disk, flash = (purchase(part, book) for part in parts)
+        return None if disk is None or flash is None else disk + flash * _cache_share(name)
     member, count = members(name)
     if member not in load_hardware().drives:
         return None
@@ -216,8 +224,19 @@ def rented(name: str) -> bool:
 
 @cache
 def _piece(name: str) -> HddSpec | SsdSpec | CloudSpec:
+    return drive_of(load_device(name))
+
+
+def _parts(name: str) -> tuple[str, ...]:
+    """Return the names of disk and flash of a cached device; none of another."""
+    table = read_table(named(name).path)
+    return (str(table["disk"]), str(table["flash"])) if table["kind"] == "cached" else ()
+
+
+def _cache_share(name: str) -> float:
     spec = load_device(name)
-    return spec.member if isinstance(spec, ArraySpec) else spec
+    assert isinstance(spec, CachedSpec)
+    return spec.size.base / build(spec.flash).capacity_bytes
 
 
 def _above(steps: Sequence[Step], amount: float) -> Bill:

@@ -1,5 +1,7 @@
 """The device models by their descriptions: the one way in for whoever drives a device."""
 
+from dataclasses import replace
+
 from tierwise.core.units import PAGE_BYTES
 from tierwise.devices.array import Array
 from tierwise.devices.busy_time import BusyTime
@@ -8,8 +10,9 @@ from tierwise.devices.controller import Controller
 from tierwise.devices.erasing import ErasingSsd
 from tierwise.devices.hdd import Hdd
 from tierwise.devices.protocol import DeviceModel
-from tierwise.devices.spec import ArraySpec, DeviceSpec, HddSpec, SsdSpec
+from tierwise.devices.spec import ArraySpec, CachedSpec, DeviceSpec, HddSpec, SsdSpec
 from tierwise.devices.ssd import Ssd
+from tierwise.devices.ssd_cache import POLICIES, SsdCache
 from tierwise.devices.volume import CloudSpec
 from tierwise.devices.writeback import WriteBack
 
@@ -20,8 +23,9 @@ def build(
     """Return the model of `spec`; equal seeds give equal times.
 
     `stretch` multiplies seek distances, so that a file of a scaled-down data set spans as much of the disk as the
-    full one would; sequential access stays sequential. A controller's write cache shrinks by it, to eight rows at least, so that it holds
-    the same share of the data. With `erasing` flash whose file describes erasing is held up by it; else erasing is part of its rates.
+    full one would; sequential access stays sequential. A controller's write cache shrinks by it, to eight rows at least, and a cache on
+    flash, to a bucket at least, so that they hold the same share of the data. With `erasing` flash whose file describes erasing is held up
+    by it; else erasing is part of its rates.
     Each drive is added to `drives`, if given, with its busy time.
     """
     match spec:
@@ -34,6 +38,12 @@ def build(
             return _drive(Cloud(spec), drives)
         case ArraySpec():
             return _array(spec, seed, stretch, erasing, drives)
+        case CachedSpec():
+            disk, flash = (build(part, seed=seed, stretch=stretch, erasing=erasing, drives=drives) for part in (spec.disk, spec.flash))
+            policy = POLICIES[spec.policy.value]
+            policy = replace(policy, block_bytes=int(spec.block.base)) if spec.block else policy
+            size_bytes = max(policy.bucket_blocks * policy.block_bytes, int(spec.size.base / stretch))
+            return SsdCache(disk, flash, policy, cache_bytes=size_bytes)
 
 
 def built_of(spec: DeviceSpec) -> frozenset[type]:
@@ -49,6 +59,8 @@ def built_of(spec: DeviceSpec) -> frozenset[type]:
             before = {WriteBack} if spec.write_cache else set()
             limits = {Controller} if spec.max_iops or spec.max_rate else set()
             return frozenset({Array, *before, *limits, *built_of(spec.member)})
+        case CachedSpec():
+            return frozenset({SsdCache, *built_of(spec.disk), *built_of(spec.flash)})
 
 
 def _drive(model: DeviceModel, drives: list[BusyTime] | None) -> DeviceModel:

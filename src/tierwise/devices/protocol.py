@@ -1,7 +1,7 @@
 """What every device model can do."""
 
 from enum import IntEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 
 class Operation(IntEnum):
@@ -31,3 +31,11 @@ class DeviceModel(Protocol):
 
     def reset(self) -> None:
         """Bring the device to where it stood after `build`; outstanding requests are forgotten."""
+
+
+@runtime_checkable
+class CountsHits(Protocol):
+    """A device with a cache that counts."""
+
+    def hits(self) -> tuple[int, int]:
+        """Return (reads that its flash served, reads) since the last reset."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from tierwise.devices.busy_time import BusyTime
-from tierwise.devices.protocol import DeviceModel, Operation
+from tierwise.devices.protocol import CountsHits, DeviceModel, Operation
 
 
 class SlowedDevice:
@@ -45,6 +45,10 @@ class SlowedDevice:
     def busy_s(self, now_s: float) -> float:
         """Return how long its drives had something to do, the mean of them, by the driver's clock."""
         return self._factor * fmean(drive.busy_s(self._below_s(now_s)) for drive in self._drives)
+
+    def hits(self) -> tuple[int, int] | None:
+        """Return (hits, reads) of its cache on flash since the last reset; None where it has none."""
+        return self._below.hits() if isinstance(self._below, CountsHits) else None
 
     def _below_s(self, now_s: float) -> float:
         return (now_s - self._origin_s) / self._factor

@@ -7,7 +7,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.toml import Strict, read_table, validate
-from tierwise.core.units import SECTOR_BYTES
+from tierwise.core.units import KIB, SECTOR_BYTES
 from tierwise.devices.instances import attached
 from tierwise.devices.naming import Named, named
 from tierwise.devices.parameter import ASSUMED, Count, Flag, Frequency, Parameter, Rate, Rotation, Size, Sourced, Time, assumed
@@ -163,13 +163,62 @@ class ArraySpec(Strict):
 # A controller that knows no single drives has each as a separate array.
 _LEAST_MEMBERS = {"raid0": 1, "raid1": 2, "raid5": 3, "raid6": 4, "raid10": 4}
 
-DeviceSpec = HddSpec | SsdSpec | CloudSpec | ArraySpec
+Part = Annotated[
+    HddSpec | SsdSpec | CloudSpec | ArraySpec, Field(discriminator="kind", description="in the file: the name of another file")
+]
 
-_KINDS: dict[str, type[DeviceSpec]] = {"hdd": HddSpec, "ssd": SsdSpec, "cloud": CloudSpec, "array": ArraySpec}
+
+class CacheRule(Sourced):
+    value: Literal["bcache", "l2arc", "smq"]
+
+
+class CachedSpec(Strict):
+    """A disk with a part of a flash drive as its cache, as dm-cache (policy *smq*), bcache or ZFS's L2ARC has it."""
+
+    kind: Literal["cached"]
+    name: str
+    description: str
+    disk: Part
+    flash: Part
+    size: Size = Field(description="bytes of the flash that are the cache")
+    policy: CacheRule
+    block: Size | None = Field(default=None, description="what smq takes in and gives up at once; absent: 256 KiB")
+
+    @field_validator("size")
+    @classmethod
+    def _fitting(cls, size: Parameter, info: ValidationInfo) -> Parameter:
+        flash = info.data.get("flash")
+        if flash and not isinstance(flash, ArraySpec) and size.base > flash.capacity.base:
+            raise ValueError("the cache must fit on its flash")
+        return size
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        if self.block and (self.policy.value != "smq" or self.block.base % _SMQ_BLOCK_BYTES or self.block.base > self.size.base):
+            raise ValueError("only smq has a block, of a multiple of 32 KiB, no larger than the cache")
+        return self
+
+
+_SMQ_BLOCK_BYTES = 32 * KIB  # cache.rst of Linux: "The block size must be between 64 sectors (32KB) and 2097152 sectors"
+
+DeviceSpec = HddSpec | SsdSpec | CloudSpec | ArraySpec | CachedSpec
+_KINDS: dict[str, type[DeviceSpec]] = {"hdd": HddSpec, "ssd": SsdSpec, "cloud": CloudSpec, "array": ArraySpec, "cached": CachedSpec}
+_PARTS: dict[type[DeviceSpec], tuple[tuple[str, ...], tuple[str, ...], str]] = {
+    ArraySpec: (("member",), ("array", "cached"), "must be a drive or a volume, not an array"),
+    CachedSpec: (("disk", "flash"), ("cached",), "must be a drive, a volume or an array, without a cache"),
+}
+"""Kind -> fields that name other devices, the kinds that these may not be, and how an error says so."""
+
+
+def drive_of(spec: DeviceSpec) -> HddSpec | SsdSpec | CloudSpec:
+    """Return the drive or volume where the data lie: of an array its member, of a cached device its disk's."""
+    if isinstance(spec, CachedSpec):
+        return drive_of(spec.disk)
+    return spec.member if isinstance(spec, ArraySpec) else spec
 
 
 def load_device(name: str) -> DeviceSpec:
-    """Return the device `name`: a file of ``data/devices``, or what its name says after the maker's; an array comes with its member.
+    """Return the device `name`: a file of ``data/devices``, or what its name says after the maker's; with the devices that it is made of.
 
     A volume may be provisioned in its name, ``gp3:500GiB,6000IOPS,250MiB/s@m7i.large``: size, requests and bytes a second, and the
     instance that it hangs on, each as far as it is not to be as in the file.
@@ -179,10 +228,12 @@ def load_device(name: str) -> DeviceSpec:
     model = _KINDS.get(str(table.get("kind")))
     if model is None:
         raise InputError(where, field="kind", value=table.get("kind"), rule=f"must be one of {', '.join(_KINDS)}")
-    if model is ArraySpec and isinstance(member := table.get("member"), str):
-        if read_table(named(member).path).get("kind") == "array":
-            raise InputError(where, field="member", value=member, rule="must be a drive or a volume, not an array")
-        table["member"] = load_device(member).model_dump()
+    fields, refused, rule = _PARTS.get(model, ((), (), ""))
+    for field in fields:
+        if isinstance(part := table.get(field), str):
+            if read_table(named(part).path).get("kind") in refused:
+                raise InputError(where, field=field, value=part, rule=rule)
+            table[field] = load_device(part).model_dump()
     return _provisioned(validate(table, model, where=where), found)
 
 

@@ -8,10 +8,11 @@ from typing import Final
 
 from tierwise.core.units import PAGE_BYTES
 from tierwise.core.vocabulary import Layout
+from tierwise.devices.cache_policy import CachePolicy
 from tierwise.devices.protocol import DeviceModel, Operation
+from tierwise.devices.ssd_cache import SsdCache
 from tierwise.simulate.heap import interleaved
 from tierwise.simulate.replay import EXTENT_BYTES, Access
-from tierwise.simulate.ssd_cache import SsdCache, SsdCachePolicy
 from tierwise.simulate.transactions import INDEX, TABLE, WAL, Load, Recorded, Rows, addresses, rate, record
 
 HDD, SSD = "hdd", "ssd"
@@ -95,7 +96,7 @@ def rate_hot(recorded: Recorded, devices: Devices, seed: int, *, parts: int) -> 
     return rate(cut, placement, devices(seed))
 
 
-def rate_cached(recorded: Recorded, devices: Devices, seed: int, policy: SsdCachePolicy, *, budget_bytes: int) -> float:
+def rate_cached(recorded: Recorded, devices: Devices, seed: int, policy: CachePolicy, *, budget_bytes: int) -> float:
     """Return transactions a second with everything on hdd behind a cache on an SSD of `budget_bytes`, which has seen the reads before."""
     own = devices(seed)
     cached = SsdCache(own[HDD], own[SSD], policy, cache_bytes=max(budget_bytes, policy.block_bytes))

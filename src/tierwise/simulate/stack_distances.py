@@ -11,7 +11,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tierwise.core.compiled import bits_set, compiled, inlined, prefetch
+from tierwise.core.compiled import Ints, bits_set, compiled, inlined, prefetch
+from tierwise.simulate.trace_fields import Numbering
 
 Places = NDArray[np.int32]
 Counts = NDArray[np.int64]
@@ -30,38 +31,112 @@ class Misses(NamedTuple):
 
 @dataclass(frozen=True)
 class Curve:
-    """Counts by relation [relation, size] for every size in pages from 0 to that of all pages; a larger cache misses no more."""
+    """Counts by relation [relation, size] for every size in pages from 0 to the last one; a larger cache misses no more."""
 
     reads: Counts
     writes: Counts
     write_backs: Counts
 
-    def at(self, pages: int, rate: float = 1.0) -> Misses:
-        """Return the counts of a cache of `pages`; of a sample of pages at `rate` those that it stands for, on a line between two sizes."""
-        most = self.reads.shape[1] - 1
-        size = min(pages * rate, float(most))
+    @property
+    def most(self) -> int:
+        return int(self.reads.shape[1]) - 1
+
+    def at(self, pages: int) -> Misses:
+        """Return the counts of a cache of `pages`."""
+        return Misses(*(kind.astype(np.int64) for kind in self.between(pages)))
+
+    def between(self, pages: float) -> list[Any]:
+        """Return the counts on a line between two sizes."""
+        size = min(float(pages), float(self.most))
         below, part = int(size), size - int(size)
-        above = min(below + 1, most)
-        counts = ((1 - part) * kind[:, below] + part * kind[:, above] for kind in (self.reads, self.writes, self.write_backs))
-        return Misses(*(np.rint(count / rate).astype(np.int64) for count in counts))
+        above = min(below + 1, self.most)
+        return [(1 - part) * kind[:, below] + part * kind[:, above] for kind in (self.reads, self.writes, self.write_backs)]
+
+
+@dataclass(frozen=True)
+class SampledCurve:
+    """Counts of a sample of pages at `rate`; `near`, where there is one, has the exact counts of small caches.
+
+    A larger cache misses as many of the requests that the largest exact one misses as it does in the sample.
+    """
+
+    sample: Curve
+    rate: float
+    near: Curve | None
+
+    def at(self, pages: int) -> Misses:
+        if self.near is not None and pages <= self.near.most:
+            return self.near.at(pages)
+        counts = self.sample.between(pages * self.rate)
+        if self.near is None:
+            scaled = [count / self.rate for count in counts]
+        else:
+            largest = zip(self.near.between(self.near.most), self.sample.between(self.near.most * self.rate), counts, strict=True)
+            scaled = [np.divide(exact * count, seen, out=exact, where=seen > 0) for exact, seen, count in largest]
+        return Misses(*(np.rint(count).astype(np.int64) for count in scaled))
+
+
+class NearCounts:
+    """Exact counts of caches of at most `most` pages, from requests in chunks: between two chunks it holds the last `most` pages only."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._found = np.zeros((3, 1, most + 2), np.int32)
+        self._keys, self._relation, self._dirty = np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32)
+
+    def add(self, keys: Ints, writes: NDArray[np.bool_], relation: NDArray[np.integer[Any]]) -> None:
+        """Count requests for the pages `keys`, each of its relation."""
+        held, numbering = len(self._keys), Numbering()
+        keys, relation = np.concatenate([self._keys, keys]), np.concatenate([self._relation, relation])
+        numbers = numbering.of(keys)
+        key, own = np.empty(numbering.count, np.int64), np.empty(numbering.count, np.int32)
+        key[numbers], own[numbers] = keys, relation
+        more = max(0, int(own.max(initial=0)) + 1 - self._found.shape[1])
+        self._found = np.pad(self._found, ((0, 0), (0, more), (0, 0)))
+        dirty = np.zeros(len(own), np.int32)
+        dirty[:held] = self._dirty
+        order = _count(numbers[held:], writes, own, self._found, dirty, held)
+        kept, gone = order[: self.most][::-1], order[self.most :]
+        _write_back(self._found, own[gone], dirty[gone], np.full(len(gone), self.most + 1))
+        self._keys, self._relation, self._dirty = key[kept], own[kept], dirty[kept]
+
+    def curve(self, relations: int) -> Curve:
+        found = np.pad(self._found, ((0, 0), (0, relations - self._found.shape[1]), (0, 0)))
+        _write_back(found, self._relation[::-1], self._dirty[::-1], np.arange(1, len(self._keys) + 1))
+        return _curve(found)
 
 
 def curve_of(pages: Places, writes: NDArray[np.bool_], relation: Places, relations: int) -> Curve:
     """Return the curve of requests for `pages`, numbered from 0; `relation` is that of each page."""
     count = len(relation)
-    found = np.zeros((3, relations, count + 2), np.int32)
-    last, dirty = np.zeros(count, np.int32), np.zeros(count, np.int32)
+    found, dirty = np.zeros((3, relations, count + 2), np.int32), np.zeros(count, np.int32)
+    order = _count(pages, writes, relation, found, dirty, 0)
+    _write_back(found, relation[order], dirty[order], np.arange(1, len(order) + 1))
+    return _curve(found)
+
+
+def _count(pages: Places, writes: Any, relation: Places, found: Any, dirty: Places, held: int) -> Any:  # noqa: PLR0917
+    """Add the requests to `found`, after pages 0 to `held` were used in this order; return all pages, the most recent first."""
+    count = len(relation)
+    last = np.zeros(count, np.int32)
+    last[:held] = np.arange(1, held + 1)
     slots = -(-(2 * count + 2**16) >> _BLOCK_BITS) << _BLOCK_BITS
     bits, tree = np.zeros(slots // 32, np.uint32), np.zeros((slots >> _BLOCK_BITS) + 1, np.int32)
-    _pass(pages, writes, relation, found, last, dirty, bits, tree)
-    if dirty.any():
-        by_mark = np.full(slots + 1, -1, np.int32)
-        by_mark[last] = np.arange(count)
-        order = by_mark[by_mark >= 0][::-1]  # the most recent page is the first
-        depth, level, own = np.arange(1, count + 1), dirty[order], relation[order]
-        gone = (level > 0) & (level < depth)
-        np.add.at(found[2], (own[gone], level[gone]), 1)
-        np.add.at(found[2], (own[gone], depth[gone]), -1)
+    _mark(bits, tree, held)
+    _pass(pages, writes, relation, found, last, dirty, bits, tree, held)
+    by_mark = np.full(slots + 1, -1, np.int32)
+    by_mark[last] = np.arange(count)
+    return by_mark[by_mark >= 0][::-1]
+
+
+def _write_back(found: Any, own: Any, level: Any, depth: Any) -> None:
+    """Count dirty pages that have left every cache from their level to the depth at which they are."""
+    gone = (level > 0) & (level < depth)
+    np.add.at(found[2], (own[gone], level[gone]), 1)
+    np.add.at(found[2], (own[gone], depth[gone]), -1)
+
+
+def _curve(found: Any) -> Curve:
     missed = [np.cumsum(found[kind][:, ::-1], axis=1, dtype=np.int64)[:, ::-1][:, 1:] for kind in (0, 1)]
     return Curve(missed[0], missed[1], np.cumsum(found[2], axis=1, dtype=np.int64)[:, :-1])
 
@@ -72,9 +147,14 @@ def _set(word: Any) -> int:
 
 
 @compiled
-def _pass(pages: Places, writes: Any, relation: Places, found: Any, last: Places, dirty: Places, bits: Any, tree: Places) -> None:  # noqa: PLR0917
-    """Count each request in `found` [read, write, write-back; relation; distance]; `last` has each page's last mark plus one."""
-    now, distinct, slots = 0, 0, 32 * len(bits)
+def _pass(  # noqa: PLR0917
+    pages: Places, writes: Any, relation: Places, found: Any, last: Places, dirty: Places, bits: Any, tree: Places, held: int
+) -> None:
+    """Count each request in `found` [read, write, write-back; relation; distance]; `last` has each page's last mark plus one.
+
+    The last distance of `found` stands for all from there on.
+    """
+    now, distinct, slots, farthest = held, held, 32 * len(bits), found.shape[2] - 1
     for at in range(len(pages)):
         prefetch(last, pages[min(at + _AHEAD, len(pages) - 1)])
         if now == slots:
@@ -82,7 +162,7 @@ def _pass(pages: Places, writes: Any, relation: Places, found: Any, last: Places
         page = pages[at]
         mark = last[page] - 1
         if mark < 0:
-            distance = len(last) + 1
+            distance = farthest
             distinct += 1
         else:
             word, block = mark >> 5, mark >> _BLOCK_BITS
@@ -101,7 +181,7 @@ def _pass(pages: Places, writes: Any, relation: Places, found: Any, last: Places
                     tree[node] -= 1
                     node += node & -node
             bits[word] ^= keep
-            distance = after + 1
+            distance = min(after + 1, farthest)
         bits[now >> 5] |= np.uint32(1 << (now & 31))
         now += 1
         last[page] = now
@@ -139,6 +219,13 @@ def _renumber(last: Places, bits: Any, tree: Places) -> int:
         mark = last[page] - 1
         if mark >= 0:
             last[page] = before[mark >> 5] + _set(np.int64(bits[mark >> 5]) & ((1 << (mark & 31)) - 1)) + 1
+    _mark(bits, tree, count)
+    return count
+
+
+@compiled
+def _mark(bits: Any, tree: Places, count: int) -> None:
+    """Set the first `count` marks alone."""
     for each in range(len(bits)):
         left = count - 32 * each
         bits[each] = np.uint32(0xFFFFFFFF) if left >= 32 else np.uint32((1 << max(left, 0)) - 1)
@@ -146,4 +233,3 @@ def _renumber(last: Places, bits: Any, tree: Places) -> int:
         tree[node] = 0
     for block in range(count >> _BLOCK_BITS):
         _close(bits, tree, block)
-    return count

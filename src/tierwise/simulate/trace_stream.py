@@ -12,11 +12,16 @@ from tierwise.core.compiled import Floats, Ints
 from tierwise.core.errors import InputError, suggesting
 from tierwise.core.paths import short
 from tierwise.simulate.page_trace import TraceOptions, TraceReader
+from tierwise.simulate.stack_distances import Curve, NearCounts
 from tierwise.simulate.trace_fields import Flags, Numbering
 from tierwise.simulate.trace_pages import PAGE_BITS, Requests
 
 OBJECTS: Final = "objects"
 PAGES: Final = "pages"
+NEAR_PAGES: Final = 2**16
+"""A sample of pages has few of a small cache's, and none or all of a busy page's requests: up to this size all requests are counted."""
+MOST_NEAR_RELATIONS: Final = 256
+"""These counts take 0.8 MB a relation."""
 _SHARES: Final = 2**24
 
 
@@ -35,6 +40,7 @@ class Stream:
     formats: list[str]
     behind_a_cache: bool
     rings: Flags | None  # whether a request used a buffer ring, if every trace says so
+    near: Curve | None  # of a sample that is not merged by time: exact counts of small caches
 
 
 @dataclass
@@ -77,10 +83,14 @@ def read_stream(
     named = {str(Path(file).resolve()) if Path(file) in paths else file: relation for file, relation in (named or {}).items()}
     known, readers, parts = _Places(), [TraceReader(path, options) for path in paths], list[Requests]()
     requests = writes = 0
+    near = NearCounts(NEAR_PAGES) if sample_rate < 1 and not options.timed else None
     for reader in readers:
         for chunk in reader.chunks():
             keys, relation = known.keys(reader, chunk.pages, named)
             requests, writes = requests + len(keys), writes + int(chunk.writes.sum())
+            near = near if len(known.relations) <= MOST_NEAR_RELATIONS else None
+            if near is not None:
+                near.add(keys, chunk.writes, relation)
             kept = slice(None) if sample_rate >= 1 else _sampled(keys, sample_rate)
             numbers = known.number(keys[kept], relation[kept])
             others = (None if column is None else column[kept] for column in (chunk.times, chunk.rings))
@@ -113,6 +123,7 @@ def read_stream(
         formats=list(dict.fromkeys(reader.title for reader in readers)),
         behind_a_cache=any(reader.behind_a_cache for reader in readers),
         rings=rings,
+        near=None if near is None else near.curve(len(known.relations)),
     )
 
 

@@ -27,7 +27,7 @@ from tierwise.core.errors import InputError
 from tierwise.core.progress import say
 from tierwise.core.units import GIB, KIB
 from tierwise.devices.model import build
-from tierwise.devices.spec import ArraySpec, DeviceSpec, HddSpec, SsdSpec, load_device
+from tierwise.devices.spec import DeviceSpec, HddSpec, SsdSpec, drive_of, load_device
 from tierwise.simulate.closed_loop import Rates, Series, run_threads
 from tierwise.simulate.machine import Costs, zipf_machine
 from tierwise.simulate.page_cache import PageCache
@@ -115,7 +115,7 @@ class Benchmark:
 
 
 def is_rotational(device: DeviceSpec) -> bool:
-    return isinstance(device.member if isinstance(device, ArraySpec) else device, HddSpec)
+    return isinstance(drive_of(device), HddSpec)
 
 
 def simulate_zipf(device: str, *, dataset_gib: float, cache_gib: float, threads: int = 8, scale: int = 1) -> ZipfResult:

@@ -180,6 +180,11 @@ class Emulated(Mount, Tier):
     def busy_s(self) -> float:
         return float(self.call("busy"))
 
+    def hits(self) -> tuple[int, int] | None:
+        """Return (hits, reads) of a cached device since it was as new; None for another device."""
+        found = self.call("hits")
+        return tuple(found) if found else None
+
     def reset_io(self) -> None:
         self.call("reset")
 

@@ -7,7 +7,7 @@ from tierwise.core.pairs import DirectoryTier, SimulatedTier, TierSpec
 from tierwise.devices.model import build, built_of
 from tierwise.devices.protocol import DeviceModel
 from tierwise.devices.slowed_device import SlowedDevice
-from tierwise.devices.spec import ArraySpec, load_device
+from tierwise.devices.spec import drive_of, load_device
 from tierwise.tiers.daemon import Daemon
 from tierwise.tiers.directory import Directory, Simulated
 from tierwise.tiers.emulated import Emulated
@@ -45,12 +45,11 @@ def is_flash(spec: TierSpec) -> bool:
     """Return whether the tier's device has no heads to move: flash or a rented volume. Nothing is known of a real disk."""
     if isinstance(spec, DirectoryTier):
         return False
-    device = load_device(spec.device)
-    return (device.member if isinstance(device, ArraySpec) else device).kind != "hdd"
+    return drive_of(load_device(spec.device)).kind != "hdd"
 
 
 def device_files(spec: TierSpec) -> dict[str, dict[str, Any]]:
-    """Return every device file behind a tier, by name, as it stands now (an array holds its member)."""
+    """Return every device file behind a tier, by name, as it stands now (an array holds its member, a cached device its parts)."""
     if isinstance(spec, DirectoryTier):
         return {}
     return {spec.device: load_device(spec.device).model_dump(mode="json")}

@@ -79,7 +79,7 @@ class Server:
             "hold": self._hold,
             "history": self._history,
             "delays": self._delays,
-            **{name: self._of_a_tier(name) for name in ("path", "forget", "reset", "statistics", "busy", "log")},
+            **{name: self._of_a_tier(name) for name in ("path", "forget", "reset", "statistics", "busy", "hits", "log")},
         }
 
     def serve(self, control: ControlServer) -> None:

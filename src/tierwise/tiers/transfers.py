@@ -267,6 +267,9 @@ class Transfers:
         """Return the seconds in which a drive of the device had something to do, the mean of its drives."""
         return self._model.busy_s(self._clock.now())
 
+    def hits(self) -> tuple[int, int] | None:
+        return self._model.hits()
+
     def log(self, *, path: str) -> dict[str, str]:
         """Write the log to `path`, and return which files its numbers mean."""
         self.requests.write(Path(path))

@@ -8,13 +8,14 @@
 -- even out: it made the host's part of a cell scatter 1.5 times as much (benchmarks/by_name/virtual_time.py).
 -- The host's part of a hot query is held against its own session's work, which was done beside each of its executions.
 -- Where the host's parts differ so much between repetitions that their scatter (1.4826 times the median absolute deviation) is more than a
--- twentieth of the whole (assumed), the median would feign steadiness: then each row has its own host's part, so that intervals carry the
--- scatter; a hot query, which is nothing else, bears the flag `host` and gives no verdict. Below five repetitions nothing is judged anyway.
+-- twentieth of the whole (assumed), the median would feign steadiness: then each row of the study on that pair has its own host's part, so
+-- that intervals carry the scatter and no ratio mixes the two; a hot query, which is nothing else, bears the flag `host` and gives no
+-- verdict. Below five repetitions nothing is judged anyway.
 --
 -- A phase of a window bears the flag `jumped` where its clock went on, while nobody ran, for longer than all its requests took together, by
 -- more than a tenth of its time (assumed): its sessions were blocked by what no device serves, such as the kernel's own writing back. The
 -- clock stands then, and after a second goes by real time; in runs of versions before 0.2.0 it went on to the window's end at once. (The
--- log's windows have no phases: their sessions sleep before a commit, which the clock counts.)
+-- log's windows are exempt: their sessions sleep before a commit, which the clock counts.)
 create temp table timings as
 with
 usual as (
@@ -46,14 +47,18 @@ host as (
     from own
     where len(flags) = 0
     group by all
+),
+estimators as (
+    select *, bool_or(unsteady) over (partition by run_id, run, study, pair) as apart
+    from host
 )
 select raw_timings.* replace (
-    coalesce(device_s + if(unsteady, own_s, host_s), raw_timings.elapsed_s) as elapsed_s,
+    coalesce(device_s + if(apart, own_s, host_s), raw_timings.elapsed_s) as elapsed_s,
     list_concat(
         raw_timings.flags,
         if(unsteady and cache = 'hot', ['host'], []),
         if(
-            cell ->> 'phase' is not null
+            cell ->> 'phase' <> 'commits'
             and device_s > list_sum([io.intended_s for io in tier_io]) + 0.1 * raw_timings.elapsed_s,
             ['jumped'],
             []
@@ -62,7 +67,7 @@ select raw_timings.* replace (
 )
 from raw_timings
 left join own using (run_id, study, pair, trial, step, replicate)
-left join host using (run_id, run, study, pair, trial, step)
+left join estimators using (run_id, run, study, pair, trial, step)
 where cell ->> 'clock' is null;
 
 -- Rows of the cells that were also measured in real time.

@@ -48,6 +48,7 @@ def answer(path: Path, service: ServiceTimes) -> Activity:
         watched_s=found.seconds(RELATION),
         gaps_s=float(gaps["value"].sum()),
         gaps=gaps.height,
+        clock_back_s=float(events.filter(entity="clock")["value"].sum()),
         resets=events.filter(entity="reset").height,
         window_s=_middle(spans["value"]),
         windows=each,

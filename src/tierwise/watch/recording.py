@@ -34,6 +34,8 @@ LEAST_SAMPLES: Final = 600
 SIZES_S: Final = 3600.0
 MOST_SIZES: Final = 500
 RETRY_S: Final = 2.0
+CLOCK_S: Final = 5.0
+"""A clock that falls behind by less in a window was not set back (chosen)."""
 NO_SERVICE_TIMES: Final = ServiceTimes()
 JITTER: Final = 0.25
 """Samples come this much earlier or later, so that no periodic load hides between them."""
@@ -131,6 +133,14 @@ class Watch:
             self.events.append(("promotion", None, None, "the standby became a primary"))
         self.last = server
 
+    def _compare_clocks(self, before: Server, after: Server, watched_s: float) -> None:
+        """Note by how much the server's clock was set back, from the age of its counters."""
+        if before.counted_days is None or after.counted_days is None:
+            return
+        back_s = watched_s - 86400 * (after.counted_days - before.counted_days)
+        if back_s > CLOCK_S and not 0 <= 86400 * after.counted_days <= watched_s + CLOCK_S:  # else they were reset
+            self.events.append(("clock", None, back_s, None))
+
     def _one_window(self, link: Link) -> None:
         waits, ends_s = Waits(), link.before.views[RELATION].at_s + self.request.window_s
         shaken = random.Random(self.window)
@@ -138,7 +148,9 @@ class Watch:
             time.sleep(max(0.0, min(ends_s - now_s, self.request.sample_s * shaken.uniform(1 - JITTER, 1 + JITTER))))
             sample(link.pairs[0][0], waits, link.server.database)
         after = snapshot.take(link.pairs, (waits.taken + link.sent, 0.0))
+        last, watched_s = link.server, after.views[RELATION].at_s - link.before.views[RELATION].at_s
         link.pairs = [(connection, self._refreshed(connection, server)) for connection, server in link.pairs]
+        self._compare_clocks(last, link.server, watched_s)
         self._compare(link.server)
         rows = self._rows(link, after, waits)
         link.before, link.sent = after, 1

@@ -121,9 +121,16 @@ class Division:
             seen = self.service.trace.filter(file=part.file)["seconds"].sum() or 0.0
             return Band(low=float(seen), high=float(seen))
         each = self.service_s(part)
-        took = Band(low=each, high=each) if each is not None else SAME if len(self.places) <= 1 else ANY_DEVICE_S
+        took = Band(low=each, high=each) if each is not None else self._unknown_s(part)
         low, high = ((1 - part.scanned) + part.scanned * edge for edge in (self._scans.low, self._scans.high))
         return Band(low=part.clients.low * took.low * low, high=part.clients.high * took.high * high)
+
+    def _unknown_s(self, part: Part) -> Band:
+        """Return the seconds of a read on a tablespace without a service time; where none has one, a weight alone."""
+        others = [each for place in self.places if (each := self.service.of(place, self.depth)) is not None]
+        if others and part.row["tablespace"] not in self.places:
+            return Band(low=min(others), high=max(others))
+        return SAME if len(self.places) <= 1 and not self.service.points else ANY_DEVICE_S
 
 
 def read_depth(totals: Totals) -> float:

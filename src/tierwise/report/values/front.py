@@ -7,8 +7,10 @@ from typing import Any, Final
 
 import polars as pl
 
-from tierwise.advisor.ranking import Gain, advised, gains_of
+from tierwise.advisor.ranking import INDEXES, NOTHING, SHORT, SPEEDUP, Gain, chosen, gains_of, placed, with_processors
+from tierwise.analysis.model_interval import Key, shifts_of
 from tierwise.analysis.rejections import never_accepted
+from tierwise.analysis.rule_marks import ADVICE, changed_since
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import Estimate, estimable
 from tierwise.analysis.verdicts import DECIDED
@@ -21,7 +23,7 @@ from tierwise.report.run import Run
 from tierwise.report.text_template import Value, shared_text
 from tierwise.report.values.operations import costs
 from tierwise.report.values.todays import title
-from tierwise.report.values.workloads import INDEXES, NOTHING, SHORT, named_workloads, placed
+from tierwise.report.values.workloads import named_workloads
 
 LOG: Final = "write-ahead log"  # placement of a workload that only moves the write-ahead log
 NO_TABLE: Final = "table not measured"
@@ -30,12 +32,13 @@ UNDECIDED: Final = (NO_INTERVAL, NO_TABLE, TOO_SMALL)
 """Why a workload has no advice: all replicates took the same time, no table was moved, or the profile has too few of its data."""
 DIGITS: Final = 12  # digits of a ratio that are kept: threads add in any order, and the last ones differ from run to run
 SCHEMA: Final[dict[str, Any]] = {
-    **dict.fromkeys(("run", "pair", "evidence", "io_mode", "workload"), pl.String),
+    **dict.fromkeys(("run", "pair", "evidence", "io_mode", "workload", "queries"), pl.String),
     "slowdown": pl.Float64,
     "placement": pl.String,
-    **dict.fromkeys(("advised", "too_small"), pl.Boolean),
+    **dict.fromkeys(("advised", "unclear", "too_small"), pl.Boolean),
     "replicate": pl.Int64,
     "speedup": pl.Float64,
+    "with_processors": pl.Float64,
 }
 
 
@@ -44,11 +47,12 @@ def speedups(run: Run, only: str | None = None) -> pl.DataFrame:
     rows = []
     for name, workload in named_workloads(run, only):
         gains = gains_of(workload)
-        best = None if workload.too_small else advised(gains)
+        best = None if workload.too_small else chosen(gains)
         for gain in gains:
-            of = (run.run_id, workload.pair, str(workload.evidence), workload.io_mode, name, workload.slowdown)
-            what = (placed(gain.placement), gain is best, workload.too_small)
-            rows += [(*of, *what, replicate + 1, round(1 / ratio, DIGITS)) for replicate, ratio in gain.ratios.items()]
+            of = (run.run_id, workload.pair, str(workload.evidence), workload.io_mode, name, ", ".join(workload.queries), workload.slowdown)
+            what = (placed(gain.placement), *_standing(gain if gain is best else None), workload.too_small)
+            least = with_processors(workload, gain.placement)
+            rows += [(*of, *what, replicate + 1, round(1 / ratio, DIGITS), least) for replicate, ratio in gain.ratios.items()]
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
@@ -56,11 +60,18 @@ def log_moves(run: Run, only: str | None = None) -> pl.DataFrame:
     parts = [pl.DataFrame(schema=SCHEMA)]
     for _, module in study_registry.named("log_moves"):
         for _, rows in estimable(module.moved(run, only), ["workload"]).group_by("workload", maintain_order=True):
-            gain = Gain(LOG, {of: 1 / ratio for of, ratio in rows.select("replicate", "ratio").rows()})
-            own = {"run": run.run_id, "placement": LOG, "advised": gain.saves, "too_small": False}
+            key = Key(rows["pair"][0], SPEEDUP, rows["workload"][0], LOG, "", rows["io_mode"][0])
+            gain = Gain(LOG, {of: 1 / ratio for of, ratio in rows.select("replicate", "ratio").rows()}, shifts=shifts_of(key))
+            own = {"run": run.run_id, "queries": LOG, "placement": LOG, "too_small": False}
+            own["advised"], own["unclear"] = _standing(chosen([gain]))
             found = rows.with_columns(pl.col("replicate") + 1, speedup=pl.col("ratio"), **{key: pl.lit(one) for key, one in own.items()})
             parts.append(found.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items()))
     return pl.concat(parts)
+
+
+def _standing(best: Gain | None) -> tuple[bool, bool]:
+    """Return whether the chosen placement `best` is advised, and whether it is unclear."""
+    return best is not None and not best.unclear, best is not None and best.unclear
 
 
 def answers(run: Run, only: str | None = None) -> pl.DataFrame:
@@ -84,10 +95,12 @@ def newest(run: Run) -> tuple[str, ...]:
 
 
 def advice(rows: pl.DataFrame) -> tuple[str, Estimate] | str:
-    """Return the advised placement of a workload's `rows` and its speed-up, `NOTHING` without an effect, or one of `UNDECIDED`."""
+    """Return the advised placement of a workload's `rows` (or the unclear one) and its speed-up, `NOTHING` without an effect, or one of
+    `UNDECIDED`.
+    """
     if rows["too_small"].any():
         return TOO_SMALL
-    best = rows.filter("advised")
+    best = rows.filter(pl.col("advised") | pl.col("unclear"))
     gains = estimates((best if best.height else rows).with_columns(flag=pl.lit("none")), ["placement"], "speedup")
     if best.height:
         ((placement,), gain) = next(iter(gains.items()))
@@ -102,17 +115,20 @@ def _list(rows: pl.DataFrame) -> list[dict[str, Value]]:
     found: list[dict[str, Value]] = []
     for (workload,), part in rows.filter("comparable").group_by("workload", maintain_order=True):
         best = advice(part)
-        if best not in UNDECIDED:
+        if best not in UNDECIDED and not part["unclear"].any():
             placement, speedup = (best, None) if isinstance(best, str) else (best[0], best[1].value)
             found.append({"workload": str(workload), "placement": placement, "speedup": speedup})
     return found
 
 
 def _turned(run: Run) -> list[dict[str, Any]]:
-    own = {one["workload"]: one["placement"] for one in _list(answers(run))}
-    found = []
+    same = ["workload", "queries"]  # where fewer queries ran on drives of today, there is nothing to turn
+    rows, found = answers(run), []
+    own = {one["workload"]: one["placement"] for one in _list(rows)}
     for pair in run.manifest.todays_pairs:
-        there = {one["workload"]: one["placement"] for one in _list(answers(run, pair))}
+        there = {
+            one["workload"]: one["placement"] for one in _list(answers(run, pair).join(rows.select(same).unique(), on=same, how="semi"))
+        }
         turned = [str(name).partition(" (")[0] for name, placement in there.items() if own.get(name, placement) != placement]
         found += [{"pair": title(pair), "workloads": turned}] if turned else []
     return found
@@ -131,9 +147,9 @@ def values(run: Run, pair: str = "") -> dict[str, Any]:  # noqa: ARG001  the fir
         "answered": not own.filter(pl.col("placement") != LOG).is_empty(),
         "todays": [f"`{pair}`" for pair in run.manifest.todays_pairs],
         "turned": _turned(run),
-        "slowed": own.filter(pl.col("slowdown") > 1)["workload"].n_unique(),
         "newer": [claim.id for claim in decided if claim.rule_newer],
         "after_results": [claim.id for claim in decided if claim.rule_after_results],
+        "advice_newer": changed_since(run.manifest, {ADVICE}),
         "profile": str(run.manifest.profile.get("name")),
         "run_note": run.manifest.note,
         "share": float(run.manifest.profile.get("fraction") or 1.0),

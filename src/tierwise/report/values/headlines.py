@@ -3,27 +3,26 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from tierwise.advisor.ranking import gains_of
+from tierwise.advisor.ranking import SPEEDUP, gains_of, headline
 from tierwise.analysis.model_interval import Key, shifts_of
 from tierwise.analysis.statistics import Estimate
 from tierwise.report.formats import interval
 from tierwise.report.run import Run
 from tierwise.report.study_registry import named
 from tierwise.report.values.front import LOG
-from tierwise.report.values.workloads import named_workloads, placed
+from tierwise.report.values.workloads import named_workloads
 
-SPEEDUP: Final = "speedup"
 MODEL: Final = "; model "  # what stands between an estimate and its model interval
 
 
 def headlines_of(run: Run, study: str, pair: str) -> Iterator[tuple[Key, Mapping[int, float]]]:
     """Yield the speed-ups of each placement of the workloads of `study` on `pair`, and of moving the log."""
     only = pair if pair in run.manifest.todays_pairs else None
-    for name, workload in named_workloads(run, only):
+    for _, workload in named_workloads(run, only):
         if (workload.study, workload.pair) == (study, pair):
             for gain in gains_of(workload):
                 ratios = {replicate: 1 / ratio for replicate, ratio in gain.ratios.items()}
-                yield Key(pair, SPEEDUP, name, placed(gain.placement), "", workload.io_mode), ratios
+                yield headline(workload, gain.placement), ratios
     for name, module in named("log_moves"):
         if name == study:
             for (moved, on, io_mode), rows in module.moved(run, only).group_by("workload", "pair", "io_mode", maintain_order=True):

@@ -7,10 +7,11 @@ from typing import Any, Final
 import polars as pl
 
 from tierwise.advisor.operations import Operated, day_of, operated, priced
+from tierwise.advisor.ranking import names_of, placed
 from tierwise.report import study_registry
 from tierwise.report.prices import book_of
 from tierwise.report.run import Run
-from tierwise.report.values.workloads import named_workloads, names_of, placed
+from tierwise.report.values.workloads import named_workloads
 
 SCHEMA: Final[dict[str, Any]] = {
     **dict.fromkeys(("workload", "operation", "pair", "evidence"), pl.String),

@@ -13,6 +13,7 @@ from tierwise.report.text_template import Value
 MODELS: Final = ("data/validation/models.json", "scripts/validate_models.py")
 EMULATOR: Final = ("data/validation/emulator.json", "benchmarks/emulator.py")
 MAP: Final = ("data/validation/map.json", "scripts/validate_map.py")
+CACHE: Final = ("data/validation/cache.json", "scripts/validate_cache.py")
 WHOLE: Final = "own_electronics"  # the part of a drive's trace with the drive's own electronics, to which nothing was fitted
 
 
@@ -36,6 +37,8 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of al
     held = [line["met"] for line in emulator["rows"] if line["expected"] is not None and line["met"] is not None]  # as in the table
     memory_map = load(*MAP)
     points, sizes = memory_map["rows"], memory_map["maps"]
+    cached = load(*CACHE)
+    caches = [{row[name]["seconds"] for name in ("smq", "bcache", "l2arc")} for row in cached["rows"]]
     beside = emulator["mount_over_empty_server"]
     return {
         "drives": len(means),
@@ -54,5 +57,10 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of al
         "index_first": sum(row["index_ssd_s"] < row["table_ssd_s"] for row in sizes),
         "index_per_dollar": sum(gain_per_dollar(row, "index") > gain_per_dollar(row, "table") for row in sizes),
         "map_prices": date.fromisoformat(memory_map["prices"]),
+        "cache_sizes": len(caches),
+        "caches_faster": sum(min(taken_s) < row["tablespace_s"] for taken_s, row in zip(caches, cached["rows"], strict=True)),
+        "cache_seed": cached["seed"],
+        "cache_policies": len(cached["check"]),
+        "cache_off": max(abs(row["hit_ratio"] - row["simulated"]) for row in cached["check"]),
         "missed": sum(claim.cause is Cause.STATED_RATE for claim in run.verdicts),
     }

@@ -1,7 +1,6 @@
 """The workloads of a run whose relations can be placed, their names, and their placements with what they cost."""
 
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -9,10 +8,10 @@ from typing import Final
 import duckdb
 import polars as pl
 
+from tierwise.advisor.ranking import names_of
 from tierwise.advisor.workload import Workload, workload_of
 from tierwise.analysis import heat
 from tierwise.analysis.claims import load_claims
-from tierwise.core import studies
 from tierwise.core.errors import MissingError
 from tierwise.report.run import Run
 
@@ -25,10 +24,6 @@ NAMES: Final = {
     "Detection ssd": "Detection on SSD",
 }
 """What a reader calls the cells of `workload.CELLS` and the studies' own placements."""
-INDEXES, NOTHING = "indexes ssd", "nothing"
-SHORT: Final = {"all hdd": NOTHING, INDEXES: "indexes", "tables ssd": "tables", "all ssd": "everything"}
-"""Placement -> what it has on the SSD."""
-WORDS: Final = "reading/words.toml"
 
 
 def gather(run: Run, *, only: str | None = None) -> Sequence[Workload]:
@@ -68,15 +63,3 @@ def named_workloads(run: Run, only: str | None = None) -> Iterator[tuple[str, Wo
         if name not in found or workload.slowdown < found[name].slowdown:
             found[name] = workload
     yield from found.items()
-
-
-def names_of(workload: Workload, kind: str) -> str:
-    """Return what the study's ``words.toml`` calls the workload (`kind` ``workloads``), or what is done in it (``operations``)."""
-    there = workload.study in studies.having(WORDS)
-    names: Mapping[str, str] = tomllib.loads(studies.text(workload.study, WORDS)).get(kind, {}) if there else {}
-    return names.get(heat.PACE.sub("", workload.name), workload.name)
-
-
-def placed(placement: str) -> str:
-    """Return what `placement` has on the SSD: ``tables``, or the name of a table."""
-    return SHORT.get(placement, placement.removesuffix(" ssd"))

@@ -4,19 +4,23 @@ from typing import Final
 
 import polars as pl
 
+from tierwise.advisor.ranking import SPEEDUP
 from tierwise.analysis.model_interval import Key
 from tierwise.report.estimates import cell
 from tierwise.report.exhibit_registry import Cells
+from tierwise.report.formats import number
 from tierwise.report.reference import open_reference
 from tierwise.report.run import Run
 from tierwise.report.values.front import advice, answers
-from tierwise.report.values.headlines import MODEL, SPEEDUP, beside
+from tierwise.report.values.headlines import MODEL, beside
 from tierwise.report.values.todays import title
 
 UNIT: Final = "paired replicates"
 SOURCE_PAIRS, REFERENCE = "source", "reference"
 TITLES: Final = {SOURCE_PAIRS: "The studies' drives", REFERENCE: "The reference run"}
 NOT_MEASURED: Final = "not measured"
+UNCLEAR: Final = "unclear: "  # the drives' unknown values can turn the advice
+PROCESSORS: Final = "; with processors "
 NOT_COMPARABLE: Final = "not comparable"  # the drives of today were slowed by another factor than the source's
 
 
@@ -33,7 +37,13 @@ def facts(rows: pl.DataFrame) -> dict[str, object]:
     """Return the cells, among them the reasons that stand in place of an answer, and whether one has a model interval, for the caption."""
     found = tabulate(rows)
     cells = {cell for row in found.rows for cell in row} if found else set()
-    return {"reasons": cells, "with_model": any(MODEL in cell for cell in cells)}
+    marks = {"with_model": MODEL, "unclear": UNCLEAR, "processors": PROCESSORS}
+    fewer = rows.group_by("workload", maintain_order=True).agg(pl.col("queries").n_unique()).filter(pl.col("queries") > 1)["workload"]
+    return {
+        "reasons": cells,
+        "fewer": [str(one).partition(" (")[0] for one in fewer],
+        **{name: any(mark in cell for cell in cells) for name, mark in marks.items()},
+    }
 
 
 def tabulate(rows: pl.DataFrame) -> Cells | None:
@@ -57,4 +67,6 @@ def _advice(rows: pl.DataFrame, workload: str) -> str:
     if isinstance(best, str):
         return best
     key = Key(found["pair"][0], SPEEDUP, workload, best[0], "", found["io_mode"][0])
-    return f"{best[0]}, {cell(best[1])}{beside(key, best[1])}"
+    least = found.filter(placement=best[0])["with_processors"][0]
+    processors = f"{PROCESSORS}{number(least)}" if least is not None else ""
+    return f"{UNCLEAR if found['unclear'].any() else ''}{best[0]}, {cell(best[1])}{beside(key, best[1])}{processors}"

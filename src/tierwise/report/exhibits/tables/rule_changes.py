@@ -4,6 +4,7 @@ from typing import Final
 
 import polars as pl
 
+from tierwise.analysis.rule_marks import ADVICE
 from tierwise.core.rule_history import load_rules
 from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import DASH, count
@@ -12,7 +13,7 @@ from tierwise.report.run import Run
 UNIT: Final = "changes"
 OF_RUN: Final = "nothing"
 HEADER: Final = ["Day", "Statements", "Rule before", "Rule now", "What we had seen"]
-GROUPS: Final = {"all": "all", "orders": "orders", "cases": "with several cases"}
+GROUPS: Final = {"all": "all", "orders": "orders", "cases": "with several cases", ADVICE: "advice"}
 MANY: Final = 12  # the number of statements from which on a change counts them
 
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from tierwise.advisor.ranking import advised, gains_of
+from tierwise.advisor.ranking import chosen, gains_of
 from tierwise.advisor.workload import workload_of
 from tierwise.analysis.deciding import mode_in, mode_of
 from tierwise.analysis.scaling import extrapolate
@@ -41,7 +41,7 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Any]:
         "answered": bool(_of(own, "cold", TABLE)),
         "evidence": str(run.evidence(pair) or ""),
         "io_mode": str(io_mode),
-        "advised": _advised(run, pair),
+        **_advice(run, pair),
         "todays": [_today(run, one) for one in run.manifest.todays_pairs],
         "readers_pair": readers,
         **_saved("index", _of(own, "cold", INDEX)),
@@ -90,12 +90,12 @@ def _saved(name: str, gains: Gains) -> dict[str, Value]:
     return {f"{name}_pays": pays, **least_most(f"{name}_saved", (100 - 100 / (one.value or 1.0) for one in gains.values()))}
 
 
-def _advised(run: Run, pair: str) -> str | None:
+def _advice(run: Run, pair: str) -> dict[str, Value]:
     try:
-        best = advised(gains_of(workload_of(run.store, run.folder, study=STUDY, pair=pair, name="cold counts")))
+        best = chosen(gains_of(workload_of(run.store, run.folder, study=STUDY, pair=pair, name="cold counts")))
     except (InputError, MissingError):  # the pair was not measured, or too few of its replicates are clean
-        return None
-    return CHOICES[best.placement] if best else None
+        best = None
+    return {"advised": CHOICES[best.placement] if best else None, "unclear": bool(best and best.unclear)}
 
 
 def _hunt(run: Run) -> dict[str, Value]:

@@ -1,6 +1,7 @@
 """Which placement of a table and its index wins, simulated over memory, skew, layout and write share, and over memory and clients."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from typing import Any, Final
@@ -12,11 +13,11 @@ from tierwise.bench.replaying import Modelled, models
 from tierwise.core.progress import Progress
 from tierwise.core.tasks import in_tasks
 from tierwise.core.toml import Strict
-from tierwise.core.units import PAGE_BYTES
+from tierwise.core.units import KIB, MIB, PAGE_BYTES
 from tierwise.core.vocabulary import Evidence, Layout
+from tierwise.devices.cache_policy import L2ARC, CachePolicy
 from tierwise.simulate.placements import BY_TYPE, Case, Warming, rate_by_heat, rate_cached, rate_hot, rates_by_type, recorded_case
 from tierwise.simulate.replay import DeviceModel
-from tierwise.simulate.ssd_cache import DM_CACHE, L2ARC
 from tierwise.simulate.transactions import Rows, rate
 from tierwise.timings.replicates import REPLICATES
 
@@ -24,7 +25,8 @@ HOST_S: Final = 0.0005  # a simulated transaction's time outside the storage (as
 COMPARED: Final = ("all_hdd", "index_ssd")
 PARTITIONS: Final = 16  # partitions of the simulated table where it is placed by heat
 TIERS: Final = {"hdd", "ssd", "wal"}
-CACHES: Final = {"dm_cache": DM_CACHE, "l2arc": L2ARC}
+CACHES: Final = {"dm_cache": CachePolicy(256 * KIB, uses=2, copies=True), "l2arc": replace(L2ARC, fill_rate=8 * MIB)}
+"""A count of reads in place of dm-cache's policy, and L2ARC with the l2arc_write_max of 8 MiB that it had until 2023."""
 Point = tuple[Mapping[str, Any], Callable[[int], dict[str, float]]]
 """Coordinates of a point of a map, and its transactions a second by placement for a seed."""
 

@@ -55,6 +55,7 @@ select
     evidence,
     started_at,
     elapsed_s,
+    device_s,
     result_rows as transactions,
     relation_io,
     list_sum([io.pages_read for io in relation_io if io.relation_class = 'index']) as index_reads,
@@ -77,6 +78,7 @@ select
     sum(transactions)::bigint as transactions,
     sum(elapsed_s) as elapsed_s,
     sum(transactions) / sum(elapsed_s) as tps,
+    sum(transactions) / sum(device_s / slowdown + elapsed_s - device_s) as tps_with_processors,
     sum(transactions) filter (phase <> 'checkpoint') / sum(elapsed_s) filter (phase <> 'checkpoint') as no_checkpoint_tps,
     coalesce(sum(index_reads), 0) as index_reads,
     coalesce(sum(table_reads), 0) as table_reads,
@@ -92,6 +94,8 @@ group by all;
 -- `judged` is yes for the one slowdown of a size that claims on ratios are judged at: the least at which no window was flagged, or
 -- where there is none, the largest. `evidence` and `flagged` speak of both windows behind the ratio, `note` of why a window is
 -- flagged, or of what its value was found under. `no_checkpoint_tps` and `no_checkpoint_ratio` leave the checkpoint's phase out.
+-- The variant `with-processors` has the drives at their own speed, and the processors' time behind the drives': where the drives were slowed,
+-- the published variant is the other end, as if processors were faster by the same factor.
 create temp view pgbench_placement as
 with
 calm as (
@@ -105,55 +109,71 @@ chosen as (
         coalesce(min(slowdown) filter (calm), max(slowdown)) as slowdown
     from calm
     group by all
+),
+held as (
+    select
+        one.run_id,
+        one.pair,
+        one.io_mode,
+        one.trial,
+        one.size,
+        one.variant,
+        one.placement,
+        one.clients,
+        one.script,
+        one.writes,
+        one.skew,
+        one.layout,
+        one.partitions,
+        one.slowdown,
+        format('{:g}', one.slowdown) as factor,
+        format('{:g}', one.memory) as memory,
+        if(one.slowdown = chosen.slowdown, 'yes', 'no') as judged,
+        one.replicate,
+        one.tps,
+        one.tps / base.tps as ratio,
+        one.tps_with_processors,
+        one.tps_with_processors / base.tps_with_processors as ratio_with_processors,
+        one.no_checkpoint_tps,
+        one.no_checkpoint_tps / base.no_checkpoint_tps as no_checkpoint_ratio,
+        one.index_reads,
+        one.table_reads,
+        one.index_hits,
+        one.transactions,
+        one.cpu_share,
+        -- A verdict needs the same one from these variants: where sessions wait for their log for more than a tenth of the time, and where the
+        -- drives were slowed.
+        concat_ws(
+            ',',
+            if(one.hangs_on_the_log or coalesce(base.hangs_on_the_log, false), 'async-commit', null),
+            if(one.slowdown <> 1 and one.variant = 'published' and one.tps_with_processors is not null, 'with-processors', null)
+        ) as hangs_on,
+        one.checkpoint_s,
+        if(one.evidence = coalesce(base.evidence, one.evidence), one.evidence, 'mixed') as evidence,
+        len(one.flags) > 0 or coalesce(len(base.flags) > 0, false) as flagged,
+        case
+            when list_contains(one.flags || coalesce(base.flags, []), 'cpu') then 'CPU'
+            when list_contains(one.flags || coalesce(base.flags, []), 'row-locks') then 'row locks'
+            when list_contains(one.flags || coalesce(base.flags, []), 'kernel-locks') then 'locks of the kernel'
+            when list_contains(one.flags || coalesce(base.flags, []), 'jumped') then 'jumps of the clock'
+            when len(one.flags || coalesce(base.flags, [])) > 0 then 'overshoot'
+            when one.slowdown <> 1 then format('tiers slowed {:g}-fold', one.slowdown)
+            else ''
+        end as note
+    from pgbench_placement_windows as one
+    join chosen using (run_id, pair, io_mode, size, variant, clients, script, memory)
+    left join pgbench_placement_windows as base
+        on base.placement = 'all_hdd'
+        and (base.run_id, base.pair, base.io_mode, base.size, base.variant, base.clients, base.script, base.slowdown, base.memory, base.replicate)
+          = (one.run_id, one.pair, one.io_mode, one.size, one.variant, one.clients, one.script, one.slowdown, one.memory, one.replicate)
 )
+select * exclude (tps_with_processors, ratio_with_processors) from held
+union all by name
 select
-    one.run_id,
-    one.pair,
-    one.io_mode,
-    one.trial,
-    one.size,
-    one.variant,
-    one.placement,
-    one.clients,
-    one.script,
-    one.writes,
-    one.skew,
-    one.layout,
-    one.partitions,
-    one.slowdown,
-    format('{:g}', one.slowdown) as factor,
-    format('{:g}', one.memory) as memory,
-    if(one.slowdown = chosen.slowdown, 'yes', 'no') as judged,
-    one.replicate,
-    one.tps,
-    one.tps / base.tps as ratio,
-    one.no_checkpoint_tps,
-    one.no_checkpoint_tps / base.no_checkpoint_tps as no_checkpoint_ratio,
-    one.index_reads,
-    one.table_reads,
-    one.index_hits,
-    one.transactions,
-    one.cpu_share,
-    -- a verdict needs the same one from this variant, where sessions wait for their log for more than a tenth of the time
-    if(one.hangs_on_the_log or coalesce(base.hangs_on_the_log, false), 'async-commit', null) as hangs_on,
-    one.checkpoint_s,
-    if(one.evidence = coalesce(base.evidence, one.evidence), one.evidence, 'mixed') as evidence,
-    len(one.flags) > 0 or coalesce(len(base.flags) > 0, false) as flagged,
-    case
-        when list_contains(one.flags || coalesce(base.flags, []), 'cpu') then 'CPU'
-        when list_contains(one.flags || coalesce(base.flags, []), 'row-locks') then 'row locks'
-        when list_contains(one.flags || coalesce(base.flags, []), 'kernel-locks') then 'locks of the kernel'
-        when list_contains(one.flags || coalesce(base.flags, []), 'jumped') then 'jumps of the clock'
-        when len(one.flags || coalesce(base.flags, [])) > 0 then 'overshoot'
-        when one.slowdown <> 1 then format('tiers slowed {:g}-fold', one.slowdown)
-        else ''
-    end as note
-from pgbench_placement_windows as one
-join chosen using (run_id, pair, io_mode, size, variant, clients, script, memory)
-left join pgbench_placement_windows as base
-    on base.placement = 'all_hdd'
-    and (base.run_id, base.pair, base.io_mode, base.size, base.variant, base.clients, base.script, base.slowdown, base.memory, base.replicate)
-      = (one.run_id, one.pair, one.io_mode, one.size, one.variant, one.clients, one.script, one.slowdown, one.memory, one.replicate);
+    * exclude (tps_with_processors, ratio_with_processors)
+    replace ('with-processors' as variant, tps_with_processors as tps, ratio_with_processors as ratio, '' as hangs_on)
+from held
+where variant = 'published' and slowdown <> 1 and tps_with_processors is not null;
 
 -- One row for each relation, `wal` and `other` in each phase: pages that the server requested and found (shared buffers), and the requests
 -- that reached the emulated tiers, of which `sequential_reads` began where the one before ended.

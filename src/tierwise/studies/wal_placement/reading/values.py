@@ -1,6 +1,6 @@
 """The numbers of the WAL study's text."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ Ratios = Mapping[tuple[object, ...], Estimate]
 
 def values(run: Run, pair: str = PAIR) -> dict[str, Any]:
     disks, cache, battery = (_over(run, pair, *one) for one in (("ssd", "hdd"), ("ssd", "cached"), ("cached", "hdd")))
-    model = {key: _widened(pair, key, one) for key, one in cache.items()}
+    model, disks_model = ({key: _widened(pair, key, one) for key, one in ratios.items()} for ratios in (cache, disks))
     widened = any(model[key] != one for key, one in cache.items())
     delay = {key: one for key, one in estimates(run.query(SQL["delayed"], {"pair": pair}), ["wal", "clients"]).items() if one.interval}
     readers = run.manifest.reader_pair
@@ -37,8 +37,8 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Any]:
         "cache_pays": _above(model, WORTH),
         "cache_costs": _below(model, 1.0),
         "cache_model_known": widened,
-        "cache_model_low": min((one.low for one in model.values() if one.low is not None), default=None),
-        "cache_model_high": max((one.high for one in model.values() if one.high is not None), default=None),
+        **_ends_of("cache_model", model.values()),
+        **_ends_of("disks_model", [one for key, one in disks_model.items() if one != disks[key]]),
         "delay_pays": _above(delay, WORTH),
         "delay_costs": _below(delay, 1.0),
         **ends("disks", disks),
@@ -63,6 +63,14 @@ def _widened(pair: str, key: tuple[object, ...], one: Estimate) -> Estimate:
         return one
     low, high = shifts.widened(one.low, one.high)
     return replace(one, low=low, high=high)
+
+
+def _ends_of(name: str, ratios: Iterable[Estimate]) -> dict[str, Value]:
+    intervals = [one.interval for one in ratios if one.interval]
+    return {
+        f"{name}_low": min((low for low, _ in intervals), default=None),
+        f"{name}_high": max((high for _, high in intervals), default=None),
+    }
 
 
 def _delays(delay: Ratios) -> dict[str, Value]:

@@ -1,79 +1,72 @@
-"""Flash as a cache in front of a disk, itself a `DeviceModel`: after dm-cache, which promotes, and after ZFS's L2ARC, which feeds.
+"""Flash as a cache in front of a disk, itself a `DeviceModel`; `cache_policy` and `smq` say what it holds.
 
-Sources: the kernel's admin-guide/device-mapper/cache and cache-policies; the comment "Level 2 ARC" of ZFS's arc.c; openzfs/zfs commit
-887a3c533 for l2arc_write_max. Simpler than both: dm-cache's stochastic multi-queue becomes LRU with a count of uses, and L2ARC, which takes
-what is near the end of the cache in memory, is fed what was just read from the disk, as all of that comes to the end sooner or later.
+Simpler than dm-cache, bcache and L2ARC: a read of which a part is missing goes to the disk as a whole, and a cached block is overwritten in
+its place. Filling takes time of both devices, beside the requests.
 """
 
-import math
-from collections import OrderedDict
-from dataclasses import dataclass
+from collections.abc import Mapping
+from typing import Final
 
 from tierwise.core.errors import InputError
-from tierwise.core.units import KIB, MIB
+from tierwise.devices.cache_policy import BCACHE, L2ARC, CachePolicy
 from tierwise.devices.known_completions import KnownCompletions
 from tierwise.devices.protocol import DeviceModel, Operation
+from tierwise.devices.smq import SMQ
 
-
-@dataclass(frozen=True)
-class SsdCachePolicy:
-    """When a block comes to the flash, and what a write does to it."""
-
-    block_bytes: int
-    uses: int  # reads of a block that the disk has served when the block is taken in; counted for as many blocks as the flash holds
-    copies: bool  # whether the block is read from the disk once more, as a whole; else it is taken from a request, if that held all of it
-    least_recent_goes: bool  # what makes space: the block used least recently, or (no) the one that was written first
-    writes_through: bool
-    """Whether a write goes to both, and completes with the later; else it goes to the disk, and the block leaves the flash."""
-    fill_rate: float = math.inf  # bytes a second that are taken in at most, a second's worth at once; what comes beyond is not taken in
-
-
-DM_CACHE = SsdCachePolicy(256 * KIB, uses=2, copies=True, least_recent_goes=True, writes_through=True)
-"""The policy of dm-cache in writethrough mode; block size and count are assumed."""
-
-L2ARC = SsdCachePolicy(8 * KIB, uses=1, copies=False, least_recent_goes=False, writes_through=False, fill_rate=8 * MIB)
-"""The policy of L2ARC with records of a PostgreSQL page and the l2arc_write_max of 8 MiB that it had until 2023 (32 since)."""
+POLICIES: Final[Mapping[str, CachePolicy]] = {"bcache": BCACHE, "l2arc": L2ARC, "smq": SMQ}
 
 
 class SsdCache(KnownCompletions):
     """`disk` behind `flash`. Blocks are filled in the background, beside the requests; flash never holds what the disk does not."""
 
-    def __init__(self, disk: DeviceModel, flash: DeviceModel, policy: SsdCachePolicy, *, cache_bytes: int | None = None):
+    def __init__(self, disk: DeviceModel, flash: DeviceModel, policy: CachePolicy, *, cache_bytes: int | None = None):
         size_bytes = flash.capacity_bytes if cache_bytes is None else cache_bytes
-        if not policy.block_bytes <= size_bytes <= flash.capacity_bytes:
-            rule = f"must be from one block, {policy.block_bytes}, to the capacity of the flash, {flash.capacity_bytes}"
+        bucket_bytes = policy.bucket_blocks * policy.block_bytes
+        if not bucket_bytes <= size_bytes <= flash.capacity_bytes:
+            rule = f"must be from one bucket, {bucket_bytes}, to the capacity of the flash, {flash.capacity_bytes}"
             raise InputError("ssd cache", field="cache_bytes", value=size_bytes, rule=rule)
         self.capacity_bytes = disk.capacity_bytes
         self._disk, self._flash, self._policy = disk, flash, policy
-        self._slots = size_bytes // policy.block_bytes
+        self._slots = size_bytes // bucket_bytes * policy.bucket_blocks
         self.reset()
 
     def reset(self) -> None:
         super().reset()
         self._disk.reset()
         self._flash.reset()
-        self._cached: OrderedDict[int, int] = OrderedDict()  # block -> slot, the next to go first
+        self._residents = self._policy.begin(self._slots, self.capacity_bytes)
+        self._slot_of: dict[int, int] = {}  # cached block -> slot
+        self._block_in: dict[int, int] = {}
         self._free: list[int] = []  # slots that were given back
         self._used = 0  # slots that were ever taken
-        self._seen: OrderedDict[int, int] = OrderedDict()  # block that is not cached -> reads that the disk has served
         self._filling: dict[int, int] = {}  # block -> number of the part that brings it
-        self._fill_paid_s = -math.inf
         self._parts = 0  # numbers what is sent down
         self._tag_of: dict[int, int] = {}  # part -> request
         self._left: dict[int, int] = {}  # request -> parts still out
         self._fills: dict[int, tuple[int, int | None]] = {}  # part of a filling -> block, and the slot once it is being written
+        self._hits = self._reads = 0
+
+    def hits(self) -> tuple[int, int]:
+        return self._hits, self._reads
 
     def submit(self, now_s: float, tag: int, operation: Operation, address_bytes: int, size_bytes: int) -> None:
         self._left[tag] = 0
-        pieces = [] if operation is Operation.FLUSH else self._pieces(address_bytes, size_bytes)
-        if operation is Operation.READ and all(block in self._cached for block, _, _ in pieces):
-            self._on_flash(now_s, tag, operation, pieces)
+        if operation is Operation.FLUSH:
+            self._disk.submit(now_s, self._part(tag), operation, address_bytes, size_bytes)
             return
-        self._disk.submit(now_s, self._part(tag), operation, address_bytes, size_bytes)
+        pieces = self._pieces(address_bytes, size_bytes)
+        passes_by = self._residents.passes_by(address_bytes, size_bytes)
         if operation is Operation.READ:
-            self._take_in(now_s, pieces)
-        elif operation is Operation.WRITE:
-            self._overwrite(now_s, tag, pieces)
+            self._reads += 1
+            if all(block in self._slot_of for block, _, _ in pieces):
+                self._hits += 1
+                self._on_flash(now_s, tag, operation, pieces)
+                return
+        self._disk.submit(now_s, self._part(tag), operation, address_bytes, size_bytes)
+        if operation is Operation.WRITE:
+            self._overwrite(now_s, tag, pieces, keep=self._policy.writes_through and not passes_by)
+        if not passes_by:
+            self._take_in(now_s, operation, pieces)
 
     def next_event_s(self) -> float:
         return min(self._disk.next_event_s(), self._flash.next_event_s(), super().next_event_s())
@@ -95,29 +88,32 @@ class SsdCache(KnownCompletions):
 
     def _on_flash(self, now_s: float, tag: int, operation: Operation, pieces: list[tuple[int, int, int]]) -> None:
         for block, offset, length in pieces:
-            if self._policy.least_recent_goes:
-                self._cached.move_to_end(block)
-            self._flash.submit(now_s, self._part(tag), operation, self._cached[block] * self._policy.block_bytes + offset, length)
+            slot = self._slot_of[block]
+            self._residents.hit(now_s, self._bucket(slot))
+            self._flash.submit(now_s, self._part(tag), operation, slot * self._policy.block_bytes + offset, length)
 
-    def _overwrite(self, now_s: float, tag: int, pieces: list[tuple[int, int, int]]) -> None:
+    def _overwrite(self, now_s: float, tag: int, pieces: list[tuple[int, int, int]], *, keep: bool) -> None:
         for piece in pieces:
-            self._filling.pop(piece[0], None)  # what it brings is stale
-            if self._policy.writes_through and piece[0] in self._cached:
+            block, _, _ = piece
+            self._filling.pop(block, None)  # what it brings is stale
+            if block not in self._slot_of:
+                continue
+            if keep:
                 self._on_flash(now_s, tag, Operation.WRITE, [piece])
-            elif piece[0] in self._cached:
-                self._free.append(self._cached.pop(piece[0]))
+                continue
+            slot = self._slot_of.pop(block)
+            del self._block_in[slot]
+            if self._policy.bucket_blocks == 1:  # else it stays a hole until its bucket goes
+                self._residents.remove(slot)
+                self._free.append(slot)
 
-    def _take_in(self, now_s: float, pieces: list[tuple[int, int, int]]) -> None:
+    def _take_in(self, now_s: float, operation: Operation, pieces: list[tuple[int, int, int]]) -> None:
         policy = self._policy
         for block, _, length in pieces:
-            if block in self._cached or block in self._filling or (length < policy.block_bytes and not policy.copies):
+            if block in self._slot_of or block in self._filling or (length < policy.block_bytes and not policy.copies):
                 continue
-            seen = self._seen[block] = self._seen.pop(block, 0) + 1
-            if len(self._seen) > self._slots:
-                self._seen.popitem(last=False)
-            if seen < policy.uses or self._fill_paid_s > now_s:
+            if not self._residents.admits(now_s, block, operation):
                 continue
-            self._fill_paid_s = max(self._fill_paid_s, now_s - 1) + policy.block_bytes / policy.fill_rate
             if policy.copies:
                 address = block * policy.block_bytes
                 size = min(policy.block_bytes, self.capacity_bytes - address)
@@ -126,17 +122,31 @@ class SsdCache(KnownCompletions):
                 self._write_block(now_s, block)
 
     def _write_block(self, now_s: float, block: int) -> None:
+        if not self._free and self._used == self._slots:
+            self._make_space()
         if self._free:
             slot = self._free.pop()
         elif self._used < self._slots:
             slot, self._used = self._used, self._used + 1
-        elif self._cached:
-            _, slot = self._cached.popitem(last=False)
         else:  # every slot is being filled
             self._filling.pop(block, None)
             return
         size = self._policy.block_bytes
         self._flash.submit(now_s, self._fill_part(block, slot), Operation.WRITE, slot * size, size)
+
+    def _make_space(self) -> None:
+        busy = {slot for _, slot in self._fills.values() if slot is not None}
+        bucket = self._residents.next_to_go({self._bucket(slot) for slot in busy})
+        if bucket is None:
+            return
+        length = self._policy.bucket_blocks
+        for slot in reversed(range(bucket * length, (bucket + 1) * length)):
+            if (block := self._block_in.pop(slot, None)) is not None:
+                del self._slot_of[block]
+            self._free.append(slot)
+
+    def _bucket(self, slot: int) -> int:
+        return slot // self._policy.bucket_blocks
 
     def _fill_part(self, block: int, slot: int | None = None) -> int:
         self._parts += 1
@@ -166,5 +176,5 @@ class SsdCache(KnownCompletions):
             self._write_block(done_s, block)
         else:
             del self._filling[block]
-            self._seen.pop(block, None)
-            self._cached[block] = slot
+            self._slot_of[block], self._block_in[slot] = slot, block
+            self._residents.add(done_s, block, self._bucket(slot))
