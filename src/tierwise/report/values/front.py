@@ -27,9 +27,12 @@ from tierwise.report.values.workloads import named_workloads
 
 LOG: Final = "write-ahead log"  # placement of a workload that only moves the write-ahead log
 NO_TABLE: Final = "table not measured"
+INCOMPLETE: Final = "everything not measured"
 TOO_SMALL: Final = "too small"
-UNDECIDED: Final = (NO_INTERVAL, NO_TABLE, TOO_SMALL)
-"""Why a workload has no advice: all replicates took the same time, no table was moved, or the profile has too few of its data."""
+UNDECIDED: Final = (NO_INTERVAL, NO_TABLE, INCOMPLETE, TOO_SMALL)
+"""Why a workload has no advice: all replicates took the same time, no table was moved, or not both together, or the profile has too few of
+its data.
+"""
 DIGITS: Final = 12  # digits of a ratio that are kept: threads add in any order, and the last ones differ from run to run
 SCHEMA: Final[dict[str, Any]] = {
     **dict.fromkeys(("run", "pair", "evidence", "io_mode", "workload", "queries"), pl.String),
@@ -100,13 +103,15 @@ def advice(rows: pl.DataFrame) -> tuple[str, Estimate] | str:
     """
     if rows["too_small"].any():
         return TOO_SMALL
+    moved = set(rows["placement"])
+    if SHORT["tables ssd"] in moved and SHORT["all ssd"] not in moved:
+        return INCOMPLETE
     best = rows.filter(pl.col("advised") | pl.col("unclear"))
     gains = estimates((best if best.height else rows).with_columns(flag=pl.lit("none")), ["placement"], "speedup")
     if best.height:
         ((placement,), gain) = next(iter(gains.items()))
         return placement, gain
-    moved = {placement for (placement,) in gains}
-    if not moved - {SHORT[INDEXES]}:
+    if not {placement for (placement,) in gains} - {SHORT[INDEXES]}:
         return NO_TABLE
     return NO_INTERVAL if any(one.flat for one in gains.values()) else NOTHING
 

@@ -117,6 +117,7 @@ class Grid(Strict):
     again: Again | None = None
     light_curves: int = Field(default=20, ge=1, description="sources whose light curves are selected")
     joined: int = Field(default=400, ge=1, description="sources of the join by several indexes")
+    too_small: tuple[str, ...] = Field(default=(), description="workloads on which so few rows give no advice")
     scales: Scales | None = Field(default=None, description="at which one join is simulated as well, on a pair that is emulated")
 
 
