@@ -46,6 +46,7 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Any]:
         "small_slowed": slowed.value if slowed else None,
         "prepared": "branches" in facts,
         "async_known": run.query(SQL["async"], _at(run, pair)).item(),
+        "with_processors": run.query(SQL["with_processors"], _at(run, pair)).item(),
         "small_branches": facts.get("branches", facts.get("scales", {})).get("small"),
         "todays": [{"pair": one, **_moves("", _gains(_rows(run, one)))} for one in run.manifest.todays_pairs],
         "readers_pair": readers,

@@ -3,7 +3,7 @@
 with judged as (
     select run_id, pair, trial, replicate, io_mode, size, placement
     from pgbench_placement
-    where pair = $pair and clients = '8' and script = 'tpcb-like' and memory = '1' and judged = 'yes'
+    where pair = $pair and variant <> 'with-processors' and clients = '8' and script = 'tpcb-like' and memory = '1' and judged = 'yes'
 ),
 phases as (
     select
