@@ -176,3 +176,9 @@ def _made(workspace: Path, folder: Path | None) -> Cluster:
     made = Cluster(workspace / f"shared-{binaries.version[0]}", binaries, server_account())
     made.create()
     return made
+
+
+@pytest.fixture
+def by_replicates_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Judge rows made for a test without the model intervals of the reference run."""
+    monkeypatch.setattr("tierwise.analysis.judging.shifts_of", lambda _: None)

@@ -17,6 +17,8 @@ from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.report.study_registry import judge_all
 from tierwise.timings.manifest import StudyRecord, load_manifest
 
+pytestmark = pytest.mark.usefixtures("by_replicates_alone")
+
 
 def judged(raw: Path, *rows: pl.DataFrame) -> dict[str, ClaimVerdict]:
     run = save_run(raw, pl.concat(rows))
