@@ -17,6 +17,8 @@ from tierwise.timings.reads import buckets
 
 SPACES = {"pg_clog": 596, "ts_ssd": 3931, "ts_aux": 1263, "ts_main": 8744}
 
+pytestmark = pytest.mark.usefixtures("by_replicates_alone")
+
 
 def verdicts(raw: Path) -> dict[str, Verdict]:
     return {verdict.id: verdict.verdict for verdict in judge_all(raw, RUN) if verdict.source == "L" and not verdict.unjudged}

@@ -20,6 +20,8 @@ TESTBED: Any = SimpleNamespace(pair=load_pair("source-l"), stretch=1.0, seed=1) 
 ALONE_S = 75e-6 + 8 * KIB / 250e6
 RECORD_S = 75e-6 + RECORD_BYTES / 250e6
 
+pytestmark = pytest.mark.usefixtures("by_replicates_alone")
+
 
 def log(*requests: tuple[float, str, str, int, float], size_bytes: int = PAGE_BYTES) -> pl.DataFrame:
     return pl.DataFrame(
