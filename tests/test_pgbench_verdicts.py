@@ -151,3 +151,17 @@ def test_where_the_log_binds_a_verdict_needs_the_same_one_of_commits_that_do_not
     slower = {**LARGE, "table_ssd": 3.5 * LARGE["all_hdd"]}
     differ = judged(tmp_path / "differ", pgbench_rows(LARGE, mix=load, shares=log), pgbench_rows(slower, mix=twins))
     assert (differ["V2"].verdict, differ["V2"].cause) == (Verdict.UNDECIDED, Cause.LOG)
+
+
+@pytest.mark.parametrize(("processors_s", "verdict"), [(1e-7, Verdict.CONTRADICTED), (2e-5, Verdict.UNDECIDED), (2e-4, Verdict.UNDECIDED)])
+def test_a_verdict_on_slowed_drives_needs_the_same_one_with_the_processors_time(
+    tmp_path: Path, processors_s: float, verdict: Verdict
+) -> None:
+    """`processors_s` of each transaction: without it, tables on SSD are 4.3 times as fast; with it, inside the bounds, or below."""
+    slowed = pgbench_rows(LARGE, slowdown=48.0).with_columns(
+        device_s=pl.col("elapsed_s") - processors_s * pl.col("result_rows"),
+        tier_io=pl.col("tier_io").list.eval(pl.element().struct.with_fields(intended_s=pl.lit(10.0))),
+    )
+    found = judged(tmp_path, slowed)["V2"]
+    assert found.verdict is verdict
+    assert found.cause is (Cause.SLOWED if verdict is Verdict.UNDECIDED else None)

@@ -149,7 +149,7 @@ def judge_cases(claim: Claim, on: Grounds) -> ClaimVerdict:
     if found is None:
         return on.absent(study=study, others=every)
     mapped = map_of(claim, manifest, on.pair, found.verdict) if claim.left_open else None
-    own = _agreed(found, every)
+    own = _agreed(claim, found, every)
     outcome = mapped.outcome(own) if mapped else own
     aside = [*_aside(claim, found, mapped), *([] if claim.counts else _of_replicates(outcome[0], found))]
     ruling = ruled(outcome, manifest, study, found.cases, aside)
@@ -157,15 +157,24 @@ def judge_cases(claim: Claim, on: Grounds) -> ClaimVerdict:
     return found.model_copy(update={**ruling, "others": others, "open_map": mapped})
 
 
-def _agreed(found: ClaimVerdict, every: Sequence[ClaimVerdict]) -> Outcome:
+def _agreed(claim: Claim, found: ClaimVerdict, every: Sequence[ClaimVerdict]) -> Outcome:
     """Return the verdict of `found`; undecided where it hangs on a variant that does not give the same one."""
     own = (found.verdict, found.cause, found.reason)
     for variant in sorted({name for case in found.cases for name in case.hangs_on}):
         twin = next((one for one in every if (one.variant, one.io_mode) == (variant, found.io_mode)), None)
-        if found.verdict in {Verdict.CONFIRMED, Verdict.CONTRADICTED} and (twin is None or twin.verdict is not found.verdict):
+        decided = found.verdict in {Verdict.CONFIRMED, Verdict.CONTRADICTED}
+        if decided and (twin is None or twin.verdict is not found.verdict or _opposite(claim, found, twin)):
             cause = Cause.SLOWED if variant == WITH_PROCESSORS else Cause.LOG
             return Verdict.UNDECIDED, cause, Reason(cause.value, {"variant": variant, "verdict": twin and twin.verdict})
     return own
+
+
+def _opposite(claim: Claim, one: ClaimVerdict, other: ClaimVerdict) -> bool:
+    """Return whether the bounds lie between the values of the two: what is between them may be inside."""
+    lower = claim.bounds.lower if claim.bounds else None
+    if lower is None or one.estimate is None or other.estimate is None:
+        return False
+    return (one.estimate < lower) is not (other.estimate < lower)
 
 
 def _aside(claim: Claim, decider: ClaimVerdict, mapped: OpenMap | None) -> list[str]:
