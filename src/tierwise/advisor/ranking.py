@@ -11,7 +11,6 @@ import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import fmean
 from typing import Final
 
 from tierwise.advisor.workload import FAST, SLOW, Workload, fixed
@@ -81,9 +80,8 @@ def with_processors(workload: Workload, placement: str) -> float | None:
     """
     if workload.slowdown == 1:
         return None
-    measured = (workload.measured[name] for name in (DISKS, placement))
-    disks, moved = (fmean(one.job_s.values()) / workload.slowdown + one.cpu_s for one in measured)
-    return disks / moved
+    moved, disks = (workload.measured[name].with_processors_s for name in (placement, DISKS))
+    return geometric_estimate(paired_ratios(disks, moved)).value if moved and disks else None
 
 
 def headline(workload: Workload, placement: str) -> Key:

@@ -46,7 +46,8 @@ class Relation:
 class Measured:
     """One placement that the run measured: where each relation lay, and the seconds of a job by clean replicate.
 
-    Seconds of a job on average: `busy_s`, tier -> in which it has a request; `cpu_s`, in which the server computes.
+    Seconds of a job on average: `busy_s`, tier -> in which it has a request; `cpu_s`, in which the server computes. `with_processors_s`:
+    `job_s` of slowed drives, with the drives at their own speed and the processors' time behind theirs; empty where that is not known.
     """
 
     placement: Placement
@@ -54,6 +55,7 @@ class Measured:
     evidence: Evidence
     busy_s: Mapping[str, float] = field(default_factory=dict)
     cpu_s: float = 0.0
+    with_processors_s: Mapping[int, float] = field(default_factory=dict)
 
     @property
     def estimate(self) -> Estimate:
@@ -280,10 +282,13 @@ def _measured(rows: pl.DataFrame, queries: int) -> dict[str, Measured]:
     for name in (*CELLS, *_others(rows)):
         cell = rows.filter(placement=name)
         once = cell.unique(["query", "trial", "replicate", "step"], maintain_order=True).with_columns(
-            job_s=pl.col("elapsed_s") / pl.col("jobs")
+            job_s=pl.col("elapsed_s") / pl.col("jobs"),
+            paced_s=(pl.col("with_processors_s") if "with_processors_s" in cell.columns else pl.lit(None, pl.Float64)) / pl.col("jobs"),
         )
         replicates = (
-            once.group_by("replicate", maintain_order=True).agg(pl.col("job_s").sum(), pl.col("query").n_unique()).sort("replicate")
+            once.group_by("replicate", maintain_order=True)
+            .agg(pl.col("job_s", "paced_s").sum(), pl.col("query").n_unique())
+            .sort("replicate")
         )
         whole = replicates.filter(pl.col("query") == queries)
         if whole.is_empty():
@@ -291,6 +296,7 @@ def _measured(rows: pl.DataFrame, queries: int) -> dict[str, Measured]:
         found[name] = Measured(
             placement=dict(cell.select("relation", "tier").unique().sort("relation").rows()),
             job_s=dict(whole.select("replicate", "job_s").rows()),
+            with_processors_s={} if once["paced_s"].has_nulls() else dict(whole.select("replicate", "paced_s").rows()),
             evidence=Evidence.of({Evidence(word) for word in cell["evidence"].unique()}),
             busy_s=_busy_s(cell),
             cpu_s=float(once.group_by("query").agg((pl.col("cpu_s") / pl.col("jobs")).mean())["cpu_s"].sum()),

@@ -132,7 +132,8 @@ def _turned(run: Run) -> list[dict[str, Any]]:
     own = {one["workload"]: one["placement"] for one in _list(rows)}
     for pair in run.manifest.todays_pairs:
         there = {
-            one["workload"]: one["placement"] for one in _list(answers(run, pair).join(rows.select(same).unique(), on=same, how="semi"))
+            one["workload"]: one["placement"]
+            for one in _list(answers(run, pair).join(rows.select(same).unique(), on=same, how="semi", maintain_order="left"))
         }
         turned = [str(name).partition(" (")[0] for name, placement in there.items() if own.get(name, placement) != placement]
         found += [{"pair": title(pair), "workloads": turned}] if turned else []

@@ -47,6 +47,7 @@ select
     sum(elapsed_s) as elapsed_s,
     sum(devices_s) as devices_s,
     sum(cpu_s) as cpu_s,
+    sum(device_s / (cell ->> 'slowdown')::double + elapsed_s - device_s) as with_processors_s,
     bool_or(len(flags) > 0) as flagged,
     cell ->> 'size' as data_set,
     relation,
