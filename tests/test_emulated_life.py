@@ -18,6 +18,7 @@ from tierwise.core import paths
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.pairs import EmulatedTier
 from tierwise.core.vocabulary import Evidence
+from tierwise.tiers import daemon as daemon_client
 from tierwise.tiers.clock import Real
 from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.mounting import DEVICE, mounts_below, unmount
@@ -87,6 +88,34 @@ def test_a_mount_that_goes_while_a_message_is_read_has_ended(tmp_path: Path, mon
     with pytest.raises(Unmounted):
         volume.take()
     volume.close()
+
+
+def test_a_daemon_ends_although_another_mount_namespace_keeps_a_copy_of_its_mount(tmp_path: Path) -> None:
+    need_fuse()
+    if os.geteuid():
+        pytest.skip("a new mount namespace needs root")
+    with emulated(tmp_path) as tier:
+        daemon = tier.daemon.pid
+        assert daemon is not None
+        copy = subprocess.Popen(["unshare", "--mount", "--propagation=private", "sleep", "60"])
+        while Path(f"/proc/{copy.pid}/ns/mnt").readlink() == Path("/proc/self/ns/mnt").readlink():
+            time.sleep(0.01)
+    try:
+        assert not psutil.pid_exists(daemon)
+    finally:
+        copy.kill()
+        copy.wait()
+
+
+def test_a_daemon_that_does_not_end_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(daemon_client, "END_S", 0.2)
+    with emulated(tmp_path) as tier:
+        daemon = tier.daemon.pid
+        assert daemon is not None
+        tier.daemon.call("ping")
+        os.kill(daemon, signal.SIGSTOP)
+        tier.daemon._control._socket.settimeout(0.2)  # type: ignore[union-attr]
+    assert not psutil.pid_exists(daemon)
 
 
 def test_a_tier_in_use_is_not_unmounted_and_says_who_uses_it(tmp_path: Path) -> None:

@@ -51,6 +51,8 @@ def test_the_one_session_and_the_daemon_take_turns_on_one_processor_until_real_t
         assert os.sched_getaffinity(0) == os.sched_getaffinity(tier.daemon.pid) == {max(everywhere)}
         tier.daemon.wait_in_real_time()
         assert os.sched_getaffinity(0) == os.sched_getaffinity(tier.daemon.pid) == everywhere
+        tier.daemon.count_one(os.getpid(), origin_s=0.0)
+    assert os.sched_getaffinity(0) == everywhere, "the daemon has ended"
 
 
 @pytest.mark.parametrize("device", ["sas-10k-raid10", "mtron-3025", "exos-x24-raid10-x4-smq"])

@@ -215,7 +215,11 @@ class Load:
                 text=True,
             )
         if self._by_clock:  # just before its clients connect, pgbench handles the signal: earlier, it would be killed
+            deadline_s = time.monotonic() + END_S
             while self.running and not _handles(self._process.pid, signal.SIGALRM):
+                if time.monotonic() > deadline_s:
+                    self.__exit__(CommandError, None, None)
+                    raise CommandError(f"pgbench did not begin within {END_S} s: its first connection waits for the server")
                 time.sleep(POLL_S)
         return self
 

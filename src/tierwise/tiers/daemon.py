@@ -22,6 +22,7 @@ from tierwise.tiers.control import Control
 from tierwise.tiers.daemon_record import Record
 
 START_S: Final = 30.0
+END_S: Final = 30.0  # real seconds for a daemon without mounts to end before it is killed
 LAST_WORDS_S: Final = 0.5  # real seconds for a daemon that does not answer to be seen as one that has ended
 SLEEP_MOST_S: Final = 3600.0  # the most real seconds that anybody waits for a virtual clock: a window is some seconds of it
 
@@ -84,15 +85,23 @@ class Daemon:
     def unmounted(self, tier: str) -> None:
         """Take note that `tier` was unmounted; with the last one the daemon ends."""
         self._mounted.discard(tier)
+        with suppress(TierwiseError):  # it has ended; but where another mount namespace has a copy, the kernel tells it nothing
+            self.call("drop", tier=tier)
         if not self._mounted:
-            self.wait()
-        else:
-            with suppress(TierwiseError):  # it was killed
-                self.call("drop", tier=tier)
+            self._ended()
 
     def end(self) -> None:
         if self._process is not None:
             self._process.terminate()
+            self._ended()
+
+    def _ended(self) -> None:
+        """Wait for its end; without this limit a loop in the daemon would hold up a run for ever."""
+        if self._process is not None:
+            try:
+                self._process.wait(END_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
             self.wait()
 
     def wait(self) -> int:

@@ -92,8 +92,11 @@ class Server:
         self._epoll.register(control.descriptor, EPOLLIN)
         gc.freeze()
         gc.disable()  # the loop makes no cycles, and a collection would delay whatever is due
-        while self._volumes or not (self._mounted or self._ending):
-            self._turn(control)
+        try:
+            while self._volumes or not (self._mounted or self._ending):
+                self._turn(control)
+        finally:
+            self._turns.end()  # the session may live on
 
     def _turn(self, control: ControlServer) -> None:
         select((self._epoll.fileno(),), (), (), self._patience_s())
@@ -171,7 +174,7 @@ class Server:
             seen = True
             number, seconds = sleep
             if isinstance(self._clock, VirtualSeveral) or (isinstance(self._clock, Real) and self._slowdown != 1.0):
-                self._sleep(seconds=seconds * self._slowdown).answer = sleepers.waking(number)
+                self._wake_after(seconds * self._slowdown).answer = sleepers.waking(number)
             else:
                 sleepers.let(number)
         return seen
@@ -282,8 +285,11 @@ class Server:
             Path(path).write_bytes(self._clock.history.tobytes())
 
     def _sleep(self, *, seconds: float, hold: bool = False) -> DeferredAnswer:
-        later, until_s = DeferredAnswer(), self._clock.now() + seconds
         self._hold(held=False)
+        return self._wake_after(seconds, hold=hold)
+
+    def _wake_after(self, seconds: float, *, hold: bool = False) -> DeferredAnswer:
+        later, until_s = DeferredAnswer(), self._clock.now() + seconds
         self._slept += 1
         heappush(self._sleepers, (until_s, self._slept, hold, later))
         return later

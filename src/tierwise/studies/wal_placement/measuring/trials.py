@@ -125,6 +125,7 @@ def prepare(trial: Trial[Cell], testbed: Testbed, study_state: StudyState) -> No
 
 def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recorder: Recorder) -> Observed:  # noqa: ARG001 - no query
     cell, config = trial.cell, grid(testbed.profile)
+    window_s = config.window_s[config.waits_on(cell, testbed.pair)]  # read here: the clock goes while a phase is open
     settings = measuring_settings(testbed.cluster.binaries, io_mode=trial.io_mode, shared_buffers_bytes=SHARED_BUFFERS_BYTES)
     settings |= {"commit_delay": str(cell.commit_delay_us), "commit_siblings": str(SIBLINGS)}  # slowed with the tiers
     settings |= {"min_wal_size": "32MB"}  # the least: the log is moved from tier to tier
@@ -155,7 +156,7 @@ def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recor
             testbed.hold(True)  # not before pgbench is ready: it reads the catalogues first
             testbed.sleep(config.settle_s, hold=True)
             with window.phase(PHASE):
-                testbed.sleep(config.window_s[config.waits_on(cell, testbed.pair)], hold=True)
+                testbed.sleep(window_s, hold=True)
         transactions = window.by_clock(load.transactions)
         timings = window.timings(transactions, script=OPERATION, clients=cell.clients, cell=trial.coordinates)
         return Observed(tuple(timings), transactions=transactions)
