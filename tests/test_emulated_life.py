@@ -100,11 +100,12 @@ def test_a_daemon_ends_although_another_mount_namespace_keeps_a_copy_of_its_moun
         copy = subprocess.Popen(["unshare", "--mount", "--propagation=private", "sleep", "60"])
         while Path(f"/proc/{copy.pid}/ns/mnt").readlink() == Path("/proc/self/ns/mnt").readlink():
             time.sleep(0.01)
-    try:
-        assert not psutil.pid_exists(daemon)
-    finally:
-        copy.kill()
-        copy.wait()
+        try:
+            tier.stop()
+            assert not psutil.pid_exists(daemon)
+        finally:
+            copy.kill()
+            copy.wait()
 
 
 def test_a_daemon_that_does_not_end_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +116,8 @@ def test_a_daemon_that_does_not_end_is_killed(tmp_path: Path, monkeypatch: pytes
         tier.daemon.call("ping")
         os.kill(daemon, signal.SIGSTOP)
         tier.daemon._control._socket.settimeout(0.2)  # type: ignore[union-attr]
-    assert not psutil.pid_exists(daemon)
+        tier.stop()
+        assert not psutil.pid_exists(daemon)
 
 
 def test_a_tier_in_use_is_not_unmounted_and_says_who_uses_it(tmp_path: Path) -> None:
