@@ -127,6 +127,7 @@ class Claim(Strict):
     quotation: str = Field(pattern=r"^[^|]{1,250}$", description="the text, word for word but for white space and what ` … ` leaves out")
     unjudged: str | None = Field(default=None, description="why it is reported and not judged")
     fitted: Fitted | None = None
+    certain: str | None = Field(default=None, min_length=1, description="why our result was certain before any run")
     bounds: Bounds | None = None
     bounds_how: Literal["stated", "assumed"] | None = Field(default=None, description="assumed: the text says about, or almost")
     placement: str | None = Field(

@@ -72,6 +72,7 @@ class ClaimVerdict(Strict):
     quotation: str = ""
     unjudged: str | None = None
     fitted: Fitted | None = None
+    certain: str | None = None
     bounds: tuple[float | None, float | None] | None = None
     bounds_how: str | None = None
     bounds_text: str = ""

@@ -166,7 +166,7 @@ def _verdict(
     claim: Claim, rows: Rows | None, own: ClaimVerdict, *, aside: tuple[str, ...], here: ClaimVerdict | None, now: tuple[Today, ...]
 ) -> ClaimVerdict:
     bounds = rules.needed_bounds(claim)
-    of_the_claim = ("id", "source", "statement", "kind", "how", "where", "quotation", "unjudged", "bounds_how", "fitted")
+    of_the_claim = ("id", "source", "statement", "kind", "how", "where", "quotation", "unjudged", "bounds_how", "fitted", "certain")
     return own.model_copy(
         update={
             **{name: getattr(claim, name) for name in of_the_claim},

@@ -23,7 +23,7 @@ from tierwise.report.text_template import Text, Value, fill, read_text, shared_t
 TEXT: Final = "text.md"
 ANSWERED: Final = "answered"
 """The value that says whether a run has an answer; where it does not, the sections are of the reference run, and say so."""
-VALUES: Final = {"summary": "verdicts", "ledger": "verdicts", "paper": "verdicts"}
+VALUES: Final = {"summary": "verdicts", "ledger": "verdicts"}
 """Page -> the module of its values, where several pages share one."""
 Values = Callable[[Run, str], Mapping[str, Value]]
 

@@ -164,6 +164,7 @@ def values(run: Run, pair: str = "") -> dict[str, Any]:  # noqa: ARG001  the fir
         "decided": len(decided),
         "confirmed": verdicts[Verdict.CONFIRMED],
         "contradicted": verdicts[Verdict.CONTRADICTED],
+        "certain": sum(claim.certain is not None for claim in decided),
         "models": sum(claim.evidence is Evidence.SIMULATED for claim in decided),
         "all_rejected": sum(never_accepted(run.store).values()),
         **_money(run),

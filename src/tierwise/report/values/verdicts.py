@@ -32,6 +32,7 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of al
         "reported": words[Verdict.REPORTED],
         "missing": words[Verdict.NOT_MEASURED],
         "models": sum(claim.evidence is Evidence.SIMULATED for claim in decided),
+        "certain": ", ".join(claim.id for claim in decided if claim.certain),
         "modelled": sum(_has_model(claim) for claim in decided),
         "turned": sum(claim.cause is Cause.MODEL for claim in run.verdicts),
         "alone": sum(not _has_model(claim) and any(case.low is not None for case in claim.cases) for claim in decided),

@@ -60,5 +60,7 @@ def _otherwise(now: ClaimVerdict) -> Iterator[str]:
     if now.unjudged:
         yield tied(now.unjudged)
         return
+    if now.certain:
+        yield tied(f"certain before the run: {now.certain}")
     if now.fitted:
         yield tied(f"fit: {now.fitted.parameter}, to {now.fitted.on}; left open: {now.fitted.left}")
