@@ -1,4 +1,4 @@
-"""An import-linter contract that reads like the design's table: each package of ours, and which others it may import.
+"""An import-linter contract that reads like the design's table: each of our packages, and which others it may import.
 
 Import-linter's own contracts would need the table turned round (who may import whom), so that a new package would touch many of them.
 """

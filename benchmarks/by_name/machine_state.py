@@ -91,7 +91,7 @@ class Sleeper:
 
 @contextmanager
 def busy(processes: int) -> Iterator[None]:
-    """Keep so many processes that do nothing but compute."""
+    """Keep this number of processes that do nothing but compute."""
     with ExitStack() as stack:
         for _ in range(processes):
             process = subprocess.Popen([sys.executable, "-c", "while True: pass"])

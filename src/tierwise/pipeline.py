@@ -108,7 +108,7 @@ def stored_or_found(name: str) -> Path:
 
 
 def make_reference(request: ReportRequest, *, run_id: str = "", runs: int = 1) -> Path:
-    """Ship a complete run with the checkout, with its five lines; with `runs`, merged of as many runs with consecutive seeds."""
+    """Ship a complete run with the checkout, with its five lines; with `runs`, merged of this number of runs with consecutive seeds."""
     if runs > 1 and not run_id:
         run_id = merged_run(request, runs)
     shipped = export_run(request, paths.reference(), run_id=run_id)

@@ -187,7 +187,7 @@ def times(workload: Workload, devices: Mapping[str, str] | None = None, *, seed:
 
 
 def times_by_seed(workload: Workload, devices: Mapping[str, str] | None = None) -> dict[int, ServiceTimes]:
-    """Return `times` of as many seeds as an interval needs; `SEED` is among them."""
+    """Return `times` of enough seeds for an interval; `SEED` is among them."""
     return {seed: times(workload, devices, seed=seed) for seed in range(MINIMUM_REPEATS)}
 
 

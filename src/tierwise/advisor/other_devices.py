@@ -37,8 +37,8 @@ from times_as_long as other
 where timings.pair = $pair and (timings.study, timings.trial, timings.step) = (other.study, other.trial, other.step);
 update timings set evidence = 'simulated' where pair = $pair;
 """
-"""A row keeps its host's part, and all of its time where nothing is requested from the tiers that change. What else nobody recorded cannot
-be had on another device, and goes."""
+"""A row keeps its host's part, and all of its time where nothing is requested from the tiers that change. What else nobody recorded is
+unknown on another device, and goes."""
 
 
 def retime(connection: duckdb.DuckDBPyConnection, run_folder: Path, pair: str, devices: Mapping[str, str]) -> None:

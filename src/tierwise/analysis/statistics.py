@@ -23,7 +23,7 @@ from tierwise.timings.replicates import run_number
 
 MINIMUM_REPEATS: Final = 5  # the least number of clean repeats that give an answer: with four, one stray value in four would decide
 MACRO: Final = f"create temp macro enough(observed) as count(observed) >= {MINIMUM_REPEATS}"
-"""``enough(x)`` in SQL: whether so many values are there, nulls not counted, that an aggregate over them may be shown."""
+"""``enough(x)`` in SQL: whether x has enough values, nulls not counted, to show an aggregate over them."""
 CONFIDENCE: Final = 0.95
 RANDOM_FROM: Final = (
     3  # the least number of runs, or of machines, that are taken as a sample: two tell too little of how far they are apart
@@ -83,7 +83,7 @@ def scope_of(runs: int) -> Scope:
 
 
 def enough(repeats: int) -> bool:
-    """Return whether so many clean repeats (of replicates, or of seeds) give an answer."""
+    """Return whether this number of clean repeats (replicates or seeds) gives an answer."""
     return repeats >= MINIMUM_REPEATS
 
 
@@ -102,7 +102,7 @@ def geometric_estimate(
     estimated.
 
     Of one run and of two the interval is exp(mean -+ t * s * sqrt(sum(1 / n)) / runs), with n replicates a run. Here s is their standard
-    deviation within runs, and t is Student's at as many degrees of freedom as s has. From `RANDOM_FROM` runs on it is that of their means,
+    deviation within runs, and t is Student's at the degrees of freedom of s. From `RANDOM_FROM` runs on it is that of their means,
     which holds what lies between runs as well: exp(mean -+ t * s / sqrt(runs)) with the standard deviation s of the means.
 
     `machines` names the machine of each replicate. From `RANDOM_FROM` machines on, the interval is never narrower than the one that takes

@@ -40,7 +40,7 @@ DIGITS: Final = 12  # the length of a digest in hexadecimal digits: enough to te
 
 class Module(NamedTuple):
     digest: str
-    imports: frozenset[str]  # names that may be modules of ours: imported anywhere, unless for types alone, or started by name
+    imports: frozenset[str]  # names that may be our modules: imported anywhere, unless for types alone, or started by name
     files: frozenset[str]  # names that may be files
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from tierwise.bench.study import Cell, Trial
 
-SEED_BITS: Final = 31  # the bits of a drawn seed: as many as pgbench takes
+SEED_BITS: Final = 31  # the bits of a drawn seed that pgbench takes
 
 
 def replicate_seed(seed: int, replicate: int) -> int:

@@ -53,7 +53,7 @@ class ScaledQuery:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The data of one size: `share` of the replicate's own, with so many of the `published_rows` of the table that decides the stretch."""
+    """The data of one size: `share` of the replicate's own, and of the `published_rows` of the deciding table."""
 
     share: float
     rows: int
@@ -89,7 +89,7 @@ def simulated(testbed: Testbed, sizes: Sequence[Size], placements: Mapping[str, 
 
 
 def replays_of(query: int, requests: int) -> int:
-    """Return how often a query of so many requests is replayed where `requests` are wanted: few requests have the luck of few turns."""
+    """Return how often a query with few requests is replayed until it has `requests`: the luck of few turns decides few requests."""
     return max(REPLAYS, math.ceil(requests / max(1, query)))
 
 

@@ -101,7 +101,7 @@ def wait_asleep(pid: int) -> None:
 
 
 def reference_s(connection: "Connection", times: int = REFERENCES) -> float:
-    """Measure the seconds of processor time of `REFERENCE` in the session's process just now, the median of so many `times`."""
+    """Measure the seconds of processor time of `REFERENCE` in the session's process just now, the median of `times` measurements."""
     pid, took_s = connection.info.backend_pid, []
     for _ in range(times):
         begun_s = cpu_s(pid)

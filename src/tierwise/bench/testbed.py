@@ -263,8 +263,8 @@ class Testbed:
         """Run `statement` once, timed at the client, with the pages of every relation and the requests of every tier.
 
         The answer that is kept is the first row's first column or, of a statement that is `listing` rows, their number; none of one that
-        answers nothing. Of a query that reads nothing from any tier and is soon over, the counted processor time is that of so many more
-        executions (`again`), each beside the reference work: their median ratio, times the session's `reference_s`. The proof keeps all.
+        answers nothing. Of a query that reads nothing from any tier and is soon over, the counted processor time is that of `again` more
+        executions, each beside the reference work: their median ratio, times the session's `reference_s`. The proof keeps all.
         A cold run names the pages that it must miss (`expected`). `EvidenceError` where it was not cold, or a cached heap was read.
         """
         for tier in self.tiers.values():

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-MOST_LINKS: Final = 40  # Linux follows as many links in one path, and no more
+MOST_LINKS: Final = 40  # the most links that Linux follows in one path
 _STEP: Final = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 

@@ -26,7 +26,7 @@ class ClockKind(StrEnum):
     VIRTUAL_ONE = "virtual-one"
     """Counted, for one session with one request at a time: its processor time, and the service times of its requests."""
     VIRTUAL_SEVERAL = "virtual-several"
-    """Counted, for any number of sessions: their processor time on so many processors, and jumps while all of them are blocked."""
+    """Counted, for any number of sessions: their processor time on the assumed processors, and jumps while all of them are blocked."""
 
 
 class Cache(StrEnum):

@@ -21,7 +21,7 @@ class Limits(Strict):
     order_above: float | None
     first_below: float | None
     first_above: float | None
-    then_below: str | None = Field(description="who comes first below")
+    then_below: str | None = Field(description="the first in the order below")
     then_above: str | None
 
 

@@ -57,7 +57,7 @@ class Queue:
         return (entry for level in self._levels for entry in level)
 
     def end_period(self, in_top: int = -1) -> None:
-        """Have as many entries in each level, but `in_top` of them in the top levels, if given."""
+        """Have the same number of entries in each level, but `in_top` of them in the top levels, if given."""
         self._hit.clear()
         in_top = min(in_top, len(self))
         low = LEVELS if in_top < 0 else LEVELS - TOP_LEVELS

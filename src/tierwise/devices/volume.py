@@ -107,7 +107,7 @@ class VolumeLimits(Strict):
 
 
 class CloudSpec(Strict):
-    """A volume over a network, with so many requests and bytes a second as were paid for, as far as its provider sells them."""
+    """A volume over a network, with the requests and bytes a second that were paid for, as far as its provider sells them."""
 
     kind: Literal["cloud"]
     name: str

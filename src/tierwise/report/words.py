@@ -85,7 +85,7 @@ def tested(case: CaseVerdict) -> str:
 
 
 def found(judgement: ClaimVerdict) -> str:
-    """Return what was found in each case that is judged, none hidden by another, with its repeats: once where all have as many."""
+    """Return what was found in each case that is judged, none hidden by another, with its repeats; equal numbers stand once."""
     if not judgement.cases:
         return estimated(judgement)
     alike = len({case.pairs for case in judgement.cases}) == 1

@@ -82,7 +82,7 @@ def touched_pages(table: Table) -> float:
 def lossy_share(touched: float, memory_bytes: int) -> float:
     """Return the share of the `touched` pages of which a bitmap no longer knows which rows are wanted.
 
-    Whenever its entries outgrow its memory, the server keeps of so many pages only that they are wanted, until half of it is free.
+    Whenever its entries outgrow its memory, the server keeps only the page numbers of some entries, until half of the memory is free.
     """
     most = memory_bytes // ENTRY_BYTES
     if touched <= most:

@@ -23,7 +23,7 @@ from tierwise.simulate.trace_formats import ORACLE, PARQUET, TEXTS
 from tierwise.simulate.trace_pages import MOST_REQUEST_BYTES, PAGE_BITS, Requests, pages_of, single_pages
 
 _READ_BYTES: Final = 16 * MIB
-_COLUMNS: Final = ("relation", "page", "size_bytes")  # what a Parquet file of ours has, beside ``operation`` where writes are recorded too
+_COLUMNS: Final = ("relation", "page", "size_bytes")  # columns of our Parquet files, beside ``operation`` where writes are recorded too
 _REQUESTS: Final = (b"tierwise.records", b"page requests")
 """Metadata of a Parquet file whose recorder had no cache above it."""
 _EVENTS: Final = ("Q", "D", "C")

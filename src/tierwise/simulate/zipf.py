@@ -119,7 +119,7 @@ def is_rotational(device: DeviceSpec) -> bool:
 
 
 def simulate_zipf(device: str, *, dataset_gib: float, cache_gib: float, threads: int = 8, scale: int = 1) -> ZipfResult:
-    """Simulate the benchmark with each of `SEEDS`; at full size as many at a time as there are processors, since each takes minutes."""
+    """Simulate the benchmark with each of `SEEDS`; at full size one on each processor at a time, since each takes minutes."""
     for option, value in (("--dataset-gib", dataset_gib), ("--cache-gib", cache_gib)):
         if not 0 < value <= MOST_GIB:
             raise InputError(option, value=value, rule=f"must be above zero, and at most {MOST_GIB}")

@@ -132,7 +132,7 @@ class Daemon:
         self.clock = ClockKind.VIRTUAL_ONE
 
     def count_several(self, group: tuple[Path, ...], *, processors: int, origin_s: float, charge: Charge = AS_USED) -> None:
-        """Count the processes of a group (the folders of a `SessionGroup`) as if they had so many processors."""
+        """Count the processes of a group (the folders of a `SessionGroup`) as if they had this number of processors."""
         folders = [str(folder) for folder in group]
         self.call("clock", group=folders, processors=processors, origin_s=origin_s, charge=charge.as_dict())
         self.clock = ClockKind.VIRTUAL_SEVERAL

@@ -1,4 +1,4 @@
-"""The two machines of the Zipfian reads: what their reads cost, and what as many reads would cost without flash."""
+"""The two machines of the Zipfian reads: what their reads cost, and what the same reads would cost without flash."""
 
 import datetime as dt
 from collections.abc import Iterable
