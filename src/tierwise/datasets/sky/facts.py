@@ -99,7 +99,7 @@ class Facts(Strict):
     flags: dict[str, Frequencies]
 
     def brighter_mag(self, per_deg2: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Return magnitudes by which sources are brighter where a square degree has `density` of them."""
+        """Return magnitudes by which sources are brighter where a square degree has `per_deg2` of them."""
         lon, lat = (np.array(place) for place in self.crowding.at)
         least = self.crowding.from_per_deg2
         share = np.log(per_deg2 / least) / np.log(self.density.per_deg2(lon, lat) / least)
