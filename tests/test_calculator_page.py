@@ -61,6 +61,9 @@ def test_the_page_answers_as_the_command(  # noqa: PLR0917
     assert (ours["on"], ours["ram"]) == ([found.best.table, found.best.index, found.best.log], found.best.ram_pages)
     numbers = (ours["time"], *ours["times"], ours["cost"], ours["low"], ours["high"])
     assert numbers == pytest.approx((found.best.time_s, found.time_low_s, found.time_high_s, found.best.cost, found.low, found.high))
+    volumes = {name: (one.count, one.size_bytes, one.iops, one.bytes_per_s) for name, one in found.volumes.items()}
+    assert ours["volumes"] == {name: pytest.approx(one) for name, one in volumes.items()}
+    assert bool(volumes) == (market != "server")
     assert [turn["requests"] for turn in ours["turns"]] == pytest.approx([turn.requests_s for turn in found.turns], rel=1e-3)
 
 

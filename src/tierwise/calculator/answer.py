@@ -68,6 +68,15 @@ class Turn(Strict):
     placement: Placement | None
 
 
+class Volumes(Strict):
+    """Equal volumes of one kind, and what each has."""
+
+    count: int
+    size_bytes: float
+    iops: float
+    bytes_per_s: float
+
+
 class Answer(Strict):
     """Ends of the time: of what no source states of the devices, of the cost: of the prices; and of the grid's `ERROR`. Counts are those of
     a request.
@@ -88,6 +97,7 @@ class Answer(Strict):
     index_reads: float | None
     write_backs: float | None
     log_bytes: float
+    volumes: dict[str, Volumes]
     turns: list[Turn]
     by_ram: list[Choice]
 
@@ -168,6 +178,17 @@ class Solver:
             cost += self._month(self.market.devices[name], loads, held, prices)
         return cost
 
+    def volumes(self, choice: Choice, rate: float) -> dict[str, Volumes]:
+        """Return the volumes of `choice` by device; other devices have none."""
+        loads, found = self._loads(choice.ram_pages, rate), {}
+        for name, held in _held((choice.table, choice.index, choice.log)).items():
+            if (sold := self.market.devices[name].volume) is not None:
+                load = _together(loads, held)
+                count, _ = chosen_volumes(sold, load, self.prices("each"))
+                size_bytes, iops, bytes_per_s = _each(count, sold, load)
+                found[name] = Volumes(count=count, size_bytes=size_bytes, iops=iops, bytes_per_s=bytes_per_s)
+        return found
+
     def turns(self) -> list[Turn]:
         found = (self._turn(factor) for factor in (0.5, 2.0))
         return [turn for turn in found if turn]
@@ -215,29 +236,40 @@ class Solver:
         }
 
     def _month(self, device: Device, loads: Mapping[int, Load], held: int, prices: Mapping[str, float]) -> float:
-        load = Load()
-        for part, own in loads.items():
-            if held & part:
-                load += own
+        load = _together(loads, held)
         if device.volume is None:
             depth = max(at for at, depth in enumerate(DEPTHS) if depth <= self.workload.clients)
             busy = load.pages * device.busy_s[depth] + load.commits * device.times[2] / self.workload.clients
             each = sum(amount * prices[item] for item, amount in device.bill.items())
             return each * max(load.size / device.capacity, busy)
-        return volume_cost(device.volume, load, prices)
+        return chosen_volumes(device.volume, load, prices)[1]
 
 
-def volume_cost(sold: Volume, load: Load, prices: Mapping[str, float]) -> float:
-    """Return what a month of the cheapest equal volumes costs that bear `load`, as `tierwise volumes` chooses their number."""
+def _together(loads: Mapping[int, Load], held: int) -> Load:
+    load = Load()
+    for part, own in loads.items():
+        if held & part:
+            load += own
+    return load
+
+
+def chosen_volumes(sold: Volume, load: Load, prices: Mapping[str, float]) -> tuple[int, float]:
+    """Return the number and the monthly cost of the cheapest equal volumes that bear `load`, as `tierwise volumes` chooses them."""
     fewest = max(1, ceil(load.size / sold.largest), ceil(load.requests / sold.iops), ceil(load.rate / sold.rate))
-    return min((_cost_of(count, sold, load, prices) for count in range(fewest, PIECES + 1)), default=inf)
+    counts = range(fewest, PIECES + 1)
+    return min(((count, _cost_of(count, sold, load, prices)) for count in counts), key=lambda one: one[1], default=(0, inf))
 
 
-def _cost_of(count: int, sold: Volume, load: Load, prices: Mapping[str, float]) -> float:
+def _each(count: int, sold: Volume, load: Load) -> tuple[float, float, float]:
+    """Return the bytes, IOPS and bytes a second of each of `count` volumes."""
     rate = max(sold.least_rate, load.rate / count)
     iops = max(sold.least_iops, load.requests / count, rate / sold.bytes_per_request if sold.bytes_per_request else 0.0)
     by_iops = iops / sold.iops_per_byte if sold.iops_per_byte and iops > sold.least_iops else 0.0
-    size = ceil(max(sold.smallest, load.size / count, by_iops) / GIB) * GIB
+    return ceil(max(sold.smallest, load.size / count, by_iops) / GIB) * GIB, iops, rate
+
+
+def _cost_of(count: int, sold: Volume, load: Load, prices: Mapping[str, float]) -> float:
+    size, iops, rate = _each(count, sold, load)
     if size > sold.largest or iops > sold.iops:
         return inf
     return count * (size * prices[sold.size] + _above(sold.iops_steps, iops, prices) + _above(sold.rate_steps, rate, prices))
@@ -278,6 +310,7 @@ def solve(workload: Synthetic, market: Market) -> Answer:
         index_reads=None if counts is None else counts.index_reads,
         write_backs=None if counts is None else counts.write_backs,
         log_bytes=solver.log_bytes(solver.changed(rate)),
+        volumes={} if best is None else solver.volumes(best, rate),
         turns=solver.turns(),
         by_ram=[choice for choice in by_ram if choice],
     )

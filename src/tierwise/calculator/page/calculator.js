@@ -112,24 +112,33 @@
       ];
     }
     function month(device, parts, held, price) {
-      const sums = [0, 0, 0, 0, 0];
-      for (const [part, own] of parts) if (held & part) own.forEach((value, i) => { sums[i] += value; });
-      const [bytes, requests, byteRate, pages, commits] = sums, sold = device.volume;
+      const sums = together(parts, held), [bytes, , , pages, commits] = sums, sold = device.volume;
       if (!sold) {
         const busy = pages * device.busy_s[rightOf(fixed.depths, load.clients) - 1] + commits * device.times[2] / load.clients;
         return billed(device.bill, price) * Math.max(bytes / device.capacity, busy);
       }
-      let least = Infinity, count = Math.max(1, Math.ceil(bytes / sold.largest), Math.ceil(requests / sold.iops), Math.ceil(byteRate / sold.rate));
-      for (; count <= fixed.pieces; count++) least = Math.min(least, ofVolumes(count, sold, bytes, requests, byteRate, price));
-      return least;
+      return volumesOf(sold, sums, price)[1];
     }
-    function ofVolumes(count, sold, bytes, requests, byteRate, price) {
+    function together(parts, held) {
+      const sums = [0, 0, 0, 0, 0];
+      for (const [part, own] of parts) if (held & part) own.forEach((value, i) => { sums[i] += value; });
+      return sums;
+    }
+    function volumesOf(sold, sums, price) {
+      let found = [0, Infinity], count = Math.max(1, ...[sold.largest, sold.iops, sold.rate].map((most, i) => Math.ceil(sums[i] / most)));
+      for (; count <= fixed.pieces; count++) {
+        const [size, iops, rate] = eachOf(count, sold, sums);
+        if (size > sold.largest || iops > sold.iops) continue;
+        const cost = count * (size * price[sold.size] + above(sold.iops_steps, iops, price) + above(sold.rate_steps, rate, price));
+        if (cost < found[1]) found = [count, cost];
+      }
+      return found;
+    }
+    function eachOf(count, sold, [bytes, requests, byteRate]) {
       const rate = Math.max(sold.least_rate, byteRate / count);
       const iops = Math.max(sold.least_iops, requests / count, sold.bytes_per_request ? rate / sold.bytes_per_request : 0);
       const byIops = sold.iops_per_byte && iops > sold.least_iops ? iops / sold.iops_per_byte : 0;
-      const size = Math.ceil(Math.max(sold.smallest, bytes / count, byIops) / GIB) * GIB;
-      if (size > sold.largest || iops > sold.iops) return Infinity;
-      return count * (size * price[sold.size] + above(sold.iops_steps, iops, price) + above(sold.rate_steps, rate, price));
+      return [Math.ceil(Math.max(sold.smallest, bytes / count, byIops) / GIB) * GIB, iops, rate];
     }
     const heldBy = (on, name) => on.reduce((sum, device, i) => sum + (device === name ? 2 ** i : 0), 0);
     const memory = (ram, price) => billed(market.ram, price) * ram * fixed.page_bytes;
@@ -165,8 +174,15 @@
     const part = { low: 1 - fixed.error, high: 1 + fixed.error };
     const at = (choice, end) => [...new Set(choice.on)].reduce((sum, name) => sum
       + month(market.devices[name], loads(choice.ram, load.requests * part[end]), heldBy(choice.on, name), prices(end)), memory(choice.ram, prices(end)));
+    function volumes(choice) {
+      const parts = loads(choice.ram, load.requests), sold = [...new Set(choice.on)].filter((name) => market.devices[name].volume);
+      return Object.fromEntries(sold.map((name) => {
+        const own = market.devices[name].volume, sums = together(parts, heldBy(choice.on, name)), [count] = volumesOf(own, sums, price);
+        return [name, [count, ...eachOf(count, own, sums)]];
+      }));
+    }
     const timeAt = (choice, end) => part[end] * timeOf(counts(choice.ram), choice.on.map((name) => bands[name][end === "low" ? 0 : 1]));
-    return { rams, counts, choices: (ram) => choices(ram, load.requests, price), best: best(load.requests), at, timeAt, turns: [turn(0.5), turn(2)].filter(Boolean) };
+    return { rams, counts, choices: (ram) => choices(ram, load.requests, price), best: best(load.requests), at, timeAt, volumes, turns: [turn(0.5), turn(2)].filter(Boolean) };
   }
 
   // --- the page
@@ -231,13 +247,15 @@
       hash.set("on", market.on);
       history.replaceState(null, "", `#${hash}`);
     }
-    found.dataset.answer = JSON.stringify(best && { ...best, low: solved.at(best, "low"), high: solved.at(best, "high"), times: [solved.timeAt(best, "low"), solved.timeAt(best, "high")], turns: solved.turns });
+    found.dataset.answer = JSON.stringify(best && { ...best, low: solved.at(best, "low"), high: solved.at(best, "high"), times: [solved.timeAt(best, "low"), solved.timeAt(best, "high")], volumes: solved.volumes(best), turns: solved.turns });
     if (!solved) found.replaceChildren(element("p", "Not computed: the workload lies outside the grid of simulations."));
     else if (!best) found.replaceChildren(element("p", "No placement serves this rate with this number of clients."));
     else {
       const money = (value) => value.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
       found.replaceChildren(
         element("p", `Cheapest: ${where(best.on)}, with ${gib(best.ram)} of RAM for the cache.`),
+        ...Object.entries(solved.volumes(best)).map(([name, [count, size, iops, rate]]) => element("p", `${name}: ${count} volume${
+          count > 1 ? "s, each" : ""} with ${number(size / GIB)} GiB, ${number(iops)} IOPS and ${number(rate / 1e6)} MB/s.`)),
         element("p", `A request takes ${number(1e3 * best.time)} ms in the storage (${number(1e3 * solved.timeAt(best, "low"))} to ${
           number(1e3 * solved.timeAt(best, "high"))} ms). A month costs ${money(best.cost)} ${market.currency} `
           + `(${money(solved.at(best, "low"))} to ${money(solved.at(best, "high"))}).`),
