@@ -1,0 +1,27 @@
+"""The numbers of the paper: those of the verdicts, and how far its clock is from real time."""
+
+import polars as pl
+
+from tierwise.report.exhibit_registry import find
+from tierwise.report.run import Run
+from tierwise.report.text_template import Value
+from tierwise.report.values import verdicts
+
+NEAR = 1.05
+"""The most by which a virtual rate should differ from the real one, either way (assumed)."""
+
+
+def values(run: Run, pair: str = "") -> dict[str, Value]:
+    rates = find("tbl-clocks").rows(run, pair).frame.filter(pl.col("what") == "rate", pl.col("flags").list.len() == 0)["ratio"]
+    parameters = find("tbl-parameters")
+    of_devices = parameters.facts(parameters.rows(run, pair).frame)
+    far = rates.filter((rates > NEAR) | (rates < 1 / NEAR))
+    return verdicts.values(run, pair) | {
+        "todays": bool(run.manifest.todays_pairs),
+        "parameters": int(str(of_devices["parameters"])),
+        "assumed": int(str(of_devices["assumed"])),
+        "clock_rates": len(rates),
+        "clock_far": len(far),
+        "clock_near": NEAR - 1,
+        "clock_most": max((max(rate, 1 / rate) - 1 for rate in far), default=0.0),
+    }
