@@ -193,7 +193,7 @@
   const element = (tag, text) => Object.assign(document.createElement(tag), { textContent: text });
   const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"];
 
-  function draw(solved) {
+  function draw(solved, currency) {
     const lines = new Map();
     for (const ram of solved.rams) {
       const own = new Map();
@@ -215,7 +215,7 @@
       shown.map(([, line], i) => `<path d="${path(line)}" fill="none" stroke="${COLOURS[i]}" stroke-width="2"/>`).join("")}${
       solved.best ? `<circle cx="${x(solved.best.ram)}" cy="${y(solved.best.cost)}" r="5"/>` : ""}${
       text(48, 24, number(Math.exp(high)), "end") + text(48, 200, number(Math.exp(low)), "end") + text(50, 220, gib(solved.rams[0]), "start")
-      + text(480, 220, gib(solved.rams.at(-1)), "end") + text(265, 236, "RAM (cost per month upwards; both axes logarithmic)", "middle")}</svg>`;
+      + text(480, 220, gib(solved.rams.at(-1)), "end") + text(265, 236, `RAM across, ${currency} a month upwards (both logarithmic)`, "middle")}</svg>`;
     const legend = shown.map(([name], i) => Object.assign(element("li", name), { style: `border-left: 1rem solid ${COLOURS[i]}` }));
     const list = document.createElement("ul");
     list.append(...legend);
@@ -262,7 +262,7 @@
         ...solved.turns.map((turn) => element("p", `${turn.requests > load.requests ? "From" : "Below"} ${number(turn.requests)} requests per second: ${
           turn.on ? where(turn.on) : "no placement is fast enough"}.`)));
     }
-    if (solved) draw(solved); else chart.replaceChildren();
+    if (solved) draw(solved, market.currency); else chart.replaceChildren();
     place("command").textContent = command;
     place("dates").textContent = `Grid ${grid.version}; prices of ${market.on}.`;
   }
