@@ -1,6 +1,6 @@
 """The cheapest placement of each workload and its price: on drives of today at prices of now, and on the source's at prices of then."""
 
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 
@@ -13,28 +13,35 @@ from tierwise.report.values.todays import title
 UNIT: Final = "placements"
 OF_RUN: Final = "prices"
 OTHERS: Final = "The studies' drives"
+MANY, ANY = 3, "any placement"
+NEAR: Final = 1.1
+"""Costs up to this ratio are not ranked (assumed): replicates and prices are not surer than that."""
 
 
 def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  of all pairs
     todays = [one for one in run.manifest.todays_pairs if one != run.manifest.reader_pair]
     whose = pl.when(pl.col("pair").is_in(todays)).then("pair").otherwise(pl.lit(OTHERS))
-    return cheapest(costs(run)).with_columns(whose=whose)
+    every, of = costs(run), ["workload", "pair"]
+    near = pl.col("shared_usd") <= NEAR * pl.col("shared_usd").min().over(of)
+    found = every.filter(near).sort("shared_usd", maintain_order=True).group_by(of, maintain_order=True).agg(near="placement")
+    others = pl.col("near").list.set_difference(pl.concat_list("placement"))
+    return cheapest(every).join(found, on=of, how="left").with_columns(others, whose=whose)
 
 
 def tabulate(rows: pl.DataFrame) -> Cells | None:
     if rows.is_empty():
         return None
-    found = {(row["workload"], row["whose"]): row for row in rows.rows(named=True)}
+    found = {(row["operation"], row["whose"]): row for row in rows.rows(named=True)}
     groups = sorted(rows["whose"].unique(maintain_order=True), key=lambda whose: whose == OTHERS)
-    operations = dict(rows.select("workload", "operation").rows())
     cells = [
-        [operation[0].upper() + operation[1:], *(_cheapest(found.get((workload, whose))) for whose in groups)]
-        for workload, operation in operations.items()
+        [operation[0].upper() + operation[1:], *(_cheapest(found.get((operation, whose))) for whose in groups)]
+        for operation in rows["operation"].unique(maintain_order=True)
     ]
-    return Cells(
-        ["1,000 a second, USD a month", *(whose if whose == OTHERS else title(whose) for whose in groups)], cells, "l" * (len(groups) + 1)
-    )
+    return Cells(["Operation", *(whose if whose == OTHERS else title(whose) for whose in groups)], cells, "l" * (len(groups) + 1))
 
 
-def _cheapest(row: dict[str, object] | None) -> str:
-    return f"{row['placement']}, {number(float(str(row['shared_usd'])), 2)}" if row else DASH
+def _cheapest(row: dict[str, Any] | None) -> str:
+    if row is None:
+        return DASH
+    placement = " or ".join([row["placement"], *row["near"]]) if len(row["near"]) < MANY else ANY
+    return f"{placement}, {number(row['shared_usd'], 2)}"
