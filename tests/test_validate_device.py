@@ -224,7 +224,7 @@ def test_a_seek_curve_that_cannot_be_is_refused(files: dict[str, Path], said: st
 @pytest.mark.parametrize(
     ("ending", "old", "new", "said"),
     [
-        ("model", "Number of spares = 2, slips = []", "Number of spares = 200, slips = []", ["Number of spares", "cannot hold that number"]),
+        ("model", "Number of spares = 2, slips = []", "Number of spares = 200, slips = []", ["Number of spares", "cannot hold that many"]),
         ("model", "Last cylinder number = 19", "Last cylinder number = 9", ["Last cylinder number", "not be below", "10"]),
         ("model", "Blocks per track = 100, Skew for", "Blocks per track = many, Skew for", ["Blocks per track is 'many'", "a number"]),
         ("model", "Zones", "Bands", ["zones", "no block says it"]),

@@ -110,7 +110,7 @@ def _spares(zone: Block, layout: Block, track: int, surfaces: int) -> tuple[int,
     else:
         return 0, 0
     if spares >= (region or math.inf):
-        raise InputError(zone.where, field="Number of spares", value=spares, rule=f"a region of {region} blocks cannot hold that number")
+        raise InputError(zone.where, field="Number of spares", value=spares, rule=f"a region of {region} blocks cannot hold that many")
     return region, spares
 
 
