@@ -79,3 +79,8 @@ def test_prices_of_ones_own_are_in_the_command_and_the_answer(page: "Page", addr
     page.locator("[name='price-aws-local-ssd-size']").fill("1000")
     assert answered(page)["cost"] > before
     assert "--price aws-local-ssd-size=1000" in page.locator("#calculator-command").inner_text()
+
+
+def test_prices_that_make_ram_cost_less_than_nothing_give_no_answer(page: "Page", address: str) -> None:
+    page.goto(f"{address}#market=aws&requests=20000&price-aws-m6g-medium=0.01")
+    assert "Not computed: RAM costs the difference of" in page.locator("#calculator-answer").inner_text()

@@ -248,8 +248,11 @@
       history.replaceState(null, "", `#${hash}`);
     }
     found.dataset.answer = JSON.stringify(best && { ...best, low: solved.at(best, "low"), high: solved.at(best, "high"), times: [solved.timeAt(best, "low"), solved.timeAt(best, "high")], volumes: solved.volumes(best), turns: solved.turns });
+    const items = priced(market, given).items, negative = Object.entries(market.ram).reduce((sum, [name, amount]) => sum + amount * items[name].each, 0) < 0;
     if (!solved) found.replaceChildren(element("p", "Not computed: the workload lies outside the grid of simulations."));
-    else if (!best) found.replaceChildren(element("p", "No placement serves this rate with this number of clients."));
+    else if (negative) {
+      found.replaceChildren(element("p", `Not computed: RAM costs the difference of ${Object.keys(market.ram).join(" and ")}, which these prices make negative.`));
+    } else if (!best) found.replaceChildren(element("p", "No placement serves this rate with this number of clients."));
     else {
       const money = (value) => value.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
       found.replaceChildren(
@@ -259,10 +262,11 @@
         element("p", `A request takes ${number(1e3 * best.time)} ms in the storage (${number(1e3 * solved.timeAt(best, "low"))} to ${
           number(1e3 * solved.timeAt(best, "high"))} ms). A month costs ${money(best.cost)} ${market.currency} `
           + `(${money(solved.at(best, "low"))} to ${money(solved.at(best, "high"))}).`),
+        ...(best.on.some((name) => name.includes("local-ssd")) ? [element("p", "A local SSD loses its data when the machine stops.")] : []),
         ...solved.turns.map((turn) => element("p", `${turn.requests > load.requests ? "From" : "Below"} ${number(turn.requests)} requests per second: ${
           turn.on ? where(turn.on) : "no placement is fast enough"}.`)));
     }
-    if (solved) draw(solved, market.currency); else chart.replaceChildren();
+    if (solved && !negative) draw(solved, market.currency); else chart.replaceChildren();
     place("command").textContent = command;
     place("dates").textContent = `Grid ${grid.version}; prices of ${market.on}.`;
   }
