@@ -237,7 +237,7 @@
       table: pages(values.table_gib), index: pages(values.index_gib), ram: values.ram_gib ? pages(values.ram_gib) : 0,
       requests: Number(values.requests), writes: Number(values.writes), skew: Number(values.skew), layout: values.layout, clients: Number(values.clients),
     };
-    const solved = solver(load, priced(market, given)), best = solved && solved.best;
+    const sold = priced(market, given), solved = solver(load, sold), best = solved && solved.best;
     const options = Object.entries(values).filter(([name, value]) => value && !name.startsWith("price-"));
     const command = ["tierwise map --synthetic", ...options.map(([name, value]) => `--${name.replace("_", "-")} ${value}`),
       ...Object.entries(given).map(([name, value]) => `--price ${name}=${value}`), `--on ${market.on}`].join(" ");
@@ -248,7 +248,7 @@
       history.replaceState(null, "", `#${hash}`);
     }
     found.dataset.answer = JSON.stringify(best && { ...best, low: solved.at(best, "low"), high: solved.at(best, "high"), times: [solved.timeAt(best, "low"), solved.timeAt(best, "high")], volumes: solved.volumes(best), turns: solved.turns });
-    const items = priced(market, given).items, negative = Object.entries(market.ram).reduce((sum, [name, amount]) => sum + amount * items[name].each, 0) < 0;
+    const negative = Object.entries(sold.ram).reduce((sum, [name, amount]) => sum + amount * sold.items[name].each, 0) < 0;
     if (!solved) found.replaceChildren(element("p", "Not computed: the workload lies outside the grid of simulations."));
     else if (negative) {
       found.replaceChildren(element("p", `Not computed: RAM costs the difference of ${Object.keys(market.ram).join(" and ")}, which these prices make negative.`));

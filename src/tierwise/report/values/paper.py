@@ -1,14 +1,17 @@
 """The numbers of the paper: those of the verdicts, and how far its clock is from real time."""
 
+from typing import Final
+
 import polars as pl
 
+from tierwise.analysis.rules import CLEARLY_ABOVE_ONE
 from tierwise.report.exhibit_registry import find
 from tierwise.report.run import Run
 from tierwise.report.text_template import Value
 from tierwise.report.values import verdicts
 
-NEAR = 1.05
-"""The most by which a virtual rate should differ from the real one, either way (assumed)."""
+NEAR: Final = CLEARLY_ABOVE_ONE.apart
+"""The most by which a virtual rate should differ from the real one, either way: what an order of two times rests on."""
 
 
 def values(run: Run, pair: str = "") -> dict[str, Value]:

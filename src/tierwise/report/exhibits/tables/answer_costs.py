@@ -13,7 +13,7 @@ from tierwise.report.values.todays import title
 UNIT: Final = "placements"
 OF_RUN: Final = "prices"
 OTHERS: Final = "The studies' drives"
-MANY, ANY = 3, "any placement"
+ANY: Final = "any placement"
 NEAR: Final = 1.1
 """Costs up to this ratio are not ranked (assumed): replicates and prices are not surer than that."""
 
@@ -23,9 +23,9 @@ def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  of all pairs
     whose = pl.when(pl.col("pair").is_in(todays)).then("pair").otherwise(pl.lit(OTHERS))
     every, of = costs(run), ["workload", "pair"]
     near = pl.col("shared_usd") <= NEAR * pl.col("shared_usd").min().over(of)
-    found = every.filter(near).sort("shared_usd", maintain_order=True).group_by(of, maintain_order=True).agg(near="placement")
-    others = pl.col("near").list.set_difference(pl.concat_list("placement"))
-    return cheapest(every).join(found, on=of, how="left").with_columns(others, whose=whose)
+    by_cost = every.sort("shared_usd", maintain_order=True).with_columns(near=near).group_by(of, maintain_order=True)
+    found = by_cost.agg(near=pl.col("placement").filter("near").slice(1), any=pl.col("near").all() & (pl.len() > 2))
+    return cheapest(every).join(found, on=of, how="left").with_columns(whose=whose)
 
 
 def tabulate(rows: pl.DataFrame) -> Cells | None:
@@ -43,5 +43,5 @@ def tabulate(rows: pl.DataFrame) -> Cells | None:
 def _cheapest(row: dict[str, Any] | None) -> str:
     if row is None:
         return DASH
-    placement = " or ".join([row["placement"], *row["near"]]) if len(row["near"]) < MANY else ANY
+    placement = ANY if row["any"] else " or ".join([row["placement"], *row["near"]])
     return f"{placement}, {number(row['shared_usd'], 2)}"
