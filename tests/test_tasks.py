@@ -25,6 +25,10 @@ def squared(number: int) -> tuple[int, int]:
     return number**2, os.getpid()
 
 
+def freed_memory_limit() -> str | None:
+    return os.environ.get("MALLOC_TRIM_THRESHOLD_")
+
+
 def simulated_rows() -> list[list[Timing]]:
     pair, profile, now = load_pair("source-r"), load_profile("smoke"), datetime.now(UTC)
     trials = STUDY.trials(profile.model_copy(update={"studies": {**profile.studies, STUDY.name: GRID}}), pair)
@@ -46,6 +50,7 @@ def test_tasks_in_several_processes_give_in_their_order_what_they_give_one_after
         found = list(in_tasks(squared, [(number,) for number in numbers]))
         assert [result for result, _ in found] == [number**2 for number in numbers]
         assert len({process for _, process in found} - {os.getpid()}) == 2
+        assert list(in_tasks(freed_memory_limit, [()])) == [None], "freed memory stays with a task's process"
         together = simulated_rows()
         assert [[replace(row, started_at=rows[0][0].started_at) for row in one] for one in together] == rows
         assert simulated_map() == points
