@@ -1,6 +1,7 @@
 """The files of a plan on real servers: run twice, killed in a step, rolled back, beside a writer, on a full disk, refused."""
 
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -9,11 +10,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
 from psycopg.errors import UniqueViolation
 
+from checkout import seed
 from conftest import empty
 from test_server_advice import DAY, TIERS, activity, relation
 from tierwise.advisor.server_advice import advise_server
@@ -63,7 +66,11 @@ class Planned:
         return (self.folder / "output.txt").read_text()
 
     def journal(self) -> str:
-        return (self.plan / "journal.txt").read_text()
+        file = self.plan / "journal.txt"
+        return file.read_text() if file.exists() else ""
+
+    def has_begun(self, step: str) -> bool:
+        return f" begin {step} " in self.journal()
 
     def start(self, *words: str, **more: str) -> subprocess.Popen[bytes]:
         command = ["sh", str(self.plan / "plan.sh"), *words]
@@ -191,6 +198,25 @@ def test_a_plan_killed_while_it_rebuilds_an_index_goes_on_and_leaves_the_indexes
     assert status == 0, output
     assert planned.places() == {"fast"}
     assert planned.invalid() == ["other_ccnew"]
+
+
+@pytest.mark.parametrize(("direction", "there"), [("plan", "fast"), ("rollback", "pg_default")])
+def test_a_plan_killed_in_each_of_its_steps_ends_where_an_unbroken_one_ends(planned: Planned, direction: str, there: str) -> None:
+    words, chance = () if direction == "plan" else (direction,), random.Random(f"{seed()} {direction}")
+    if direction == "rollback":
+        assert planned.run(REPACK="no")[0] == 0
+    for number in range(1, len(MOVED) + 1):
+        running = planned.start(*words, REPACK="no")
+        until(planned, running, "SELECT true", partial(planned.has_begun, f"{direction}-{number}"))
+        time.sleep(chance.uniform(0.0, 0.3))
+        planned.kill(running)
+        assert planned.places() <= {"pg_default", "fast"}
+        for method in ("seqscan", "indexscan"):
+            planned.session.execute(f"SET enable_{method} = off".encode())
+            assert planned.value("SELECT count(*) FROM orders WHERE id > 0") == 20000
+            planned.session.execute(f"RESET enable_{method}".encode())
+    status, output = planned.run(*words, REPACK="no")
+    assert (status, planned.places(), planned.invalid()) == (0, {there}, []), output
 
 
 def test_pg_repack_moves_a_table_and_what_a_killed_one_left_goes(cluster15: Cluster, workspace: Path, tmp_path: Path) -> None:

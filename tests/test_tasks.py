@@ -1,10 +1,13 @@
 """Simulated work gives equal results one task after the other and in tasks on several processors; each has its own seed."""
 
 import os
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from datetime import UTC, datetime
-
-import pytest
+from pathlib import Path
 
 from tierwise.bench.replaying import ModelledAlone
 from tierwise.bench.simulation import _simulated
@@ -25,10 +28,6 @@ def squared(number: int) -> tuple[int, int]:
     return number**2, os.getpid()
 
 
-def freed_memory_limit() -> str | None:
-    return os.environ.get("MALLOC_TRIM_THRESHOLD_")
-
-
 def simulated_rows() -> list[list[Timing]]:
     pair, profile, now = load_pair("source-r"), load_profile("smoke"), datetime.now(UTC)
     trials = STUDY.trials(profile.model_copy(update={"studies": {**profile.studies, STUDY.name: GRID}}), pair)
@@ -43,16 +42,33 @@ def simulated_map() -> list[dict[str, object]]:
 
 
 def test_tasks_in_several_processes_give_in_their_order_what_they_give_one_after_the_other() -> None:
-    pytest.importorskip("distributed", reason="the extra cluster is not installed (make cluster)")
     numbers = list(range(5 * AHEAD))
     rows, points = simulated_rows(), simulated_map()
     with processors(2):
         found = list(in_tasks(squared, [(number,) for number in numbers]))
         assert [result for result, _ in found] == [number**2 for number in numbers]
         assert len({process for _, process in found} - {os.getpid()}) == 2
-        assert list(in_tasks(freed_memory_limit, [()])) == [None], "freed memory stays with a task's process"
         together = simulated_rows()
         assert [[replace(row, started_at=rows[0][0].started_at) for row in one] for one in together] == rows
         assert simulated_map() == points
     assert len(points) == 4
     assert {process for _, process in in_tasks(squared, [(1,)])} == {os.getpid()}, "the pool is gone"
+
+
+def test_no_process_outlives_a_pool_that_was_killed() -> None:
+    held = "import os, test_tasks; from tierwise.core.tasks import *\nwith processors(2):\n    list(in_tasks(test_tasks.reported, [()]))"
+    with subprocess.Popen(
+        [sys.executable, "-c", held], stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    ) as pool:
+        assert pool.stdout is not None
+        process = int(pool.stdout.readline())
+        pool.send_signal(signal.SIGKILL)
+    ends_s = time.monotonic() + 10
+    while Path(f"/proc/{process}").exists():
+        assert time.monotonic() < ends_s
+        time.sleep(0.05)
+
+
+def reported() -> None:
+    print(os.getpid(), flush=True)
+    time.sleep(3600)

@@ -65,7 +65,7 @@ class Turn(Strict):
     """From this rate on, away from the reader's, another placement is the cheapest; `None`: none is fast enough."""
 
     requests_s: float
-    placement: Placement | None
+    choice: Choice | None
 
 
 class Volumes(Strict):
@@ -78,8 +78,8 @@ class Volumes(Strict):
 
 
 class Answer(Strict):
-    """Ends of the time: of what no source states of the devices, of the cost: of the prices; and of the grid's `ERROR`. Counts are those of
-    a request.
+    """The `next` cheapest choice has another placement. Ends of the time: of what no source states of the devices, of the cost: of the
+    prices; and of the grid's `ERROR`. Counts are those of a request.
     """
 
     workload: Synthetic
@@ -89,6 +89,7 @@ class Answer(Strict):
     grid: int
     index_levels: int
     best: Choice | None
+    next: Choice | None
     time_low_s: float | None
     time_high_s: float | None
     low: float | None
@@ -128,10 +129,13 @@ class Solver:
     market: Market
     point: Point
 
+    @staticmethod
+    def rams_of(pages: int) -> list[int]:
+        return [floor(pages * least_ram() ** (1 - step / (STEPS - 1)) + 0.5) for step in range(STEPS)]
+
     @cached_property
     def rams(self) -> list[int]:
-        least, pages = least_ram(), self.point.pages
-        return [floor(pages * least ** (1 - step / (STEPS - 1)) + 0.5) for step in range(STEPS)]
+        return self.rams_of(self.point.pages)
 
     @cached_property
     def counts(self) -> dict[int, Counted]:
@@ -148,7 +152,7 @@ class Solver:
     def log_bytes(self, changed: float) -> float:
         return self.workload.writes * (UPDATE_BYTES + PAGE_BYTES * changed)
 
-    def cheapest(self, ram: int, rate: float, prices: Mapping[str, float]) -> Choice | None:
+    def cheapest(self, ram: int, rate: float, prices: Mapping[str, float], other_than: Placement | None = None) -> Choice | None:
         """Return the cheapest placement with `ram` pages that serves `rate` requests a second."""
         counts, loads, devices = self.counts[ram], self._loads(ram, rate), self.market.devices
         costs = {(name, held): self._month(devices[name], loads, held, prices) for name in devices for held in range(1, 8)}
@@ -156,7 +160,7 @@ class Solver:
         best = None
         for on in product(devices, devices, devices):
             time_s = self.time_s(counts, on)
-            if time_s * rate > self.workload.clients:
+            if time_s * rate > self.workload.clients or on == other_than:
                 continue
             cost = memory
             for name, held in _held(on).items():
@@ -165,9 +169,9 @@ class Solver:
                 best = Choice.model_construct(table=on[0], index=on[1], log=on[2], ram_pages=ram, time_s=time_s, cost=cost)
         return best
 
-    def best(self, rate: float) -> Choice | None:
+    def best(self, rate: float, other_than: Placement | None = None) -> Choice | None:
         rams = [self.workload.ram_pages] if self.workload.ram_pages else self.rams
-        found = (self.cheapest(ram, rate, self.prices("each")) for ram in rams)
+        found = (self.cheapest(ram, rate, self.prices("each"), other_than) for ram in rams)
         return reduce(_cheaper, found)
 
     def cost(self, choice: Choice, rate: float, end: str) -> float:
@@ -198,18 +202,18 @@ class Solver:
         own = _placement(self.best(near))
         for _ in range(DOUBLINGS):
             far = near * factor
-            other = _placement(self.best(far))
-            if other == own:
+            other = self.best(far)
+            if _placement(other) == own:
                 near = far
                 continue
             for _ in range(BISECTIONS):
                 middle = (near * far) ** 0.5
-                found = _placement(self.best(middle))
-                if found == own:
+                found = self.best(middle)
+                if _placement(found) == own:
                     near = middle
                 else:
                     far, other = middle, found
-            return Turn(requests_s=far, placement=other)
+            return Turn(requests_s=far, choice=other)
         return None
 
     def time_s(self, counts: Counted, on: Placement) -> float:
@@ -302,6 +306,7 @@ def solve(workload: Synthetic, market: Market) -> Answer:
         grid=version()["version"],
         index_levels=len(levels_of(workload.index_pages, entries_of(workload.index_pages / workload.table_pages))),
         best=best,
+        next=None if best is None else solver.best(rate, other_than=_placement(best)),
         time_low_s=time_low_s,
         time_high_s=time_high_s,
         low=None if best is None else solver.cost(best, rate * (1 - ERROR), "low"),
@@ -328,6 +333,7 @@ def as_text(found: Answer) -> str:
     return render(
         "calculator/text/answer.txt",
         found=found,
+        least_ram=None if found.workload.ram_pages else Solver.rams_of(found.workload.table_pages + found.workload.index_pages)[0],
         error=f"{100 * ERROR:g}",
         bytes=lambda pages: human_bytes(pages * PAGE_BYTES),
         ms=lambda time_s: f"{1e3 * time_s:,.3g}",

@@ -76,6 +76,10 @@ def map_command(
     ] = Layout.STREWN,
     clients: Annotated[int, typer.Option(help="Clients that wait for requests at the same time.", rich_help_panel=SYNTHETIC)] = 16,
     market: Annotated[str, typer.Option(help="Devices to choose from: server, aws, azure or gcp.", rich_help_panel=SYNTHETIC)] = "server",
+    ram_price: Annotated[
+        float | None,
+        typer.Option(min=0.0, help="Your price of a GiB of RAM per month. Default: of data/prices.", rich_help_panel=SYNTHETIC),
+    ] = None,
     page: Annotated[
         Path | None,
         typer.Option(
@@ -126,7 +130,8 @@ def map_command(
             layout=layout,
             clients=clients,
         )
-        print(answered(solve(workload, read_market(market, book)), form, as_text))
+        sold = read_market(market, book)
+        print(answered(solve(workload, sold if ram_price is None else sold.with_ram_price(ram_price)), form, as_text))
         return
     if not traces:
         raise InputError(

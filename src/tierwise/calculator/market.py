@@ -23,6 +23,8 @@ from tierwise.devices.spec import load_device
 from tierwise.devices.volume import CloudSpec
 
 PLACE: Final = "data/calculator/markets.toml"
+RAM: Final = "own-ram"
+"""The item of RAM at the reader's own price."""
 DEPTHS: Final = (1, 2, 4, 8, 16, 32, 64)
 
 
@@ -74,6 +76,12 @@ class Market(Strict):
     devices: dict[str, Device]
     ram: dict[str, float]
     items: dict[str, Item]
+
+    def with_ram_price(self, gib_month: float) -> "Market":
+        """Return the market where a GiB of RAM costs `gib_month`, whatever machines or modules cost."""
+        each = gib_month / GIB
+        item = Item(each=each, low=each, high=each, price=gib_month, unit="GiB-month")
+        return self.model_copy(update={"ram": {RAM: 1.0}, "items": self.items | {RAM: item}})
 
 
 class _Listed(Strict):

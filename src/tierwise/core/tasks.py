@@ -1,44 +1,37 @@
 """Simulated work in tasks: one after the other, or on this machine's processors with equal results, since each task has its own seed."""
 
 import os
+import signal
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
+from multiprocessing import get_context, parent_process
+from threading import Thread
 from typing import Any, Final, TypeVar
-
-from tierwise.core.files import scratch_folder
 
 SCHEDULER: Final = "SCHEDULER"
 LOCAL: Final = "local"  # the value of `SCHEDULER` for this machine's processors
-AHEAD: Final = 4  # tasks that each worker may have at once
-# Dask has glibc return freed memory at once, where its workers hold data; tasks that allocate large arrays then take 15 % longer.
-_KEEP_FREED_MEMORY: Final = {"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None}
+AHEAD: Final = 4  # tasks that each process may have at once
 
 Result = TypeVar("Result")
-_open: list[Any] = []  # the client of the open pool, if there is one
+_open: list[tuple[ProcessPoolExecutor, int]] = []  # the open pool and its processes, if there is one
 
 
 @contextmanager
-def processors(workers: int = 0) -> Iterator[None]:
-    """Have `in_tasks` use this machine's processors while open, if ``SCHEDULER=local``; or `workers` processes."""
-    workers = workers or (len(os.sched_getaffinity(0)) if os.environ.get(SCHEDULER) == LOCAL else 1)
-    if workers < 2 or _open:
+def processors(processes: int = 0) -> Iterator[None]:
+    """Have `in_tasks` use this machine's processors while open, if ``SCHEDULER=local``; or so many `processes`."""
+    processes = processes or (len(os.sched_getaffinity(0)) if os.environ.get(SCHEDULER) == LOCAL else 1)
+    if processes < 2 or _open:
         yield
         return
-    import dask  # noqa: PLC0415  an extra
-    from distributed import Client, LocalCluster  # noqa: PLC0415
-
-    loopback = {"host": "127.0.0.1", "dashboard_address": None, "worker_dashboard_address": None}
-    with (
-        scratch_folder("tierwise-pool-") as folder,
-        dask.config.set(_KEEP_FREED_MEMORY),
-        LocalCluster(n_workers=workers, threads_per_worker=1, local_directory=str(folder), memory_limit=0, **loopback) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
-        _open.append(client)
-        try:
-            yield
-        finally:
-            _open.clear()
+    pool = ProcessPoolExecutor(processes, get_context("spawn"), initializer=_end_with_parent)
+    _open.append((pool, processes))
+    try:
+        yield
+    finally:
+        _open.clear()
+        pool.shutdown(cancel_futures=True)
 
 
 def in_tasks(function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]) -> Iterator[Result]:
@@ -46,18 +39,23 @@ def in_tasks(function: Callable[..., Result], arguments: Sequence[tuple[Any, ...
     if not _open:
         yield from (function(*given) for given in arguments)
         return
-    client = _open[0]
-    most = AHEAD * len(client.scheduler_info()["workers"])
-    pending: list[Any] = []
+    pool, processes = _open[0]
+    pending: deque[Future[Result]] = deque()
     for given in arguments:
-        pending.append(client.submit(function, *given, pure=False))
-        if len(pending) == most:
-            yield _result(pending.pop(0))
+        pending.append(pool.submit(function, *given))
+        if len(pending) == AHEAD * processes:
+            yield pending.popleft().result()
     while pending:
-        yield _result(pending.pop(0))
+        yield pending.popleft().result()
 
 
-def _result(future: Any) -> Any:
-    found = future.result()
-    future.release()
-    return found
+def _end_with_parent() -> None:
+    """Leave an interrupt to the parent, and end when it was killed, too."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_wait_for_parent, daemon=True).start()
+
+
+def _wait_for_parent() -> None:
+    if parent := parent_process():
+        parent.join()
+    os._exit(1)

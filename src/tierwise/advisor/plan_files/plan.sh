@@ -32,13 +32,32 @@ query() {
     PGOPTIONS="${PGOPTIONS:-} -c search_path=pg_catalog" psql -X -A -t -q -v ON_ERROR_STOP=1 "$@"
 }
 
-# Drop indexes that a broken run of this plan left invalid. Only those that the journal lists, and only if no such run is at work.
+# Half-built indexes that $relation's table has already, which a rebuild did not make that is still to begin.
+others() {
+    query -v relation="$relation" <<'SQL'
+SELECT coalesce(string_agg(o.indexrelid::text, ','), '0') FROM pg_index AS i JOIN pg_index AS o USING (indrelid)
+WHERE i.indexrelid = :'relation'::regclass AND NOT o.indisvalid;
+SQL
+}
+
+# Drop indexes that a broken run of this plan left invalid: those that the journal lists, and new ones of $relation in $target since a
+# rebuild began that the journal does not call done. Only if no such run is at work.
 clear_indexes() {
     [ -e "$journal" ] || return 0
-    query -v made="$(awk '$2 == "index" { print $4 }' "$journal" | sort -u | paste -s -d , -)" <<'SQL'
+    made=$(awk '$2 == "index" { print $4 }' "$journal" | sort -u | paste -s -d , -)
+    known=$(awk -v step="$direction-$number" '$3 == step && $2 == "others" { known = $4 } $3 == step && $2 == "done" { known = "" } END { print known }' "$journal")
+    query -v made="$made" -v known="$known" -v relation="$relation" -v target="$target" <<'SQL'
 SELECT format('DROP INDEX CONCURRENTLY %I.%I', n.nspname, c.relname)
 FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
-WHERE NOT i.indisvalid AND c.relname ~ '_cc(new|old)[0-9]*$' AND c.oid = ANY (string_to_array(nullif(:'made', ''), ',')::oid[])
+WHERE NOT i.indisvalid AND c.relname ~ '_cc(new|old)[0-9]*$'
+  AND (c.oid = ANY (string_to_array(nullif(:'made', ''), ',')::oid[])
+    OR c.oid <> ALL (string_to_array(nullif(:'known', ''), ',')::oid[]) AND c.relname ~ '_ccnew[0-9]*$' AND EXISTS (
+      SELECT FROM pg_index AS own JOIN pg_class AS o ON o.oid = own.indexrelid JOIN pg_database AS d ON d.datname = current_database()
+      JOIN pg_tablespace AS t ON t.oid = coalesce(nullif(c.reltablespace, 0), d.dattablespace)
+      CROSS JOIN regexp_replace(c.relname, '_ccnew[0-9]*$', '') AS base -- a long name is cut
+      WHERE o.oid = :'relation'::regclass AND own.indrelid = i.indrelid AND t.spcname = :'target'
+        AND (base = o.relname OR octet_length(base) > 50 AND starts_with(o.relname, base))))
+  AND NOT EXISTS (SELECT FROM pg_stat_progress_create_index AS p WHERE p.index_relid = c.oid)
   AND NOT EXISTS (SELECT FROM pg_stat_activity WHERE application_name = 'tierwise plan' AND datname = current_database())
 \gexec
 SQL
@@ -142,6 +161,7 @@ step() {
     echo "step $number: moving $relation, $bytes bytes, to $target"
     before=$bytes tries=1 way=sql
     if [ "$kind" = table ] && can_repack; then way=repack; check_place 2; else check_place 1; fi
+    [ "$kind" != index ] || note others "$direction-$number" "$(others)"
     note begin "$direction-$number" "$oid" "$bytes"
     [ "$kind" != index ] || note index "$direction-$number" "$oid"
     # A lock that was not free is tried again; what else fails stops the plan.

@@ -44,14 +44,24 @@
     const above = clamp(rightOf(axis, at), 1, axis.length - 1);
     return row[above - 1] + (at - axis[above - 1]) / (axis[above] - axis[above - 1]) * (row[above] - row[above - 1]);
   }
+  const leastShare = Math.max(...Object.values(grid.ram).map((shares) => shares[0]));
+  const ramsOf = (pages) => Array.from({ length: fixed.steps }, (_, i) => Math.floor(pages * leastShare ** (1 - i / (fixed.steps - 1)) + 0.5));
+  function evenSkew(load) {
+    const entries = entriesOf(load.index / load.table);
+    return equivalentSkew(load.skew, load.index * (1 - 1 / entries) * entries, fixed.reference_rows);
+  }
+  function outside(load) {
+    const pages = load.table + load.index, ratio = load.index / load.table, [least, most] = [grid.ratios[0], grid.ratios.at(-1)];
+    if (!(load.table > 0 && load.index > 0 && load.requests > 0 && load.clients >= 1)) return "sizes, requests and clients must be above zero";
+    if (pages < fixed.least_pages) return `table and index must have at least ${gib(fixed.least_pages)}`;
+    if (ratio < least || ratio > most) return `the index must have ${number(least)} to ${number(most)} times the size of the table`;
+    if (!(load.writes >= 0 && load.writes <= 1)) return "the share of writes must be 0 to 1";
+    if (!(load.skew >= 0) || evenSkew(load) > grid.skews.at(-1)) return "the grid of simulations has no such skew";
+    if (load.ram && load.ram < ramsOf(pages)[0]) return `RAM for the cache must have at least ${gib(ramsOf(pages)[0])}`;
+    return "";
+  }
   function pointOf(load) {
-    const pages = load.table + load.index, ratio = load.index / load.table;
-    if (!(load.table > 0 && load.index > 0 && load.requests > 0 && load.clients >= 1)) return null;
-    if (pages < fixed.least_pages || ratio < grid.ratios[0] || ratio > grid.ratios.at(-1)) return null;
-    if (!(load.writes >= 0 && load.writes <= 1 && load.skew >= 0)) return null;
-    const entries = entriesOf(ratio);
-    const even = equivalentSkew(load.skew, load.index * (1 - 1 / entries) * entries, fixed.reference_rows);
-    if (even > grid.skews.at(-1)) return null;
+    const pages = load.table + load.index, ratio = load.index / load.table, even = evenSkew(load);
     const [small, large] = grid.sizes.map(Math.log2), size = Math.min(1, (Math.log2(pages) - small) / (large - small));
     const nodes = [];
     for (const [skewAt, one] of weights(grid.skews, even)) {
@@ -93,11 +103,7 @@
   const billed = (bill, prices) => Object.entries(bill).reduce((sum, [item, amount]) => sum + amount * prices[item], 0);
   const placed = (choice) => choice && choice.on.join();
   function solver(load, market) {
-    const point = pointOf(load);
-    if (!point) return null;
-    const least = Math.max(...Object.values(grid.ram).map((shares) => shares[0])), kept = new Map(), names = Object.keys(market.devices);
-    const rams = Array.from({ length: fixed.steps }, (_, i) => Math.floor(point.pages * least ** (1 - i / (fixed.steps - 1)) + 0.5));
-    if (load.ram && load.ram < rams[0]) return null;
+    const point = pointOf(load), kept = new Map(), names = Object.keys(market.devices), rams = ramsOf(point.pages);
     const counts = (ram) => kept.get(ram) || kept.set(ram, point.counts(ram)).get(ram);
     const prices = (end) => Object.fromEntries(Object.entries(market.items).map(([name, item]) => [name, item[end]]));
     const changed = (rate) => (load.writes ? point.changed(rate * load.writes * fixed.checkpoint_s / load.table) : 0);
@@ -155,8 +161,8 @@
       return all;
     }
     const least_of = (all) => all.reduce((best, each) => (best && each.cost >= best.cost * (1 - fixed.tie) ? best : each), null);
-    const price = prices("each"), cheapest = (ram, rate) => least_of(choices(ram, rate, price));
-    const best = (rate) => least_of((load.ram ? [load.ram] : rams).map((ram) => cheapest(ram, rate)).filter(Boolean));
+    const price = prices("each"), cheapest = (ram, rate, other) => least_of(choices(ram, rate, price).filter((each) => placed(each) !== other));
+    const best = (rate, other) => least_of((load.ram ? [load.ram] : rams).map((ram) => cheapest(ram, rate, other)).filter(Boolean));
     function turn(factor) {
       let near = load.requests;
       const own = placed(best(near));
@@ -167,7 +173,7 @@
           const middle = (near * far) ** 0.5, there = best(middle);
           if (placed(there) === own) near = middle; else { far = middle; other = there; }
         }
-        return { requests: far, on: other && other.on };
+        return { requests: far, choice: other };
       }
       return null;
     }
@@ -182,7 +188,8 @@
       }));
     }
     const timeAt = (choice, end) => part[end] * timeOf(counts(choice.ram), choice.on.map((name) => bands[name][end === "low" ? 0 : 1]));
-    return { rams, counts, choices: (ram) => choices(ram, load.requests, price), best: best(load.requests), at, timeAt, volumes, turns: [turn(0.5), turn(2)].filter(Boolean) };
+    const found = best(load.requests), next = best(load.requests, placed(found));
+    return { rams, counts, choices: (ram) => choices(ram, load.requests, price), best: found, next, at, timeAt, volumes, turns: [turn(0.5), turn(2)].filter(Boolean) };
   }
 
   // --- the page
@@ -191,7 +198,7 @@
   const gib = (count) => `${number(count * fixed.page_bytes / GIB)} GiB`;
   const where = (on) => `table on ${on[0]}, index on ${on[1]}, log on ${on[2]}`;
   const element = (tag, text) => Object.assign(document.createElement(tag), { textContent: text });
-  const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"];
+  const OWN_RAM = "own-ram", COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"];
 
   function draw(solved, currency) {
     const lines = new Map();
@@ -204,30 +211,34 @@
       for (const [name, each] of own) lines.set(name, [...(lines.get(name) || []), each]);
     }
     const least = (line) => Math.min(...line.map((each) => each.cost));
+    const money = (logarithm) => `${number(Math.exp(logarithm))} ${currency}`;
     const shown = [...lines].sort((a, b) => least(a[1]) - least(b[1])).slice(0, COLOURS.length), all = shown.flatMap(([, line]) => line);
     if (!all.length) return chart.replaceChildren();
     const [left, right] = [Math.log(solved.rams[0]), Math.log(solved.rams.at(-1))], costs = all.map((each) => Math.log(each.cost));
     const [low, high] = [Math.min(...costs), Math.max(...costs)];
-    const x = (ram) => 50 + 430 * (Math.log(ram) - left) / (right - left), y = (cost) => 200 - 180 * (Math.log(cost) - low) / (high - low || 1);
+    const x = (ram) => 90 + 390 * (Math.log(ram) - left) / (right - left), y = (cost) => 200 - 180 * (Math.log(cost) - low) / (high - low || 1);
     const path = (line) => line.map((each, i) => `${i ? "L" : "M"}${x(each.ram).toFixed(1)},${y(each.cost).toFixed(1)}`).join("");
     const text = (atX, atY, words, anchor) => `<text x="${atX}" y="${atY}" text-anchor="${anchor}">${words}</text>`;
     chart.innerHTML = `<svg viewBox="0 0 500 240" role="img" aria-label="Cost per month against RAM">${
       shown.map(([, line], i) => `<path d="${path(line)}" fill="none" stroke="${COLOURS[i]}" stroke-width="2"/>`).join("")}${
       solved.best ? `<circle cx="${x(solved.best.ram)}" cy="${y(solved.best.cost)}" r="5"/>` : ""}${
-      text(48, 24, number(Math.exp(high)), "end") + text(48, 200, number(Math.exp(low)), "end") + text(50, 220, gib(solved.rams[0]), "start")
-      + text(480, 220, gib(solved.rams.at(-1)), "end") + text(265, 236, `RAM across, ${currency} a month upwards (both logarithmic)`, "middle")}</svg>`;
-    const legend = shown.map(([name], i) => Object.assign(element("li", name), { style: `border-left: 1rem solid ${COLOURS[i]}` }));
+      text(88, 24, money(high), "end") + text(88, 200, money(low), "end") + text(90, 220, gib(solved.rams[0]), "start")
+      + text(480, 220, gib(solved.rams.at(-1)), "end") + text(285, 236, "RAM across, cost per month upwards (both logarithmic)", "middle")}</svg>`;
+    const logs = (line) => [...new Set(line.map((each) => each.on[2]))].join(" or ");
+    const legend = shown.map(([name, line], i) => Object.assign(element("li", `${name}, log on ${logs(line)}`), { style: `border-left: 1rem solid ${COLOURS[i]}` }));
     const list = document.createElement("ul");
     list.append(...legend);
     chart.append(list);
   }
 
-  function priced(market, given) {
+  function priced(market, given, ramPrice) {
     const items = Object.entries(market.items).map(([name, item]) => {
       const factor = given[name] > 0 ? given[name] / item.price : null, each = factor && item.each * factor;
       return [name, factor ? { ...item, each, low: each, high: each } : item];
     });
-    return { ...market, items: Object.fromEntries(items) };
+    const own = { each: ramPrice / GIB, low: ramPrice / GIB, high: ramPrice / GIB };
+    const ram = ramPrice === null ? {} : { ram: { [OWN_RAM]: 1 } };
+    return { ...market, ...ram, items: { ...Object.fromEntries(items), [OWN_RAM]: own } };
   }
 
   function show(kept = true) {
@@ -237,7 +248,8 @@
       table: pages(values.table_gib), index: pages(values.index_gib), ram: values.ram_gib ? pages(values.ram_gib) : 0,
       requests: Number(values.requests), writes: Number(values.writes), skew: Number(values.skew), layout: values.layout, clients: Number(values.clients),
     };
-    const sold = priced(market, given), solved = solver(load, sold), best = solved && solved.best;
+    const refused = outside(load), sold = priced(market, given, values.ram_price ? Number(values.ram_price) : null);
+    const solved = refused ? null : solver(load, sold), best = solved && solved.best;
     const options = Object.entries(values).filter(([name, value]) => value && !name.startsWith("price-"));
     const command = ["tierwise map --synthetic", ...options.map(([name, value]) => `--${name.replace("_", "-")} ${value}`),
       ...Object.entries(given).map(([name, value]) => `--price ${name}=${value}`), `--on ${market.on}`].join(" ");
@@ -247,32 +259,36 @@
       hash.set("on", market.on);
       history.replaceState(null, "", `#${hash}`);
     }
-    found.dataset.answer = JSON.stringify(best && { ...best, low: solved.at(best, "low"), high: solved.at(best, "high"), times: [solved.timeAt(best, "low"), solved.timeAt(best, "high")], volumes: solved.volumes(best), turns: solved.turns });
-    const negative = Object.entries(sold.ram).reduce((sum, [name, amount]) => sum + amount * sold.items[name].each, 0) < 0;
-    if (!solved) found.replaceChildren(element("p", "Not computed: the workload lies outside the grid of simulations."));
-    else if (negative) {
-      found.replaceChildren(element("p", `Not computed: RAM costs the difference of ${Object.keys(market.ram).join(" and ")}, which these prices make negative.`));
-    } else if (!best) found.replaceChildren(element("p", "No placement serves this rate with this number of clients."));
+    found.dataset.answer = JSON.stringify(best && { ...best, low: solved.at(best, "low"), high: solved.at(best, "high"), times: [solved.timeAt(best, "low"), solved.timeAt(best, "high")], volumes: solved.volumes(best), next: solved.next, turns: solved.turns });
+    if (!solved) found.replaceChildren(element("p", `Not computed: ${refused}.`));
+    else if (!best) found.replaceChildren(element("p", "No placement serves this rate with this number of clients."));
     else {
       const money = (value) => value.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+      const offered = (choice) => `${where(choice.on)}, with ${gib(choice.ram)} of RAM for ${money(choice.cost)} ${market.currency} per month`;
+      const more = solved.next && 100 * solved.next.cost / best.cost - 100;
       found.replaceChildren(
-        element("p", `Cheapest: ${where(best.on)}, with ${gib(best.ram)} of RAM for the cache.`),
+        element("p", `Cheapest: ${where(best.on)}, with ${gib(best.ram)} of RAM for the cache${
+          !load.ram && best.ram === solved.rams[0] ? " (the least that the grid has)" : ""}.`),
         ...Object.entries(solved.volumes(best)).map(([name, [count, size, iops, rate]]) => element("p", `${name}: ${count} volume${
           count > 1 ? "s, each" : ""} with ${number(size / GIB)} GiB, ${number(iops)} IOPS and ${number(rate / 1e6)} MB/s.`)),
         element("p", `A request takes ${number(1e3 * best.time)} ms in the storage (${number(1e3 * solved.timeAt(best, "low"))} to ${
           number(1e3 * solved.timeAt(best, "high"))} ms). A month costs ${money(best.cost)} ${market.currency} `
           + `(${money(solved.at(best, "low"))} to ${money(solved.at(best, "high"))}).`),
+        ...(solved.next ? [element("p", `Next: ${offered(solved.next)} (+${more.toFixed(1)} %).`)] : []),
         ...(best.on.some((name) => name.includes("local-ssd")) ? [element("p", "A local SSD loses its data when the machine stops.")] : []),
         ...solved.turns.map((turn) => element("p", `${turn.requests > load.requests ? "From" : "Below"} ${number(turn.requests)} requests per second: ${
-          turn.on ? where(turn.on) : "no placement is fast enough"}.`)));
+          turn.choice ? offered(turn.choice) : "no placement is fast enough"}.`)));
     }
-    if (solved && !negative) draw(solved, market.currency); else chart.replaceChildren();
+    if (solved) draw(solved, market.currency); else chart.replaceChildren();
     place("command").textContent = command;
     place("dates").textContent = `Grid ${grid.version}; prices of ${market.on}.`;
   }
 
   function askPrices() {
-    const items = Object.entries(markets[form.elements.market.value].items);
+    const market = markets[form.elements.market.value], own = Object.keys(market.ram);
+    const items = Object.entries(market.items).filter(([name]) => !own.includes(name) || Object.values(market.devices).some((one) => name in one.bill));
+    const each = Object.fromEntries(Object.entries(market.items).map(([name, item]) => [name, item.each]));
+    form.elements.ram_price.placeholder = number(billed(market.ram, each) * GIB);
     place("prices").replaceChildren(...items.map(([name, item]) => {
       const label = element("label", `${name}, per ${item.unit} `);
       label.append(Object.assign(document.createElement("input"), { name: `price-${name}`, type: "number", min: 0, step: "any", placeholder: item.price }));
