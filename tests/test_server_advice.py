@@ -1,6 +1,7 @@
 """Advice for a watched server: what it moves and refuses, and that the queueing model is right where its answer is known."""
 
 import datetime as dt
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ from support import said, said_as_json
 from tierwise.advisor import server_tiers
 from tierwise.advisor.server_advice import ServerAdvice, advise_server
 from tierwise.advisor.server_advice_text import WIDTH, shown
+from tierwise.advisor.server_check import check_move
+from tierwise.advisor.server_plan import write_plan
 from tierwise.advisor.server_question import Limits, Question
 from tierwise.advisor.server_tiers import read_server_tiers
 from tierwise.advisor.stations import Load, Part, predict
@@ -133,6 +136,26 @@ def test_a_closed_load_of_one_station_takes_what_queueing_theory_says() -> None:
     )
     opened = predict(load, {"a": "ssd", "b": "hdd"}, latency, closed=False)
     assert opened.transaction_s < 0.006, "at the same rate the disk is a quarter busy, and what stays gains"
+
+
+def test_partitions_that_are_waited_for_little_each_move_together(tiers: Path, tmp_path: Path) -> None:
+    tiers.write_text(TIERS.replace("[tiers.ssd]", '[tiers.ssd]\ntablespaces = ["fast"]'))
+    parts = [relation(number, f"events_{number}", 0.0003, parent=7, gib=0.01) for number in range(1, 101)]
+    hot = relation(101, "events_101", 0.04, parent=7, gib=0.1)
+    watch = activity(*parts, hot).model_copy(update={"superuser": True})
+    question = Question(watch, read_server_tiers(tiers), Limits(), load_book(DAY))
+    found = advise_server(question)
+    assert found.moved == ["events_101", "events_100 and 99 older partitions"]
+    assert found.steps[1].size_bytes == pytest.approx(GIB, rel=1e-6)
+    write_plan(found, question, tmp_path / "plan")
+    assert (tmp_path / "plan" / "plan.sql").read_text().count("ALTER TABLE") == 101
+    fast = [load.model_copy(update={"tablespace": "fast", "waiting_s": (load.waiting_s or 0.0) / 50}) for load in (*parts, hot)]
+    after = watch.model_copy(update={"relations": tuple(fast), "transaction_s": 0.0314})
+    after = after.model_copy(update={"windows": tuple(one.model_copy(update={"transaction_s": 0.0314}) for one in watch.windows)})
+    checked = {unit.unit: unit for unit in check_move(question, replace(question, activity=after)).units}
+    together = checked["events_100 and 99 older partitions"]
+    assert together.moved
+    assert (together.before_s, together.seen_s) == pytest.approx((0.03, 0.0006))
 
 
 def test_the_relation_with_most_gain_per_gib_comes_first_and_nothing_is_a_row(tiers: Path) -> None:

@@ -125,9 +125,9 @@ def steady_s(activity: Activity, option: str) -> float:
 
 def unit_times(question: Question, moved: Sequence[str]) -> tuple[UnitTime, ...]:
     predicted = question.predicted(moved)
-    waits = {unit: [one.waiting_s[unit.name] for one in predicted] for unit in question.units}
+    waits, whole = {unit: [one.waiting_s[unit.name] for one in predicted] for unit in question.units}, question.moved_whole(moved)
     return tuple(
-        UnitTime(unit=unit.name, moved=unit.name in moved, before_s=unit.waiting_s, predicted_s=Band(low=min(each), high=max(each)))
+        UnitTime(unit=unit.name, moved=unit.name in whole, before_s=unit.waiting_s, predicted_s=Band(low=min(each), high=max(each)))
         for unit, each in waits.items()
     )
 

@@ -4,7 +4,7 @@ import math
 from typing import Final
 
 from tierwise.advisor.server_advice import UnitTime, relative_noise, saving, steady_s, unit_times
-from tierwise.advisor.server_question import Question, Unit
+from tierwise.advisor.server_question import Question, Unit, together
 from tierwise.advisor.server_tiers import FAST, SLOW
 from tierwise.core.activity import Band
 from tierwise.core.errors import InputError
@@ -74,9 +74,10 @@ def _units(before: Question, after: Question, moved: list[str]) -> list[CheckedU
     found = {unit.name: unit for unit in after.every_unit}
     rows = []
     for unit, times in zip(before.units, unit_times(before, moved), strict=True):
-        now = found.get(unit.name)
+        there = [found[name] for name in unit.members or (unit.name,) if name in found]
+        now = together(there) if unit.members and there else next(iter(there), None)
         share = now.size_bytes / unit.size_bytes if now and now.size_bytes and unit.size_bytes else None
-        shrunk = now is not None and unit.name in moved and share is not None and share < SHRUNK
+        shrunk = now is not None and times.moved and share is not None and share < SHRUNK
         rows.append(
             CheckedUnit(
                 **times.model_dump(),

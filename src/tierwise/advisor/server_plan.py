@@ -58,7 +58,9 @@ def write_plan(advice: ServerAdvice, question: Question, folder: Path) -> None:
         InputError: there is nothing to move, no tablespace to move to, or already a plan.
     """
     loads = {unit_name(load): load for load in question.activity.relations}
-    moved = sorted((loads[unit] for unit in advice.moved), key=lambda load: load.kind == "index")  # a rebuild reads the table
+    members = {unit.name: unit.members or (unit.name,) for unit in question.units}
+    named = (loads[name] for unit in advice.moved for name in members[unit])
+    moved = sorted(named, key=lambda load: load.kind == "index")  # a rebuild reads the table
     planned = [
         load for load in moved if load.kind in KINDS and not BY_HAND.fullmatch(load.schema_name) and not BY_HAND.fullmatch(load.name)
     ]

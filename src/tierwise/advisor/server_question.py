@@ -33,7 +33,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Unit:
-    """What moves as one: a table with its TOAST, an index, or the log."""
+    """What moves as one: a table with its TOAST, an index, the log, or partitions (`members`) of which none is waited for much."""
 
     name: str
     kind: str
@@ -41,6 +41,21 @@ class Unit:
     waiting_s: float
     writes_per_s: float
     reads_per_s: float
+    members: tuple[str, ...] = ()
+
+
+def together(units: Sequence[Unit]) -> Unit:
+    """Return `units` as one, named after the first."""
+    sizes = [unit.size_bytes for unit in units]
+    return Unit(
+        name=f"{units[0].name} and {len(units) - 1} older partitions",
+        kind=units[0].kind,
+        size_bytes=None if None in sizes else sum(size or 0.0 for size in sizes),
+        waiting_s=sum(unit.waiting_s for unit in units),
+        writes_per_s=sum(unit.writes_per_s for unit in units),
+        reads_per_s=sum(unit.reads_per_s for unit in units),
+        members=tuple(unit.name for unit in units),
+    )
 
 
 @dataclass(frozen=True)
@@ -55,9 +70,16 @@ class Question:
 
     @cached_property
     def units(self) -> list[Unit]:
-        """Return what can move and is waited for, the most first."""
+        """Return what can move and is waited for, the most first. Partitions that are waited for little are one unit for each parent."""
         least = LEAST_SHARE * (self.activity.transaction_s or 0.0)
-        return sorted((unit for unit in self.every_unit if unit.waiting_s > least), key=lambda unit: -unit.waiting_s)
+        each = {unit.name: unit for unit in self.every_unit}
+        little: dict[tuple[int, str, str], list[Unit]] = {}
+        for load in sorted(self.activity.relations, key=lambda load: -load.relation):
+            unit = each.get(unit_name(load))
+            if unit and load.parent and 0 < unit.waiting_s <= least:
+                little.setdefault((load.parent, unit.kind, self._homes[unit.name]), []).append(unit)
+        found = [*self.every_unit, *(together(units) for units in little.values())]
+        return sorted((unit for unit in found if unit.waiting_s > least), key=lambda unit: -unit.waiting_s)
 
     @cached_property
     def every_unit(self) -> list[Unit]:
@@ -77,13 +99,17 @@ class Question:
 
     @cached_property
     def placement(self) -> dict[str, str]:
+        return self._homes | {unit.name: self._homes[unit.members[0]] for unit in self.units if unit.members}
+
+    @cached_property
+    def _homes(self) -> dict[str, str]:
         fast = set(self.tiers[FAST].tablespaces)
         homes = {unit_name(load): FAST if load.tablespace in fast else SLOW for load in self.activity.relations}
         homes |= {unit_name(load): FAST if self.tiers[FAST].wal else SLOW for load in self.activity.relations if load.kind == LOG}
         return homes
 
     def _waiting(self, load: RelationLoad) -> float:
-        return (load.waiting_s or 0.0) * (1.0 if load.kind in {LOG, TEMPORARY} else self._factors[self.placement[unit_name(load)]])
+        return (load.waiting_s or 0.0) * (1.0 if load.kind in {LOG, TEMPORARY} else self._factors[self._homes[unit_name(load)]])
 
     @cached_property
     def _factors(self) -> dict[str, float]:
@@ -93,7 +119,7 @@ class Question:
         each_s = {name: tier.latency()(1.0) for name, tier in self.tiers.items()}
         reads = [load for load in self.activity.relations if load.waiting_s and load.kind not in {LOG, TEMPORARY}]
         even = sum(load.waiting_s or 0.0 for load in reads)
-        uneven = sum((load.waiting_s or 0.0) * each_s[self.placement[unit_name(load)]] for load in reads)
+        uneven = sum((load.waiting_s or 0.0) * each_s[self._homes[unit_name(load)]] for load in reads)
         return {name: time_s * even / uneven if uneven else 1.0 for name, time_s in each_s.items()}
 
     @property
@@ -121,10 +147,14 @@ class Question:
 
     def predicted(self, moved: Sequence[str]) -> tuple[Predicted, Predicted, Predicted]:
         """Return the time with `moved` on the faster tier, of a closed load, of an open one, and without queues."""
-        placement = {**self.placement, **dict.fromkeys(moved, FAST)}
+        placement = {**self.placement, **dict.fromkeys(self.moved_whole(moved), FAST)}
         latency = {name: tier.latency() for name, tier in self.tiers.items()}
         closed, opened = (predict(self.load, placement, latency, closed=closed) for closed in (True, False))
         return closed, opened, predict(self.load, placement, latency, closed=True, queues=False)
+
+    def moved_whole(self, moved: Sequence[str]) -> set[str]:
+        """Return the units of which all has `moved`."""
+        return {unit.name for unit in self.units if set(unit.members or (unit.name,)) <= {*moved}} | {*moved}
 
     def usd_a_month(self, size_bytes: float) -> float | None:
         """Return the price of the space on the faster tier; None where nothing has one."""
