@@ -16,7 +16,7 @@ from typing import Final
 import psycopg
 
 from tierwise.core.progress import say
-from tierwise.core.units import PAGE_BYTES
+from tierwise.core.units import MB, PAGE_BYTES
 from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.cluster import DATABASE, PORT, SUPERUSER, Cluster
 from tierwise.postgres.pgbench import age, command, initialise
@@ -93,18 +93,40 @@ def calibrated(path: Path, depth: int) -> float:
     return 1000 * depth * CALIBRATION_S / reads
 
 
+def copied(path: Path, *, write: bool) -> float:
+    """Return the MB/s at which the pages of the file at `path` are read, or written, one after another."""
+    pages, handle, count = path.stat().st_size // PAGE_BYTES, os.open(path, os.O_RDWR), 0
+    began_s = time.monotonic()
+    while time.monotonic() < began_s + CALIBRATION_S:
+        place, page = count % pages * PAGE_BYTES, bytes(PAGE_BYTES)
+        count += 1
+        if write:
+            os.pwrite(handle, page, place)
+        else:
+            os.pread(handle, PAGE_BYTES, place)
+    if write:
+        os.fsync(handle)
+    took_s = time.monotonic() - began_s
+    os.close(handle)
+    return count * PAGE_BYTES / MB / took_s
+
+
 def write_tiers(path: Path, cluster: Cluster, tiers: dict[str, Emulated]) -> None:
     """Write the file of the server's tiers: reads of the largest table's own file, and of a file as large on the SSD."""
     with cluster.connect() as session:
         row = session.execute("SELECT pg_relation_filepath('pgbench_accounts'), pg_relation_size('pgbench_accounts')").fetchone()
     assert row is not None
     files = {"hdd": cluster.data / row[0], "ssd": tiers["ssd"].directory / "calibration"}
-    files["ssd"].write_bytes(bytes(row[1]))
+    copies = {name: tier.directory / "copied" for name, tier in tiers.items()}
+    for file in (files["ssd"], *copies.values()):
+        file.write_bytes(bytes(row[1]))
     lines = []
     for name, file in files.items():
         points = [[depth, round(calibrated(file, depth), 4)] for depth in DEPTHS]
         lines += [f"[tiers.{name}]", f'tablespaces = ["{name}"]', f"read_ms = {points}"]
-    files["ssd"].unlink()
+        lines += [f"copy_mb_s = {[round(copied(copies[name], write=write), 2) for write in (False, True)]}"]
+    for file in (files["ssd"], *copies.values()):
+        file.unlink()
     path.write_text("\n".join([*lines, "usd_a_month_per_gib = 0.1", ""]), encoding="utf-8")
     print(path.read_text(encoding="utf-8"))
 

@@ -158,6 +158,20 @@ def test_partitions_that_are_waited_for_little_each_move_together(tiers: Path, t
     assert (together.before_s, together.seen_s) == pytest.approx((0.03, 0.0006))
 
 
+def test_a_step_takes_as_long_as_its_bytes_are_read_and_written(tiers: Path) -> None:
+    tiers.write_text(
+        TIERS.replace("wal = true", "wal = true\ncopy_mb_s = [100, 90]").replace("[tiers.ssd]", "[tiers.ssd]\ncopy_mb_s = [500, 200]")
+    )
+    loads = relation(1, "busy", 0.05, gib=10), relation(2, "busy_key", 0.03, kind="index", gib=1, owner=1)
+    first, second = advised(activity(*loads), tiers).steps
+    assert (first.unit, second.unit) == ("busy_key", "busy")
+    built = 2 * 10 * GIB / 100e6 + GIB * (1 / 40e6 + 1 / 500e6 + 1 / 200e6)
+    assert (first.duration_s, second.duration_s) == pytest.approx((1 + built, 1 + 10 * GIB * (1 / 100e6 + 1 / 200e6)))
+    text = shown(advised(activity(*loads), tiers), TicketFormat.TABLE)
+    assert "concurrent 4.2 min" in text
+    assert "closed 2.7 min" in text
+
+
 def test_the_relation_with_most_gain_per_gib_comes_first_and_nothing_is_a_row(tiers: Path) -> None:
     found = advised(activity(relation(1, "large", 0.03, gib=100), relation(2, "busy", 0.045)), tiers)
     assert [step.unit for step in found.steps] == ["busy", "large"]

@@ -5,6 +5,7 @@ from typing import Final
 
 import numpy as np
 
+from tierwise.advisor.server_durations import step_s
 from tierwise.advisor.server_question import LEAST_SHARE, LOG, TEMPORARY, Question, Unit, unit_name
 from tierwise.advisor.server_tiers import SLOW
 from tierwise.core.activity import Activity, Band, RelationLoad, Steadiness
@@ -16,6 +17,7 @@ CALIBRATION: Final = 0.1  # how far off a calibrated time may be (assumed)
 SCANNED: Final = 0.5
 BOOTSTRAPS, BLOCK, SEED = 500, 2, 1
 LOCKS: Final = {"table": "table", "materialized view": "table", "index": "index", LOG: LOG, TEMPORARY: "none"}
+PLANNED: Final = ("table", "materialized view", "index")
 RESET_DAYS: Final = 35.0
 
 
@@ -30,6 +32,7 @@ class Step(Strict):
     stay_gain_s: float
     usd_a_month: float | None
     lock: str
+    duration_s: float | None
     binds: str
     worth: bool
     fits: bool
@@ -177,6 +180,7 @@ def _step(question: Question, moved: list[Unit], noise: float, *, worth: bool) -
         stay_gain_s=stay,
         usd_a_month=cost,
         lock=LOCKS[moved[-1].kind],
+        duration_s=step_s(moved[-1], [unit.name for unit in moved], question) if moved[-1].kind in PLANNED else None,
         binds=both[0].binds,
         worth=worth,
         fits=fits,

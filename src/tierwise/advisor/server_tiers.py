@@ -5,15 +5,16 @@ from collections.abc import Callable
 from functools import cache, cached_property
 from itertools import count
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from pydantic import Field
 
+from tierwise.advisor.copying import REQUEST_BYTES
 from tierwise.advisor.service import SEED, pace_s
 from tierwise.core.errors import InputError
 from tierwise.core.toml import FileName, Strict, read_toml
-from tierwise.core.units import GIB, PAGE_BYTES
+from tierwise.core.units import GIB, MB, PAGE_BYTES
 from tierwise.devices.model import build
 from tierwise.devices.protocol import Operation
 from tierwise.devices.spec import load_device
@@ -36,6 +37,9 @@ class ServerTier(Strict):
     wal: bool = Field(default=False, description="whether the write-ahead log lies there now")
     device: str = Field(default="", description="name of a file in data/devices, or of a cloud volume with its size and IOPS")
     read_ms: tuple[tuple[float, float], ...] = Field(default=(), description="calibrated reads: requests at a time, milliseconds of each")
+    copy_mb_s: tuple[float, float] | None = Field(
+        default=None, description="MB/s read and written, one page after another; left out, those of `device`"
+    )
     usd_a_month_per_gib: float | None = Field(default=None, ge=0, description="price of a GiB; left out, the price book's of `device`")
 
     @property
@@ -66,6 +70,19 @@ class ServerTier(Strict):
         depths, seconds = np.array(points).T
         return lambda depth: _interpolated(depth, depths, seconds)
 
+    def sequential(self) -> "Sequential | None":
+        """Return how fast a relation is read and written as a whole; None is unknown."""
+        if self.copy_mb_s:
+            return Sequential(*(rate * MB for rate in self.copy_mb_s))
+        return _copying(self.device) if self.device else None
+
+
+class Sequential(NamedTuple):
+    """Bytes a second."""
+
+    read: float
+    write: float
+
 
 class ServerTiers(Strict):
     """The file of ``--tiers`` of a watched server."""
@@ -87,6 +104,8 @@ def read_server_tiers(path: Path, *, host: str = "") -> dict[str, ServerTier]:
             raise InputError(str(path), field=f"tiers.{name}", rule="needs read_ms or a device", remedy=REMEDY)
         if any(depth < 1 or milliseconds <= 0 for depth, milliseconds in tier.read_ms):
             raise InputError(str(path), field=f"tiers.{name}.read_ms", value=tier.read_ms, rule="must be above zero, from depth 1 on")
+        if tier.copy_mb_s and min(tier.copy_mb_s) <= 0:
+            raise InputError(str(path), field=f"tiers.{name}.copy_mb_s", value=tier.copy_mb_s, rule="must be above zero")
         tier.check_host(host, f"{path}, tiers.{name}")
     return tiers
 
@@ -100,6 +119,15 @@ def _simulated(device: str) -> tuple[tuple[float, float], ...]:
         places = (draw.randrange(pages) * PAGE_BYTES for _ in count())
         found.append((float(depth), depth * pace_s(model, (Operation.READ,), places, PAGE_BYTES, depth=depth, requests=REQUESTS)))
     return tuple(found)
+
+
+@cache
+def _copying(device: str) -> Sequential:
+    rates = []
+    for operation in (Operation.READ, Operation.WRITE):
+        places = (number * REQUEST_BYTES for number in count())
+        rates.append(REQUEST_BYTES / pace_s(build(load_device(device), seed=SEED), (operation,), places, REQUEST_BYTES, depth=1))
+    return Sequential(*rates)
 
 
 def _interpolated(depth: float, depths: np.ndarray, seconds: np.ndarray) -> float:

@@ -159,6 +159,7 @@ step() {
     [ "$there" != t ] || { echo "step $number: $relation is in $target already"; return 0; }
     sql -1 || exit 1
     echo "step $number: moving $relation, $bytes bytes, to $target"
+    began_s=$(date +%s)
     before=$bytes tries=1 way=sql
     if [ "$kind" = table ] && can_repack; then way=repack; check_place 2; else check_place 1; fi
     [ "$kind" != index ] || note others "$direction-$number" "$(others)"
@@ -175,7 +176,7 @@ step() {
     look
     [ "$there" = t ] || stop "step $number: $relation is not in $target"
     note "done" "$direction-$number" "$oid" "$before" "$bytes"
-    echo "step $number: $relation moved to $target, at try $tries: $before bytes before, $bytes bytes now"
+    echo "step $number: $relation moved to $target in $(($(date +%s) - began_s)) s, at try $tries: $before bytes before, $bytes bytes now"
 }
 
 if [ "$direction" = plan ]; then
