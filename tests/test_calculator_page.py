@@ -48,7 +48,9 @@ def answered(page: "Page") -> Any:
 def test_the_page_answers_as_the_command(  # noqa: PLR0917
     page: "Page", address: str, market: str, skew: float, layout: str, ram: int | None, requests: float, writes: float
 ) -> None:
+    local = writes == 0.0
     inputs = f"market={market}&skew={skew}&layout={layout}&ram_gib={ram or ''}&requests={requests}&writes={writes}"
+    inputs += "&local_ssd=yes" if local else ""
     page.goto(f"{address}#{inputs}&table_gib=40&index_gib=8&clients=32")
     ours, gib = answered(page), 2**17
     if skew > 2:
@@ -56,7 +58,8 @@ def test_the_page_answers_as_the_command(  # noqa: PLR0917
         assert "no such skew" in page.locator("#calculator-answer").inner_text()
         return
     workload = {"table_pages": 40 * gib, "index_pages": 8 * gib, "ram_pages": ram and ram * gib, "requests_s": requests, "clients": 32}
-    found = solve(Synthetic.model_validate(workload | {"skew": skew, "layout": layout, "writes": writes}), read_market(market, BOOK))
+    sold = read_market(market, BOOK) if local else read_market(market, BOOK).lasting()
+    found = solve(Synthetic.model_validate(workload | {"skew": skew, "layout": layout, "writes": writes}), sold)
     assert found.best is not None
     assert (ours["on"], ours["ram"]) == ([found.best.table, found.best.index, found.best.log], found.best.ram_pages)
     numbers = (ours["time"], *ours["times"], ours["cost"], ours["low"], ours["high"])
@@ -80,7 +83,7 @@ def test_keyboard_phone_and_address(page: "Page", address: str) -> None:
 
 
 def test_prices_of_ones_own_are_in_the_command_and_the_answer(page: "Page", address: str) -> None:
-    page.goto(f"{address}#market=aws&requests=20000")
+    page.goto(f"{address}#market=aws&requests=20000&local_ssd=yes")
     before = answered(page)["cost"]
     page.locator("#calculator summary").press("Enter")
     page.locator("[name='price-aws-local-ssd-size']").fill("1000")
@@ -93,7 +96,10 @@ def test_a_price_of_ram_is_taken_as_the_command_takes_it(page: "Page", address: 
     page.goto(f"{address}#market={market}&requests=20000&ram_price=1.5")
     gib = 2**17
     workload = {"table_pages": 100 * gib, "index_pages": 15 * gib, "requests_s": 20000, "clients": 16, "skew": 0.9, "layout": "strewn"}
-    found = solve(Synthetic.model_validate(workload | {"writes": 0.1}), read_market(market, BOOK).with_ram_price(1.5))
+    found = solve(Synthetic.model_validate(workload | {"writes": 0.1}), read_market(market, BOOK).lasting().with_ram_price(1.5))
     assert found.best is not None
     assert (answered(page)["ram"], answered(page)["cost"]) == (found.best.ram_pages, pytest.approx(found.best.cost))
     assert "--ram-price 1.5" in page.locator("#calculator-command").inner_text()
+    page.locator("[name='market']").select_option("gcp")
+    assert "--ram-price" not in page.locator("#calculator-command").inner_text(), "a price is of one market"
+    assert "local-ssd" not in page.locator("#calculator-answer").inner_text()

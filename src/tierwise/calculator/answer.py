@@ -336,6 +336,7 @@ def as_text(found: Answer) -> str:
         least_ram=None if found.workload.ram_pages else Solver.rams_of(found.workload.table_pages + found.workload.index_pages)[0],
         error=f"{100 * ERROR:g}",
         bytes=lambda pages: human_bytes(pages * PAGE_BYTES),
+        rate=lambda requests_s: f"{float(f'{requests_s:.3g}'):,.0f}",
         ms=lambda time_s: f"{1e3 * time_s:,.3g}",
         by_ram=table(header, rows, numbers=(0, 4, 5)),
     )

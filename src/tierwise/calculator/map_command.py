@@ -76,6 +76,12 @@ def map_command(
     ] = Layout.STREWN,
     clients: Annotated[int, typer.Option(help="Clients that wait for requests at the same time.", rich_help_panel=SYNTHETIC)] = 16,
     market: Annotated[str, typer.Option(help="Devices to choose from: server, aws, azure or gcp.", rich_help_panel=SYNTHETIC)] = "server",
+    local_ssd: Annotated[
+        bool,
+        typer.Option(
+            "--local-ssd", help="Choose also local SSDs, which lose their data when the machine stops.", rich_help_panel=SYNTHETIC
+        ),
+    ] = False,
     ram_price: Annotated[
         float | None,
         typer.Option(min=0.0, help="Your price of a GiB of RAM per month. Default: of data/prices.", rich_help_panel=SYNTHETIC),
@@ -130,7 +136,7 @@ def map_command(
             layout=layout,
             clients=clients,
         )
-        sold = read_market(market, book)
+        sold = read_market(market, book) if local_ssd else read_market(market, book).lasting()
         print(answered(solve(workload, sold if ram_price is None else sold.with_ram_price(ram_price)), form, as_text))
         return
     if not traces:

@@ -19,7 +19,7 @@ from tierwise.costs.renting import Need, ram_gib_bill, sufficient
 from tierwise.costs.units import MONTHS_A_YEAR, measure
 from tierwise.devices.model import build
 from tierwise.devices.naming import named
-from tierwise.devices.spec import load_device
+from tierwise.devices.spec import ArraySpec, DeviceSpec, load_device
 from tierwise.devices.volume import CloudSpec
 
 PLACE: Final = "data/calculator/markets.toml"
@@ -52,6 +52,7 @@ class Volume(Strict):
 class Device(Strict):
     """A drive has its capacity, how long a read keeps it busy with `DEPTHS` clients waiting, and its bill of a month."""
 
+    label: str
     times: Times
     volume: Volume | None = None
     capacity: float = 0.0
@@ -74,8 +75,13 @@ class Market(Strict):
     on: str
     currency: str
     devices: dict[str, Device]
+    local_ssds: list[str]
     ram: dict[str, float]
     items: dict[str, Item]
+
+    def lasting(self) -> "Market":
+        """Return the market without drives whose data are lost when the machine stops."""
+        return self.model_copy(update={"devices": {name: one for name, one in self.devices.items() if name not in self.local_ssds}})
 
     def with_ram_price(self, gib_month: float) -> "Market":
         """Return the market where a GiB of RAM costs `gib_month`, whatever machines or modules cost."""
@@ -86,6 +92,7 @@ class Market(Strict):
 
 class _Listed(Strict):
     devices: list[str]
+    local_ssds: list[str] = Field(default=[])
     provider: str | None = None
 
 
@@ -98,15 +105,18 @@ def read_market(name: str, book: Book) -> Market:
     """Return the market `name` at the prices of `book`."""
     if name not in listed():
         raise InputError("--market", value=name, rule=f"must be one of {', '.join(listed())}", remedy=suggesting(name, listed()))
-    devices = {device: _device(device, book) for device in listed()[name].devices}
-    ram = _month(_ram(listed()[name].provider, book))
+    one = listed()[name]
+    devices = {device: _device(device, book) for device in (*one.devices, *one.local_ssds)}
+    ram = _month(_ram(one.provider, book))
     used = {*ram}
     for device in devices.values():
         used |= {*device.bill}
         if device.volume:
             used |= {device.volume.size, *(step.item for step in (*device.volume.iops_steps, *device.volume.rate_steps))}
     items = {item: _item(item, book) for item in sorted(used)}
-    return Market(name=name, on=book.on.isoformat(), currency=book.currency, devices=devices, ram=ram, items=items)
+    return Market(
+        name=name, on=book.on.isoformat(), currency=book.currency, devices=devices, local_ssds=one.local_ssds, ram=ram, items=items
+    )
 
 
 def _month(bill: Bill) -> dict[str, float]:
@@ -137,12 +147,20 @@ def _volume_of(provider: str) -> str:
 
 def _device(name: str, book: Book) -> Device:
     spec, whole = load_device(name), capacity_bytes(name)
-    device = Device(times=times(spec, whole))
+    device = Device(label=_label(spec), times=times(spec, whole))
     if isinstance(spec, CloudSpec):
         return device.model_copy(update={"volume": _volume(name, spec.as_of(book.on)[0])})
     new, counted = partial(build, spec, seed=SEED), partial(Counted, reads=1, writes=0, log=False, read_bytes=PAGE_BYTES, write_bytes=0)
     busy_s = tuple(counted(depth=depth, sequential_reads=None).service_s(new, whole) for depth in DEPTHS)
     return device.model_copy(update={"capacity": whole, "busy_s": busy_s, "bill": _month(device_bill(name, book))})
+
+
+def _label(spec: DeviceSpec) -> str:
+    """Return what a reader calls the device: its name may not say whether it is a disk."""
+    drives = {"hdd": "disk", "ssd": "SSD", "cloud": "volume"}
+    if isinstance(spec, ArraySpec):
+        return f"{spec.members.value:g} {drives[spec.member.kind]}s, {spec.level.value.upper()}"
+    return drives[spec.kind]
 
 
 def _volume(name: str, spec: CloudSpec) -> Volume:

@@ -196,7 +196,7 @@
   const pages = (gib) => Math.floor(gib * GIB / fixed.page_bytes + 0.5);
   const number = (value, digits = 3) => value.toLocaleString("en", { maximumSignificantDigits: digits });
   const gib = (count) => `${number(count * fixed.page_bytes / GIB)} GiB`;
-  const where = (on) => `table on ${on[0]}, index on ${on[1]}, log on ${on[2]}`;
+  const where = (on) => new Set(on).size === 1 ? `all on ${on[0]}` : `table on ${on[0]}, index on ${on[1]}, log on ${on[2]}`;
   const element = (tag, text) => Object.assign(document.createElement(tag), { textContent: text });
   const OWN_RAM = "own-ram", COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"];
 
@@ -231,14 +231,15 @@
     chart.append(list);
   }
 
-  function priced(market, given, ramPrice) {
+  function priced(market, given, ramPrice, local) {
     const items = Object.entries(market.items).map(([name, item]) => {
       const factor = given[name] > 0 ? given[name] / item.price : null, each = factor && item.each * factor;
       return [name, factor ? { ...item, each, low: each, high: each } : item];
     });
     const own = { each: ramPrice / GIB, low: ramPrice / GIB, high: ramPrice / GIB };
     const ram = ramPrice === null ? {} : { ram: { [OWN_RAM]: 1 } };
-    return { ...market, ...ram, items: { ...Object.fromEntries(items), [OWN_RAM]: own } };
+    const devices = Object.fromEntries(Object.entries(market.devices).filter(([name]) => local || !market.local_ssds.includes(name)));
+    return { ...market, ...ram, devices, items: { ...Object.fromEntries(items), [OWN_RAM]: own } };
   }
 
   function show(kept = true) {
@@ -248,10 +249,10 @@
       table: pages(values.table_gib), index: pages(values.index_gib), ram: values.ram_gib ? pages(values.ram_gib) : 0,
       requests: Number(values.requests), writes: Number(values.writes), skew: Number(values.skew), layout: values.layout, clients: Number(values.clients),
     };
-    const refused = outside(load), sold = priced(market, given, values.ram_price ? Number(values.ram_price) : null);
+    const refused = outside(load), sold = priced(market, given, values.ram_price ? Number(values.ram_price) : null, values.local_ssd);
     const solved = refused ? null : solver(load, sold), best = solved && solved.best;
     const options = Object.entries(values).filter(([name, value]) => value && !name.startsWith("price-"));
-    const command = ["tierwise map --synthetic", ...options.map(([name, value]) => `--${name.replace("_", "-")} ${value}`),
+    const command = ["tierwise map --synthetic", ...options.map(([name, value]) => (name === "local_ssd" ? "--local-ssd" : `--${name.replace("_", "-")} ${value}`)),
       ...Object.entries(given).map(([name, value]) => `--price ${name}=${value}`), `--on ${market.on}`].join(" ");
     if (kept) {
       const hash = new URLSearchParams(Object.entries(values).filter(([, value]) => value));
@@ -268,12 +269,14 @@
       const more = solved.next && 100 * solved.next.cost / best.cost - 100;
       found.replaceChildren(
         element("p", `Cheapest: ${where(best.on)}, with ${gib(best.ram)} of RAM for the cache${
-          !load.ram && best.ram === solved.rams[0] ? " (the least that the grid has)" : ""}.`),
+          !load.ram && best.ram === solved.rams[0] ? " (the least that we simulated)" : ""}.`),
         ...Object.entries(solved.volumes(best)).map(([name, [count, size, iops, rate]]) => element("p", `${name}: ${count} volume${
           count > 1 ? "s, each" : ""} with ${number(size / GIB)} GiB, ${number(iops)} IOPS and ${number(rate / 1e6)} MB/s.`)),
         element("p", `A request takes ${number(1e3 * best.time)} ms in the storage (${number(1e3 * solved.timeAt(best, "low"))} to ${
           number(1e3 * solved.timeAt(best, "high"))} ms). A month costs ${money(best.cost)} ${market.currency} `
           + `(${money(solved.at(best, "low"))} to ${money(solved.at(best, "high"))}).`),
+        ...(solved.timeAt(best, "high") * load.requests > load.clients ? [element("p",
+          `At the upper end of this time, ${load.clients} clients are too few for the requests.`)] : []),
         ...(solved.next ? [element("p", `Next: ${offered(solved.next)} (+${more.toFixed(1)} %).`)] : []),
         ...(best.on.some((name) => name.includes("local-ssd")) ? [element("p", "A local SSD loses its data when the machine stops.")] : []),
         ...solved.turns.map((turn) => element("p", `${turn.requests > load.requests ? "From" : "Below"} ${number(turn.requests)} requests per second: ${
@@ -285,7 +288,11 @@
   }
 
   function askPrices() {
-    const market = markets[form.elements.market.value], own = Object.keys(market.ram);
+    const market = markets[form.elements.market.value], listed = Object.entries(market.devices).filter(([name]) => !market.local_ssds.includes(name));
+    place("devices").textContent = `To choose from: ${listed.map(([name, one]) => `${name} (${one.label})`).join("; ")}.`;
+    place("currency").textContent = market.currency;
+    form.elements.local_ssd.closest("label").hidden = !market.local_ssds.length;
+    const own = Object.keys(market.ram);
     const items = Object.entries(market.items).filter(([name]) => !own.includes(name) || Object.values(market.devices).some((one) => name in one.bill));
     const each = Object.fromEntries(Object.entries(market.items).map(([name, item]) => [name, item.each]));
     form.elements.ram_price.placeholder = number(billed(market.ram, each) * GIB);
@@ -300,12 +307,13 @@
     const kept = new URLSearchParams(location.hash.slice(1));
     if (kept.get("market") in markets) form.elements.market.value = kept.get("market");
     askPrices();
-    for (const [name, value] of kept) if (form.elements[name]) form.elements[name].value = value;
+    form.elements.local_ssd.checked = kept.has("local_ssd");
+    for (const [name, value] of kept) if (form.elements[name] && name !== "local_ssd") form.elements[name].value = value;
     show(false);
     if (kept.has("market")) form.scrollIntoView({ block: "nearest" });
   }
 
-  form.addEventListener("input", (event) => { if (event.target.name === "market") askPrices(); show(); });
+  form.addEventListener("input", (event) => { if (event.target.name === "market") { form.elements.ram_price.value = ""; askPrices(); } show(); });
   form.addEventListener("submit", (event) => event.preventDefault());
   addEventListener("hashchange", restore);
   restore();
