@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +17,7 @@ import pytest
 
 from conftest import empty
 from emulation import emulated, new_folder
+from server_loads import CLIENTS, LOADS, Load
 from tierwise.core import paths
 from tierwise.core.activity import Activity
 from tierwise.postgres.cluster import Cluster
@@ -33,69 +34,11 @@ from watching import begun, dsn_of, linked, load
 pytestmark = [pytest.mark.soak, pytest.mark.alone]
 SECONDS: Final = float(os.environ.get("WATCH_SECONDS") or 600)
 SLOWDOWN: Final = 4.0
-CLIENTS: Final = 4
 DIRECT: Final = {"shared_buffers": "8MB", "debug_io_direct": "data", "checkpoint_timeout": "60s", "autovacuum": "off"}
 
 
-@dataclass(frozen=True)
-class Load:
-    """Statements that make the relations, all in the database's tablespace, the script of a session, and what moves to the SSD."""
-
-    make: tuple[str, ...]
-    script: str
-    log_on_disk: bool = False
-    on_ssd: tuple[str, ...] = ()
-
-
-ACCOUNTS: Final = (
-    "CREATE TABLE accounts (id int PRIMARY KEY, balance int, filler char(84)) WITH (fillfactor = 90)",
-    "INSERT INTO accounts SELECT i, 0, '' FROM generate_series(1, 600000) i",
-)
-BRANCHES: Final = (*ACCOUNTS, "CREATE TABLE history (id int, delta int, at timestamp, filler char(22))")
-BANK: Final = """\\set id random(1, 600000)
-BEGIN;
-UPDATE accounts SET balance = balance + 1 WHERE id = :id;
-INSERT INTO history VALUES (:id, 1, now(), '');
-END;
-"""
-LOADS: Final = {
-    "read-only": Load(ACCOUNTS, "\\set id random(1, 600000)\nSELECT balance FROM accounts WHERE id = :id;\n"),
-    "two tiers": Load(
-        ACCOUNTS, "\\set id random(1, 600000)\nSELECT balance FROM accounts WHERE id = :id;\n", on_ssd=("INDEX accounts_pkey",)
-    ),
-    "TPC-B, log apart": Load(BRANCHES, BANK),
-    "TPC-B, log on the same disk": Load(BRANCHES, BANK, log_on_disk=True),
-    "survey": Load(
-        (
-            "CREATE TABLE source (id int PRIMARY KEY, ra float8, filler char(200))",
-            "INSERT INTO source SELECT i, random() * 360, '' FROM generate_series(1, 200000) i",
-            "CREATE INDEX source_ra ON source (ra)",
-            "CREATE TABLE detection (source int, mag real, filler char(100))",
-            "INSERT INTO detection SELECT 1 + random() * 199999, random(), '' FROM generate_series(1, 600000)",
-            "CREATE INDEX detection_source ON detection (source)",
-        ),
-        "\\set ra random(1, 359)\nSELECT avg(d.mag) FROM source s JOIN detection d ON d.source = s.id"
-        " WHERE s.ra BETWEEN :ra AND :ra + 0.01;\n",
-    ),
-    "census": Load(
-        (
-            "CREATE TABLE person (caseid int, age int, filler char(150))",
-            "INSERT INTO person SELECT i, random() * 100000, '' FROM generate_series(1, 400000) i",
-            "CREATE INDEX person_age ON person (age)",
-        ),
-        "\\set age random(1, 99990)\nSELECT count(caseid) FROM person WHERE age BETWEEN :age AND :age + 3;\n",
-    ),
-    "partitions that grow": Load(
-        (
-            "CREATE TABLE event (id bigserial, filler char(150)) PARTITION BY RANGE (id)",
-            "CREATE TABLE event_old PARTITION OF event FOR VALUES FROM (1) TO (200000)",
-            "CREATE TABLE event_new PARTITION OF event FOR VALUES FROM (200000) TO (MAXVALUE)",
-            "INSERT INTO event (filler) SELECT '' FROM generate_series(1, 400000)",
-            "CREATE INDEX event_id ON event (id)",
-        ),
-        "\\set id random(1, 400000)\nINSERT INTO event (filler) VALUES ('');\nSELECT filler FROM event WHERE id = :id;\n",
-    ),
-}
+TWO_TIERS: Final = replace(LOADS["read-only"], on_ssd=("INDEX accounts_pkey",))
+WATCHED: Final = {name: LOADS[name] for name in list(LOADS)[:6]} | {"two tiers": TWO_TIERS}
 
 
 @pytest.fixture
@@ -156,11 +99,11 @@ def truth(tiers: tuple[Emulated, ...], files: dict[str, str], begun_s: float, en
 
 
 @pytest.mark.parametrize("timing", ["off", "on"])
-@pytest.mark.parametrize("name", LOADS)
+@pytest.mark.parametrize("name", WATCHED)
 def test_reads_and_waiting_by_relation_are_those_of_the_emulators_log(  # noqa: PLR0917
     name: str, timing: str, cluster18: Cluster, disk: Emulated, flash: Emulated, tmp_path: Path
 ) -> None:
-    what, script, out = LOADS[name], tmp_path / "load.sql", tmp_path / "activity.parquet"
+    what, script, out = WATCHED[name], tmp_path / "load.sql", tmp_path / "activity.parquet"
     script.write_text(what.script)
     made(cluster18, what, disk, flash)
     try:

@@ -1,0 +1,274 @@
+"""Move the relations of watched servers one by one, and compare what each move saves with what `advise` predicted.
+
+python scripts/validate_advice.py [LOAD...] [--seconds 600] [--watch 300]    (up to ten hours; writes data/validation/advice.json)
+
+Each load has a server on two emulated tiers in real time, slowed eight-fold. It is watched with everything on the disk. Then placements
+are measured, in an order drawn by a seed: every unit above 5 % of the waiting, every pair of the first three, and drawn sets of units up
+to eight. A placement is measured until its saving is known within a tenth of a transaction's time. What the file has is not done again.
+"""
+
+import argparse
+import datetime as dt
+import json
+import random
+import shutil
+import statistics
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Final
+
+from scipy.stats import t as student
+
+from server_loads import CLIENTS, DEPTHS, LOADS, Site, copy_mb_s, pgbench, read_ms, site
+from tierwise.advisor.server_advice import advise_server, relative_noise, saving
+from tierwise.advisor.server_plan import KINDS
+from tierwise.advisor.server_question import LOG, Limits, Question, Unit
+from tierwise.advisor.server_tiers import ServerTier
+from tierwise.core import paths
+from tierwise.core.errors import InputError
+from tierwise.core.files import write_whole
+from tierwise.core.progress import say
+from tierwise.costs.book import load_book
+from tierwise.postgres.processes import reclaim as reclaim_servers
+from tierwise.postgres.workspace import open_workspace
+from tierwise.tiers.reclaim import reclaim as reclaim_tiers
+from tierwise.watch.answer import answer
+from tierwise.watch.recording import Request, watch
+from tierwise.watch.service_times import ServiceTimes
+
+OUT: Final = "validation/advice.json"
+SEED: Final = 47
+SLOWDOWN: Final = 8.0
+SETTINGS: Final = {"shared_buffers": "8MB", "debug_io_direct": "data", "autovacuum": "off", "checkpoint_timeout": "60s"}
+WARM_S: Final = 10.0
+LEAST_SHARE, LEAST_PLACEMENTS, PAIRED = 0.05, 8, 3
+KNOWN: Final = 0.1
+MEDIUM: Final = (0.2, 0.8)
+BLOCK_S: Final = {False: 10.0, True: 60.0}  # loads that write have a checkpoint in each block
+LEAST_BLOCKS, CONFIDENCE = 3, 0.975
+OPEN: Final = {"TPC-B, log apart": (0.5, 0.8)}
+SPENT: Final = (
+    "SELECT active_time + idle_in_transaction_time, xact_commit, extract(epoch FROM clock_timestamp())::float8"
+    " FROM pg_stat_database WHERE datname = current_database()"
+)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The mean time of a transaction, and half of its 95 % interval."""
+
+    mean_s: float
+    half_s: float
+    rate: float
+    blocks: int
+
+
+@dataclass(frozen=True)
+class Running:
+    """A load's script, at `rate` transactions a second or as fast as it goes, and how long each block of its windows is."""
+
+    script: Path
+    block_s: float
+    rate: float | None = None
+
+    @property
+    def options(self) -> list[str]:
+        return [f"--file={self.script}", *([f"--rate={self.rate}"] if self.rate else [])]
+
+
+def measured(at: Site, load: Running, *, most_s: float, known_s: float) -> Measured:
+    """Run the load until its mean is known within `known_s`, or for `most_s`."""
+    block_s = load.block_s
+    blocks: list[tuple[float, float, float]] = []
+    began_s = time.monotonic()
+    with pgbench(at.cluster, *load.options), at.cluster.connect() as session:
+        time.sleep(min(WARM_S, block_s))
+        last = session.execute(SPENT).fetchone()
+        while True:
+            time.sleep(block_s)
+            now = session.execute(SPENT).fetchone()
+            assert last is not None
+            assert now is not None
+            spent, done, seconds = (float(new) - float(old) for old, new in zip(last, now, strict=True))
+            blocks.append((spent / 1000, max(1.0, done - 1), seconds))
+            last = now
+            mean_s = sum(one[0] for one in blocks) / sum(one[1] for one in blocks)
+            half_s = float("inf")
+            if len(blocks) >= LEAST_BLOCKS:
+                spread = statistics.stdev(one[0] / one[1] for one in blocks)
+                half_s = float(student.ppf(CONFIDENCE, len(blocks) - 1)) * spread / len(blocks) ** 0.5
+            if half_s <= known_s or time.monotonic() - began_s + block_s > max(most_s, (LEAST_BLOCKS + 1) * block_s):
+                return Measured(mean_s, half_s, sum(one[1] for one in blocks) / sum(one[2] for one in blocks), len(blocks))
+
+
+def delayed(at: Site, *, on: bool) -> None:
+    for tier in at.tiers.values():
+        tier.delays(on, slowdown=SLOWDOWN)
+
+
+def place(at: Site, running: Running, moved: Sequence[str], units: Sequence[Unit], *, log_on_disk: bool) -> None:
+    """Put `moved` on the SSD and everything else on the disk, start the server again, and fill its cache without delays."""
+    at.cluster.stop()
+    delayed(at, on=False)
+    if log_on_disk:
+        at.move_log("ssd" if any(unit.kind == LOG and unit.name in moved for unit in units) else "hdd")
+    at.cluster.start(SETTINGS)
+    with at.cluster.connect() as session:
+        for unit in units:
+            for name in (unit.members or (unit.name,)) if unit.kind in KINDS else ():
+                target = "ssd" if unit.name in moved else "hdd"
+                session.execute(f"ALTER {KINDS[unit.kind][0]} {name} SET TABLESPACE {target}".encode())
+        session.execute("CHECKPOINT")
+    with pgbench(at.cluster, *running.options):
+        time.sleep(min(WARM_S, running.block_s))
+    delayed(at, on=True)
+
+
+def tiers_of(at: Site, *, log_on_disk: bool, seconds: float) -> dict[str, ServerTier]:
+    """Calibrate both tiers on a file as large as the database's largest."""
+    with at.cluster.connect() as session:
+        row = session.execute("SELECT max(pg_relation_size(oid)) FROM pg_class WHERE relkind IN ('r', 'i', 't')").fetchone()
+    assert row is not None
+    found = {}
+    for name, tier in at.tiers.items():
+        file = tier.directory / "calibration"
+        tier.delays(False)
+        file.write_bytes(bytes(row[0]))
+        tier.delays(True, slowdown=SLOWDOWN)
+        points = tuple((float(depth), read_ms(file, depth, seconds)) for depth in DEPTHS)
+        rates = copy_mb_s(file, seconds, write=False), copy_mb_s(file, seconds, write=True)
+        file.unlink()
+        wal = log_on_disk and name == "hdd"
+        found[name] = ServerTier(tablespaces=(name,), wal=wal, read_ms=points, copy_mb_s=rates, usd_a_month_per_gib=0.1)
+    return found
+
+
+def placements(question: Question, advised: Sequence[str], draw: random.Random) -> list[tuple[str, ...]]:
+    waited = sum(unit.waiting_s for unit in question.units)
+    large = [unit.name for unit in question.units if unit.waiting_s > LEAST_SHARE * waited and unit.kind in {*KINDS, LOG}]
+    found: list[tuple[str, ...]] = [*((name,) for name in large), *combinations(large[:PAIRED], 2)]
+    every: list[tuple[str, ...]] = [names for count in range(1, len(large) + 1) for names in combinations(large, count)]
+    others = [names for names in every if sorted(names) not in [*map(sorted, found), sorted(advised)]]
+    found += [tuple(advised)] if advised and sorted(advised) not in map(sorted, found) else []
+    found += draw.sample(others, min(len(others), max(0, LEAST_PLACEMENTS - len(found))))
+    draw.shuffle(found)
+    return found
+
+
+def rows_of(name: str, share: float | None, folder: Path, limits: argparse.Namespace, known: set[str]) -> Iterator[dict[str, Any]]:
+    """Yield the watch's row, then a row for each placement that `known` does not have."""
+    load, script, out = LOADS[name], folder / "load.sql", folder / "before.parquet"
+    folder.mkdir(mode=0o755)
+    script.write_text(load.script, encoding="utf-8")
+    block_s = min(BLOCK_S[load.writes], limits.seconds / (LEAST_BLOCKS + 1))
+    with site(folder) as at:
+        at.cluster.start({"shared_buffers": "256MB", "max_wal_size": "4GB"})
+        with at.cluster.connect() as session:
+            for statement in (*load.make, "VACUUM ANALYZE", "CHECKPOINT"):
+                session.execute(statement.encode())
+        tiers = tiers_of(at, log_on_disk=load.log_on_disk, seconds=min(4.0, block_s))
+        running = Running(script, block_s)
+        place(at, running, (), (), log_on_disk=load.log_on_disk)
+        if share is not None:
+            running = Running(script, block_s, share * measured(at, running, most_s=0.0, known_s=float("inf")).rate)
+        with pgbench(at.cluster, *running.options):
+            time.sleep(min(WARM_S, block_s))
+            watch(Request(at.dsn, limits.watch, out))
+        times = ServiceTimes({tier: [(depth, ms / 1000) for depth, ms in tiers[tier].read_ms] for tier in tiers})
+        question = Question(answer(out, times), tiers, Limits(), load_book(limits.on))
+        try:
+            advised = advise_server(question)
+        except InputError as refused:
+            yield {"load": name, "open": share, "placement": None, "refused": str(refused)}
+            return
+        noise, base_s = relative_noise(question.activity), question.activity.transaction_s or 0.0
+        base: dict[str, Any] = {"load": name, "open": share, "placement": [], "watched_s": base_s, "noise": noise, "advised": advised.moved}
+        planned = [(), *placements(question, advised.moved, random.Random(f"{SEED} {name} {share}"))]
+        base |= {"sizes": {unit.name: unit.size_bytes for unit in question.units}, "planned": len(planned)}
+        for moved in planned:
+            if key_of(name, share, moved) in known:
+                continue
+            place(at, running, moved, question.units, log_on_disk=load.log_on_disk)
+            seen = measured(at, running, most_s=limits.seconds, known_s=KNOWN * base_s)
+            row: dict[str, Any] = {**base, "placement": list(moved), "seen_s": seen.mean_s, "half_s": seen.half_s}
+            row |= {"rate": seen.rate, "blocks": seen.blocks}
+            if moved:
+                row["predicted_s"] = saving(question, moved, noise).model_dump()
+            yield row
+
+
+def key_of(name: str, share: float | None, moved: Sequence[str]) -> str:
+    return json.dumps([name, share, sorted(moved)])
+
+
+def judged(rows: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """Return how many moves there are, and shares of those whose saving is a fifth to four fifths of a transaction's time, or of all."""
+    base = {(row["load"], row["open"]): row for row in rows if row["placement"] == []}
+    found = []
+    for row in rows:
+        if row["placement"]:
+            before, band = base[row["load"], row["open"]], row["predicted_s"]
+            found.append((before["seen_s"], before["seen_s"] - row["seen_s"], (band["low"] + band["high"]) / 2, band, row))
+    medium = [one for one in found if MEDIUM[0] <= one[1] / one[0] <= MEDIUM[1]]
+    halves = [(band["high"] - band["low"]) / 2 / saved_s for _, saved_s, _, band, _ in found if saved_s > 0]
+    return {
+        "moves": len(found),
+        "medium": len(medium),
+        "saving within 20 %": _share(abs(said_s - saved_s) <= 0.2 * saved_s for _, saved_s, said_s, _, _ in medium),
+        "left within a factor of 1.5": _share(
+            1 / 1.5 <= (row["watched_s"] - said_s) / row["seen_s"] <= 1.5 for _, _, said_s, _, row in medium
+        ),
+        "interval holds": _share(band["low"] <= saved_s <= band["high"] for _, saved_s, _, band, _ in found),
+        "half-width": statistics.median(halves) if halves else float("nan"),
+        "regret": statistics.median(regrets) if (regrets := list(_regrets(base, rows))) else float("nan"),
+    }
+
+
+def _share(held: Iterable[bool]) -> float:
+    return statistics.mean(map(float, each)) if (each := list(held)) else float("nan")
+
+
+def _regrets(base: dict[tuple[str, float | None], dict[str, Any]], rows: Sequence[dict[str, Any]]) -> Iterator[float]:
+    """Yield how much longer a transaction takes with what was advised than with the best measured placement that needs no more space."""
+    for key, first in base.items():
+        own = [row for row in rows if (row["load"], row["open"]) == key and row["placement"] is not None]
+        space = {id(row): sum(first["sizes"][unit] or 0.0 for unit in row["placement"]) for row in own}
+        advised = next((row for row in own if sorted(row["placement"]) == sorted(first["advised"])), None)
+        if advised is not None:
+            best_s = min(row["seen_s"] for row in own if space[id(row)] <= space[id(advised)])
+            yield advised["seen_s"] / best_s - 1
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("loads", nargs="*", help="default: all")
+    parser.add_argument("--seconds", type=float, default=900.0, help="most for one placement")
+    parser.add_argument("--watch", type=float, default=300.0)
+    parser.add_argument("--on", default="2026-11-01", type=dt.date.fromisoformat, help="day of the prices")
+    parser.add_argument("--out", type=Path, default=paths.data() / OUT)
+    limits = parser.parse_args()
+    rows: list[dict[str, Any]] = json.loads(limits.out.read_text(encoding="utf-8"))["rows"] if limits.out.exists() else []
+    folder = open_workspace() / "advice"
+    for name in limits.loads or LOADS:
+        for share in (None, *OPEN.get(name, ())):
+            own = [row for row in rows if (row["load"], row["open"]) == (name, share)]
+            if own and len(own) >= own[0].get("planned", 1):
+                continue
+            known = {key_of(name, share, row["placement"]) for row in own}
+            reclaim_servers(folder.parent)
+            reclaim_tiers(folder.parent)
+            shutil.rmtree(folder, ignore_errors=True)
+            for row in rows_of(name, share, folder, limits, known):
+                say(f"{name}: {row}")
+                rows.append(row)
+                kept = {"made_by": "scripts/validate_advice.py", "clients": CLIENTS, "slowdown": SLOWDOWN, "rows": rows}
+                write_whole(limits.out, json.dumps(kept, indent=1) + "\n")
+    shutil.rmtree(folder, ignore_errors=True)
+    print(json.dumps(judged(rows), indent=1))
+
+
+if __name__ == "__main__":
+    main()
