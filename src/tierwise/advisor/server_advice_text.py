@@ -39,7 +39,7 @@ def _row(step: Step) -> list[str]:
         milliseconds_band(step.left_s),
         milliseconds(step.stay_gain_s),
         "?" if step.usd_a_month is None else short(step.usd_a_month),
-        LOCKS[step.lock] if step.duration_s is None else f"{LOCKS[step.lock]} {time_of(step.duration_s)}",
+        LOCKS[step.lock] if step.duration_s is None else f"{LOCKS[step.lock]} >{time_of(step.duration_s)}",
         step.binds,
     ]
 

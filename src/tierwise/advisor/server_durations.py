@@ -12,7 +12,7 @@ SCANS: Final = 2  # a concurrent rebuild reads its table to build and to validat
 
 
 def step_s(unit: Unit, moved: Sequence[str], question: Question) -> float | None:
-    """Return how long `unit` takes to move after `moved`: a table is copied, an index built again; None is unknown."""
+    """Return how long `unit` takes to move after `moved` if nothing else uses the devices: a table is copied, an index built again."""
     slow, fast = (question.tiers[name].sequential() for name in (SLOW, FAST))
     if slow is None or fast is None or unit.size_bytes is None:
         return None
