@@ -17,7 +17,6 @@ CALIBRATION: Final = 0.1  # how far off a calibrated time may be (assumed)
 SCANNED: Final = 0.5
 BOOTSTRAPS, BLOCK, SEED = 500, 2, 1
 LOCKS: Final = {"table": "table", "materialized view": "table", "index": "index", LOG: LOG, TEMPORARY: "none"}
-PLANNED: Final = ("table", "materialized view", "index")
 RESET_DAYS: Final = 35.0
 
 
@@ -180,7 +179,7 @@ def _step(question: Question, moved: list[Unit], noise: float, *, worth: bool) -
         stay_gain_s=stay,
         usd_a_month=cost,
         lock=LOCKS[moved[-1].kind],
-        duration_s=step_s(moved[-1], [unit.name for unit in moved], question) if moved[-1].kind in PLANNED else None,
+        duration_s=step_s(moved[-1], [unit.name for unit in moved], question),
         binds=both[0].binds,
         worth=worth,
         fits=fits,

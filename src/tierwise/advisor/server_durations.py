@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from tierwise.advisor.server_question import Question, Unit, unit_name
+from tierwise.advisor.server_question import LOG, TEMPORARY, Question, Unit, unit_name
 from tierwise.advisor.server_tiers import FAST, SLOW
 
 OVERHEAD_S: Final = 1.0  # of each step, for what looks at the server before and after (assumed)
@@ -12,9 +12,12 @@ SCANS: Final = 2  # a concurrent rebuild reads its table to build and to validat
 
 
 def step_s(unit: Unit, moved: Sequence[str], question: Question) -> float | None:
-    """Return how long `unit` takes to move after `moved` if nothing else uses the devices: a table is copied, an index built again."""
+    """Return how long `unit` takes to move after `moved` if nothing else uses the devices: a table is copied, an index built again.
+
+    None: it moves by hand, or a rate or a size is unknown.
+    """
     slow, fast = (question.tiers[name].sequential() for name in (SLOW, FAST))
-    if slow is None or fast is None or unit.size_bytes is None:
+    if slow is None or fast is None or unit.size_bytes is None or unit.kind in {LOG, TEMPORARY}:
         return None
     if unit.kind != "index":
         return OVERHEAD_S + unit.size_bytes * (1 / slow.read + 1 / fast.write)

@@ -20,7 +20,7 @@ _open: list[tuple[ProcessPoolExecutor, int]] = []  # the open pool and its proce
 
 @contextmanager
 def processors(processes: int = 0) -> Iterator[None]:
-    """Have `in_tasks` use this machine's processors while open, if ``SCHEDULER=local``; or so many `processes`."""
+    """Have `in_tasks` use this machine's processors while open, if ``SCHEDULER=local``; or `processes` of them."""
     processes = processes or (len(os.sched_getaffinity(0)) if os.environ.get(SCHEDULER) == LOCAL else 1)
     if processes < 2 or _open:
         yield

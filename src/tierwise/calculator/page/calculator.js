@@ -278,7 +278,7 @@
         ...(solved.timeAt(best, "high") * load.requests > load.clients ? [element("p",
           `At the upper end of this time, ${load.clients} clients are too few for the requests.`)] : []),
         ...(solved.next ? [element("p", `Next: ${offered(solved.next)} (+${more.toFixed(1)} %).`)] : []),
-        ...(best.on.some((name) => name.includes("local-ssd")) ? [element("p", "A local SSD loses its data when the machine stops.")] : []),
+        ...(best.on.some((name) => market.local_ssds.includes(name)) ? [element("p", "A local SSD loses its data when the machine stops.")] : []),
         ...solved.turns.map((turn) => element("p", `${turn.requests > load.requests ? "From" : "Below"} ${number(turn.requests)} requests per second: ${
           turn.choice ? offered(turn.choice) : "no placement is fast enough"}.`)));
     }
