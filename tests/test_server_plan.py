@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -9,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from tierwise.advisor.server_question import Limits, Question
 from tierwise.advisor.server_tiers import read_server_tiers
 from tierwise.core.activity import Band
 from tierwise.core.errors import InputError
+from tierwise.core.private_folders import closed_folder
 from tierwise.costs.book import load_book
 from tierwise.postgres.cluster import DATABASE, PORT, SUPERUSER, Cluster
 from tierwise.postgres.processes import socket_folder
@@ -34,14 +36,15 @@ from tierwise.watch.connecting import connect
 from watching import dsn_of
 
 pytestmark = pytest.mark.alone
-MOVED = ("orders", "orders_pkey", "Odd 'name'", "events_1")
+ODD = "Odd 'names' " + 25 * "ü"  # 62 bytes: a rebuild cuts it
+MOVED = ("orders", "orders_pkey", ODD, "events_1")
 MAKE = (
     "CREATE TABLE orders (id int PRIMARY KEY, filler text)",
     "INSERT INTO orders SELECT i, repeat('x', 100) FROM generate_series(1, 20000) i",
     "CREATE TABLE pace AS SELECT 0.0::float8 AS seconds",
     "CREATE FUNCTION slow(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS"
     " $$BEGIN PERFORM pg_sleep(seconds) FROM public.pace; RETURN $1; END$$",
-    """CREATE INDEX "Odd 'name'" ON orders (filler)""",
+    f'CREATE INDEX "{ODD}" ON orders (filler)',
     "CREATE TABLE events (at int) PARTITION BY RANGE (at)",
     "CREATE TABLE events_1 PARTITION OF events FOR VALUES FROM (1) TO (2)",
 )
@@ -81,9 +84,9 @@ class Planned:
     def run(self, *words: str, **more: str) -> tuple[int, str]:
         return self.start(*words, **more).wait(120), self.output
 
-    def psql(self, **variables: str) -> str:
+    def psql(self, file: str = "plan.sql", **variables: str) -> str:
         options = [f"--set={name}={value}" for name, value in variables.items()]
-        command = ["psql", "-X", *options, "-f", str(self.plan / "plan.sql"), DATABASE]
+        command = ["psql", "-X", *options, "-f", str(self.plan / file), DATABASE]
         return subprocess.run(command, env=self.environment(), capture_output=True, text=True, check=False).stderr
 
     def places(self) -> set[str]:
@@ -153,12 +156,13 @@ def planned(cluster: Cluster, workspace: Path, tmp_path: Path) -> Iterator[Plann
     yield from made(cluster, tmp_path, workspace / "fast")
 
 
-def until(planned: Planned, running: subprocess.Popen[bytes], query: str, seen: Callable[[], bool] = lambda: True) -> None:
+def until(planned: Planned, running: subprocess.Popen[bytes] | None, query: str, seen: Callable[[], bool] = lambda: True) -> None:
     """Wait until `query` has a row that is true, and `seen`."""
     ends_s = time.monotonic() + 60
     while not (planned.value(query) and seen()):
-        if time.monotonic() > ends_s or running.poll() is not None:
-            planned.kill(running)
+        if time.monotonic() > ends_s or (running and running.poll() is not None):
+            if running:
+                planned.kill(running)
             raise AssertionError(f"it did not come: {planned.output}")
         time.sleep(0.05)
 
@@ -182,14 +186,26 @@ def test_a_plan_moves_beside_a_writer_does_nothing_twice_and_goes_back(planned: 
     assert planned.value("SELECT count(*) FROM orders") == 20000
 
 
-def test_a_plan_killed_while_it_rebuilds_an_index_goes_on_and_leaves_the_indexes_of_others(planned: Planned) -> None:
+def test_the_files_of_sql_alone_move_and_go_back_and_do_nothing_twice(planned: Planned) -> None:
+    for file, there in (("plan.sql", "fast"), ("rollback.sql", "pg_default")):
+        nodes = []
+        for _ in range(2):
+            assert planned.psql(file) == ""
+            assert planned.places() == {there}
+            nodes.append(planned.value("SELECT string_agg(relfilenode::text, ' ' ORDER BY oid) FROM pg_class"))
+        assert nodes[0] == nodes[1], "the second run rewrites nothing"
+    assert planned.value("SELECT count(*) FROM orders") == 20000
+
+
+@pytest.mark.parametrize("listed", ["index|expects", "expects", "none"])
+def test_a_plan_killed_while_it_rebuilds_an_index_drops_only_indexes_that_its_journal_lists(planned: Planned, listed: str) -> None:
     session = planned.session
     session.execute("CREATE TABLE other (a int)")
     session.execute("INSERT INTO other VALUES (1), (1)")
     with suppress(UniqueViolation):
         session.execute("CREATE UNIQUE INDEX CONCURRENTLY other_ccnew ON other (a)")
-    session.execute("""DROP INDEX "Odd 'name'" """)
-    session.execute("""CREATE INDEX "Odd 'name'" ON orders (slow(id)) WHERE id < 1000""")
+    session.execute(f'DROP INDEX "{ODD}"'.encode())
+    session.execute(f'CREATE INDEX "{ODD}" ON orders (slow(id)) WHERE id < 1000'.encode())
     session.execute("UPDATE pace SET seconds = 0.02")
     running = planned.start(REPACK="no")
     built = "SELECT indexrelid FROM pg_index JOIN pg_class ON oid = indexrelid WHERE NOT indisvalid AND relname ~ '^Odd'"
@@ -197,11 +213,15 @@ def test_a_plan_killed_while_it_rebuilds_an_index_goes_on_and_leaves_the_indexes
     assert "another run" in planned.psql(step="-1")
     planned.kill(running)
     session.execute("UPDATE pace SET seconds = 0")
-    assert planned.invalid() == [""" "Odd 'name'_ccnew" """.strip(), "other_ccnew"]
+    half_built = f"{ODD[:34]}_ccnew"
+    assert planned.invalid() == [f'"{half_built}"', "other_ccnew"]
+    lines = [line for line in planned.journal().splitlines(keepends=True) if not re.search(" (index|expects) ", line)]
+    lines += [line for line in planned.journal().splitlines(keepends=True) if re.search(f" ({listed}) ", line)]
+    (planned.plan / "journal.txt").write_text("".join(lines))
     status, output = planned.run(REPACK="no")
     assert status == 0, output
     assert planned.places() == {"fast"}
-    assert planned.invalid() == ["other_ccnew"]
+    assert planned.invalid() == ([f'"{half_built}"'] if listed == "none" else []) + ["other_ccnew"]
 
 
 @pytest.mark.parametrize(("direction", "there"), [("plan", "fast"), ("rollback", "pg_default")])
@@ -240,6 +260,19 @@ def test_pg_repack_moves_a_table_and_what_a_killed_one_left_goes(cluster15: Clus
             assert (status, planned.value(trigger)) == (0, 0), output
             assert planned.places() == {"fast"}
             assert "repack" in planned.journal()
+            with planned.cluster.connect(autocommit=False) as reader:
+                reader.execute("SELECT txid_current()")
+                command = ["pg_repack", "--no-order", "--no-kill-backend", "--table=orders", DATABASE]
+                others = subprocess.Popen(command, env=planned.environment(), stderr=subprocess.DEVNULL)
+                until(planned, others, trigger)
+                status, output = planned.run("rollback")
+                assert (status, "pg_repack is at work" in output, planned.value(trigger)) == (1, True, 1), output
+            assert others.wait(60) == 0, "nobody disturbs another's"
+            old = tmp_path / "old_repack"
+            old.write_text("#!/bin/sh\necho pg_repack 1.0\n")
+            old.chmod(0o755)
+            status, output = planned.run("rollback", REPACK=str(old))
+            assert (status, "version 1.0" in output, planned.places()) == (0, True, {"pg_default"}), output
             planned.session.execute("DROP EXTENSION pg_repack")
     finally:
         cluster15.stop()
@@ -271,6 +304,47 @@ def test_a_disk_that_is_full_or_ephemeral_leaves_all_where_it_was(kind: str, clu
         subprocess.run(["umount", "-l", str(place)], check=True)
 
 
+SERVICES = (
+    ("CREATE FUNCTION aurora_version() RETURNS int LANGUAGE sql AS 'SELECT 1'", "DROP FUNCTION aurora_version()", "aurora"),
+    *(
+        (f"CREATE ROLE {role}", f"DROP ROLE {role}", service)
+        for role, service in (("rds_superuser", "rds"), ("cloudsqlsuperuser", "cloudsql"), ("azure_pg_admin", "azure"))
+    ),
+    *(
+        (f"ALTER DATABASE {DATABASE} SET {setting} = 'x'", f"ALTER DATABASE {DATABASE} RESET {setting}", setting.split(".")[0])
+        for setting in ("rds.extensions", "cloudsql.iam_authentication", "azure.extensions")
+    ),
+)
+
+
+def test_an_archive_and_a_standby_stop_a_plan_until_their_directories_are_confirmed(planned: Planned, workspace: Path) -> None:
+    primary = planned.cluster
+    standby = replace(primary, folder=workspace / "standby")
+    closed_folder(standby.folder, owner=primary.account.ids)
+    where = [f"--host={socket_folder(primary.folder)}", f"--port={PORT}", f"--username={SUPERUSER}", f"--pgdata={standby.data}"]
+    places = f"--tablespace-mapping={workspace / 'fast'}={standby.folder / 'fast'}"
+    primary.account.run([primary.binaries.path("pg_basebackup"), *where, places, "-R", "-c", "fast"], folder=standby.folder)
+    standby.start({"shared_buffers": "16MB", "fsync": "off"})
+    try:
+        until(planned, None, "SELECT count(*) = 1 FROM pg_stat_replication WHERE state = 'streaming'")
+        assert "DIRECTORIES=yes" in planned.psql()
+        assert "is a standby" in replace(planned, cluster=standby).psql(directories="yes")
+        assert planned.psql(directories="yes") == ""
+        assert planned.places() == {"fast"}
+        until(planned, None, "SELECT replay_lsn = pg_current_wal_lsn() FROM pg_stat_replication")
+        with standby.connect() as session:
+            assert replace(planned, session=session).places() == {"fast"}
+    finally:
+        standby.stop()
+        shutil.rmtree(standby.folder)
+    planned.session.execute("ALTER SYSTEM SET archive_mode = on")
+    primary.stop()
+    primary.start({"shared_buffers": "16MB", "fsync": "off"})
+    with primary.connect() as session:
+        session.execute("ALTER SYSTEM RESET archive_mode")
+        assert "DIRECTORIES=yes" in planned.psql("rollback.sql")
+
+
 def test_a_plan_stops_at_the_first_condition_that_does_not_hold(planned: Planned, tmp_path: Path) -> None:
     session, plan = planned.session, planned.plan / "plan.sql"
     text = plan.read_text()
@@ -285,19 +359,15 @@ def test_a_plan_stops_at_the_first_condition_that_does_not_hold(planned: Planned
 
     slot = "SELECT pg_create_physical_replication_slot('one')", "SELECT pg_drop_replication_slot('one')"
     stops("DIRECTORIES=yes", slot[0], after=(slot[1],))
-    stops("managed service", "CREATE ROLE rds_superuser", after=("DROP ROLE rds_superuser",))
     dsn = dsn_of(planned.cluster)
-    service = {
-        "CREATE FUNCTION aurora_version() RETURNS int LANGUAGE sql AS 'SELECT 1'": ("aurora", "DROP FUNCTION aurora_version()"),
-        "CREATE ROLE cloudsqlsuperuser": ("cloudsql", "DROP ROLE cloudsqlsuperuser"),
-        "ALTER DATABASE postgres SET azure.extensions = 'x'": ("azure", "ALTER DATABASE postgres RESET azure.extensions"),
-    }
-    for statement, (name, undo) in service.items():
-        session.execute(statement.encode())
+    for make, undo, service in SERVICES:
+        session.execute(make.encode())
         connection, server = connect(dsn)
         connection.close()
-        assert (server.service, server.superuser) == (name, True)
-        session.execute(undo.encode())
+        assert (server.service, server.superuser) == (service, True)
+        stops("managed service", after=(undo,))
+    plan.write_text(text.replace('"schema": "public", "name": "orders"', '"schema": "pg_catalog", "name": "pg_largeobject"'))
+    stops("belongs to the catalogs")
     session.execute("CREATE ROLE clerk LOGIN")
     plan.write_text(text.replace("\\set QUIET on", "\\set QUIET on\nSET ROLE clerk;"))
     stops("does not own")

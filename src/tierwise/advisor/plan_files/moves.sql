@@ -44,7 +44,9 @@ BEGIN
         RAISE EXCEPTION 'this plan is for the database %, not for %', current_setting('tierwise.database'), current_database();
     ELSIF pg_is_in_recovery() THEN
         RAISE EXCEPTION 'this server is a standby' USING HINT = 'Run the plan on the primary.';
-    ELSIF EXISTS (SELECT FROM pg_roles WHERE rolname IN ('rds_superuser', 'cloudsqlsuperuser', 'azure_pg_admin')) THEN
+    ELSIF EXISTS (SELECT FROM pg_roles WHERE rolname IN ('rds_superuser', 'cloudsqlsuperuser', 'azure_pg_admin'))
+            OR EXISTS (SELECT FROM pg_proc WHERE proname = 'aurora_version') OR current_setting('rds.extensions', true) <> ''
+            OR current_setting('cloudsql.iam_authentication', true) <> '' OR current_setting('azure.extensions', true) <> '' THEN
         RAISE EXCEPTION 'this is a managed service, which has no tablespaces of your own' USING HINT = 'Change the type or the IOPS of its volume.';
     ELSIF NOT pg_try_advisory_lock(7461947733) THEN
         RAISE EXCEPTION 'another run of a plan is at work in this database' USING HINT = 'Wait until its session "tierwise plan" has ended.';

@@ -32,31 +32,33 @@ query() {
     PGOPTIONS="${PGOPTIONS:-} -c search_path=pg_catalog" psql -X -A -t -q -v ON_ERROR_STOP=1 "$@"
 }
 
-# Half-built indexes that $relation's table has already, which a rebuild did not make that is still to begin.
-others() {
+# Name that a rebuild is about to give to the new index of $relation: PostgreSQL takes the first that is free.
+expected() {
     query -v relation="$relation" <<'SQL'
-SELECT coalesce(string_agg(o.indexrelid::text, ','), '0') FROM pg_index AS i JOIN pg_index AS o USING (indrelid)
-WHERE i.indexrelid = :'relation'::regclass AND NOT o.indisvalid;
+SELECT base || label
+FROM pg_class AS c
+CROSS JOIN LATERAL (SELECT pass, '_ccnew' || coalesce(nullif(pass, 0)::text, '') AS label FROM generate_series(0, 99) AS pass) AS labels
+CROSS JOIN LATERAL (SELECT left(c.relname, n) AS base FROM generate_series(1, 63) AS n
+                    WHERE octet_length(left(c.relname, n) || label) < 64 ORDER BY n DESC LIMIT 1) AS bases
+WHERE c.oid = :'relation'::regclass
+  AND NOT EXISTS (SELECT FROM pg_class AS o WHERE o.relnamespace = c.relnamespace AND o.relname = base || label)
+ORDER BY pass LIMIT 1;
 SQL
 }
 
-# Drop indexes that a broken run of this plan left invalid: those that the journal lists, and new ones of $relation in $target since a
-# rebuild began that the journal does not call done. Only if no such run is at work.
+# Drop indexes that a broken run of this plan left invalid and the journal lists: by number, or by the name that a rebuild of $relation
+# was about to give when it was killed. Only if no run and no build is at work.
 clear_indexes() {
     [ -e "$journal" ] || return 0
     made=$(awk '$2 == "index" { print $4 }' "$journal" | sort -u | paste -s -d , -)
-    known=$(awk -v step="$direction-$number" '$3 == step && $2 == "others" { known = $4 } $3 == step && $2 == "done" { known = "" } END { print known }' "$journal")
-    query -v made="$made" -v known="$known" -v relation="$relation" -v target="$target" <<'SQL'
+    listed=$(awk -v step="$direction-$number" '$3 != step { next } $2 == "done" { name = "" }
+        $2 == "expects" { sub(/^[^ ]+ [^ ]+ [^ ]+ /, ""); name = $0 } END { print name }' "$journal")
+    query -v made="$made" -v listed="$listed" -v relation="$relation" <<'SQL'
 SELECT format('DROP INDEX CONCURRENTLY %I.%I', n.nspname, c.relname)
 FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
 WHERE NOT i.indisvalid AND c.relname ~ '_cc(new|old)[0-9]*$'
   AND (c.oid = ANY (string_to_array(nullif(:'made', ''), ',')::oid[])
-    OR c.oid <> ALL (string_to_array(nullif(:'known', ''), ',')::oid[]) AND c.relname ~ '_ccnew[0-9]*$' AND EXISTS (
-      SELECT FROM pg_index AS own JOIN pg_class AS o ON o.oid = own.indexrelid JOIN pg_database AS d ON d.datname = current_database()
-      JOIN pg_tablespace AS t ON t.oid = coalesce(nullif(c.reltablespace, 0), d.dattablespace)
-      CROSS JOIN regexp_replace(c.relname, '_ccnew[0-9]*$', '') AS base -- a long name is cut
-      WHERE o.oid = :'relation'::regclass AND own.indrelid = i.indrelid AND t.spcname = :'target'
-        AND (base = o.relname OR octet_length(base) > 50 AND starts_with(o.relname, base))))
+    OR c.relname = :'listed' AND i.indrelid = (SELECT indrelid FROM pg_index WHERE indexrelid = :'relation'::regclass))
   AND NOT EXISTS (SELECT FROM pg_stat_progress_create_index AS p WHERE p.index_relid = c.oid)
   AND NOT EXISTS (SELECT FROM pg_stat_activity WHERE application_name = 'tierwise plan' AND datname = current_database())
 \gexec
@@ -104,14 +106,32 @@ $found
 END
 }
 
-# The place must have the relation's size $1 times, and a tenth more.
+# The folder $1 must have the bytes $2, and a tenth more, for $3.
+check_space() {
+    [ -n "$1" ] || return 0 # the data directory, which this role must not see
+    [ -d "$1" ] || stop "$1 is not on this host: run plan.sh on the server's host"
+    free=$(df -Pk "$1" | awk 'NR == 2 { print $4 }')
+    needed=$(($2 * 11 / 10240 + 1)) # not by awk, which may count to 2 TiB only
+    [ "$free" -gt "$needed" ] || stop "step $number: $1 has $free KiB free, and $3 needs $needed KiB: free space there"
+}
+
+# pg_repack builds the indexes of $relation again where they lie.
+check_indexes() {
+    query -v relation="$relation" >"$errors" <<'SQL'
+SELECT sum(pg_relation_size(c.oid)), coalesce(nullif(pg_tablespace_location(t.oid), ''), current_setting('data_directory'))
+FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid JOIN pg_database AS d ON d.datname = current_database()
+JOIN pg_tablespace AS t ON t.oid = coalesce(nullif(c.reltablespace, 0), d.dattablespace)
+WHERE i.indrelid = :'relation'::regclass GROUP BY 2;
+SQL
+    while IFS='|' read -r size place; do
+        check_space "$place" "$size" "a rebuild of the indexes of $relation (REPACK=no does without)"
+    done <"$errors"
+}
+
+# The place must have the relation's size $1 times, and must not be ephemeral.
 check_place() {
-    [ -n "$directory" ] || return 0 # the data directory, which this role must not see
-    [ -d "$directory" ] || stop "$directory is not on this host: run plan.sh on the server's host"
-    free=$(df -Pk "$directory" | awk 'NR == 2 { print $4 }')
-    needed=$(awk -v bytes="$bytes" -v times="$1" 'BEGIN { printf "%d", bytes * times * 1.1 / 1024 + 1 }')
-    [ "$free" -gt "$needed" ] || stop "step $number: $directory has $free KiB free, and $relation needs $needed KiB: free space there"
-    [ "$direction" = plan ] || return 0
+    check_space "$directory" "$((bytes * $1))" "$relation"
+    [ "$direction" = plan ] && [ -n "$directory" ] || return 0
     system=$(findmnt -n -o FSTYPE --target "$directory")
     source=$(findmnt -n -o SOURCE --target "$directory")
     disks=$(lsblk -s -n -l -o NAME,MODEL "${source%%\[*}" 2>/dev/null | tr -s ' \n' ' ' || true)
@@ -161,8 +181,8 @@ step() {
     echo "step $number: moving $relation, $bytes bytes, to $target"
     began_s=$(date +%s)
     before=$bytes tries=1 way=sql
-    if [ "$kind" = table ] && can_repack; then way=repack; check_place 2; else check_place 1; fi
-    [ "$kind" != index ] || note others "$direction-$number" "$(others)"
+    if [ "$kind" = table ] && can_repack; then way=repack; check_place 2; check_indexes; else check_place 1; fi
+    [ "$kind" != index ] || note expects "$direction-$number" "$(expected)"
     note begin "$direction-$number" "$oid" "$bytes"
     [ "$kind" != index ] || note index "$direction-$number" "$oid"
     # A lock that was not free is tried again; what else fails stops the plan.
