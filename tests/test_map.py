@@ -164,7 +164,9 @@ def page_requests_of(path: Path, requests: list[tuple[str, int, bool]]) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("buffers", "scanned"), [(1000, [(page, 1) for page in (*range(5), *range(7, 40))]), (5000, [(0, 5), (7, 16), (23, 16), (39, 1)])])
+@pytest.mark.parametrize(
+    ("buffers", "scanned"), [(1000, [(page, 1) for page in (*range(5), *range(7, 40))]), (5000, [(0, 5), (7, 16), (23, 16), (39, 1)])]
+)
 def test_a_scan_reads_missed_pages_together_as_far_as_its_share_of_the_buffers_allows(
     tmp_path: Path, buffers: int, scanned: list[tuple[int, int]]
 ) -> None:
