@@ -158,7 +158,8 @@ def map_traces(paths: Sequence[Path], options: TraceOptions, wish: Wish, book: B
 
 
 def as_text(found: MemoryMap) -> str:
-    names = list(found.relation_pages)
+    placements = found.sizes[0].placements
+    names = list(placements[0].placement if placements else found.relation_pages)
     rows = [
         [
             f"{size.pages:,}",
