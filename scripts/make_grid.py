@@ -1,4 +1,7 @@
-"""Simulate the nodes of the calculator's grid, and write them to data/calculator/grid.json: `python scripts/make_grid.py [SEED]`."""
+"""Simulate the nodes of the calculator's grid, and write them to data/calculator/grid.json: `python scripts/make_grid.py [SEED]`.
+
+With ``SCHEDULER=local`` it uses all processors.
+"""
 
 import json
 import sys
@@ -8,25 +11,30 @@ from tierwise.calculator import axes
 from tierwise.calculator.shape import Shape
 from tierwise.core import paths
 from tierwise.core.files import write_whole
+from tierwise.core.tasks import in_tasks, processors
 
 SEED = 1
 
 
-def main(seed: int) -> None:
+def timed(shape: Shape, size: int, seed: int) -> tuple[object, float]:
+    """Return a node, and the processor's seconds that it took."""
     began_s = time.process_time()
-    nodes = {}
-    for skew in axes.SKEWS:
-        for ratio in axes.RATIOS:
-            for layout in axes.layouts(skew):
-                shape = Shape(ratio, skew, layout)
-                for size in range(len(axes.SIZES)):
-                    nodes[f"{layout} {skew:g} {ratio:g} {size}"] = axes.kept(shape, size, seed)
-        print(f"skew {skew:g}: {time.process_time() - began_s:.0f} s", file=sys.stderr)
+    return axes.kept(shape, size, seed), time.process_time() - began_s
+
+
+def main(seed: int) -> None:
+    shapes = [Shape(ratio, skew, layout) for skew in axes.SKEWS for ratio in axes.RATIOS for layout in axes.layouts(skew)]
+    places = [(shape, size, seed) for shape in shapes for size in range(len(axes.SIZES))]
+    with processors():
+        found = list(in_tasks(timed, places))
+    nodes = {
+        f"{shape.layout} {shape.skew:g} {shape.ratio:g} {size}": kept for (shape, size, _), (kept, _) in zip(places, found, strict=True)
+    }
     grid = {
         "version": 1,
         "command": f"python scripts/make_grid.py {seed}",
         "seed": seed,
-        "processor_s": round(time.process_time() - began_s),
+        "processor_s": round(sum(each_s for _, each_s in found)),
         "sizes": axes.SIZES,
         "ratios": axes.RATIOS,
         "skews": axes.SKEWS,

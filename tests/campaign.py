@@ -125,6 +125,13 @@ worker.serve("{self.address}")
             time.sleep(0.1)
         return found[0]
 
+    def wait_for_word(self, word: str, *names: str) -> None:
+        """Wait until one of these processes says `word`."""
+        deadline_s = time.monotonic() + PATIENCE_S
+        while not any(word in self.log(name) for name in names):
+            assert time.monotonic() < deadline_s, [self.log(name) for name in names]
+            time.sleep(0.1)
+
     def survey(self) -> Survey:
         (run_id,) = self.home.runs()
         return Surveyor(open_store(self.store), run_id).survey()

@@ -40,12 +40,12 @@ class S3Server:
     variables: dict[str, str]
     process: subprocess.Popen[bytes] | None = None
 
-    def start(self) -> None:
+    def start(self, *options: str) -> None:
         files = self.folder / "files"
         (files / BUCKET).mkdir(parents=True, exist_ok=True)
         keys = {"ROOT_ACCESS_KEY": self.variables["AWS_ACCESS_KEY_ID"], "ROOT_SECRET_KEY": self.variables["AWS_SECRET_ACCESS_KEY"]}
         sidecar: list[str | Path] = [] if has_attributes(files) else ["--sidecar", _made(self.folder / "attributes")]
-        command: list[str | Path] = [program(), "--quiet", "--port", f"127.0.0.1:{self.port}", "posix", *sidecar, files]
+        command: list[str | Path] = [program(), "--quiet", *options, "--port", f"127.0.0.1:{self.port}", "posix", *sidecar, files]
         self.process = subprocess.Popen(command, env={**os.environ, **keys}, stdout=subprocess.DEVNULL)
         for _ in range(200):
             with socket.socket() as one:

@@ -1,5 +1,6 @@
 """A budget of minutes: what it buys is decided by the reference run's spreads and the expected times alone."""
 
+import time
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from tierwise.analysis.runs import REFERENCE, find_run
 from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.bench.loop import gather_inputs
+from tierwise.cluster.client import Deadline
 from tierwise.core.errors import InputError
 from tierwise.plan.budget import (
     LEAST,
@@ -60,6 +62,16 @@ def test_no_replicate_is_bought_that_cannot_end_in_time() -> None:
         assert bought(steps, times, ends_s * MARGIN - 0.1, machines) == ({}, 0.0)
         assert bought(steps, times, ends_s * MARGIN, machines) == ({"a": 5}, ends_s)
     assert bought(steps, times, 1e6, 1) == ({"a": 6}, 60.0)
+
+
+def test_a_replicate_begins_only_if_it_can_end_and_the_first_five_only_together() -> None:
+    units = [("a", number) for number in range(6)]
+    deadline = Deadline(time.monotonic() + 60.0, [units[:5], units[5:]], dict.fromkeys(units, 10.0), MARGIN)
+    assert deadline.fits(units[0], units, 1.0, 1)
+    assert not deadline.fits(units[0], units, 1.3, 1), "its step would end too late"
+    assert deadline.fits(units[0], units, 1.3, 5)
+    assert deadline.fits(units[1], units[1:], 1.3, 1)
+    assert not deadline.fits(units[5], units[5:], 6.1, 5)
 
 
 def test_expected_times_sum_to_the_plan_and_more_machines_buy_no_less() -> None:

@@ -1,6 +1,8 @@
 """A campaign ends complete although a worker is killed in a replicate; what no campaign may do is refused."""
 
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,8 +11,9 @@ import psutil
 import pytest
 
 from campaign import MEASURES, REPLICATES, Site, campaign_site
+from s3_server import free_port
 from tierwise.cluster.client import check_options
-from tierwise.cluster.connection import checked
+from tierwise.cluster.connection import checked, refuse_unsafe
 from tierwise.core.errors import InputError, MissingError
 from tierwise.timings.manifest import load_manifest
 
@@ -75,6 +78,20 @@ def test_addresses_through_which_others_could_send_code_are_refused(address: str
 def test_loopback_and_tls_are_taken() -> None:
     for address in ("tcp://127.0.0.1:8786", "tcp://[::1]:8786", "tcp://localhost:8786", "tls://host:8786"):
         assert checked(address) == address
+
+
+@pytest.mark.parametrize(("steals", "host", "refused"), [("True", "127.0.0.1", "steal"), ("False", "0.0.0.0", "without TLS")])
+def test_a_scheduler_that_steals_work_or_listens_to_everybody_is_refused(steals: str, host: str, refused: str) -> None:
+    distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed (make cluster)")
+    port = free_port()
+    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", host, "--port", str(port), "--no-dashboard"]
+    variables = {**os.environ, "DASK_DISTRIBUTED__SCHEDULER__WORK_STEALING": steals, "DASK_LOGGING__DISTRIBUTED": "error"}
+    with subprocess.Popen([*command, "--dashboard-address", "127.0.0.1:0"], env=variables) as scheduler:
+        try:
+            with distributed.Client(f"tcp://127.0.0.1:{port}", timeout=30) as client, pytest.raises(InputError, match=refused):
+                refuse_unsafe(client, "tcp://127.0.0.1")
+        finally:
+            scheduler.terminate()
 
 
 def test_a_scheduler_needs_a_store_and_a_store_a_scheduler(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The store is the truth: what counts as an attempt, in a folder and on a real S3 server, and the run that is collected from attempts."""
 
+import shutil
 import threading
 import time
 from collections.abc import Iterator
@@ -17,7 +18,9 @@ from tierwise.cluster import collecting
 from tierwise.cluster.attempts import ROWS, Attempt, Surveyor, encoded, put_attempt
 from tierwise.cluster.client import Deadline, measure_within
 from tierwise.cluster.collecting import begin_campaign, fetch_run
+from tierwise.cluster.replicate import _prices
 from tierwise.cluster.store import Store, is_stored, open_store, patiently
+from tierwise.core import paths
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.timings.manifest import Fingerprint, Manifest, load_manifest
 from tierwise.timings.merging import merge_runs
@@ -227,6 +230,16 @@ def test_a_refused_write_is_tried_until_the_store_is_back(s3: S3Server, tmp_path
     again.join()
     assert store.read("run/x") == b"content"
     assert store.sizes("run") == {"run/x": 7}
+
+
+def test_the_digest_of_the_prices_is_that_of_their_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = _prices()
+    shutil.copytree(paths.data() / "prices", tmp_path / "prices")
+    monkeypatch.setattr(paths, "data", lambda: tmp_path)
+    assert _prices() == before
+    with (tmp_path / "prices" / "disks.csv").open("a", encoding="utf-8") as file:
+        file.write("\n")
+    assert _prices() != before
 
 
 def test_patience_ends(tmp_path: Path) -> None:

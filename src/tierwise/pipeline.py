@@ -6,7 +6,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -24,6 +24,7 @@ from tierwise.bench.study_registry import load_study, summary_of
 from tierwise.bench.workspace import one_report
 from tierwise.cluster.client import Deadline, check_options, measure_within
 from tierwise.cluster.collecting import fetch_run
+from tierwise.cluster.machine import host_lock
 from tierwise.cluster.store import is_stored
 from tierwise.core import data_sets, paths, studies
 from tierwise.core.errors import GO_ON, InputError, MissingError, TierwiseError, one_line, with_remedy
@@ -287,13 +288,15 @@ def _drive(notebooks: Sequence[Path], folder: Path, inputs: Inputs, prefix: str,
     driven = {notebook: notebook.stem.removeprefix(DRIVING) for notebook in notebooks if notebook.stem.startswith(DRIVING)}
     progress = StudyProgress(list(driven.values()), plan)
     for notebook in notebooks:
-        chosen = {data_set.upper(): source for data_set, source in inputs.sources.items()}
-        if notebook in driven:
-            chosen |= progress.begin(driven[notebook])
-        begun_s = time.monotonic()
         # The run's manifest, which a notebook reads, names no folder: the environment names the files that the reader chose.
-        with _stage(folder, f"{prefix}{notebook.stem}"), variables(chosen):
-            execute(notebook, folder.name)
+        chosen = {data_set.upper(): source for data_set, source in inputs.sources.items()}
+        alone = nullcontext() if os.environ.get("STORE") else host_lock()  # with a store, each replicate takes the lock for itself
+        with alone:
+            if notebook in driven:
+                chosen |= progress.begin(driven[notebook])
+            begun_s = time.monotonic()
+            with _stage(folder, f"{prefix}{notebook.stem}"), variables(chosen):
+                execute(notebook, folder.name)
         if notebook in driven:
             progress.end(driven[notebook], time.monotonic() - begun_s)
 

@@ -18,7 +18,7 @@ from tierwise.bench.study_registry import load_study, summary_of
 from tierwise.cluster import work
 from tierwise.cluster.attempts import Attempt, Survey, Surveyor, new_name
 from tierwise.cluster.collecting import CUT, Campaign, begin_campaign, collect_study, collect_there, report_leftovers
-from tierwise.cluster.connection import checked, need_dask, refuse_stealing, security
+from tierwise.cluster.connection import checked, need_dask, refuse_unsafe, security
 from tierwise.cluster.machine import machine_id
 from tierwise.cluster.replicate import ENDED, Job
 from tierwise.cluster.store import PATIENCE_S, Store, open_store
@@ -221,8 +221,9 @@ def _dispatch_here(dispatch: Dispatch, scheduler: str = LOCAL) -> Survey:
     while not dispatch.is_done(found := dispatch.surveyor.survey(dispatch.study), [machine]):
         _end_if_cancelled(dispatch)
         _end_after_failures(found.failed)
-        with _ended_at(dispatch):
-            work.measure(dispatch.job(dispatch.fitting(machine, found, 1)[0]), scheduler)
+        for unit in dispatch.fitting(machine, found, 1)[:1]:
+            with _ended_at(dispatch):
+                work.measure(dispatch.job(unit), scheduler)
     return found
 
 
@@ -255,6 +256,8 @@ def _dispatch(dispatch: Dispatch, scheduler: str) -> Survey:
                 ) from error
             say(f"the scheduler or the store is away, next try in {POLL_S:.0f} s ({error})")
             dispatch.running.clear()  # what workers still measure, they store
+            if dispatch.deadline is not None and dispatch.deadline.is_over:
+                return dispatch.surveyor.survey(dispatch.study)
             time.sleep(POLL_S)
 
 
@@ -264,7 +267,7 @@ def _connected(scheduler: str) -> Iterator[Any]:
 
     client = Client(scheduler, security=security(scheduler), timeout=5, set_as_default=False, name="tierwise")
     try:
-        refuse_stealing(client, scheduler)
+        refuse_unsafe(client, scheduler)
         yield client
     finally:
         with suppress(OSError, TimeoutError):
@@ -300,7 +303,7 @@ def _until_whole(dispatch: Dispatch, client: Any, progress: Progress) -> Survey:
             say("no worker can measure: start tierwise worker --scheduler ADDRESS on a machine; this campaign waits for it")
     if dispatch.running:
         client.run(work.end_run, dispatch.run_id)
-    return found
+    return dispatch.surveyor.survey(dispatch.study)
 
 
 def _by_machine(client: Any) -> dict[str, list[str]]:
@@ -308,7 +311,7 @@ def _by_machine(client: Any) -> dict[str, list[str]]:
     if client.status != "running":
         raise OSError(f"the connection is {client.status}")
     found: dict[str, list[str]] = {}
-    for address, worker in client.scheduler_info()["workers"].items():
+    for address, worker in client.scheduler_info(n_workers=-1)["workers"].items():
         machine, _, rest = str(worker["name"]).partition("-")
         if rest.endswith(f"-{__version__}"):
             found.setdefault(machine, []).append(address)

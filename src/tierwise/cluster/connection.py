@@ -45,8 +45,9 @@ def security(address: str) -> Any:
     return found
 
 
-def refuse_stealing(client: Any, address: str) -> None:
-    """Refuse a scheduler that moves work between workers: a replicate would be measured on a machine that the client did not choose."""
+def refuse_unsafe(client: Any, address: str) -> None:
+    """Refuse a scheduler that listens beyond loopback without TLS, or moves work to machines that the client did not choose."""
+    checked(client.scheduler_info(n_workers=0)["address"])
     if client.run_on_scheduler(lambda dask_scheduler: "stealing" in dask_scheduler.periodic_callbacks):
         remedy = "start it with DASK_DISTRIBUTED__SCHEDULER__WORK_STEALING=False"
         raise InputError("SCHEDULER", value=address, rule="must not steal work from workers", remedy=remedy)

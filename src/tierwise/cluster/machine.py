@@ -9,6 +9,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from tierwise.core.progress import say
+
 BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
 LOCK: Final = "tierwise-host.lock"
 
@@ -24,7 +26,11 @@ def host_lock() -> Iterator[None]:
     """Wait for the lock of the host, and hold it."""
     held = _opened(Path(tempfile.gettempdir()) / LOCK)
     try:
-        fcntl.flock(held, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("another run is measuring on this machine, and this one begins when it has ended")
+            fcntl.flock(held, fcntl.LOCK_EX)
         yield
     finally:
         os.close(held)

@@ -152,7 +152,7 @@ def _tables(folder: Path, study: str) -> dict[str, bytes]:
 
 def _prices() -> str:
     digest = hashlib.sha256()
-    for path in sorted((paths.data() / "prices").rglob("*.toml")):
+    for path in sorted((paths.data() / "prices").glob("*.csv")):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
 

@@ -92,9 +92,8 @@ def _s3() -> Any:
 
     endpoint = urlsplit(os.environ.get(ENDPOINT, ""))
     named = {"endpoint_override": endpoint.netloc, "scheme": endpoint.scheme} if endpoint.netloc else {}
-    region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
     few = AwsStandardS3RetryStrategy(max_attempts=3)  # `patiently` tries longer, and says so
-    return S3FileSystem(region=region, connect_timeout=10, request_timeout=60, retry_strategy=few, **named)
+    return S3FileSystem(connect_timeout=10, request_timeout=60, retry_strategy=few, **named)
 
 
 def is_stored(name: str) -> bool:

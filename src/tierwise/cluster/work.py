@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from threading import Timer
+from typing import Any, Final
 
 import psutil
 
@@ -74,8 +75,17 @@ def end_run(run_id: str = "") -> int:
         note = read_json(noted, noted.name)
         if run_id in {"", note["run_id"]} and note["worker"] == os.getpid() and _is(note):
             os.kill(note["group"], signal.SIGINT)
+            late = Timer(GRACE_S, _kill, [note])
+            late.daemon = True
+            late.start()
             ended += 1
     return ended
+
+
+def _kill(note: dict[str, Any]) -> None:
+    """Kill a group that goes on after its interrupt."""
+    if _is(note):
+        os.killpg(note["group"], signal.SIGKILL)
 
 
 def end_left_behind() -> None:
@@ -113,7 +123,7 @@ def _notes() -> list[Path]:
     return sorted((open_workspace() / FOLDER / GROUPS).glob("[0-9]*.json"))
 
 
-def _is(note: dict[str, float]) -> bool:
+def _is(note: dict[str, Any]) -> bool:
     """Return whether the group's leader is still the noted process, of this user."""
     pid = int(note["group"])
     with suppress(psutil.Error):
