@@ -23,6 +23,7 @@ from tierwise.advisor.server_advice import advise_server
 from tierwise.advisor.server_plan import write_plan
 from tierwise.advisor.server_question import Limits, Question
 from tierwise.advisor.server_tiers import read_server_tiers
+from tierwise.core.activity import Band
 from tierwise.core.errors import InputError
 from tierwise.costs.book import load_book
 from tierwise.postgres.cluster import DATABASE, PORT, SUPERUSER, Cluster
@@ -121,8 +122,11 @@ def write(folder: Path, *, text: str = TIERS.replace("[tiers.ssd]", '[tiers.ssd]
     tiers.write_text(text)
     kinds, parents = ("table", "index", "index", "table"), (0, 0, 0, 7)
     each = zip(MOVED, kinds, parents, strict=True)
-    loads = [relation(number, name, 0.02 - number / 1000, kind=kind, parent=parent) for number, (name, kind, parent) in enumerate(each)]
-    watch = activity(*loads).model_copy(update={"database": DATABASE, "superuser": True})
+    loads = [
+        relation(number, name, 0.02 - number / 1000, kind=kind, parent=parent, writes_per_s=Band(low=1, high=1))
+        for number, (name, kind, parent) in enumerate(each)
+    ]
+    watch = activity(*loads).model_copy(update={"database": DATABASE})
     question = Question(watch, read_server_tiers(tiers), Limits(), load_book(DAY))
     write_plan(advise_server(question), question, plan)
     return plan
@@ -134,7 +138,7 @@ def test_chunks_and_the_log_move_by_hand_and_names_are_quoted(tmp_path: Path) ->
     odd = """it's; DROP TABLE "x\""""
     loads = [relation(1, odd, 0.03), relation(2, "chunk", 0.02, schema_name="_timescaledb_internal"), relation(3, "two\nlines", 0.02)]
     log = relation(0, "log", 0.02, kind="wal")
-    watch = activity(*loads, log).model_copy(update={"superuser": True})
+    watch = activity(*loads, log)
     question = Question(watch, read_server_tiers(tiers), Limits(), load_book(DAY))
     write_plan(advise_server(question), question, tmp_path / "plan")
     sql, script = ((tmp_path / "plan" / name).read_text() for name in ("plan.sql", "plan.sh"))

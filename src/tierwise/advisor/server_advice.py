@@ -1,6 +1,7 @@
 """Advice for a watched server: what to move to the faster tier, what that saves, and why nothing else."""
 
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Final
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from tierwise.advisor.server_durations import step_s
 from tierwise.advisor.server_question import LEAST_SHARE, LOG, TEMPORARY, Question, Unit, unit_name
 from tierwise.advisor.server_tiers import SLOW
+from tierwise.advisor.stations import Predicted
 from tierwise.core.activity import Activity, Band, RelationLoad, Steadiness
 from tierwise.core.errors import InputError
 from tierwise.core.toml import Strict
@@ -18,21 +20,28 @@ SCANNED: Final = 0.5
 BOOTSTRAPS, BLOCK, SEED = 500, 2, 1
 LOCKS: Final = {"table": "table", "materialized view": "table", "index": "index", LOG: LOG, TEMPORARY: "none"}
 RESET_DAYS: Final = 35.0
+UNRECOGNISED: Final = "unrecognised"
+"""The service of a server whose watch does not show that its tablespaces are the reader's own."""
 
 
 class Step(Strict):
-    """One row: everything up to this unit moved. Times are of a transaction; `worth`: its own gain is beyond the noise."""
+    """One row: everything up to this unit moved. Times are of a transaction; `worth`: its own gain is beyond the noise.
+
+    `saved_s` covers both `closed_saved_s` (clients that wait less send more) and `open_saved_s` (the rate stays).
+    """
 
     unit: str
     kind: str
     size_bytes: float | None
     saved_s: Band
+    closed_saved_s: Band
+    open_saved_s: Band
     left_s: Band
-    stay_gain_s: float
+    stay_gain_s: Band
     usd_a_month: float | None
     lock: str
     duration_s: float | None
-    binds: str
+    binds: tuple[str, ...]
     worth: bool
     fits: bool
 
@@ -47,7 +56,7 @@ class UnitTime(Strict):
 
 
 class ServerAdvice(Strict):
-    """The answer of `advise --activity`."""
+    """The answer of `advise --activity`. `beyond`: tiers with more requests at a time than their latency is known for."""
 
     server: str
     database: str
@@ -64,8 +73,9 @@ class ServerAdvice(Strict):
     reads_per_s: Band
     bound_s: float | None
     evidence: dict[str, str]
+    beyond: tuple[str, ...]
+    log_as_reads: bool
     unsized: tuple[str, ...]
-    several_share: bool
     units: tuple[UnitTime, ...]
 
     @property
@@ -82,19 +92,22 @@ def advise_server(question: Question) -> ServerAdvice:
     activity = question.activity
     whole_s = steady_s(activity, "--activity")
     noise = relative_noise(activity)
-    steps = _steps(question, noise)
-    worth = [number + 1 for number, step in enumerate(steps) if step.worth and step.fits]
+    unused = [load for load in activity.relations if load.kind == "index" and not load.scans and load.reads_per_s]
+    drop = tuple(unit_name(load) for load in unused if load.droppable and _nowhere_used(load, question))
+    service = activity.service or ("" if activity.superuser else UNRECOGNISED)
+    steps = () if service else tuple(_steps(question, noise, drop))
     bound = question.limits.latency_s
-    unused = [load for load in activity.relations if load.droppable and not load.scans and load.reads_per_s]
     times = [one.transaction_s for one in question.predicted([unit.name for unit in question.units])]
-    enough = [number for number in worth if bound is not None and steps[number - 1].left_s.high <= bound]
-    advised = 0 if activity.service else enough[0] if enough else max(worth, default=0)
+    good = list(takewhile(lambda step: step.worth and step.fits, steps))
+    enough = (number for number, step in enumerate(good, 1) if bound is not None and step.left_s.high <= bound)
+    advised = next(enough, len(good))
+    moved = [step.unit for step in steps[:advised]]
     return ServerAdvice(
         server=activity.server,
         database=activity.database,
         transaction_s=whole_s,
         steady=activity.steadiness,
-        steps=() if activity.service else tuple(steps),
+        steps=steps,
         advised=advised,
         noise_s=noise * whole_s,
         indexes_first=tuple(
@@ -102,16 +115,17 @@ def advise_server(question: Question) -> ServerAdvice:
             for load in activity.relations
             if load.kind == "table" and load.scan_share > SCANNED and (load.share or 0) > LEAST_SHARE
         ),
-        drop=tuple(unit_name(load) for load in unused if _nowhere_used(load, question)),
-        look_at=tuple(unit_name(load) for load in unused if not _nowhere_used(load, question)),
-        service=activity.service,
-        whole_s=Band(low=min(times), high=max(times)),
+        drop=drop,
+        look_at=tuple(name for load in sorted(unused, key=lambda load: not load.droppable) if (name := unit_name(load)) not in drop),
+        service=service,
+        whole_s=_widened(times, noise),
         reads_per_s=Band(low=activity.reads_per_s, high=activity.reads_per_s * whole_s / min(times)),
         bound_s=bound,
         evidence={name: tier.evidence for name, tier in question.tiers.items()},
+        beyond=_beyond(question, moved),
+        log_as_reads=any(step.kind == LOG for step in steps) and not question.tiers[SLOW].sync_ms,
         unsized=tuple(unit.name for unit in question.units if unit.size_bytes is None),
-        several_share=len(question.units) > 1,
-        units=unit_times(question, [step.unit for step in steps[:advised]]),
+        units=unit_times(question, moved, noise),
     )
 
 
@@ -125,64 +139,85 @@ def steady_s(activity: Activity, option: str) -> float:
     return activity.transaction_s
 
 
-def unit_times(question: Question, moved: Sequence[str]) -> tuple[UnitTime, ...]:
+def _beyond(question: Question, moved: Sequence[str]) -> tuple[str, ...]:
+    found = [*question.predicted(()), *question.predicted(moved)]
+    return tuple(name for name, tier in question.tiers.items() if max(one.depth[name] for one in found) > tier.deepest)
+
+
+def unit_times(question: Question, moved: Sequence[str], noise: float) -> tuple[UnitTime, ...]:
     predicted = question.predicted(moved)
     waits, whole = {unit: [one.waiting_s[unit.name] for one in predicted] for unit in question.units}, question.moved_whole(moved)
     return tuple(
-        UnitTime(unit=unit.name, moved=unit.name in whole, before_s=unit.waiting_s, predicted_s=Band(low=min(each), high=max(each)))
+        UnitTime(unit=unit.name, moved=unit.name in whole, before_s=unit.waiting_s, predicted_s=_widened(each, noise))
         for unit, each in waits.items()
     )
 
 
 def saving(question: Question, moved: Sequence[str], noise: float) -> Band:
     """Return what the move of `moved` saves of a transaction."""
+    return _saved(question, question.predicted(moved), noise)
+
+
+def _saved(question: Question, predicted: Sequence[Predicted], noise: float) -> Band:
     whole = question.activity.transaction_s or 0.0
-    saved = [whole - one.transaction_s for one in question.predicted(moved)]
-    spread = noise + CALIBRATION
-    return Band(low=max(0.0, min(saved) * (1 - spread)), high=min(whole, max(saved) * (1 + spread)))
+    band = _widened([whole - one.transaction_s for one in predicted], noise)
+    return Band(low=max(0.0, band.low), high=min(whole, band.high))
 
 
-def _steps(question: Question, noise: float) -> list[Step]:
-    """Add the unit with most gain per GiB to those before, as long as one gains."""
+def _widened(values: Sequence[float], noise: float) -> Band:
+    """Return the range of `values`, with the noise of the windows and of a calibration."""
+    low, high = min(values), max(values)
+    return Band(low=low - (noise + CALIBRATION) * abs(low), high=high + (noise + CALIBRATION) * abs(high))
+
+
+def _steps(question: Question, noise: float, drop: Sequence[str]) -> list[Step]:
+    """Add the unit with most gain per GiB to those before, as long as one gains: those that are worth it and fit before all others."""
     whole, moved, steps = question.activity.transaction_s or 0.0, list[Unit](), list[Step]()
     left = [unit for unit in question.units if unit.size_bytes is not None and question.placement[unit.name] == SLOW]
+    left = [unit for unit in left if unit.name not in drop]
     before_s = whole
     while left:
-        times = {unit: [one.transaction_s for one in question.predicted([*(each.name for each in moved), unit.name])] for unit in left}
-        chosen = max(left, key=lambda unit: (before_s - max(times[unit])) / max(unit.size_bytes or 0.0, 1.0))
-        gain_s = before_s - max(times[chosen])
-        if gain_s <= 0:
+        times = {unit: max(one.transaction_s for one in question.predicted([*(each.name for each in moved), unit.name])) for unit in left}
+        gains = {unit: before_s - time_s for unit, time_s in times.items()}
+        good = {unit for unit in left if gains[unit] > noise * whole and _fits(question, [*moved, unit])}
+        chosen = max(left, key=lambda unit: (unit in good, gains[unit] / max(unit.size_bytes or 0.0, 1.0)))
+        if gains[chosen] <= 0:
             break
         moved.append(chosen)
         left.remove(chosen)
-        steps.append(_step(question, moved, noise, worth=gain_s > noise * whole))
-        before_s = max(times[chosen])
+        steps.append(_step(question, moved, noise, worth=gains[chosen] > noise * whole))
+        before_s = times[chosen]
     return steps
+
+
+def _fits(question: Question, moved: Sequence[Unit]) -> bool:
+    size, limits = sum(unit.size_bytes or 0.0 for unit in moved), question.limits
+    cost = question.usd_a_month(size)
+    return (limits.ssd_gib is None or size <= limits.ssd_gib * GIB) and (
+        limits.budget is None or (cost is not None and cost <= limits.budget)
+    )
 
 
 def _step(question: Question, moved: list[Unit], noise: float, *, worth: bool) -> Step:
     whole, names = question.activity.transaction_s or 0.0, {unit.name for unit in moved}
-    both = question.predicted([unit.name for unit in moved])
-    band = saving(question, [unit.name for unit in moved], noise)
-    size = sum(unit.size_bytes or 0.0 for unit in moved)
-    cost, limits = question.usd_a_month(size), question.limits
-    stay = min(sum(part.waiting_s - one.waiting_s[part.name] for part in question.load.parts if part.name not in names) for one in both)
-    fits = (limits.ssd_gib is None or size <= limits.ssd_gib * GIB) and (
-        limits.budget is None or (cost is not None and cost <= limits.budget)
-    )
+    every = closed, opened, free = question.predicted([unit.name for unit in moved])
+    band = _saved(question, every, noise)
+    stay = [sum(part.waiting_s - one.waiting_s[part.name] for part in question.load.parts if part.name not in names) for one in every]
     return Step(
         unit=moved[-1].name,
         kind=moved[-1].kind,
         size_bytes=moved[-1].size_bytes,
         saved_s=band,
+        closed_saved_s=_saved(question, (closed, free), noise),
+        open_saved_s=_saved(question, (opened, free), noise),
         left_s=Band(low=whole - band.high, high=whole - band.low),
-        stay_gain_s=stay,
-        usd_a_month=cost,
+        stay_gain_s=_widened(stay, noise),
+        usd_a_month=question.usd_a_month(sum(unit.size_bytes or 0.0 for unit in moved)),
         lock=LOCKS[moved[-1].kind],
         duration_s=step_s(moved[-1], [unit.name for unit in moved], question),
-        binds=both[0].binds,
+        binds=tuple(dict.fromkeys((closed.binds, opened.binds))),
         worth=worth,
-        fits=fits,
+        fits=_fits(question, moved),
     )
 
 

@@ -1,5 +1,6 @@
 """The advice for a watched server, for a terminal or as Markdown."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from tierwise.advisor.server_advice import ServerAdvice, Step
@@ -9,39 +10,57 @@ from tierwise.core.text_table import markdown_table, table, wrapped
 from tierwise.core.text_template import render
 from tierwise.core.units import GIB
 
-WIDTH, ROWS = 100, 8
-HEADINGS: Final = ("move", "GiB", "saves, ms", "left, ms", "others, ms", "USD/month", "lock", "binds")
+LINES, ROWS, NAMES, LONGEST = 25, 8, 3, 25
+HEADINGS: Final = ("move", "GiB", "saves, ms", "left, ms", "others, ms", "$/month", "lock", "binds", "")
 NUMBERS: Final = (1, 2, 3, 4, 5)
-LOCKS: Final = {"table": "closed", "index": "concurrent", "wal": "stop", "none": "none"}
+LOCKS: Final = {"table": "closed", "index": "online", "wal": "stop", "none": "none"}
 
 
 def shown(advice: ServerAdvice, form: TicketFormat) -> str:
     if form is TicketFormat.JSON:
         return advice.model_dump_json(indent=2)
-    service = render(f"advisor/plan_files/words.toml:services.{advice.service}") if advice.service else ""
+    for most in range(ROWS, 0, -1):
+        text = _text(advice, form, most)
+        if sum(map(bool, text.splitlines())) <= LINES:
+            break
+    return text
+
+
+def _text(advice: ServerAdvice, form: TicketFormat, most: int) -> str:
+    """Return the answer with at most so many rows."""
+    service = advice.service and render(f"advisor/plan_files/words.toml:services.{advice.service}")
     step = advice.steps[advice.advised - 1] if advice.advised else None
-    text = render(
-        "advisor/text/server_advice.txt", a=advice, step=step, service=service, ms=milliseconds, band=milliseconds_band, number=short_band
-    )
-    head, tail = text.split("\nTABLE\n")
-    rows = [["nothing", "0", "0", milliseconds(advice.transaction_s), "0", "0", "none", ""], *(_row(step) for step in advice.steps[:ROWS])]
+    formats = {"ms": milliseconds, "band": milliseconds_band, "number": short_band, "names": names}
+    known = {"step": step, "service": service, "more": len(advice.steps[most:]), "timed": any(one.duration_s for one in advice.steps)}
+    head, tail = render("advisor/text/server_advice.txt", a=advice, **known, **formats).split("\nTABLE\n")
+    rows = [["nothing", "0", "0", milliseconds(advice.transaction_s), "0", "0", "none", "", ""], *map(_row, advice.steps[:most])]
     if form is TicketFormat.MARKDOWN:
         return "\n\n".join([*head.splitlines(), markdown_table(HEADINGS, rows, NUMBERS), *tail.splitlines()])
-    return "\n".join([wrapped(head, WIDTH), table(HEADINGS, rows, NUMBERS, WIDTH), wrapped(tail, WIDTH)])
+    return "\n".join([wrapped(head), table(HEADINGS, rows, NUMBERS), wrapped(tail)])
 
 
 def _row(step: Step) -> list[str]:
-    noise = "" if step.worth else " (noise)"
     return [
-        f"+ {step.unit}",
+        f"+ {cut(step.unit)}",
         "?" if step.size_bytes is None else short(step.size_bytes / GIB),
-        f"{milliseconds_band(step.saved_s)}{noise}",
+        milliseconds_band(step.saved_s),
         milliseconds_band(step.left_s),
-        milliseconds(step.stay_gain_s),
+        milliseconds_band(step.stay_gain_s),
         "?" if step.usd_a_month is None else short(step.usd_a_month),
         LOCKS[step.lock] if step.duration_s is None else f"{LOCKS[step.lock]} >{time_of(step.duration_s)}",
-        step.binds,
+        ", ".join(step.binds),
+        "noise" if not step.worth else "" if step.fits else "limit",
     ]
+
+
+def names(every: Sequence[str]) -> str:
+    """Return the first names, and how many there are more."""
+    more = len(every[NAMES:])
+    return ", ".join([*map(cut, every[:NAMES]), *([render("advisor/plan_files/words.toml:more", count=more)] if more else [])])
+
+
+def cut(name: str) -> str:
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
 
 
 def time_of(seconds: float) -> str:

@@ -73,7 +73,7 @@ def check_move(before: Question, after: Question) -> ServerCheck:
 def _units(before: Question, after: Question, moved: list[str]) -> list[CheckedUnit]:
     found = {unit.name: unit for unit in after.every_unit}
     rows = []
-    for unit, times in zip(before.units, unit_times(before, moved), strict=True):
+    for unit, times in zip(before.units, unit_times(before, moved, relative_noise(before.activity)), strict=True):
         there = [found[name] for name in unit.members or (unit.name,) if name in found]
         now = together(there) if unit.members and there else next(iter(there), None)
         share = now.size_bytes / unit.size_bytes if now and now.size_bytes and unit.size_bytes else None

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tierwise.advisor.server_advice_text import WIDTH, milliseconds, milliseconds_band, short
+from tierwise.advisor.server_advice_text import milliseconds, milliseconds_band, names, short
 from tierwise.advisor.server_check import ServerCheck
 from tierwise.core.output_format import TicketFormat
 from tierwise.core.text_table import markdown_table, table, wrapped
@@ -16,7 +16,7 @@ ROWS: Final = 12
 def shown(check: ServerCheck, form: TicketFormat) -> str:
     if form is TicketFormat.JSON:
         return check.model_dump_json(indent=2)
-    text = render("advisor/text/check.txt", c=check, ms=milliseconds, band=milliseconds_band, number=short)
+    text = render("advisor/text/check.txt", c=check, ms=milliseconds, band=milliseconds_band, number=short, names=names)
     rows = [
         [
             unit.unit,
@@ -30,4 +30,4 @@ def shown(check: ServerCheck, form: TicketFormat) -> str:
     ]
     if form is TicketFormat.MARKDOWN:
         return "\n\n".join([*text.splitlines(), markdown_table(HEADINGS, rows, NUMBERS)])
-    return "\n".join([wrapped(text, WIDTH), table(HEADINGS, rows, NUMBERS, WIDTH)])
+    return "\n".join([wrapped(text), table(HEADINGS, rows, NUMBERS)])

@@ -11,7 +11,7 @@ import vl_convert
 from IPython.display import HTML, Markdown
 
 from tierwise.advisor.server_advice import ServerAdvice
-from tierwise.advisor.server_advice_text import milliseconds, short
+from tierwise.advisor.server_advice_text import milliseconds, milliseconds_band, short
 from tierwise.advisor.server_advice_text import shown as advice_shown
 from tierwise.core.output_format import TicketFormat
 from tierwise.core.text_template import render
@@ -44,7 +44,7 @@ class Page:
     def section(self, name: str) -> Markdown:
         step = self.data.advice.steps[self.data.advice.advised - 1] if self.data.advice.advised else None
         table = advice_shown(self.data.advice, TicketFormat.MARKDOWN) if name == "answer" else ""
-        values = {"step": step, "table": table, "ms": milliseconds, "number": short, "duration": human_seconds}
+        values = {"step": step, "table": table, "ms": milliseconds, "band": milliseconds_band, "number": short, "duration": human_seconds}
         text = render(f"advisor/text/server_page.toml:{name}", d=self.data, a=self.data.advice, **values)
         return Markdown(escape(text, quote=False))
 

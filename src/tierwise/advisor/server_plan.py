@@ -35,7 +35,7 @@ class Move:
     kind: str
     source: str
     target: str
-    newest: bool = False  # the youngest partition: its parent's new partitions follow it
+    newest: bool = False  # the youngest partition that was written: its parent's new partitions follow it
 
     @property
     def qualified(self) -> str:
@@ -64,9 +64,10 @@ def write_plan(advice: ServerAdvice, question: Question, folder: Path) -> None:
     planned = [
         load for load in moved if load.kind in KINDS and not BY_HAND.fullmatch(load.schema_name) and not BY_HAND.fullmatch(load.name)
     ]
-    _check(question, planned, folder)
+    _check(question, moved, planned, folder)
     target = question.tiers[FAST].tablespaces[0]
-    newest = {load.parent: load.relation for load in sorted(loads.values(), key=lambda load: load.relation)}
+    written = (load for load in loads.values() if load.writes_per_s and load.writes_per_s.high)
+    newest = {load.parent: load.relation for load in sorted(written, key=lambda load: load.relation)}
     steps = [
         Move(
             number,
@@ -75,7 +76,7 @@ def write_plan(advice: ServerAdvice, question: Question, folder: Path) -> None:
             load.kind,
             load.tablespace,
             target,
-            bool(load.parent) and newest[load.parent] == load.relation,
+            bool(load.parent) and newest.get(load.parent) == load.relation,
         )
         for number, load in enumerate(planned, 1)
     ]
@@ -107,7 +108,7 @@ def _title(file: str) -> str:
     return render(f"{TEMPLATES}/words.toml:titles.{TITLES[file]}")
 
 
-def _check(question: Question, planned: Sequence[RelationLoad], folder: Path) -> None:
+def _check(question: Question, moved: Sequence[RelationLoad], planned: Sequence[RelationLoad], folder: Path) -> None:
     if question.activity.service:
         raise InputError("--plan", rule="needs a server with tablespaces of your own", remedy="change the volume: tierwise volumes")
     if not question.activity.superuser:
@@ -118,8 +119,8 @@ def _check(question: Question, planned: Sequence[RelationLoad], folder: Path) ->
         raise InputError("--tiers", field=f"tiers.{FAST}.tablespaces", rule="must name the tablespace that a plan moves to", remedy=remedy)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError("--plan", value=str(folder), rule="must be a new or empty folder", remedy="keep an old plan with its journal")
-    if not planned:
-        raise InputError("--plan", rule="needs advice that moves a table or an index", remedy="run the same command without --plan")
+    if not moved:
+        raise InputError("--plan", rule="needs advice that moves something", remedy="run the same command without --plan")
     names = (question.activity.database, question.tiers[FAST].tablespaces[0], *(load.tablespace for load in planned))
     if hidden := next((name for name in names if BY_HAND.fullmatch(name)), None):
         raise InputError("--plan", value=hidden, rule="must be a name without control characters")

@@ -88,14 +88,20 @@ class Question:
         for load in self.activity.relations:
             if load.kind in MOVABLE and not (load.kind == LOG and not self._log_is_slow):
                 with_it = [load, *([toast[load.relation]] if load.relation in toast and load.kind != "index" else [])]
-                sizes = [one.size_bytes for one in with_it]
-                size = LOG_GIB * GIB if load.kind == LOG else None if None in sizes else float(sum(one or 0 for one in sizes))
+                sizes = [self._size_bytes(one) for one in with_it]
+                size = None if None in sizes else float(sum(one or 0 for one in sizes))
                 written = sum(self._written.get(one.relation, 0.0) for one in with_it)
                 waiting_s = sum(self._waiting(one) for one in with_it) + written * self._writes_s
                 writes_per_s = written * (self.activity.page_writes_per_s or 0.0)
                 reads_per_s = sum(one.reads_per_s for one in with_it)
                 found.append(Unit(unit_name(load), load.kind, size, waiting_s, writes_per_s, reads_per_s))
         return found
+
+    def _size_bytes(self, load: RelationLoad) -> float | None:
+        """Return the space of a relation. The watch counts all temporary bytes; no file is assumed to live for more than a window."""
+        if load.kind == TEMPORARY and load.size_bytes and self.activity.watched_s > self.activity.window_s:
+            return load.size_bytes * self.activity.window_s / self.activity.watched_s
+        return LOG_GIB * GIB if load.kind == LOG else load.size_bytes
 
     @cached_property
     def placement(self) -> dict[str, str]:
@@ -105,8 +111,8 @@ class Question:
     def _homes(self) -> dict[str, str]:
         fast = set(self.tiers[FAST].tablespaces)
         homes = {unit_name(load): FAST if load.tablespace in fast else SLOW for load in self.activity.relations}
-        homes |= {unit_name(load): FAST if self.tiers[FAST].wal else SLOW for load in self.activity.relations if load.kind == LOG}
-        return homes
+        by_kind = {LOG: self.tiers[FAST].wal, TEMPORARY: self.tiers[FAST].temporary}
+        return homes | {unit_name(load): FAST if by_kind[load.kind] else SLOW for load in self.activity.relations if load.kind in by_kind}
 
     def _waiting(self, load: RelationLoad) -> float:
         return (load.waiting_s or 0.0) * (1.0 if load.kind in {LOG, TEMPORARY} else self._factors[self._homes[unit_name(load)]])
@@ -137,7 +143,7 @@ class Question:
     def load(self) -> Load:
         """The watched load: what waits at no device of the tiers is spent elsewhere."""
         whole = self.activity.transaction_s or 0.0
-        parts = tuple(Part(unit.name, unit.waiting_s, unit.writes_per_s) for unit in self.units)
+        parts = tuple(Part(unit.name, unit.waiting_s, unit.writes_per_s, unit.kind == LOG) for unit in self.units)
         rate = self.activity.transactions_per_s.high
         return Load(parts, self.placement, max(0.0, whole - sum(part.waiting_s for part in parts)), max(1.0, rate * whole), rate)
 
@@ -149,8 +155,9 @@ class Question:
         """Return the time with `moved` on the faster tier, of a closed load, of an open one, and without queues."""
         placement = {**self.placement, **dict.fromkeys(self.moved_whole(moved), FAST)}
         latency = {name: tier.latency() for name, tier in self.tiers.items()}
-        closed, opened = (predict(self.load, placement, latency, closed=closed) for closed in (True, False))
-        return closed, opened, predict(self.load, placement, latency, closed=True, queues=False)
+        flushes = {name: flush for name, tier in self.tiers.items() if (flush := tier.flush())} or None
+        closed, opened = (predict(self.load, placement, latency, flushes, closed=closed) for closed in (True, False))
+        return closed, opened, predict(self.load, placement, latency, flushes, closed=True, queues=False)
 
     def moved_whole(self, moved: Sequence[str]) -> set[str]:
         """Return the units of which all has `moved`."""

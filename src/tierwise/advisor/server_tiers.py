@@ -1,7 +1,7 @@
 """The tiers of a reader's server: which tablespaces lie on each, and how long a read takes there by the number of requests."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from itertools import count
 from pathlib import Path
@@ -36,7 +36,11 @@ class ServerTier(Strict):
     tablespaces: tuple[str, ...] = Field(default=(), description="tablespaces of the server that lie there now")
     wal: bool = Field(default=False, description="whether the write-ahead log lies there now")
     device: str = Field(default="", description="name of a file in data/devices, or of a cloud volume with its size and IOPS")
+    temporary: bool = Field(default=False, description="whether temporary files lie there now (temp_tablespaces)")
     read_ms: tuple[tuple[float, float], ...] = Field(default=(), description="calibrated reads: requests at a time, milliseconds of each")
+    sync_ms: tuple[tuple[float, float], ...] = Field(
+        default=(), description="calibrated flushes of the log: requests at a time, milliseconds of each; of both tiers or of none"
+    )
     copy_mb_s: tuple[float, float] | None = Field(
         default=None, description="MB/s read and written, one page after another; left out, those of `device`"
     )
@@ -44,7 +48,12 @@ class ServerTier(Strict):
 
     @property
     def evidence(self) -> str:
-        return "measured" if self._measured else "simulated"
+        return "stated" if self.read_ms else "measured" if self._measured else "simulated"
+
+    @property
+    def deepest(self) -> float:
+        """The most requests at a time whose latency is known."""
+        return max((depth for depth, _ in self._measured), default=float(DEPTHS[-1]))
 
     @cached_property
     def _measured(self) -> tuple[tuple[float, float], ...]:
@@ -66,9 +75,11 @@ class ServerTier(Strict):
 
     def latency(self) -> Latency:
         """Return the seconds of a random read of a page, by the number of requests at a time."""
-        points = tuple((depth, milliseconds / 1000) for depth, milliseconds in sorted(self._measured)) or _simulated(self.device)
-        depths, seconds = np.array(points).T
-        return lambda depth: _interpolated(depth, depths, seconds)
+        return _curve(self._measured or _simulated(self.device))
+
+    def flush(self) -> Latency | None:
+        """Return the seconds of a flush of the log, by the number of requests at a time; None is not calibrated."""
+        return _curve(self.sync_ms) if self.sync_ms else None
 
     def sequential(self) -> "Sequential | None":
         """Return how fast a relation is read and written as a whole; None is unknown."""
@@ -102,11 +113,14 @@ def read_server_tiers(path: Path, *, host: str = "") -> dict[str, ServerTier]:
     for name, tier in tiers.items():
         if bool(tier.device) == bool(tier.read_ms) and not tier.read_ms:
             raise InputError(str(path), field=f"tiers.{name}", rule="needs read_ms or a device", remedy=REMEDY)
-        if any(depth < 1 or milliseconds <= 0 for depth, milliseconds in tier.read_ms):
-            raise InputError(str(path), field=f"tiers.{name}.read_ms", value=tier.read_ms, rule="must be above zero, from depth 1 on")
+        for field, points in (("read_ms", tier.read_ms), ("sync_ms", tier.sync_ms)):
+            if any(depth < 1 or milliseconds <= 0 for depth, milliseconds in points):
+                raise InputError(str(path), field=f"tiers.{name}.{field}", value=points, rule="must be above zero, from depth 1 on")
         if tier.copy_mb_s and min(tier.copy_mb_s) <= 0:
             raise InputError(str(path), field=f"tiers.{name}.copy_mb_s", value=tier.copy_mb_s, rule="must be above zero")
         tier.check_host(host, f"{path}, tiers.{name}")
+    if bool(tiers[SLOW].sync_ms) != bool(tiers[FAST].sync_ms):
+        raise InputError(str(path), field="sync_ms", rule="must be given for both tiers or for none", remedy=REMEDY)
     return tiers
 
 
@@ -117,7 +131,7 @@ def _simulated(device: str) -> tuple[tuple[float, float], ...]:
         model, draw = build(spec, seed=SEED), random.Random(SEED)
         pages = min(PLACES, model.capacity_bytes // PAGE_BYTES)
         places = (draw.randrange(pages) * PAGE_BYTES for _ in count())
-        found.append((float(depth), depth * pace_s(model, (Operation.READ,), places, PAGE_BYTES, depth=depth, requests=REQUESTS)))
+        found.append((float(depth), 1000 * depth * pace_s(model, (Operation.READ,), places, PAGE_BYTES, depth=depth, requests=REQUESTS)))
     return tuple(found)
 
 
@@ -128,6 +142,12 @@ def _copying(device: str) -> Sequential:
         places = (number * REQUEST_BYTES for number in count())
         rates.append(REQUEST_BYTES / pace_s(build(load_device(device), seed=SEED), (operation,), places, REQUEST_BYTES, depth=1))
     return Sequential(*rates)
+
+
+def _curve(points: Sequence[tuple[float, float]]) -> Latency:
+    """Return seconds by depth from (depth, milliseconds)."""
+    depths, seconds = np.array([(depth, milliseconds / 1000) for depth, milliseconds in sorted(points)]).T
+    return lambda depth: _interpolated(depth, depths, seconds)
 
 
 def _interpolated(depth: float, depths: np.ndarray, seconds: np.ndarray) -> float:

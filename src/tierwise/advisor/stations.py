@@ -2,6 +2,7 @@
 
 Sessions compute, then wait at one station for each device. A station's time depends on how many requests it has. The model is fitted to
 the watched time: what a read took there over what the device would take is the share of reads that reach the device.
+Where flushes of the log are calibrated, sessions that commit together wait for one flush (group commit), which is one request.
 """
 
 from collections.abc import Mapping
@@ -23,6 +24,7 @@ class Part:
     name: str
     waiting_s: float
     writes_per_s: float = 0.0
+    is_log: bool = False
 
 
 @dataclass(frozen=True)
@@ -50,29 +52,50 @@ class Predicted:
         return max(self.depth, key=lambda name: self.depth[name])
 
 
-def predict(load: Load, placement: Mapping[str, str], latency: Mapping[str, Latency], *, closed: bool, queues: bool = True) -> Predicted:
+def predict(
+    load: Load,
+    placement: Mapping[str, str],
+    latency: Mapping[str, Latency],
+    flush: Mapping[str, Latency] | None = None,
+    *,
+    closed: bool,
+    queues: bool = True,
+) -> Predicted:
     """Return how long a transaction takes with `placement`.
 
+    `flush`: what a flush of the log takes; without it, the log gets faster as reads do.
     `closed`: the sessions go on as soon as they have an answer, so that a faster device gets more requests; else the rate stays.
     `queues`: without, no request finds another one, which bounds what the relations that stay can gain.
     """
-    depth = dict.fromkeys(TIERS, 0.0)
-    for part in load.parts:
-        depth[load.placement[part.name]] += load.transactions_per_s * part.waiting_s
-    background = _background(load, load.placement, latency, 1.0)
-    watched = {tier: _seen(latency[tier], depth[tier], load.sessions, background[tier]) for tier in TIERS}
+    logs = {part.name for part in load.parts if part.is_log and flush is not None}
+    curves = {(tier, False): latency[tier] for tier in TIERS} | {(tier, True): flush[tier] for tier in TIERS if logs and flush}
     waiting, transaction_s, rate = {part.name: part.waiting_s for part in load.parts}, 0.0, load.transactions_per_s
+
+    def requests(tier: str, placed: Mapping[str, str]) -> float:
+        """Return how many requests a tier has: one for each session that waits there, but one for all that wait for the log."""
+        there = [name for name in waiting if placed[name] == tier]
+        commits = rate * sum(waiting[name] for name in there if name in logs)
+        return rate * sum(waiting[name] for name in there if name not in logs) + min(1.0, commits)
+
+    depth = {tier: requests(tier, load.placement) for tier in TIERS}
+    background = _background(load, load.placement, latency, 1.0)
+    watched = {(tier, log): _seen(curve, depth[tier], load.sessions, background[tier]) for (tier, log), curve in curves.items()}
     for _ in range(ROUNDS):
         background = _background(load, placement, latency, rate / load.transactions_per_s)
         each = {
-            tier: _seen(latency[tier], depth[tier], load.sessions, background[tier]) if queues else latency[tier](1.0) for tier in TIERS
+            (tier, log): _seen(curve, depth[tier], load.sessions, background[tier]) if queues else curve(1.0)
+            for (tier, log), curve in curves.items()
         }
-        waiting = {part.name: part.waiting_s * each[placement[part.name]] / watched[load.placement[part.name]] for part in load.parts}
+        waiting = {
+            part.name: part.waiting_s
+            * each[placement[part.name], part.name in logs]
+            / watched[load.placement[part.name], part.name in logs]
+            for part in load.parts
+        }
         transaction_s = load.elsewhere_s + sum(waiting.values())
         rate = load.sessions / transaction_s if closed else load.transactions_per_s
         for tier in TIERS:
-            there = rate * sum(time_s for name, time_s in waiting.items() if placement[name] == tier)
-            depth[tier] += DAMPING * (min(load.sessions, there) - depth[tier])
+            depth[tier] += DAMPING * (min(load.sessions, requests(tier, placement)) - depth[tier])
     return Predicted(transaction_s, waiting, {**depth, ELSEWHERE: rate * load.elsewhere_s})
 
 
