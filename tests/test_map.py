@@ -12,9 +12,15 @@ from typer.testing import CliRunner
 from support import said, said_as_json, shared
 from tierwise.cli import app
 from tierwise.core.errors import InputError
+from tierwise.core.units import KIB, PAGE_BYTES
+from tierwise.devices.model import build
+from tierwise.devices.spec import load_device
+from tierwise.recorders import page_requests
+from tierwise.simulate import shared_buffers
 from tierwise.simulate.page_cache import replay
 from tierwise.simulate.page_trace import TraceOptions, simulate_trace
 from tierwise.simulate.stack_distances import NearCounts, SampledCurve, curve_of
+from tierwise.simulate.table_reads import duration_s, whole
 from tierwise.simulate.trace_stream import NEAR_PAGES, read_stream
 
 Plain = dict[int, list[int]]  # read misses, write misses and write-backs of a relation
@@ -149,6 +155,42 @@ def test_each_placement_has_its_device_time_and_its_cost(traces: list[str]) -> N
     dearer = said_as_json("map", *traces, *options, "--price", "ram=1000")["sizes"][1]["placements"]
     assert dearer[0]["cost_a_month"] > large[tuple(dearer[0]["placement"].values())]["cost_a_month"] > small["hdd", "hdd"]["cost_a_month"]
     assert "USD a month" in said("map", *traces, *options)
+
+
+def page_requests_of(path: Path, requests: list[tuple[str, int, bool]]) -> Path:
+    relation, page, ring = map(list, zip(*requests, strict=True))
+    columns = {"relation": relation, "page": page, "size_bytes": [PAGE_BYTES] * len(page), "ring": ring}
+    pl.DataFrame(columns).write_parquet(path, metadata=page_requests.KIND)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("buffers", "scanned"), [(1000, [(page, 1) for page in (*range(5), *range(7, 40))]), (5000, [(0, 5), (7, 16), (23, 16), (39, 1)])]
+)
+def test_a_scan_reads_missed_pages_together_as_far_as_its_share_of_the_buffers_allows(
+    tmp_path: Path, buffers: int, scanned: list[tuple[int, int]]
+) -> None:
+    single = [("index", 0, False), ("table", 5, False), ("table", 6, False)]
+    path = page_requests_of(tmp_path / "requests", single + [("table", page, True) for page in range(40)])
+    stream = read_stream([path], TraceOptions())
+    reads = shared_buffers.reads(stream, shared_buffers.misses(stream, buffers), buffers, {"table"})
+    assert [(read.page % 2048, read.size_bytes // PAGE_BYTES) for read in reads] == [(5, 1), (6, 1), *scanned]
+
+
+def test_a_scan_takes_the_time_of_a_sequential_read_and_the_same_pages_at_random_much_more(tmp_path: Path) -> None:
+    pages, options = 8000, ("--pages", "5000", "--policy", "postgresql", "--tiers", "today-server")
+    scan = page_requests_of(tmp_path / "scan", [("table", page, True) for page in range(pages)])
+    drawn = np.random.default_rng(1).permutation(pages).tolist()
+    random = page_requests_of(tmp_path / "random", [("table", page, False) for page in drawn])
+    in_order, scattered = (
+        {one["placement"]["table"]: one["device_s"] for one in said_as_json("map", str(path), *options)["sizes"][0]["placements"]}
+        for path in (scan, random)
+    )
+    for tier, device in said_as_json("map", str(scan), *options)["tiers"].items():
+        model = build(load_device(device), seed=2)
+        expected_s = duration_s(model, whole(pages * PAGE_BYTES, request_bytes=128 * KIB), pages * PAGE_BYTES, requests=400, seed=1)
+        assert in_order[tier] == pytest.approx(expected_s, rel=0.15)
+        assert scattered[tier] > 4 * in_order[tier]
 
 
 def test_without_sizes_they_are_powers_of_two_until_nothing_more_is_gained(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tierwise.advisor.service import SEED, Counted
 from tierwise.core.errors import InputError
@@ -24,6 +25,8 @@ from tierwise.devices.spec import load_device
 from tierwise.simulate import shared_buffers
 from tierwise.simulate.page_cache import POLICIES, replay
 from tierwise.simulate.page_trace import TraceOptions
+from tierwise.simulate.replay import EXTENT_BYTES, Access, Trace
+from tierwise.simulate.replay import replay as replay_reads
 from tierwise.simulate.stack_distances import Curve, SampledCurve, curve_of
 from tierwise.simulate.trace_stream import Stream, read_stream
 
@@ -32,6 +35,7 @@ EVERY_POLICY: Final = (*POLICIES, shared_buffers.POLICY)
 MOST_PLACEMENTS: Final = 256
 MOST_COUNTS: Final = 2**28
 """Relations times pages of a trace: each takes some 36 bytes."""
+MOST_BYTES: Final = 2**62
 _FIRST: Final = 1024
 
 
@@ -66,7 +70,10 @@ class OfRelation(Strict):
 
 
 class Placed(Strict):
-    """A placement; `device_s` is the simulated time of the trace's reads and write-backs, one after the other."""
+    """A placement of the named relations, or of all; `device_s` is the simulated time of their reads and write-backs, one after the other.
+
+    The reads are those of PostgreSQL's replay in their order, if there is one, or else single pages at random places.
+    """
 
     placement: dict[str, str]
     device_s: float
@@ -121,11 +128,15 @@ def map_traces(paths: Sequence[Path], options: TraceOptions, wish: Wish, book: B
     relation_pages = {name: round(count) for name, count in zip(stream.relations, counts.tolist(), strict=True)}
     distinct = sum(relation_pages.values())
     sizes = sorted(set(wish.pages)) or _powers(min(distinct, wish.behind or distinct))
-    tiers = _devices(wish.tiers, relation_pages) if wish.tiers else {}
-    seconds_each = paces(tiers, relation_pages, page_bytes)
-    found = [_size(pages, stream, curve, wish) for pages in sizes]
-    for size in found:
-        size.placements.extend(_placements(size, tiers, seconds_each, relation_pages, page_bytes, book))
+    placed = {name: count for name, count in relation_pages.items() if not wish.named or name in wish.named.values()}
+    tiers = _devices(wish.tiers, placed) if wish.tiers else {}
+    seconds_each = paces(tiers, placed, page_bytes)
+    found = []
+    for pages in sizes:
+        missed = shared_buffers.misses(stream, pages) if wish.policy == shared_buffers.POLICY else None
+        found.append(_size(pages, stream, curve, wish, missed))
+        reads = shared_buffers.reads(stream, missed, pages, placed) if tiers and missed is not None else None
+        found[-1].placements.extend(_placements(found[-1], tiers, seconds_each, placed, page_bytes, book, reads))
     return MemoryMap(
         formats=stream.formats,
         rows=stream.rows,
@@ -147,7 +158,8 @@ def map_traces(paths: Sequence[Path], options: TraceOptions, wish: Wish, book: B
 
 
 def as_text(found: MemoryMap) -> str:
-    names = list(found.relation_pages)
+    placements = found.sizes[0].placements
+    names = list(placements[0].placement if placements else found.relation_pages)
     rows = [
         [
             f"{size.pages:,}",
@@ -204,12 +216,12 @@ def _powers(most: int) -> list[int]:
     return [size for size in sizes if size < most] + [most]
 
 
-def _size(pages: int, stream: Stream, curve: Curve | SampledCurve, wish: Wish) -> Size:
+def _size(pages: int, stream: Stream, curve: Curve | SampledCurve, wish: Wish, missed: NDArray[np.bool_] | None) -> Size:
     counted = curve.at(pages)
     each: list[int | None] = [None] * len(stream.relations)
     replayed = None
-    if wish.policy == shared_buffers.POLICY:
-        each = shared_buffers.misses_by_relation(stream, pages).tolist()
+    if missed is not None:
+        each = np.bincount(stream.relation[stream.pages[missed]], minlength=len(each)).tolist()
         replayed = sum(count or 0 for count in each)
     elif wish.policy:
         replayed = replay(stream.pages.astype(np.int64), pages, wish.policy).misses
@@ -258,17 +270,25 @@ def _placements(  # noqa: PLR0917
     relation_pages: Mapping[str, int],
     page_bytes: int,
     book: Book,
+    reads: Sequence[Access] | None,
 ) -> list[Placed]:
     found = []
     for chosen in product(tiers, repeat=len(relation_pages)) if tiers else ():
         placement = dict(zip(relation_pages, chosen, strict=True))
-        device_s = cost = 0.0
+        device_s, cost = _in_order_s(reads, placement, tiers) if reads is not None else 0.0, 0.0
         for relation, tier in placement.items():
             (read_s, write_s), each = seconds_each[tier, relation], size.relations[relation]
-            device_s += (each.read_misses + each.write_misses) * read_s + each.write_backs * write_s
+            device_s += each.write_backs * write_s + (0.0 if reads is not None else (each.read_misses + each.write_misses) * read_s)
         for tier, device in tiers.items():
             held = sum(pages for relation, pages in relation_pages.items() if placement[relation] == tier)
             cost += share_bill(device, held * page_bytes, book).cost(book)
         cost += ram_bill(size.pages * page_bytes).cost(book)
         found.append(Placed(placement=placement, device_s=device_s, cost_a_month=cost / MONTHS_A_YEAR))
     return found
+
+
+def _in_order_s(reads: Sequence[Access], placement: Mapping[str, str], tiers: Mapping[str, str]) -> float:
+    """Return seconds that `reads` take, one after the other, on devices that are new and hold nothing else."""
+    devices = {tier: build(load_device(device), seed=SEED) for tier, device in tiers.items()}
+    addresses = dict.fromkeys(placement, range(0, MOST_BYTES, EXTENT_BYTES))
+    return sum(replay_reads(Trace(reads), placement, devices, addresses).latencies_s)

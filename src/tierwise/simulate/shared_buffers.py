@@ -3,30 +3,64 @@
 Sources: freelist.c and bufmgr.c of PostgreSQL 18, and `initscan` of heapam.c. A scan of more pages than a quarter of the buffers gets a
 ring of 256 KiB, at most an eighth of the buffers; `effective_io_concurrency`, which enlarges a ring, is taken as 0. Not modelled: pinned
 buffers, which the sweep passes by, and buffers that a dropped relation frees.
+
+A scan with a ring reads by a stream (read_stream.c), which reads missed pages that follow each other together. Other requests read one
+page. Not modelled: the stream's first reads, which double from one page, and bitmap scans, which read by a stream without a ring.
 """
 
+from collections.abc import Container
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tierwise.core.compiled import compiled
+from tierwise.core.units import PAGE_BYTES
+from tierwise.devices.protocol import Operation
+from tierwise.simulate.replay import EXTENT_BYTES, Access
+from tierwise.simulate.trace_pages import PAGE_BITS
 from tierwise.simulate.trace_stream import Stream
 
 POLICY: Final = "postgresql"
 RING_BUFFERS: Final = 32
 MOST_USES: Final = 5
+COMBINED: Final = 16
+"""Pages of one read at most: the default of io_combine_limit."""
+PROCESSES: Final = 100 + 16 + 8 + 10 + 2 + 38
+"""Among which the server divides its buffers (`GetPinLimit`), by its defaults: sessions, autovacuum, workers, senders, auxiliary."""
+HELD: Final = 8
+"""Buffers of this share that a session is taken to hold already (`GetAdditionalPinLimit`)."""
 
 
-def misses_by_relation(stream: Stream, buffers: int) -> NDArray[np.int64]:
-    """Return the misses of each relation of `stream` in `buffers` empty buffers; a relation is as large as its pages in the stream."""
+def misses(stream: Stream, buffers: int) -> NDArray[np.bool_]:
+    """Return which requests of `stream` miss in `buffers` empty buffers; a relation is as large as its pages in the stream."""
     sizes = np.bincount(stream.relation, minlength=len(stream.relations))
     scanned = np.zeros(len(stream.pages), np.bool_)
     if stream.rings is not None:
         scanned = stream.rings & (sizes > buffers // 4)[stream.relation[stream.pages]]
     ring_buffers = max(1, min(buffers // 8, RING_BUFFERS))
-    missed = _missed(stream.pages, scanned, stream.relation, len(sizes), buffers, ring_buffers)
-    return np.bincount(stream.relation[stream.pages[missed]], minlength=len(sizes))
+    return _missed(stream.pages, scanned, stream.relation, len(sizes), buffers, ring_buffers)
+
+
+def reads(stream: Stream, missed: NDArray[np.bool_], buffers: int, relations: Container[str]) -> list[Access]:
+    """Return the reads that bring the `missed` pages of `relations`, each after the one before. `page` counts through all files."""
+    own = np.array([name in relations for name in stream.relations])
+    at = np.flatnonzero(missed & own[stream.relation[stream.pages]])
+    places = stream.places[stream.pages[at]]
+    order = np.argsort(places >> PAGE_BITS, kind="stable")  # the requests of each file in their order
+    joins = np.diff(places[order], prepend=-2) == 1
+    joins &= stream.rings[at[order]] if stream.rings is not None else False
+    number = np.arange(len(at))
+    in_run = number - np.maximum.accumulate(np.where(joins, 0, number))
+    begins = number[in_run % max(1, min(COMBINED, buffers // PROCESSES - HELD)) == 0]
+    first, pages = order[begins], np.diff(begins, append=len(at))
+    in_time = np.argsort(first)
+    extent_pages = EXTENT_BYTES // PAGE_BYTES
+    extents = np.unique(stream.places // extent_pages)
+    page = np.searchsorted(extents, places // extent_pages) * extent_pages + places % extent_pages
+    names = [stream.relations[each] for each in stream.relation[stream.pages[at[first[in_time]]]]]
+    columns = (names, page[first[in_time]].tolist(), (pages[in_time] * PAGE_BYTES).tolist(), [None, *range(len(names))])
+    return [Access(name, place, size, Operation.READ, 0.0, after) for name, place, size, after in zip(*columns, strict=False)]
 
 
 @compiled

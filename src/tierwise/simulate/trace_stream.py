@@ -32,6 +32,7 @@ class Stream:
     pages: NDArray[np.int32]
     is_write: Flags
     relation: NDArray[np.int32]  # of each page
+    places: Ints  # of each page: its number in its file, below the file's at `PAGE_BITS`; objects have hashes
     relations: list[str]
     requests: int
     writes: int
@@ -49,6 +50,7 @@ class _Places:
     devices: dict[tuple[str, str], int] = field(default_factory=dict)
     relations: dict[str, int] = field(default_factory=dict)
     relation_of_page: list[NDArray[np.int32]] = field(default_factory=list)
+    key_of_page: list[Ints] = field(default_factory=list)
 
     def keys(self, reader: TraceReader, pages: Ints, named: Mapping[str, str]) -> tuple[Ints, Ints]:
         of_file = named.get(str(reader.path.resolve()))
@@ -65,9 +67,11 @@ class _Places:
         before = self.numbering.count
         found = self.numbering.of(keys)
         new = found >= before
-        added = np.zeros(self.numbering.count - before, np.int32)
-        added[found[new] - before] = relation[new]
-        self.relation_of_page.append(added)
+        count = self.numbering.count - before
+        self.relation_of_page.append(np.zeros(count, np.int32))
+        self.key_of_page.append(np.zeros(count, np.int64))
+        self.relation_of_page[-1][found[new] - before] = relation[new]
+        self.key_of_page[-1][found[new] - before] = keys[new]
         return found
 
 
@@ -115,6 +119,7 @@ def read_stream(
         pages=pages.astype(np.int32, copy=False),
         is_write=is_write,
         relation=np.concatenate(known.relation_of_page),
+        places=np.concatenate(known.key_of_page),
         relations=list(known.relations),
         requests=requests,
         writes=writes,

@@ -36,7 +36,7 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of al
     means = [abs(drive[WHOLE]["mean_error"]) for drive in models["drives"]]
     held = [line["met"] for line in emulator["rows"] if line["expected"] is not None and line["met"] is not None]  # as in the table
     memory_map = load(*MAP)
-    points, sizes = memory_map["rows"], memory_map["maps"]
+    points, times, sizes = memory_map["rows"], memory_map["times"], memory_map["maps"]
     cached = load(*CACHE)
     caches = [{row[name]["seconds"] for name in ("smq", "bcache", "l2arc")} for row in cached["rows"]]
     beside = emulator["mount_over_empty_server"]
@@ -53,6 +53,10 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of al
         "points": len(points),
         "points_held": sum(row["held"] for row in points),
         "worst_point": max(abs(row["replayed_misses"] / row["reads"] - 1) for row in points if row["reads"]),
+        "times": len(times),
+        "times_held": sum(row["held"] for row in times),
+        "orders_right": sum(row["order_right"] for row in times),
+        "worst_time": max(abs(row["worst"]) for row in times),
         "map_sizes": len(sizes),
         "index_first": sum(row["index_ssd_s"] < row["table_ssd_s"] for row in sizes),
         "index_per_dollar": sum(gain_per_dollar(row, "index") > gain_per_dollar(row, "table") for row in sizes),
