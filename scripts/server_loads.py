@@ -42,12 +42,24 @@ ACCOUNTS: Final = (
     "CREATE TABLE accounts (id int PRIMARY KEY, balance int, filler char(84)) WITH (fillfactor = 90)",
     "INSERT INTO accounts SELECT i, 0, '' FROM generate_series(1, 600000) i",
 )
-BRANCHES: Final = (*ACCOUNTS, "CREATE TABLE history (id int, delta int, at timestamp, filler char(22))")
+BRANCHES: Final = (
+    *ACCOUNTS,
+    "CREATE TABLE teller (id int PRIMARY KEY, balance int, filler char(84))",
+    "INSERT INTO teller SELECT i, 0, '' FROM generate_series(1, 600) i",
+    "CREATE TABLE branch (id int PRIMARY KEY, balance int, filler char(88))",
+    "INSERT INTO branch SELECT i, 0, '' FROM generate_series(1, 60) i",  # ten for each of pgbench's, so that few sessions meet in one
+    "CREATE TABLE history (teller int, branch int, id int, delta int, at timestamp, filler char(22))",
+)
 LOOKUP: Final = "\\set id random(1, 600000)\nSELECT balance FROM accounts WHERE id = :id;\n"
 BANK: Final = """\\set id random(1, 600000)
+\\set teller random(1, 600)
+\\set branch random(1, 60)
 BEGIN;
 UPDATE accounts SET balance = balance + 1 WHERE id = :id;
-INSERT INTO history VALUES (:id, 1, now(), '');
+SELECT balance FROM accounts WHERE id = :id;
+UPDATE teller SET balance = balance + 1 WHERE id = :teller;
+UPDATE branch SET balance = balance + 1 WHERE id = :branch;
+INSERT INTO history VALUES (:teller, :branch, :id, 1, now(), '');
 END;
 """
 LOADS: Final = {
