@@ -222,11 +222,14 @@ def read_ms(path: Path, depth: int, seconds: float) -> float:
 
 
 def copy_mb_s(path: Path, seconds: float, *, write: bool) -> float:
-    """Return the MB/s at which the pages of the file at `path` are read, or written, one after another."""
-    pages, handle, count, page = path.stat().st_size // PAGE_BYTES, os.open(path, os.O_RDWR), 0, bytes(PAGE_BYTES)
+    """Return the MB/s at which the pages of the file at `path` are read, or written anew, one after another, as a copy does."""
+    pages, count, page = path.stat().st_size // PAGE_BYTES, 0, bytes(PAGE_BYTES)
+    handle = os.open(path, os.O_RDWR)
     began_s = time.monotonic()
     while time.monotonic() < began_s + seconds:
         if write:
+            if count % pages == 0:
+                os.ftruncate(handle, 0)
             os.pwrite(handle, page, count % pages * PAGE_BYTES)
         else:
             os.pread(handle, PAGE_BYTES, count % pages * PAGE_BYTES)
