@@ -42,12 +42,24 @@ ACCOUNTS: Final = (
     "CREATE TABLE accounts (id int PRIMARY KEY, balance int, filler char(84)) WITH (fillfactor = 90)",
     "INSERT INTO accounts SELECT i, 0, '' FROM generate_series(1, 600000) i",
 )
-BRANCHES: Final = (*ACCOUNTS, "CREATE TABLE history (id int, delta int, at timestamp, filler char(22))")
+BRANCHES: Final = (
+    *ACCOUNTS,
+    "CREATE TABLE teller (id int PRIMARY KEY, balance int, filler char(84))",
+    "INSERT INTO teller SELECT i, 0, '' FROM generate_series(1, 600) i",
+    "CREATE TABLE branch (id int PRIMARY KEY, balance int, filler char(88))",
+    "INSERT INTO branch SELECT i, 0, '' FROM generate_series(1, 60) i",  # ten for each of pgbench's, so that few sessions meet in one
+    "CREATE TABLE history (teller int, branch int, id int, delta int, at timestamp, filler char(22))",
+)
 LOOKUP: Final = "\\set id random(1, 600000)\nSELECT balance FROM accounts WHERE id = :id;\n"
 BANK: Final = """\\set id random(1, 600000)
+\\set teller random(1, 600)
+\\set branch random(1, 60)
 BEGIN;
 UPDATE accounts SET balance = balance + 1 WHERE id = :id;
-INSERT INTO history VALUES (:id, 1, now(), '');
+SELECT balance FROM accounts WHERE id = :id;
+UPDATE teller SET balance = balance + 1 WHERE id = :teller;
+UPDATE branch SET balance = balance + 1 WHERE id = :branch;
+INSERT INTO history VALUES (:teller, :branch, :id, 1, now(), '');
 END;
 """
 LOADS: Final = {
@@ -210,11 +222,14 @@ def read_ms(path: Path, depth: int, seconds: float) -> float:
 
 
 def copy_mb_s(path: Path, seconds: float, *, write: bool) -> float:
-    """Return the MB/s at which the pages of the file at `path` are read, or written, one after another."""
-    pages, handle, count, page = path.stat().st_size // PAGE_BYTES, os.open(path, os.O_RDWR), 0, bytes(PAGE_BYTES)
+    """Return the MB/s at which the pages of the file at `path` are read, or written anew, one after another, as a copy does."""
+    pages, count, page = path.stat().st_size // PAGE_BYTES, 0, bytes(PAGE_BYTES)
+    handle = os.open(path, os.O_RDWR)
     began_s = time.monotonic()
     while time.monotonic() < began_s + seconds:
         if write:
+            if count % pages == 0:
+                os.ftruncate(handle, 0)
             os.pwrite(handle, page, count % pages * PAGE_BYTES)
         else:
             os.pread(handle, PAGE_BYTES, count % pages * PAGE_BYTES)

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from campaign import MEASURES, REPLICATES, Site, campaign_site
+from campaign import MEASURES, PATIENCE_S, REPLICATES, Site, campaign_site
 from s3_server import free_port
 from tierwise.cluster.client import check_options
 from tierwise.cluster.connection import checked, refuse_unsafe
@@ -52,7 +52,7 @@ def test_a_campaign_is_complete_after_a_worker_was_killed_in_a_replicate(site: S
 
 
 @needs_fuse
-def test_a_machine_that_joins_while_another_measures_gets_work_within_seconds(site: Site) -> None:
+def test_a_machine_that_joins_gets_work_within_seconds_and_a_cancelled_campaign_ends(site: Site) -> None:
     site.start_worker("one")
     site.start_client()
     site.wait_for_measuring()
@@ -64,6 +64,14 @@ def test_a_machine_that_joins_while_another_measures_gets_work_within_seconds(si
     while not any(MEASURES in one.cmdline() for one in psutil.Process(joined.pid).children()):
         assert time.monotonic() - connected_s < JOINED_S, site.log("client")
         time.sleep(0.1)
+    (run_id,) = site.home.runs()
+    site.home.command("campaign", "cancel", f"{site.store}/{run_id}")
+    assert site.started["client"].wait(PATIENCE_S) != 0
+    assert "was cancelled" in site.log("client")
+    deadline_s = time.monotonic() + PATIENCE_S
+    while site.measuring():
+        assert time.monotonic() < deadline_s, site.log("two")
+        time.sleep(0.2)
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,11 @@ from rows import STARTED, make_run
 from s3_server import S3Server, s3_server
 from tierwise.bench.loop import gather_inputs
 from tierwise.bench.runs import complete, reopen
-from tierwise.cluster import collecting
+from tierwise.cluster import collecting, work
 from tierwise.cluster.attempts import ROWS, Attempt, Surveyor, encoded, put_attempt
 from tierwise.cluster.client import Deadline, measure_within
 from tierwise.cluster.collecting import begin_campaign, fetch_run
-from tierwise.cluster.replicate import _prices
+from tierwise.cluster.replicate import Job, _prices
 from tierwise.cluster.store import Store, is_stored, open_store, patiently
 from tierwise.core import paths
 from tierwise.core.errors import InputError, TierwiseError
@@ -232,6 +232,16 @@ def test_a_refused_write_is_tried_until_the_store_is_back(s3: S3Server, tmp_path
     assert store.sizes("run") == {"run/x": 7}
 
 
+def test_a_machine_with_other_code_or_inputs_than_the_run_does_not_measure_it(
+    measured: Path, tmp_path: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIERWISE_WORK", str(workspace))
+    job = Job(run=load_manifest(measured), study=STUDY, replicate=0, attempt=LOWER, store=str(tmp_path / "store"))
+    with pytest.raises(InputError, match="other code or inputs"):
+        work.measure(job.model_dump_json())
+    assert not (tmp_path / "store").exists()
+
+
 def test_the_digest_of_the_prices_is_that_of_their_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = _prices()
     shutil.copytree(paths.data() / "prices", tmp_path / "prices")
@@ -247,7 +257,7 @@ def test_patience_ends(tmp_path: Path) -> None:
         raise OSError("refused")
 
     begun_s = time.monotonic()
-    with pytest.raises(TierwiseError, match=r"x cannot be stored: refused.*Remedy"):
+    with pytest.raises(TierwiseError, match=r"refuses x: refused.*Remedy"):
         patiently(refused, "x", patience_s=0.3, first_pause_s=0.1)
     assert time.monotonic() - begun_s < 1.0
 

@@ -16,7 +16,7 @@ from tierwise.advisor.server_question import Limits, Question
 from tierwise.advisor.server_tiers import read_server_tiers
 from tierwise.advisor.stations import Load, Part, predict
 from tierwise.core import host
-from tierwise.core.activity import Activity, Band, Cause, RelationLoad, Steadiness, Window, read_answer
+from tierwise.core.activity import Activity, Band, Cause, RelationLoad, Steadiness, Window, joined, read_answer
 from tierwise.core.errors import InputError
 from tierwise.core.output_format import TicketFormat
 from tierwise.core.text_table import WIDTH
@@ -168,10 +168,10 @@ def test_a_step_takes_as_long_as_its_bytes_are_read_and_written(tiers: Path) -> 
     loads = relation(1, "busy", 0.05, gib=10), relation(2, "busy_key", 0.03, kind="index", gib=1, owner=1)
     first, second = advised(activity(*loads), tiers).steps
     assert (first.unit, second.unit) == ("busy_key", "busy")
-    built = 2 * 10 * GIB / 100e6 + GIB * (1 / 40e6 + 1 / 500e6 + 1 / 200e6)
+    built = 2 * 10 * GIB / 100e6 + GIB * (1 / 40e6 + 2 * (1 / 500e6 + 1 / 200e6))
     assert (first.duration_s, second.duration_s) == pytest.approx((1 + built, 1 + 10 * GIB * (1 / 100e6 + 1 / 200e6)))
     text = shown(advised(activity(*loads), tiers), TicketFormat.TABLE)
-    assert "online >4.2 min" in text
+    assert "online >4.3 min" in text
     assert "closed >2.7 min" in text
 
 
@@ -319,6 +319,23 @@ def test_the_log_gets_faster_as_its_flushes_do_and_sessions_share_them(tiers: Pa
     found = advised(watch, tiers)
     assert not found.log_as_reads
     assert found.steps[0].saved_s.middle == pytest.approx(0.03), "a flush takes a quarter of the time; more than one is never needed"
+
+
+def test_several_watches_count_as_one_longer_watch() -> None:
+    busy, place = relation(1, "busy", 0.05), {"tablespace": "elsewhere"}
+    one = activity(busy, relation(0, "temporary files", 0.01, kind="temporary", gib=1))
+    more = {"transactions_per_s": Band(low=120, high=120), "transaction_s": 0.2, "began": "later"}
+    other = activity(relation(1, "busy", 0.13, reads_per_s=150.0), relation(2, "new", 0.04)).model_copy(update=more)
+    both = joined([other, one])
+    assert both.transaction_s == pytest.approx((0.1 + 3 * 0.2) / 4)
+    waits = {load.name: (load.waiting_s, load.reads_per_s) for load in both.relations}
+    assert waits["busy"] == pytest.approx(((0.05 + 3 * 0.13) / 4, 100))
+    assert waits["new"] == pytest.approx((0.03, 25))
+    assert (len(both.windows), both.watched_s, both.transactions_per_s.high) == (20, 1200, 80)
+    assert joined([one, other.model_copy(update={"steadiness": Steadiness.IDLE})]).steadiness is Steadiness.IDLE
+    for wrong in ({"database": "other"}, {"relations": (busy.model_copy(update=place),)}):
+        with pytest.raises(InputError, match="must be watches"):
+            joined([one, other.model_copy(update=wrong)])
 
 
 @pytest.mark.parametrize("steady", [one for one in Steadiness if one is not Steadiness.STEADY])

@@ -13,6 +13,8 @@ from test_server_advice import TIERS, activity, relation
 from tierwise.core.activity import ANSWER, Activity
 from tierwise.core.errors import InputError
 
+PLACES = {"before.parquet": "pg_default", "after.parquet": "fast"}
+
 
 @pytest.fixture
 def tiers(tmp_path: Path) -> str:
@@ -83,3 +85,21 @@ def test_what_did_not_move_and_another_database_are_refused_and_a_key_restores_n
     key = tmp_path / "key.json"
     key.write_text(json.dumps({"names": {"busy": "restored"}}))
     assert "restored" in said(*checked(tmp_path, tiers, after((0.0005, 0.02))), "--key", str(key))
+    advice = ["advise", "--tiers", tiers, "--activity", str(tmp_path / "before.parquet"), "--key", str(key)]
+    assert "Move stays, restored" in said(*advice)
+    standby = kept(tmp_path / "standby.parquet", activity(relation(1, "busy", 0.05)).model_copy(update={"standby": True}))
+    again = said_as_json(*advice, "--activity", str(tmp_path / "before.parquet"), "--activity", standby)
+    assert (again["transaction_s"], len(again["steps"])) == (pytest.approx(0.1), 2)
+    with pytest.raises(InputError, match="no primary"):
+        said("advise", "--tiers", tiers, "--activity", standby, "--activity", standby)
+
+
+def test_the_log_that_moved_by_hand_is_predicted_too(tiers: str, tmp_path: Path) -> None:
+    log = relation(0, "write-ahead log", 0.02, kind="wal", gib=None)
+    files = [kept(tmp_path / name, activity(relation(1, "busy", 0.05, tablespace=place), log)) for name, place in PLACES.items()]
+    command = ["check", "--before", files[0], "--after", files[1], "--tiers", tiers]
+    alone, both = said_as_json(*command), said_as_json(*command, "--moved", "write-ahead log")
+    assert both["moved"] == ["busy", "write-ahead log"]
+    assert both["predicted_s"]["low"] > alone["predicted_s"]["low"]
+    with pytest.raises(InputError, match="write-ahead log"):
+        said(*command, "--moved", "busy")

@@ -24,7 +24,7 @@ def code_blocks(language: str) -> list[str]:
 
 def test_continuous_integration_runs_the_two_commands() -> None:
     commands = (home() / ".ci" / "run").read_text(encoding="utf-8").splitlines()
-    assert code_blocks("sh")[0] == "make report\nmake test\n"
+    assert code_blocks("sh")[0] == "make report\nmake test\nmake demo\n"
     assert {"make check", "make test", "PROFILE=smoke make report"} <= set(commands)
     assert os.access(home() / ".ci" / "run", os.X_OK)
 

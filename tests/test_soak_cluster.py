@@ -83,7 +83,7 @@ def test_a_store_that_refuses_writes_gets_them_later(tmp_path: Path, moment: int
             server.stop()
             server.start(*options)
             if options:
-                site.wait_for_word("refused the write", *WORKERS)
+                site.wait_for_word("the store refuses", *WORKERS)
         site.check_complete()
         secret = server.variables["AWS_SECRET_ACCESS_KEY"].encode()
         files = [path for folder in (site.home.folder, tmp_path) for path in folder.rglob("*") if path.is_file()]

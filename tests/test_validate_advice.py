@@ -9,7 +9,7 @@ import pytest
 from tierwise.core import paths
 from validate_advice import OUT, judged
 
-COMMON = {"load": "bank", "open": None, "watched_s": 0.1, "noise": 0.01, "advised": ["table"], "sizes": {"table": 2.0, "index": 1.0}}
+COMMON = {"load": "survey", "open": None, "watched_s": 0.1, "noise": 0.01, "advised": ["table"], "sizes": {"table": 2.0, "index": 1.0}}
 
 
 def row(seen_s: float, *placement: str, low: float = 0.0, high: float = 0.0) -> dict[str, object]:
@@ -32,6 +32,8 @@ def test_moves_save_what_the_advice_predicts() -> None:
     rows = json.loads((paths.data() / OUT).read_text(encoding="utf-8"))["rows"]
     found = judged(rows)
     assert found["medium"] >= 12
+    assert found["medium with the log on the disk"] >= 6
+    assert found["small ones within noise or the interval"] == 1
     assert min(found["saving within 20 %"], found["left within a factor of 1.5"]) >= 0.75
     assert found["interval holds"] >= 0.8
     assert found["half-width"] <= 0.3

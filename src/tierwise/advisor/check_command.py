@@ -9,16 +9,20 @@ import typer
 from tierwise.core.output_format import TicketFormat, TicketFormatOption
 
 
-def check(
+def check(  # noqa: PLR0917  each is an option with a name
     before: Annotated[Path, typer.Option(help="Activity file of `tierwise watch` from before the move.")],
     after: Annotated[Path, typer.Option(help="Activity file of `tierwise watch` from after the move.")],
     tiers: Annotated[Path, typer.Option(help="TOML file with the server's tiers hdd and ssd, as `tierwise advise` reads it.")],
+    moved: Annotated[
+        list[str] | None,
+        typer.Option(help="What moved by hand, which a watch does not see: 'write-ahead log' or 'temporary files'. Repeatable."),
+    ] = None,
     key: Annotated[Path | None, typer.Option(help="Key file of `tierwise watch --mask`, to print the names of the server.")] = None,
     form: TicketFormatOption = TicketFormat.TABLE,
 ) -> None:
     """Compare what a move to the SSD saved with what `tierwise advise` predicts for it.
 
-    The relations that moved are those whose tablespace changed between the two watches.
+    The relations that moved are those whose tablespace changed between the two watches, and those of --moved.
     """
     from tierwise.advisor.server_check import check_move  # noqa: PLC0415  the heavy libraries load only where they are needed
     from tierwise.advisor.server_check_text import shown  # noqa: PLC0415
@@ -29,4 +33,4 @@ def check(
 
     found, book = [read_answer(path, key) for path in (before, after)], load_book(datetime.now().date())  # noqa: DTZ005  the reader's day
     known = read_server_tiers(tiers, host=found[0].host)
-    print(shown(check_move(*(Question(one, known, Limits(), book) for one in found)), form))
+    print(shown(check_move(*(Question(one, known, Limits(), book) for one in found), by_hand=moved or []), form))

@@ -55,17 +55,17 @@ def advise(  # noqa: PLR0917  each is an option with a name
         typer.Option(help="Space on the SSD for tables and indexes, in GiB. Needed without --activity. Default with --activity: no limit."),
     ] = None,
     activity: Annotated[
-        Path | None, typer.Option(help="Activity file of `tierwise watch`, to advise for your own server instead of a run.")
+        list[Path] | None,
+        typer.Option(
+            help="Activity file of `tierwise watch`, to advise for your own server instead of a run. "
+            "Repeatable: more watches of the server, and of its standbys, whose scans count before an index is called unused."
+        ),
     ] = None,
     tiers: Annotated[
         Path | None, typer.Option(help="With --activity: TOML file with the server's tiers hdd and ssd (docs/commands.md shows one).")
     ] = None,
     key: Annotated[
         Path | None, typer.Option(help="With --activity: key file of `tierwise watch --mask`, to print the names of the server.")
-    ] = None,
-    standby: Annotated[
-        list[Path] | None,
-        typer.Option(help="With --activity: activity file of a standby, whose scans count before an index is called unused. Repeatable."),
     ] = None,
     plan: Annotated[
         Path | None,
@@ -105,14 +105,10 @@ def advise(  # noqa: PLR0917  each is an option with a name
 
     A job runs each query of the workload once. For transactions, a job is one transaction.
     """
-    if activity is not None or tiers is not None:
+    if activity or tiers is not None:
         limits = _limits(ssd_gib=ssd_gib, budget=budget, latency_ms=latency_ms)
         day = (on or datetime.now()).date()  # noqa: DTZ005  the reader's day
-        print(
-            _server_advice(
-                activity, tiers, key, limits, standbys=standby or [], plan=plan, report=report, form=form, day=day, region=region
-            )
-        )
+        print(_server_advice(activity or [], tiers, key, limits, plan=plan, report=report, form=form, day=day, region=region))
         return
     if ssd_gib is None:
         raise InputError("--ssd-gib", rule="is needed without --activity", remedy="give --ssd-gib N, or --activity FILE --tiers FILE")
@@ -192,12 +188,11 @@ def _limits(*, ssd_gib: float | None, budget: float | None, latency_ms: float | 
 
 
 def _server_advice(
-    activity: Path | None,
+    activity: list[Path],
     tiers: Path | None,
     key: Path | None,
     limits: "Limits",
     *,
-    standbys: list[Path],
     plan: Path | None,
     report: Path | None,
     form: TicketFormat,
@@ -209,17 +204,18 @@ def _server_advice(
     from tierwise.advisor.server_plan import write_plan  # noqa: PLC0415
     from tierwise.advisor.server_question import Question  # noqa: PLC0415
     from tierwise.advisor.server_tiers import read_server_tiers  # noqa: PLC0415
-    from tierwise.core.activity import read_answer  # noqa: PLC0415
+    from tierwise.core.activity import joined, read_answer  # noqa: PLC0415
     from tierwise.core.text_template import render  # noqa: PLC0415
     from tierwise.costs.book import load_book  # noqa: PLC0415
 
-    if activity is None or tiers is None:
+    if not activity or tiers is None:
         raise InputError("--activity, --tiers", rule="belong together", remedy="give both files")
     book = load_book(day, currency="USD", region=region)
-    replicas = tuple(read_answer(path, key) for path in standbys)
-    if primary := next((path for path, one in zip(standbys, replicas, strict=True) if not one.standby), None):
-        raise InputError("--standby", value=str(primary), rule="must be the activity file of a standby")
-    watched = read_answer(activity, key)
+    every = [read_answer(path, key) for path in activity]
+    primary = [one for one in every if not one.standby]
+    if not primary and len(every) > 1:
+        raise InputError("--activity", rule="has several standbys and no primary", remedy="add a file of the primary, or give one file")
+    watched, replicas = joined(primary or every), tuple(one for one in every if primary and one.standby)
     question = Question(watched, read_server_tiers(tiers, host=watched.host), limits, book, replicas)
     advice = advise_server(question)
     if plan is not None:

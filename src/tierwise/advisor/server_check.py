@@ -1,10 +1,11 @@
 """What a move saved, against what was predicted for it."""
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
 from tierwise.advisor.server_advice import UnitTime, relative_noise, saving, steady_s, unit_times
-from tierwise.advisor.server_question import Question, Unit, together
+from tierwise.advisor.server_question import LOG, TEMPORARY, Question, Unit, together
 from tierwise.advisor.server_tiers import FAST, SLOW
 from tierwise.core.activity import Band
 from tierwise.core.errors import InputError
@@ -36,8 +37,8 @@ class ServerCheck(Strict):
     units: tuple[CheckedUnit, ...]
 
 
-def check_move(before: Question, after: Question) -> ServerCheck:
-    """Compare two watches of one server, between which relations moved to the faster tier.
+def check_move(before: Question, after: Question, *, by_hand: Sequence[str] = ()) -> ServerCheck:
+    """Compare two watches of one server, between which relations moved to the faster tier, and what `by_hand` names.
 
     Raises:
         InputError: the watches are of different databases, show no steady load, or nothing moved.
@@ -47,6 +48,11 @@ def check_move(before: Question, after: Question) -> ServerCheck:
     if first.database != second.database:
         raise InputError("--after", field="database", value=second.database, rule=f"must be that of --before ({first.database})")
     moved = [unit.name for unit in before.every_unit if (before.placement[unit.name], after.placement.get(unit.name)) == (SLOW, FAST)]
+    unseen = [unit.name for unit in before.every_unit if unit.kind in {LOG, TEMPORARY} and before.placement[unit.name] == SLOW]
+    if wrong := next((name for name in by_hand if name not in unseen), None):
+        remedy = f"name one of: {', '.join(unseen) or 'nothing'}"
+        raise InputError("--moved", value=wrong, rule="must be on the hdd by --tiers, and no relation", remedy=remedy)
+    moved += by_hand
     if not moved:
         remedy = "name in --tiers the tablespaces on the SSD, and watch again after the move"
         raise InputError("--after", rule="has no relation that moved to the SSD since --before", remedy=remedy)

@@ -8,6 +8,7 @@ from tierwise.advisor.server_tiers import FAST, SLOW
 
 OVERHEAD_S: Final = 1.0  # of each step, for what looks at the server before and after (assumed)
 SORT_BYTES_PER_S: Final = 40e6  # entries of an index that a server sorts and packs in a second (assumed)
+TIMES_WRITTEN: Final = 2  # to files of the sort, which the plan puts on the faster tier, and to the index; both are read once
 SCANS: Final = 2  # a concurrent rebuild reads its table to build and to validate
 
 
@@ -26,5 +27,5 @@ def step_s(unit: Unit, moved: Sequence[str], question: Question) -> float | None
     if table is None or table.size_bytes is None:
         return None
     place = fast if unit_name(table) in moved or question.placement[unit_name(table)] == FAST else slow
-    index_s = unit.size_bytes * (1 / SORT_BYTES_PER_S + 1 / fast.write + 1 / fast.read)
+    index_s = unit.size_bytes * (1 / SORT_BYTES_PER_S + TIMES_WRITTEN * (1 / fast.write + 1 / fast.read))
     return OVERHEAD_S + SCANS * table.size_bytes / place.read + index_s

@@ -1,5 +1,6 @@
 """The advice for a watched server as one HTML file, made by a notebook."""
 
+from collections.abc import Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Final
@@ -21,7 +22,7 @@ NOTEBOOK: Final = "advisor/text/server_report.ipynb"
 FILE: Final = "report.html"
 
 
-def write_report(advice: ServerAdvice, activity: Activity, source: Path, folder: Path) -> Path:
+def write_report(advice: ServerAdvice, activity: Activity, sources: Sequence[Path], folder: Path) -> Path:
     """Run the notebook, and write `folder`/report.html, which loads nothing.
 
     Raises:
@@ -31,7 +32,13 @@ def write_report(advice: ServerAdvice, activity: Activity, source: Path, folder:
     if target.exists() or (folder.exists() and not folder.is_dir()):
         raise InputError("--report", value=str(target), rule="must not exist", remedy="name a new folder")
     known = {name: getattr(activity, name) for name in ("began", "watched_s", "samples", "sessions", "timed", "unknown")}
-    data = PageData(advice=advice, version=__version__, file=source.name, digest=digest(source), **known)
+    data = PageData(
+        advice=advice,
+        version=__version__,
+        file=", ".join(source.name for source in sources),
+        digest=", ".join(map(digest, sources)),
+        **known,
+    )
     with scratch_folder("tierwise-report-") as scratch, as_file(files("tierwise") / NOTEBOOK) as notebook:
         (scratch / "data.json").write_text(data.model_dump_json(), encoding="utf-8")
         execute_notebook(

@@ -107,7 +107,7 @@ def put_attempt(store: Store, attempt: Attempt, tables: Mapping[str, bytes], *, 
     contents = {whole.name_of(table): content for table, content in tables.items()}
     contents[whole.name] = whole.model_dump_json(indent=2).encode()
     for name, content in contents.items():
-        patiently(partial(store.write, name, content), name, patience_s=patience_s)
+        patiently(partial(store.write, name, content), f"to write {name}", patience_s=patience_s)
 
 
 class Surveyor:

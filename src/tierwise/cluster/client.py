@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from threading import Timer
 from typing import Any, Final
@@ -21,7 +21,7 @@ from tierwise.cluster.collecting import CUT, Campaign, begin_campaign, collect_s
 from tierwise.cluster.connection import checked, need_dask, refuse_unsafe, security
 from tierwise.cluster.machine import machine_id
 from tierwise.cluster.replicate import ENDED, Job
-from tierwise.cluster.store import PATIENCE_S, Store, open_store
+from tierwise.cluster.store import PATIENCE_S, Store, open_store, patiently
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.progress import Progress, say
 from tierwise.core.tasks import LOCAL
@@ -202,7 +202,8 @@ def measure_within(deadline: Deadline, inputs: Inputs, folder: Path, *, schedule
     there = {study: campaign.replicates[study] for study, _ in deadline.order}
     done = collect_there(store, found, there, folder, summary_of)
     if done.lacking:
-        store.write(f"{run.run_id}/{CUT}/{new_name()}", b"{}")
+        mark = f"{run.run_id}/{CUT}/{new_name()}"
+        patiently(partial(store.write, mark, b"{}"), f"to write {mark}")
     return done
 
 
@@ -217,8 +218,8 @@ def _replicates(name: str, inputs: Inputs, run: Manifest) -> int:
 
 def _dispatch_here(dispatch: Dispatch, scheduler: str = LOCAL) -> Survey:
     work.end_left_behind()
-    machine = machine_id()
-    while not dispatch.is_done(found := dispatch.surveyor.survey(dispatch.study), [machine]):
+    machine, survey = machine_id(), partial(dispatch.surveyor.survey, dispatch.study)
+    while not dispatch.is_done(found := patiently(survey, "to list attempts"), [machine]):
         _end_if_cancelled(dispatch)
         _end_after_failures(found.failed)
         for unit in dispatch.fitting(machine, found, 1)[:1]:
@@ -300,7 +301,7 @@ def _until_whole(dispatch: Dispatch, client: Any, progress: Progress) -> Survey:
             _end_after_failures(found.failed)
         if dispatch.unfit.issuperset(address for addresses in workers.values() for address in addresses) and not waiting_said:
             waiting_said = True
-            say("no worker can measure: start tierwise worker --scheduler ADDRESS on a machine; this campaign waits for it")
+            say(f"no worker of version {__version__} can measure: start tierwise worker --scheduler ADDRESS; this campaign waits for it")
     if dispatch.running:
         client.run(work.end_run, dispatch.run_id)
     return dispatch.surveyor.survey(dispatch.study)

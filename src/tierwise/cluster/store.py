@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from tierwise.core.errors import InputError, TierwiseError, with_remedy
@@ -18,6 +18,8 @@ ENDPOINT: Final = "AWS_ENDPOINT_URL"
 PATIENCE_S: Final = 1800.0
 """How long a refused write is tried again."""
 LONGEST_PAUSE_S: Final = 30.0
+
+Result = TypeVar("Result")
 
 
 class Store(Protocol):
@@ -106,21 +108,21 @@ CAMPAIGN: Final = "campaign.json"
 
 
 def patiently(
-    write: Callable[[], None],
+    request: Callable[[], Result],
     what: str,
     *,
     patience_s: float = PATIENCE_S,
     first_pause_s: float = 1.0,
     sleep: Callable[[float], None] = time.sleep,
-) -> None:
-    """Call `write` again with longer and longer pauses while the store refuses, for `patience_s` in all."""
+) -> Result:
+    """Call `request` again with longer and longer pauses while the store refuses, for `patience_s` in all."""
     deadline_s, pause_s = time.monotonic() + patience_s, first_pause_s
     while True:
         try:
-            return write()
+            return request()
         except OSError as error:
             if time.monotonic() + pause_s > deadline_s:
-                raise TierwiseError(with_remedy(f"{what} cannot be stored: {error}")) from error
-            say(f"{what}: the store refused the write, next try in {pause_s:.0f} s ({error})")
+                raise TierwiseError(with_remedy(f"the store refuses {what}: {error}")) from error
+            say(f"the store refuses {what}, next try in {pause_s:.0f} s ({error})")
         sleep(pause_s)
         pause_s = min(2 * pause_s, LONGEST_PAUSE_S)

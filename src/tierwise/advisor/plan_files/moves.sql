@@ -138,8 +138,10 @@ BEGIN
 END
 $wait$;
 RESET search_path; -- functions of the index may need yours
+SET temp_tablespaces = {{ identifier(step.target) }}; -- the sort writes and reads all entries in files
 REINDEX (TABLESPACE {{ identifier(step.target) }}, CONCURRENTLY) INDEX {{ step.qualified }};
 SET search_path = pg_catalog;
+RESET temp_tablespaces;
 SELECT set_config('lock_timeout', :'lock_s' || 's', false) AS ignored \gset
 \endif
 {% else %}

@@ -181,7 +181,7 @@ step() {
     echo "step $number: moving $relation, $bytes bytes, to $target"
     began_s=$(date +%s)
     before=$bytes tries=1 way=sql
-    if [ "$kind" = table ] && can_repack; then way=repack; check_place 2; check_indexes; else check_place 1; fi
+    if [ "$kind" = table ] && can_repack; then way=repack; check_place 2; check_indexes; elif [ "$kind" = index ]; then check_place 2; else check_place 1; fi
     [ "$kind" != index ] || note expects "$direction-$number" "$(expected)"
     note begin "$direction-$number" "$oid" "$bytes"
     [ "$kind" != index ] || note index "$direction-$number" "$oid"
