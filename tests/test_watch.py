@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, replace
+from datetime import datetime
 from pathlib import Path
 
 import polars as pl
@@ -28,12 +29,12 @@ from tierwise.core.vocabulary import ClockKind
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.workspace import Account
 from tierwise.watch import snapshot, statements
-from tierwise.watch.activity_file import EVENT, FORMAT, NAME, VERSION, Segments
+from tierwise.watch.activity_file import EVENT, FORMAT, NAME, SPAN, VERSION, Segments
 from tierwise.watch.answer import answer
 from tierwise.watch.answer_text import LINES, WIDTH, shown
 from tierwise.watch.cli import seconds
-from tierwise.watch.columns import RELATION, SOURCES
-from tierwise.watch.connecting import connect
+from tierwise.watch.columns import DATABASE, EVERY, RELATION, SOURCES
+from tierwise.watch.connecting import connect, databases
 from tierwise.watch.sampling import CLIENTS, Waits
 from tierwise.watch.service_times import ServiceTimes, parse
 from watching import STARTED, begun, dsn_of, linked, load, watched
@@ -132,6 +133,27 @@ def test_what_the_version_does_not_show_is_unknown_and_never_zero(loaded: tuple[
     assert (found.autovacuum_reads_per_s is None) == (found.version < 16)
     assert found.statements is None
     assert {"device reads", "statements"} <= set(found.unknown)
+
+
+@pytest.mark.parametrize("loaded_before", [True, False])
+def test_statements_are_known_where_their_extension_is_loaded(loaded_before: bool, cluster: Cluster, tmp_path: Path) -> None:
+    libraries = {"shared_preload_libraries": "pg_stat_statements"} if loaded_before else {}
+    cluster.start({**STARTED, "compute_query_id": "on", **libraries})
+    script = tmp_path / "read.sql"
+    script.write_text("SELECT count(*) FROM wide;\n")
+    try:
+        with cluster.connect() as session:
+            session.execute("CREATE EXTENSION pg_stat_statements")
+            session.execute("CREATE TABLE wide AS SELECT repeat('x', 1000) FROM generate_series(1, 10000)")
+            session.execute("SELECT count(*), 1 FROM wide")
+        with load(cluster, script):
+            found = watched(cluster, tmp_path / "statements.parquet", seconds=2.0)
+    finally:
+        with cluster.connect() as session:
+            session.execute("DROP EXTENSION pg_stat_statements")
+        empty(cluster)
+    assert (found.statements is None) == (not loaded_before)
+    assert sum(read for _, read in (found.statements or ())[1:]) < 1000, "the query of the past, which read 1,400 pages, counts nothing"
 
 
 def test_a_service_time_bounds_how_many_reads_reached_a_device() -> None:
@@ -266,6 +288,24 @@ def test_every_form_of_a_reset_begins_an_epoch_of_its_own_view(loaded: tuple[Clu
     both(cluster, read, read, read, flush)
     rises = both(cluster, "SELECT pg_stat_reset_single_table_counters('orders'::regclass)", flush)
     assert len(rises[RELATION].broken) == 1
+    assert not rises[DATABASE].broken
+    assert rises[RELATION].broken != ("all",)
+
+
+def test_a_reset_takes_its_window_and_neither_transactions_nor_time_of_others(loaded: tuple[Cluster, Path], tmp_path: Path) -> None:
+    cluster, script = loaded
+    out = tmp_path / "reset.parquet"
+    with load(cluster, script, rate=100):
+        running = begun(cluster, out, 12.0)
+        with cluster.connect() as session:
+            session.execute("SELECT pg_stat_reset()")
+        assert running.wait(60) == 0
+    found = answer(out, ServiceTimes())
+    spans = pl.read_parquet(out).filter(view=SPAN)
+    assert found.resets >= 1
+    assert spans.filter(entity="wal").height > len(found.windows) == spans.filter(entity=DATABASE).height
+    assert found.transactions_per_s.high == pytest.approx(100, rel=0.3)
+    assert all(window.transactions for window in found.windows)
 
 
 def test_a_crash_ends_every_epoch_and_the_watch_goes_on(loaded: tuple[Cluster, Path], tmp_path: Path) -> None:
@@ -279,13 +319,16 @@ def test_a_crash_ends_every_epoch_and_the_watch_goes_on(loaded: tuple[Cluster, P
 
     out = tmp_path / "crash.parquet"
     with load(cluster, script, rate=50):
-        running = begun(cluster, out, 4.0)
+        running = begun(cluster, out, 8.0)
+        time.sleep(0.5)
         kill_a_backend()
         assert running.wait(60) == 0
-    found = answer(out, ServiceTimes())
+    found, rows = answer(out, ServiceTimes()), pl.read_parquet(out)
     assert found.gaps >= 1
-    assert 0 < found.gaps_s < 60
-    rows = pl.read_parquet(out)
+    ends = rows.filter(view=SPAN, entity=RELATION).sort("window").select("text", "value")
+    first, last = (datetime.fromisoformat(text) for text in (ends["text"][0], ends["text"][-1]))
+    missing_s = (last - first).total_seconds() - float(ends["value"][1:].sum())
+    assert found.gaps_s == pytest.approx(missing_s, abs=0.3), "the gap has the window that the crash cut short"
     assert (rows.filter(pl.col("view").is_in([RELATION, *SOURCES]))["value"].drop_nulls() >= 0).all()
     assert (rows["fetched"].drop_nulls() >= 0).all()
 
@@ -355,7 +398,7 @@ def test_a_killed_watch_goes_on_with_its_file_and_says_what_it_missed(server: Cl
     assert len(found.windows) > there
     other = tmp_path / "other.parquet"
     Segments(other).folder.mkdir()
-    Segments(other).write(0, pl.read_parquet(out).with_columns(text=pl.when(entity="database").then(pl.lit("1")).otherwise("text")))
+    Segments(other).write(0, pl.read_parquet(out).with_columns(text=pl.when(entity="system").then(pl.lit("1")).otherwise("text")))
     with pytest.raises(InputError, match="another server"):
         watched(server, other)
 
@@ -407,6 +450,13 @@ def test_masked_names_are_in_the_key_file_and_nowhere_else(server: Cluster, tmp_
     assert (restored.database, {load.name for load in restored.relations} >= {"kundennummern", "kundenindex"}) == ("postgres", True)
     (table,) = (one for one, name in names.items() if name == "kundennummern")
     assert table in text
+    again = tmp_path / "resumed.parquet"
+    Segments(again).folder.mkdir()
+    Segments(again).write(0, pl.read_parquet(out))
+    with pytest.raises(InputError, match="--mask"):
+        watched(server, again)
+    Segments(again).write(0, pl.read_parquet(out).filter(view=EVENT))
+    assert watched(server, again, seconds=1.0).windows, "a segment that has events alone is resumed"
     key.write_text("{}")
     with pytest.raises(InputError, match="--key"):
         read_answer(out, key)
@@ -446,22 +496,30 @@ def test_a_standby_is_named_and_its_promotion_too(server: Cluster, tmp_path: Pat
     assert running.wait(60) == 0
     rows = pl.read_parquet(out)
     assert "promotion" in set(rows.filter(view=EVENT)["entity"])
-    assert not answer(out, ServiceTimes()).standby
+    found = answer(out, ServiceTimes())
+    assert (found.standby, found.promoted, found.gaps) == (False, True, 1)
 
 
 def test_all_databases_are_watched_where_requested(server: Cluster, tmp_path: Path) -> None:
     with server.connect() as session:
-        session.execute("CREATE DATABASE second")
+        session.execute("CREATE DATABASE second ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0")
     try:
+        with linked(server) as pairs:
+            assert "template1" not in databases(pairs[0][0])
         with psycopg.connect(dsn_of(server, database="second"), autocommit=True) as session:
             session.execute("CREATE TABLE elsewhere AS SELECT generate_series(1, 1000) n")
+            session.execute("SET client_encoding = 'utf8'")
+            session.execute('CREATE TABLE "größe" (n int)')
+        ascii_only = watched(server, tmp_path / "ascii.parquet", seconds=1.0, database="second")
+        assert "größe" in {load.name for load in ascii_only.relations}
         one = watched(server, tmp_path / "one.parquet", seconds=1.0)
         every = watched(server, tmp_path / "all.parquet", seconds=1.0, all_databases=True)
     finally:
         with server.connect() as session:
             session.execute("DROP DATABASE second")
     assert "elsewhere" not in {load.name for load in one.relations}
-    assert "elsewhere" in {load.name for load in every.relations}
+    (other,) = (load for load in every.relations if load.name == "elsewhere")
+    assert (other.waiting_s, other.share) == (None, None), "its reads take no time of our transactions"
     assert pl.read_parquet(tmp_path / "all.parquet").filter(view=NAME)["database"].n_unique() >= 2
 
 
@@ -480,6 +538,6 @@ def test_workers_waits_belong_to_their_leader_once_and_asynchronous_reads_are_co
 def test_the_security_page_lists_every_statement() -> None:
     page = " ".join((paths.home() / "docs" / "watch-security.md").read_text(encoding="utf-8").split())
     single = [value for value in vars(statements).values() if isinstance(value, str) and value.strip().startswith(("SELECT", "SET"))]
-    views = [statement for name in SOURCES if (statement := statements.view(name, 18))]
-    for statement in (*single, *statements.SETUP, *views, statements.relations(18)):
+    views = [statement for name in SOURCES for version in EVERY if (statement := statements.view(name, version))]
+    for statement in (*single, *statements.SETUP, *views, *map(statements.relations, EVERY)):
         assert " ".join(statement.split()) in page

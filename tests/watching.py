@@ -28,9 +28,11 @@ def dsn_of(cluster: Cluster, *, user: str = SUPERUSER, database: str = DATABASE)
     return f"host={socket_folder(cluster.folder)} port={PORT} user={user} dbname={database}"
 
 
-def watched(cluster: Cluster, out: Path, *, seconds: float = 2.0, service: ServiceTimes | None = None, **options: object) -> Activity:
+def watched(
+    cluster: Cluster, out: Path, *, seconds: float = 2.0, service: ServiceTimes | None = None, database: str = DATABASE, **options: object
+) -> Activity:
     """Watch for some seconds in ten windows, and return the answer."""
-    watch(Request(dsn_of(cluster), seconds, out, **options))  # type: ignore[arg-type]
+    watch(Request(dsn_of(cluster, database=database), seconds, out, **options))  # type: ignore[arg-type]
     return answer(out, service or ServiceTimes())
 
 

@@ -92,6 +92,7 @@ class Activity(Strict):
     gaps_s: float
     gaps: int
     clock_back_s: float = 0.0
+    promoted: bool = False
     resets: int
     window_s: float
     windows: tuple[Window, ...]

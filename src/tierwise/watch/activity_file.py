@@ -57,14 +57,8 @@ class Segments:
     def write(self, window: int, rows: pl.DataFrame) -> None:
         keep_whole(rows, self.folder / f"{window:06d}.parquet")
 
-    def first(self) -> pl.DataFrame:
-        return _whole(self._parts()[0])
-
-    def last(self) -> pl.DataFrame:
-        return _whole(self._parts()[-1])
-
-    def watched_s(self) -> float:
-        return sum(float(rows.filter(view=SPAN, entity=RELATION)["value"].sum()) for rows in map(_whole, self._parts()))
+    def rows(self, *views: str) -> pl.DataFrame:
+        return pl.concat([_whole(part).filter(pl.col("view").is_in(views)) for part in self._parts()])
 
     def merge(self, answer: str) -> Path:
         """Write one file of all segments, one at a time in memory, with the `answer` as JSON, and remove them."""

@@ -38,18 +38,20 @@ def answer(path: Path, service: ServiceTimes) -> Activity:
     relations = relation_loads(division, by_cause)
     events = found.rest.filter(view=kept.EVENT)
     gaps, spans = events.filter(entity="gap"), found.rest.filter(view=kept.SPAN, entity=RELATION)
+    promoted = "promotion" in events["entity"]
     cleaned = found.io("read_pages", "^autovacuum worker/relation/")
     return Activity(
         server=server["version_text"],
         version=found.version,
         database=server["name"],
-        standby=server["standby"] == "True",
+        standby=server["standby"] == "True" and not promoted,
+        promoted=promoted,
         began=str(datetime.fromisoformat(str(spans["text"].min())).strftime("%Y-%m-%d %H:%M UTC")),
         watched_s=found.seconds(RELATION),
         gaps_s=float(gaps["value"].sum()),
         gaps=gaps.height,
         clock_back_s=float(events.filter(entity="clock")["value"].sum()),
-        resets=events.filter(entity="reset").height,
+        resets=events.filter(entity="reset")["window"].n_unique(),
         window_s=_middle(spans["value"]),
         windows=each,
         transactions_per_s=Band(low=time.transactions.low / seconds, high=time.transactions.high / seconds)
@@ -65,7 +67,7 @@ def answer(path: Path, service: ServiceTimes) -> Activity:
         timed=found.timed,
         causes=tuple(parts),
         relations=tuple(relations),
-        reads_per_s=sum(load.reads_per_s for load in relations),
+        reads_per_s=sum(load.reads_per_s for load in relations if str(load.database) == found.database),
         depth=read_depth(found),
         page_writes_per_s=None if (written := pages_written(found)) is None or not seconds else written / seconds,
         wal_bytes_per_s=logged,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ from tierwise.core import host
 from tierwise.core.errors import InputError, TierwiseError, one_line
 from tierwise.postgres.settings import Connection
 from tierwise.watch import statements
-from tierwise.watch.columns import NEWEST, OLDEST
+from tierwise.watch.columns import NEWEST, OLDEST, STATEMENTS
 
 WHERE: Final = "the server to watch"
 SECRETS: Final = ("password", "sslpassword")
@@ -39,6 +39,7 @@ class Server:
     service: str
     superuser: bool
     counted_days: float | None
+    system: str
     version: int
     host: str  # mark of this machine if the server runs on it, else empty
 
@@ -86,6 +87,7 @@ def _opened(dsn: str, database: str | None) -> Connection:
         prepare_threshold=None,
         connect_timeout=TIMEOUT_S,
         application_name="tierwise",
+        client_encoding="utf8",  # a database in SQL_ASCII has names without an encoding
     )
 
 
@@ -106,7 +108,17 @@ def _examined(connection: Connection) -> Server:
         connection.execute(statement.encode())
     row = connection.execute(statements.SERVER.encode()).fetchone()
     assert row is not None  # the database that the session is in
-    return server_of(row, version, host.mark() if _is_here(connection.info.backend_pid) else "")
+    server = server_of(row, version, host.mark() if _is_here(connection.info.backend_pid) else "")
+    return replace(server, statements=server.statements and _shows_statements(connection, version))
+
+
+def _shows_statements(connection: Connection, version: int) -> bool:
+    """Return whether pg_stat_statements is loaded, on the search path, and updated to what this version has."""
+    try:
+        connection.execute((statements.view(STATEMENTS, version) or "").encode())
+    except psycopg.Error:
+        return False
+    return True
 
 
 def _is_here(backend: int) -> bool:

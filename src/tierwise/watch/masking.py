@@ -16,7 +16,7 @@ class Mask:
     def __init__(self, path: Path | None):
         self._path, self._names = path, dict[str, str]()
         self._key = b""
-        self._kept = 0
+        self._kept = -1
         if path is not None:
             self._open(path)
 
@@ -27,6 +27,11 @@ class Mask:
         digest = hmac.new(self._key, f"{kind}\0{name}".encode(), hashlib.sha256).hexdigest()[:10]
         self._names[f"{kind}_{digest}"] = name
         return f"{kind}_{digest}"
+
+    @property
+    def digest(self) -> str:
+        """A mark of the key, which does not reveal it; empty without a mask."""
+        return hashlib.sha256(b"tierwise" + self._key).hexdigest()[:16] if self._key else ""
 
     def keep(self) -> None:
         """Write the key and the names that it hides, readable by its owner alone."""

@@ -6,7 +6,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -21,7 +21,7 @@ from tierwise.postgres.settings import Connection
 from tierwise.watch import activity_file as kept
 from tierwise.watch import snapshot, statements
 from tierwise.watch.answer import answer
-from tierwise.watch.columns import RELATION
+from tierwise.watch.columns import DATABASE, RELATION
 from tierwise.watch.connecting import Server, closed, connect, databases, server_of
 from tierwise.watch.masking import Mask
 from tierwise.watch.sampling import Waits, sample
@@ -96,11 +96,12 @@ class Watch:
             try:
                 if link is None:
                     link = self._linked()
-                self._found_again(lost_s)
+                self._found_again(lost_s, link.before.views[RELATION].at_s)
                 lost_s = None
                 self._one_window(link)
             except (psycopg.Error, InputError):  # lost, restarted, or refused meanwhile: tried again until the time is over
-                lost_s = lost_s or time.monotonic()
+                if lost_s is None:  # the window that did not end counts nothing
+                    lost_s = link.before.views[RELATION].at_s if link else time.monotonic()
                 for connection, _ in link.pairs if link else ():
                     closed(connection)
                 link = None
@@ -109,12 +110,12 @@ class Watch:
         for connection, _ in link.pairs if link else ():
             closed(connection)
         if lost_s is not None:  # the time was over before the server was back
-            self._found_again(lost_s)
+            self._found_again(lost_s, time.monotonic())
             self.segments.write(self.window, kept.facts(kept.EVENT, iter(self.events), self.window))
 
-    def _found_again(self, lost_s: float | None) -> None:
+    def _found_again(self, lost_s: float | None, now_s: float) -> None:
         if lost_s is not None:
-            self.events.append(("gap", None, time.monotonic() - lost_s, "the connection was lost"))
+            self.events.append(("gap", None, now_s - lost_s, "a new connection"))
 
     def _linked(self) -> Link:
         first, server = connect(self.request.dsn)
@@ -125,13 +126,16 @@ class Watch:
         snapshot.take(pairs)  # the first one reads the catalogs from disk: seconds on a busy one, so its time says nothing
         return Link(pairs, snapshot.take(pairs))
 
-    def _compare(self, server: Server) -> None:
+    def _compare(self, server: Server) -> bool:
+        """Note a restart or a promotion since `last`, and return whether there was a promotion."""
         last = self.last
         if last is not None and last.started != server.started:
             self.events.append(("restart", None, None, server.started))
-        if last is not None and last.standby and not server.standby:
+        promoted = last is not None and last.standby and not server.standby
+        if promoted:
             self.events.append(("promotion", None, None, "the standby became a primary"))
         self.last = server
+        return promoted
 
     def _compare_clocks(self, before: Server, after: Server, watched_s: float) -> None:
         """Note by how much the server's clock was set back, from the age of its counters."""
@@ -151,12 +155,13 @@ class Watch:
         last, watched_s = link.server, after.views[RELATION].at_s - link.before.views[RELATION].at_s
         link.pairs = [(connection, self._refreshed(connection, server)) for connection, server in link.pairs]
         self._compare_clocks(last, link.server, watched_s)
-        self._compare(link.server)
+        if self._compare(link.server):
+            raise InputError("watch", rule="ends its connection at a promotion", remedy="a new one begins")  # which `run` opens
         rows = self._rows(link, after, waits)
         link.before, link.sent = after, 1
         rows += self._sizes(link, after)
+        self.mask.keep()  # before what only its key restores
         self.segments.write(self.window, pl.concat(rows))
-        self.mask.keep()
         self.window += 1
         self.watched_s += after.views[RELATION].at_s - self._began_s
         left_s = max(0.0, self.request.duration_s - self.watched_s)
@@ -167,7 +172,7 @@ class Watch:
 
     def _refreshed(self, connection: Connection, server: Server) -> Server:
         row = connection.execute(statements.SERVER.encode()).fetchone()
-        return server if row is None else server_of(row, server.version, server.host)
+        return server if row is None else replace(server_of(row, server.version, server.host), statements=server.statements)
 
     def _rows(self, link: Link, after: snapshot.Snapshot, waits: Waits) -> list[pl.DataFrame]:
         self._began_s = link.before.views[RELATION].at_s
@@ -175,8 +180,8 @@ class Watch:
         spans: list[tuple[str, str | None, float | None, str | None]] = []
         for name, rise in snapshot.rises(link.before, after).items():
             whole = rise.broken == ("all",)
-            spans += [] if whole else [(name, None, rise.seconds, datetime.now(UTC).isoformat(timespec="seconds"))]
-            if rise.broken:
+            spans += [] if whole else [(name, None, rise.seconds, datetime.now(UTC).isoformat(timespec="milliseconds"))]
+            if whole or (rise.broken and name != DATABASE):  # else another database's counters
                 self.events.append(("reset", name, rise.seconds, "all" if whole else f"{len(rise.broken)}"))
             if name == RELATION:
                 found.append(kept.rows_of(RELATION, rise.rows.drop("file", "place"), window=number))
@@ -186,9 +191,10 @@ class Watch:
         counts = ((group, event, weight, None) for (group, event), weight in sorted(waits.counts.items()))
         found.append(kept.facts(kept.WAIT, iter(counts), number))
         found.append(self._names(link, after.views[RELATION].rows))
-        own = [("own transactions", None, float(after.own_transactions), None), ("own seconds", None, after.own_s, None)]
+        broken = not any(span[0] == DATABASE for span in spans)
+        own = [] if broken else [("own transactions", None, float(after.own_transactions), None), ("own seconds", None, after.own_s, None)]
         found.append(kept.facts(kept.SAMPLES, iter([("taken", None, float(waits.taken), None), *own]), number))
-        server = {**asdict(link.server), "name": self.mask("database", link.server.name)}
+        server = {**asdict(link.server), "name": self.mask("database", link.server.name), "mask": self.mask.digest}
         found.append(kept.facts(kept.SERVER, iter([(key, None, None, str(value)) for key, value in server.items()]), number))
         found += [kept.facts(kept.SPAN, iter(spans), number), kept.facts(kept.EVENT, iter(self.events), number)]
         self.events = []
@@ -257,15 +263,19 @@ def watch(request: Request, ready: Callable[[], None] = lambda: None, service: S
 
 
 def _resumed(going: Watch, segments: kept.Segments, server: Server) -> float:
-    before = dict(segments.first().filter(view=kept.SERVER).select("entity", "text").iter_rows())
-    if (before["database"], before["version"]) != (str(server.database), str(server.version)):
+    there = segments.rows(kept.SERVER, kept.SPAN)
+    before = dict(there.filter(view=kept.SERVER).select("entity", "text").iter_rows())
+    if before and before.get("mask", "") != going.mask.digest:
+        raise InputError("--mask", rule=f"must be the key file with which {segments.folder} was begun, or none", remedy="name that file")
+    if before and any(before.get(fact) != str(getattr(server, fact)) for fact in ("database", "version", "system")):
         rule, remedy = "has segments of another server or database", f"choose another file, or remove {segments.folder}"
         raise InputError("--out", value=str(segments.path), rule=rule, remedy=remedy)
-    last = segments.last().filter(view=kept.SPAN)["text"].max()
-    lost_s = (datetime.now(UTC) - datetime.fromisoformat(str(last))).total_seconds()
-    going.events.append(("gap", None, max(0.0, lost_s), "the watch was ended"))
+    spans = there.filter(view=kept.SPAN)
+    if not spans.is_empty():
+        lost_s = (datetime.now(UTC) - datetime.fromisoformat(str(spans["text"].max()))).total_seconds()
+        going.events.append(("gap", None, max(0.0, lost_s), "the watch was ended"))
     say(f"goes on with {segments.folder}, which has {going.window} windows")
-    return segments.watched_s()
+    return float(spans.filter(entity=RELATION)["value"].sum())
 
 
 @contextmanager

@@ -95,10 +95,10 @@ def _device_reads(division: Division, part: Part, waiting: Band | None) -> Band:
 def _writes(division: Division) -> list[Band | None]:
     """Return pages written by relation. At most what its rows changed, and all that was written; at least what the others cannot be."""
     every = pages_written(division.totals)
-    tables = {part.row["relation"]: part.row for part in division.parts}
+    tables = {(part.row["database"], part.row["relation"]): part.row for part in division.parts}
     most = []
     for part in division.parts:
-        row = part.row if part.row["kind"] != "i" else tables.get(part.row["owner"], part.row)
+        row = part.row if part.row["kind"] != "i" else tables.get((part.row["database"], part.row["owner"]), part.row)
         if part.row["kind"] == "i":
             changed = 2 * (row["inserted"] + row["updated"] - row["hot_updated"])  # a new entry may split its page
         else:

@@ -11,7 +11,7 @@ from tierwise.core.activity import Band
 from tierwise.core.units import PAGE_BYTES
 from tierwise.postgres.wait_events import READS
 from tierwise.watch.causes import Time
-from tierwise.watch.columns import RELATION
+from tierwise.watch.columns import DATABASE, RELATION
 from tierwise.watch.sampling import cause
 from tierwise.watch.service_times import ANY_DEVICE_S, SCANNED, ServiceTimes
 from tierwise.watch.totals import Totals
@@ -58,7 +58,7 @@ class Division:
 
     @cached_property
     def transactions_per_s(self) -> float:
-        return self.time.transactions.high / self.seconds if self.seconds else 0.0
+        return self.time.transactions.high / seconds if (seconds := self.totals.seconds(DATABASE)) else 0.0
 
     @cached_property
     def depth(self) -> float:
@@ -66,9 +66,10 @@ class Division:
 
     @cached_property
     def parts(self) -> list[Part]:
-        vacuumed = self.totals.relations.filter((pl.col("vacuums") > 0) | (pl.col("analyzes") > 0))["relation"]
-        touched = set(vacuumed.to_list())
-        return [self._part(row, cleaned={row["relation"], row["owner"]} & touched != set()) for row in self._rows]
+        vacuumed = self.totals.relations.filter((pl.col("vacuums") > 0) | (pl.col("analyzes") > 0))
+        touched = set(vacuumed.select("database", "relation").iter_rows())
+        keys = [{(row["database"], row["relation"]), (row["database"], row["owner"])} for row in self._rows]
+        return [self._part(row, cleaned=not touched.isdisjoint(key)) for row, key in zip(self._rows, keys, strict=True)]
 
     @cached_property
     def _rows(self) -> list[dict[str, Any]]:
@@ -78,7 +79,7 @@ class Division:
     def places(self) -> set[str]:
         """Tablespaces with reads that matter."""
         reads: dict[str, int] = {}
-        for row in self._rows:
+        for row in filter(self.is_ours, self._rows):
             reads[row["tablespace"]] = reads.get(row["tablespace"], 0) + max(0, row["fetched"] - row["hits"])
         return {place for place, read in reads.items() if read > LEAST_READS * sum(reads.values())}
 
@@ -93,14 +94,20 @@ class Division:
     def service_s(self, part: Part) -> float | None:
         return self.service.of(part.row["tablespace"], self.depth)
 
+    def is_ours(self, row: dict[str, Any]) -> bool:
+        """Return whether a relation is of the database whose transactions are counted; the time of others is unknown."""
+        return str(row["database"]) == self.totals.database
+
     def likely_s(self, part: Part) -> float | None:
         """Return the seconds of a transaction that wait for this relation, each weight at the middle of its band."""
+        if not self.is_ours(part.row):
+            return None
         every = sum(one.middle for one in self.parts)
         return None if self.read_s is None else self.read_s * part.middle / every if every else 0.0
 
     def waiting(self, part: Part) -> Band | None:
         """Return the bounds of `likely_s`: its weight at one end of its band, all others at the other."""
-        if self.read_s is None:
+        if self.read_s is None or not self.is_ours(part.row):
             return None
         lows, highs = self._ends
         low = part.weight.low / (part.weight.low + highs - part.weight.high) if part.weight.low else 0.0
@@ -117,6 +124,8 @@ class Division:
         return Part(row, reads, clients, scanned, self._weight(part))
 
     def _weight(self, part: Part) -> Band:
+        if not self.is_ours(part.row):
+            return Band(low=0.0, high=0.0)
         if self.service.trace is not None:
             seen = self.service.trace.filter(file=part.file)["seconds"].sum() or 0.0
             return Band(low=float(seen), high=float(seen))

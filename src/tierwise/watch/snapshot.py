@@ -3,7 +3,7 @@
 import io
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import polars as pl
@@ -18,8 +18,8 @@ KEYS: Final = {RELATION: ("database", "relation")}
 ANY: Final = ("entity",)
 PLACE: Final = ("file", "place", "pages")
 """Columns of a relation that are no counters."""
-AT_ONCE: Final = 3
-"""Views that a crash resets together; one alone is reset by hand."""
+MOST_STATEMENTS: Final = 50
+"""Queries that are kept of a window, by the pages that they read."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ class View:
 @dataclass
 class Snapshot:
     views: dict[str, View]
+    database: int
     own_transactions: int = 0
     own_s: float = 0.0
 
@@ -56,9 +57,11 @@ def take(connections: Iterable[tuple[Connection, Server]], own: tuple[int, float
         if (name != STATEMENTS or server.statements) and (statement := statements.view(name, server.version)):
             views[name] = _view(first, name, statement, server)
     began_s = time.monotonic()
-    found = [_relations(connection, one) for connection, one in pairs]
+    found = [_relations(first, server)]
+    own_s = time.monotonic() - begun_s  # other connections' time and transactions count in their databases
+    found += [_relations(connection, one) for connection, one in pairs[1:]]
     views[RELATION] = View((began_s + time.monotonic()) / 2, pl.concat(found))
-    return Snapshot(views, own[0] + len(views) + len(found) - 1, own[1] + time.monotonic() - begun_s)
+    return Snapshot(views, server.database, own[0] + len(views), own[1] + own_s)
 
 
 def _view(connection: Connection, name: str, statement: str, server: Server) -> View:
@@ -79,39 +82,42 @@ def _relations(connection: Connection, server: Server) -> pl.DataFrame:
 
 
 def rises(before: Snapshot, after: Snapshot) -> dict[str, Rise]:
-    """Return by view what rose. A counter that fell, or a reset, ends an epoch: nothing is counted for it, and it is named."""
-    reset = {name: _reset(before.views[name], view) for name, view in after.views.items() if name in before.views}
-    shared = [name for name, entities in reset.items() if entities and name != DATABASE]
-    crashed = len(shared) >= AT_ONCE
-    found = {}
-    for name, entities in reset.items():
-        whole = crashed or (name == RELATION and bool(reset[DATABASE]))
-        found[name] = _risen(name, before.views[name], after.views[name], entities, whole=whole)
-    return found
+    """Return by view what rose. A counter that fell, or a reset, ends an epoch: nothing is counted for it, and it is named.
+
+    A reset of one table moves the database's `stats_reset` too, so only counters that fell show that the database was reset.
+    """
+    found = {name: _risen(name, before.views[name], view) for name, view in after.views.items() if name in before.views}
+    broken = found[DATABASE].broken
+    if str(after.database) in broken or broken == ("all",):
+        lost = {name: Rise(found[name].seconds, found[name].rows.clear(), ("all",)) for name in (DATABASE, RELATION)}
+        return found | lost
+    others = pl.col("database").cast(pl.String).is_in(list(broken))
+    return found | {RELATION: replace(found[RELATION], rows=found[RELATION].rows.filter(~others))}
 
 
 def _reset(before: View, after: View) -> set[str]:
     return {key for key, reset in after.resets.items() if key in before.resets and before.resets[key] != reset}
 
 
-def _risen(name: str, before: View, after: View, reset: set[str], *, whole: bool) -> Rise:
+def _risen(name: str, before: View, after: View) -> Rise:
     keys = KEYS.get(name, ANY)
     counted = [column for column in after.rows.columns if column not in {*keys, *PLACE} and column in before.rows.columns]
     joined = after.rows.join(before.rows.select(*keys, *counted), on=keys, how="left", suffix=" before")
     old = pl.any_horizontal(pl.col(f"{column} before").is_not_null() for column in counted)
     falls = pl.any_horizontal(pl.col(column) < pl.col(f"{column} before") for column in counted).fill_null(value=False)
-    is_reset = pl.col("entity").is_in(sorted(reset)) if name != RELATION else pl.lit(value=False)
+    is_reset = pl.lit(value=False) if name in {DATABASE, RELATION} else pl.col("entity").is_in(sorted(_reset(before, after)))
     marked = joined.with_columns(broken=falls | is_reset)
     fallen = marked.filter("broken").select(keys[-1]).to_series().cast(pl.String).to_list()
     seconds = after.at_s - before.at_s
-    if whole or len(fallen) > max(1, joined.height // 2):
+    if len(fallen) > max(1, joined.height // 2):
         return Rise(seconds, after.rows.clear(), ("all",))
     rise = [(pl.col(column) - pl.col(f"{column} before").fill_null(0)).alias(column) for column in counted]
     kept = [column for column in PLACE if column in after.rows.columns]
     new = pl.lit(value=True) if name in {RELATION, STATEMENTS} else old  # a relation that is new counts from zero
     rows = marked.filter(~pl.col("broken") & new).select(*keys, *kept, *rise)
     moved = pl.any_horizontal(pl.col(column).fill_null(0) != 0 for column in counted)
-    return Rise(seconds, rows.filter(moved), tuple(fallen))
+    rows = rows.filter(moved)
+    return Rise(seconds, rows.top_k(MOST_STATEMENTS, by="read_pages") if name == STATEMENTS else rows, tuple(fallen))
 
 
 def moved_places(before: pl.DataFrame | None, after: pl.DataFrame) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:

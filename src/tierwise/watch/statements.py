@@ -29,10 +29,11 @@ SELECT d.oid::bigint, d.datname, pg_postmaster_start_time()::text, pg_is_in_reco
             ELSE '' END,
        current_setting('is_superuser') = 'on',
        (extract(epoch FROM now() - (SELECT greatest(s.stats_reset, w.stats_reset) FROM pg_stat_database AS s, pg_stat_bgwriter AS w
-                                    WHERE s.datid = d.oid)) / 86400)::float8
+                                    WHERE s.datid = d.oid)) / 86400)::float8,
+       (SELECT system_identifier::text FROM pg_control_system())
 FROM pg_database AS d WHERE d.datname = current_database()
 """
-DATABASES: Final = "SELECT datname FROM pg_database WHERE datallowconn AND has_database_privilege(oid, 'CONNECT')"
+DATABASES: Final = "SELECT datname FROM pg_database WHERE datallowconn AND NOT datistemplate AND has_database_privilege(oid, 'CONNECT')"
 ACTIVITY: Final = """
 SELECT pid, datid::bigint, backend_type, state, wait_event_type, wait_event, leader_pid
 FROM pg_stat_get_activity(NULL)
@@ -75,5 +76,5 @@ def view(name: str, version: int) -> str | None:
         return None
     _, key, reset, source = found
     counted = ", ".join(f"({column.expression})::float8" for column in columns(name, version))
-    most = " WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) ORDER BY shared_blks_read DESC LIMIT 50"
+    most = " WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) GROUP BY queryid"
     return f"SELECT {key}, {reset}::text, {counted} FROM {source}{most if name == STATEMENTS else ''}"
