@@ -204,6 +204,7 @@ def rows_of(name: str, share: float | None, folder: Path, limits: argparse.Names
             row |= {"rate": seen.rate, "blocks": seen.blocks}
             if moved:
                 row["predicted_s"] = saving(question, moved, noise).model_dump()
+                row["said_s"] = base_s - question.predicted(moved)[0 if share is None else 1].transaction_s
             yield row
 
 
@@ -218,7 +219,7 @@ def judged(rows: Sequence[dict[str, Any]]) -> dict[str, float]:
     for row in rows:
         if row["placement"]:
             before, band = base[row["load"], row["open"]], row["predicted_s"]
-            found.append((before["seen_s"], before["seen_s"] - row["seen_s"], (band["low"] + band["high"]) / 2, band, row))
+            found.append((before["seen_s"], before["seen_s"] - row["seen_s"], row["said_s"], band, row))
     medium = [one for one in found if MEDIUM[0] <= one[1] / one[0] <= MEDIUM[1]]
     small = [one for one in found if one[1] < SMALL * one[0]]
     writing = [one for one in medium if LOADS[one[4]["load"]].log_on_disk]

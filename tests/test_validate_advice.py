@@ -13,7 +13,7 @@ COMMON = {"load": "survey", "open": None, "watched_s": 0.1, "noise": 0.01, "advi
 
 
 def row(seen_s: float, *placement: str, low: float = 0.0, high: float = 0.0) -> dict[str, object]:
-    return {**COMMON, "seen_s": seen_s, "placement": list(placement), "predicted_s": {"low": low, "high": high}}
+    return {**COMMON, "seen_s": seen_s, "placement": list(placement), "said_s": (low + high) / 2, "predicted_s": {"low": low, "high": high}}
 
 
 def test_predicted_savings_are_counted_against_what_was_seen() -> None:

@@ -245,7 +245,8 @@ def _measure(request: ReportRequest, inputs: Inputs, names: Sequence[str], chose
 
 def _deadline(request: ReportRequest, inputs: Inputs, plan: Plan) -> Deadline:
     expected_s = expected_seconds(plan, inputs)
-    steps, left_s = ordered(expected_s, load_intervals()), request.budget_s - 60 * plan.report_minutes
+    beside = max(1.0, (KERNELS + os.getloadavg()[0]) / (os.cpu_count() or 1))  # the report takes longer beside other work
+    steps, left_s = ordered(expected_s, load_intervals()), request.budget_s - 60 * plan.report_minutes * beside
     machines = 1 if request.scheduler in {"", LOCAL} else len(expected_s)  # how many workers come is not known yet
     if not bought(steps, expected_s, left_s, machines)[0]:
         least = min(sum(expected_s[unit] for unit in step) / (1 if machines == 1 else len(step)) for step in steps)

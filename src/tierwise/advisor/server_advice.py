@@ -16,6 +16,7 @@ from tierwise.core.toml import Strict
 from tierwise.core.units import GIB
 
 CALIBRATION: Final = 0.1  # how far off a calibrated time may be (assumed)
+MODEL: Final = 0.15  # what moves were further off than that: at most a quarter in five loads (scripts/validate_advice.py)
 SCANNED: Final = 0.5
 BOOTSTRAPS, BLOCK, SEED = 500, 2, 1
 LOCKS: Final = {"table": "table", "materialized view": "table", "index": "index", LOG: LOG, TEMPORARY: "none"}
@@ -165,9 +166,9 @@ def _saved(question: Question, predicted: Sequence[Predicted], noise: float) -> 
 
 
 def _widened(values: Sequence[float], noise: float) -> Band:
-    """Return the range of `values`, with the noise of the windows and of a calibration."""
-    low, high = min(values), max(values)
-    return Band(low=low - (noise + CALIBRATION) * abs(low), high=high + (noise + CALIBRATION) * abs(high))
+    """Return the range of `values`, with the noise of the windows, of a calibration and of the model."""
+    low, high, spread = min(values), max(values), noise + CALIBRATION + MODEL
+    return Band(low=low - spread * abs(low), high=high + spread * abs(high))
 
 
 def _steps(question: Question, noise: float, drop: Sequence[str]) -> list[Step]:
@@ -200,7 +201,7 @@ def _fits(question: Question, moved: Sequence[Unit]) -> bool:
 
 def _step(question: Question, moved: list[Unit], noise: float, *, worth: bool) -> Step:
     whole, names = question.activity.transaction_s or 0.0, {unit.name for unit in moved}
-    every = closed, opened, free = question.predicted([unit.name for unit in moved])
+    every = closed, opened = question.predicted([unit.name for unit in moved])
     band = _saved(question, every, noise)
     stay = [sum(part.waiting_s - one.waiting_s[part.name] for part in question.load.parts if part.name not in names) for one in every]
     return Step(
@@ -208,8 +209,8 @@ def _step(question: Question, moved: list[Unit], noise: float, *, worth: bool) -
         kind=moved[-1].kind,
         size_bytes=moved[-1].size_bytes,
         saved_s=band,
-        closed_saved_s=_saved(question, (closed, free), noise),
-        open_saved_s=_saved(question, (opened, free), noise),
+        closed_saved_s=_saved(question, (closed,), noise),
+        open_saved_s=_saved(question, (opened,), noise),
         left_s=Band(low=whole - band.high, high=whole - band.low),
         stay_gain_s=_widened(stay, noise),
         usd_a_month=question.usd_a_month(sum(unit.size_bytes or 0.0 for unit in moved)),

@@ -151,13 +151,13 @@ class Question:
     def _log_is_slow(self) -> bool:
         return self.tiers[SLOW].wal
 
-    def predicted(self, moved: Sequence[str]) -> tuple[Predicted, Predicted, Predicted]:
-        """Return the time with `moved` on the faster tier, of a closed load, of an open one, and without queues."""
+    def predicted(self, moved: Sequence[str]) -> tuple[Predicted, Predicted]:
+        """Return the time with `moved` on the faster tier, of a closed load and of an open one."""
         placement = {**self.placement, **dict.fromkeys(self.moved_whole(moved), FAST)}
         latency = {name: tier.latency() for name, tier in self.tiers.items()}
         flushes = {name: flush for name, tier in self.tiers.items() if (flush := tier.flush())} or None
         closed, opened = (predict(self.load, placement, latency, flushes, closed=closed) for closed in (True, False))
-        return closed, opened, predict(self.load, placement, latency, flushes, closed=True, queues=False)
+        return closed, opened
 
     def moved_whole(self, moved: Sequence[str]) -> set[str]:
         """Return the units of which all has `moved`."""

@@ -59,13 +59,11 @@ def predict(
     flush: Mapping[str, Latency] | None = None,
     *,
     closed: bool,
-    queues: bool = True,
 ) -> Predicted:
     """Return how long a transaction takes with `placement`.
 
     `flush`: what a flush of the log takes; without it, the log gets faster as reads do.
     `closed`: the sessions go on as soon as they have an answer, so that a faster device gets more requests; else the rate stays.
-    `queues`: without, no request finds another one, which bounds what the relations that stay can gain.
     """
     logs = {part.name for part in load.parts if part.is_log and flush is not None}
     curves = {(tier, False): latency[tier] for tier in TIERS} | {(tier, True): flush[tier] for tier in TIERS if logs and flush}
@@ -82,10 +80,7 @@ def predict(
     watched = {(tier, log): _seen(curve, depth[tier], load.sessions, background[tier]) for (tier, log), curve in curves.items()}
     for _ in range(ROUNDS):
         background = _background(load, placement, latency, rate / load.transactions_per_s)
-        each = {
-            (tier, log): _seen(curve, depth[tier], load.sessions, background[tier]) if queues else curve(1.0)
-            for (tier, log), curve in curves.items()
-        }
+        each = {(tier, log): _seen(curve, depth[tier], load.sessions, background[tier]) for (tier, log), curve in curves.items()}
         waiting = {
             part.name: part.waiting_s
             * each[placement[part.name], part.name in logs]

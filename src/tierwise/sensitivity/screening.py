@@ -111,8 +111,9 @@ def _screen(study: str, profile: str, seed: int, only: Sequence[str] = ()) -> It
     raw = paths.raw() / FOLDER / study
     say(f"{study}: the run that moved ones are compared with, profile {profile}")
     for base in _bases(measured(study, profile, seed, raw), study, profile=profile, seed=seed):
-        ship(_every(base, [move for move in moves_of(study, base.pair) if not only or move.parameter in only]))
-        yield base
+        if moves := [move for move in moves_of(study, base.pair) if not only or move.parameter in only]:
+            ship(_every(base, moves))
+            yield base
 
 
 def _bases(folder: Path, study: str, *, profile: str = "", seed: int = 1, replayed_only: bool = False) -> Iterator[Base]:

@@ -13,6 +13,7 @@ from tierwise.report.text_template import Value
 MODELS: Final = ("data/validation/models.json", "scripts/validate_models.py")
 EMULATOR: Final = ("data/validation/emulator.json", "benchmarks/emulator.py")
 MAP: Final = ("data/validation/map.json", "scripts/validate_map.py")
+ADVICE: Final = ("data/validation/advice.json", "scripts/validate_advice.py")
 CACHE: Final = ("data/validation/cache.json", "scripts/validate_cache.py")
 WHOLE: Final = "own_electronics"  # the part of a drive's trace with the drive's own electronics, to which nothing was fitted
 
@@ -31,6 +32,21 @@ def gain_per_dollar(size: dict[str, Any], relation: str) -> float:
     return float(saved_s / dearer)
 
 
+def moves() -> list[dict[str, Any]]:
+    """Return each measured move: the share of a transaction's time that it saved, and how far off the prediction was (`off`)."""
+    rows, found = load(*ADVICE)["rows"], []
+    before_s = {(row["load"], row["open"]): row["seen_s"] for row in rows if row["placement"] == []}
+    for row in (row for row in rows if row["placement"]):
+        saved_s = before_s[row["load"], row["open"]] - row["seen_s"]
+        of = {"load": f"{row['load']}, {row['open']:.0%} of capacity" if row["open"] else row["load"]}
+        saved, off = saved_s / before_s[row["load"], row["open"]], row["said_s"] / saved_s - 1
+        of |= {"saved": saved, "medium": 0.2 <= saved <= 0.8, "off": off, "close": abs(off) <= 0.2}
+        left = (row["watched_s"] - row["said_s"]) / row["seen_s"]
+        of |= {"left": 1 / 1.5 <= left <= 1.5, "held": row["predicted_s"]["low"] <= saved_s <= row["predicted_s"]["high"]}
+        found.append(of | {"before_the_rule": row.get("before_the_rule", False)})
+    return found
+
+
 def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of all pairs
     models, emulator = load(*MODELS), load(*EMULATOR)
     means = [abs(drive[WHOLE]["mean_error"]) for drive in models["drives"]]
@@ -40,6 +56,8 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of al
     cached = load(*CACHE)
     caches = [{row[name]["seconds"] for name in ("smq", "bcache", "l2arc")} for row in cached["rows"]]
     beside = emulator["mount_over_empty_server"]
+    every = moves()
+    medium = [one for one in every if one["medium"]]
     return {
         "drives": len(means),
         "worst_mean": max(means),
@@ -53,6 +71,13 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of al
         "points": len(points),
         "points_held": sum(row["held"] for row in points),
         "worst_point": max(abs(row["replayed_misses"] / row["reads"] - 1) for row in points if row["reads"]),
+        "moves": len(every),
+        "moves_held": sum(one["held"] for one in every),
+        "medium": len(medium),
+        "medium_close": sum(one["close"] for one in medium),
+        "medium_left": sum(one["left"] for one in medium),
+        "later": sum(not one["before_the_rule"] for one in medium),
+        "later_close": sum(one["close"] for one in medium if not one["before_the_rule"]),
         "times": len(times),
         "times_held": sum(row["held"] for row in times),
         "orders_right": sum(row["order_right"] for row in times),
