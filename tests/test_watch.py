@@ -15,12 +15,13 @@ from pathlib import Path
 import polars as pl
 import psycopg
 import pytest
+from rich.cells import cell_len
 
 from conftest import empty
 from support import said
 from tierwise.bench.testbed import Testbed
 from tierwise.core import paths
-from tierwise.core.activity import Steadiness, read_answer
+from tierwise.core.activity import Band, Steadiness, Window, read_answer
 from tierwise.core.errors import InputError
 from tierwise.core.output_format import TicketFormat
 from tierwise.core.pairs import load_pair
@@ -32,11 +33,14 @@ from tierwise.watch import snapshot, statements
 from tierwise.watch.activity_file import EVENT, FORMAT, NAME, SPAN, VERSION, Segments
 from tierwise.watch.answer import answer
 from tierwise.watch.answer_text import LINES, WIDTH, shown
+from tierwise.watch.causes import Time
 from tierwise.watch.cli import seconds
-from tierwise.watch.columns import DATABASE, EVERY, RELATION, SOURCES
+from tierwise.watch.columns import CHECKPOINTER, DATABASE, EVERY, RELATION, SOURCES
 from tierwise.watch.connecting import connect, databases
 from tierwise.watch.sampling import CLIENTS, Waits
 from tierwise.watch.service_times import ServiceTimes, parse
+from tierwise.watch.steadiness import judge
+from tierwise.watch.totals import Totals
 from watching import STARTED, begun, dsn_of, linked, load, watched
 
 pytestmark = pytest.mark.alone
@@ -124,6 +128,23 @@ def test_few_reads_of_another_tablespace_wait_as_long_each_as_those_that_matter(
     far = answer(elsewhere, ServiceTimes({"far": [(1.0, 1e-4)]}))
     waiting = {load.name: load.waiting_s or 0.0 for load in far.relations}
     assert waiting["orders"] > 0.9 * sum(waiting[load.name] for load in far.relations if load.read_s)
+
+
+def test_a_trace_says_how_many_reads_reached_the_device(loaded: tuple[Cluster, Path], tmp_path: Path) -> None:
+    cluster, script = loaded
+    out, trace = tmp_path / "activity.parquet", tmp_path / "trace.parquet"
+    with cluster.connect() as session:
+        (path,) = session.execute("SELECT pg_relation_filepath('orders')").fetchone() or ("",)
+    with load(cluster, script):
+        watched(cluster, out)
+    file = "/".join(str(path).split("/")[-2:])
+    pl.DataFrame({"relation": [file] * 4, "latency_s": [1e-6, 1e-6, 1e-6, 5e-3], "time_s": [0.0, 1.0, 2.0, 3.0]}).write_parquet(trace)
+    found = answer(out, parse([], trace))
+    (orders,) = (load for load in found.relations if load.name == "orders")
+    assert orders.device_reads_per_s is not None
+    assert orders.device_reads_per_s.exact
+    assert orders.device_reads_per_s.high == pytest.approx(orders.reads_per_s / 4)
+    assert "device reads" not in found.unknown
 
 
 def test_what_the_version_does_not_show_is_unknown_and_never_zero(loaded: tuple[Cluster, Path], tmp_path: Path) -> None:
@@ -308,7 +329,8 @@ def test_a_reset_takes_its_window_and_neither_transactions_nor_time_of_others(lo
     assert all(window.transactions for window in found.windows)
 
 
-def test_a_crash_ends_every_epoch_and_the_watch_goes_on(loaded: tuple[Cluster, Path], tmp_path: Path) -> None:
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_crash_ends_every_epoch_and_the_watch_goes_on(whole: bool, loaded: tuple[Cluster, Path], tmp_path: Path) -> None:
     cluster, script = loaded
     killed = []
 
@@ -317,11 +339,20 @@ def test_a_crash_ends_every_epoch_and_the_watch_goes_on(loaded: tuple[Cluster, P
             killed.append(session.info.backend_pid)
             os.kill(session.info.backend_pid, signal.SIGKILL)
 
+    def kill_the_server() -> None:
+        pid = int((cluster.data / "postmaster.pid").read_text().split()[0])
+        os.kill(pid, signal.SIGKILL)
+        deadline_s = time.monotonic() + 10
+        while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline_s:
+            time.sleep(0.05)
+        time.sleep(0.5)  # its children end by themselves
+        cluster.start({**STARTED, "track_io_timing": "on"})
+
     out = tmp_path / "crash.parquet"
     with load(cluster, script, rate=50):
-        running = begun(cluster, out, 8.0)
+        running = begun(cluster, out, 24.0 if whole else 8.0)
         time.sleep(0.5)
-        kill_a_backend()
+        kill_the_server() if whole else kill_a_backend()
         assert running.wait(60) == 0
     found, rows = answer(out, ServiceTimes()), pl.read_parquet(out)
     assert found.gaps >= 1
@@ -468,19 +499,55 @@ def test_partitions_and_names_that_are_not_ascii_are_answered_on_one_screen(serv
     with server.connect() as session:
         session.execute('CREATE TABLE "größe 表" (n int, filler text) PARTITION BY HASH (n)')
         for part in range(300):
-            session.execute(f'CREATE TABLE "teil_{part}" PARTITION OF "größe 表" FOR VALUES WITH (MODULUS 300, REMAINDER {part})'.encode())
+            session.execute(f'CREATE TABLE "größe_{part}" PARTITION OF "größe 表" FOR VALUES WITH (MODULUS 300, REMAINDER {part})'.encode())
         session.execute("INSERT INTO \"größe 表\" SELECT i, repeat('x', 500) FROM generate_series(1, 20000) i")
         session.execute("CHECKPOINT")
     script = tmp_path / "scan.sql"
     script.write_text('SELECT count(*) FROM "größe 表";\n')
     with load(server, script):
         found = watched(server, tmp_path / "parts.parquet", seconds=2.0)
-    parts = [load for load in found.relations if load.name.startswith("teil_") and load.parent]
+    parts = [load for load in found.relations if load.name.startswith("größe_") and load.parent]
     assert len(parts) == 300
     assert sum(load.scan_share > 0.5 for load in parts) > 250
     lines = shown(found, TicketFormat.TABLE).splitlines()
     assert len(lines) <= LINES
     assert max(map(len, lines)) <= WIDTH
+
+
+@pytest.mark.parametrize(
+    "name", ["pgbench_accounts_pkey_of_a_partition", "größe_der_tabelle_mit_langem_namen", "注文の一覧表とその明細の記録表"]
+)
+def test_the_fullest_answer_has_at_most_30_lines_and_folds_no_name(name: str, server: Cluster, tmp_path: Path) -> None:
+    found = watched(server, tmp_path / "full.parquet", seconds=1.0)
+    wide, reads = Band(low=0.0123, high=123456.0), Band(low=0.0, high=1.0)
+    row = found.relations[0].model_copy(
+        update={
+            "name": name,
+            "schema_name": "public",
+            "kind": "materialized view",
+            "relation": 99999,
+            "size_bytes": 2**42,
+            "reads_per_s": 123456.0,
+            "client_reads_per_s": reads,
+            "read_s": 0.0123,
+            "waiting_s": 0.123,
+            "low_s": 0.0,
+            "high_s": 1.0,
+            "writes_per_s": wide,
+        }
+    )
+    index = row.model_copy(update={"kind": "index", "droppable": True, "scans": 0})
+    words = ("read times", "device reads", "tablespaces", "autovacuum", "statements", "parallel workers", "waits")
+    rates = {"background_transactions_per_s": 9.0, "autovacuum_reads_per_s": 9.0, "replay_share": 0.5, "transaction_s": 1.0}
+    events = {"clock_back_s": 9.0, "promoted": True, "gaps": 2, "resets": 2, "placements_changed": 2}
+    full = found.model_copy(
+        update={"relations": (row, index) * 20, "unknown": words, "steadiness": Steadiness.FEW_CHECKPOINTS, **rates, **events}
+    )
+    lines = shown(full, TicketFormat.TABLE).splitlines()
+    assert len(lines) <= LINES
+    assert [line for line in lines if (cell_len(line) if " matview " in line else len(line)) > WIDTH] == []
+    assert sum(" matview " in line or " index " in line for line in lines) >= 2
+    assert all(line.startswith(name[:2]) for line in lines if " matview " in line)
 
 
 def test_a_standby_is_named_and_its_promotion_too(server: Cluster, tmp_path: Path) -> None:
@@ -521,6 +588,52 @@ def test_all_databases_are_watched_where_requested(server: Cluster, tmp_path: Pa
     (other,) = (load for load in every.relations if load.name == "elsewhere")
     assert (other.waiting_s, other.share) == (None, None), "its reads take no time of our transactions"
     assert pl.read_parquet(tmp_path / "all.parquet").filter(view=NAME)["database"].n_unique() >= 2
+
+
+@pytest.mark.parametrize(
+    ("times", "checkpoints", "expected"),
+    [
+        ([1.0] * 10, 2, Steadiness.STEADY),
+        ([1.0] * 4, 2, Steadiness.SHORT),
+        ([1.0] * 5 + [1.5] * 5, 2, Steadiness.DRIFTING),
+        ([1.0, 2.0] * 5, 2, Steadiness.DRIFTING),
+        ([1.0] * 10, 1, Steadiness.FEW_CHECKPOINTS),
+    ],
+)
+def test_a_load_is_judged_by_its_windows(times: list[float], checkpoints: int, expected: Steadiness) -> None:
+    spans = [(number, SPAN, CHECKPOINTER, None, 60.0) for number in range(len(times))]
+    schema = {"window": pl.Int32, "view": pl.String, "entity": pl.String, "counter": pl.String, "value": pl.Float64}
+    rest = pl.DataFrame([*spans, (0, CHECKPOINTER, "all", "checkpoints", float(checkpoints))], schema=schema, orient="row")
+    windows = tuple(Window(seconds=60.0, transactions=1000.0, transaction_s=each) for each in times)
+    done = Time(Band(low=1000.0, high=1000.0), 1000.0, {}, None, 0.0)
+    assert judge(Totals(rest, pl.DataFrame()), done, windows, writes=True).steadiness is expected
+
+
+def test_transactions_of_parallel_workers_make_a_band(loaded: tuple[Cluster, Path], tmp_path: Path) -> None:
+    cluster, _ = loaded
+    script = tmp_path / "parallel.sql"
+    settings = ("parallel_setup_cost = 0", "parallel_tuple_cost = 0", "min_parallel_table_scan_size = 0")
+    script.write_text("".join(f"SET {setting};\n" for setting in settings) + "SELECT count(*) FROM orders WHERE filler > 'x' AND n > -1;\n")
+    with load(cluster, script):
+        found = watched(cluster, tmp_path / "parallel.parquet", seconds=3.0)
+    assert found.transactions_per_s.low < found.transactions_per_s.high
+    assert "parallel workers" in found.unknown
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_the_size_of_a_locked_relation_is_unknown_at_once(
+    listed: bool, loaded: tuple[Cluster, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster, _ = loaded
+    with linked(cluster) as pairs, cluster.connect(autocommit=False) as altering, cluster.connect() as session:
+        (orders,) = session.execute("SELECT 'orders'::regclass::oid::int8").fetchone() or (0,)
+        altering.execute("LOCK TABLE orders IN ACCESS EXCLUSIVE MODE")
+        if not listed:  # the session took its lock after the list was read
+            monkeypatch.setattr(statements, "LOCKED", f"{statements.LOCKED} AND false")
+        began_s = time.monotonic()
+        assert snapshot.sizes(pairs[0][0], [orders]) == ({}, 1 if listed else 2)
+        assert time.monotonic() - began_s < 0.5
+        altering.rollback()
 
 
 def test_workers_waits_belong_to_their_leader_once_and_asynchronous_reads_are_counted_once() -> None:

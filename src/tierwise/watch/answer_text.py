@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from rich.cells import cell_len, set_cell_size
+
 from tierwise.core.activity import Activity, Band, RelationLoad
 from tierwise.core.output_format import TicketFormat
 from tierwise.core.text_table import markdown_table, table, wrapped
@@ -12,7 +14,8 @@ from tierwise.watch.relation_loads import CATALOG
 WIDTH, LINES, LEAST_ROWS, BAR = 100, 30, 3, 8
 HEADINGS: Final = ("relation", "kind", "MB", "reads/s", "ms/read", "ms/transaction", "", "share", "writes/s")
 NUMBERS: Final = (2, 3, 4, 5, 7, 8)
-NAME: Final = 24
+NAME, LEAST_NAME, BARS = 24, 16, 6
+SHORT: Final = {"materialized view": "matview"}
 MOSTLY: Final = 0.5
 LEAST_SHARE: Final = 0.05
 """Of all reads, from which a table with sequential scans is named."""
@@ -25,10 +28,24 @@ def shown(answer: Activity, form: TicketFormat) -> str:
     head, tail = (part.strip().splitlines() for part in _sentences(answer).split("\nTABLE\n"))
     if form is TicketFormat.MARKDOWN:
         return "\n\n".join([*head, markdown_table(HEADINGS, _rows(answer, LINES), NUMBERS), *tail])
-    around = [line for lines in (head, tail) for line in wrapped("\n".join(lines), WIDTH).splitlines()]
-    rows = _rows(answer, max(LEAST_ROWS, LINES - len(around) - 2))
-    body = table(HEADINGS, rows, NUMBERS, WIDTH)
-    return "\n".join([wrapped("\n".join(head), WIDTH), body, wrapped("\n".join(tail), WIDTH)]).rstrip()
+    above, below = (wrapped("\n".join(lines), WIDTH).splitlines() for lines in (head, tail))
+    if len(above) + len(below) + 1 + LEAST_ROWS > LINES:  # one paragraph takes fewer lines than a line for each sentence
+        below = wrapped(" ".join(tail), WIDTH).splitlines()
+    rows = _fitting(_rows(answer, max(LEAST_ROWS, LINES - len(above) - len(below) - 1)))
+    return "\n".join([*above, table(HEADINGS, rows, NUMBERS, WIDTH), *below]).rstrip()
+
+
+def _fitting(rows: list[list[str]]) -> list[list[str]]:
+    """Shorten names, and bars where names have little space, so that no row is folded."""
+    others = [max(cell_len(row[column]) for row in (HEADINGS, *rows)) for column in range(1, len(HEADINGS))]
+    left = WIDTH - sum(others) - 2 * len(others)
+    if left < LEAST_NAME:
+        rows, left = [[*row[:BARS], row[BARS][::2], *row[BARS + 1 :]] for row in rows], left + others[BARS - 1] // 2
+    return [[_short(row[0], max(LEAST_NAME // 2, left)), *row[1:]] for row in rows]
+
+
+def _short(name: str, width: int) -> str:
+    return name if cell_len(name) <= width else f"{set_cell_size(name, width - 2).rstrip()}.."
 
 
 def _sentences(answer: Activity) -> str:
@@ -52,7 +69,8 @@ def _sentences(answer: Activity) -> str:
 def _rows(answer: Activity, most: int) -> list[list[str]]:
     """Return a row for each relation with reads or waiting, the first `most`; the last one sums up the rest."""
     used = [load for load in answer.relations if load.kind != CATALOG and (load.reads_per_s or load.waiting_s or load.kind == "wal")]
-    own = used if len(used) <= most else used[: most - 1]
+    every = [load for load in answer.relations if load.reads_per_s or load.waiting_s or load in used]
+    own = used if max(len(used), min(len(every), len(used) + 1)) <= most else used[: most - 1]
     rest = [load for load in answer.relations if load not in own and (load.reads_per_s or load.waiting_s)]
     largest = max((load.waiting_s or 0.0 for load in own), default=0.0)
     rows = [_row(load, answer, largest) for load in own]
@@ -68,7 +86,7 @@ def _row(load: RelationLoad, answer: Activity, largest: float) -> list[str]:
     spent = "?" if load.waiting_s is None else number(1000 * load.waiting_s)
     return [
         _name(load),
-        load.kind,
+        SHORT.get(load.kind, load.kind),
         "?" if load.size_bytes is None and load.kind != "wal" else "" if load.size_bytes is None else number(load.size_bytes / MIB),
         number(load.reads_per_s) if load.kind not in {"wal", "temporary"} else "",
         "" if load.read_s is None else number(1000 * load.read_s),
@@ -81,7 +99,7 @@ def _row(load: RelationLoad, answer: Activity, largest: float) -> list[str]:
 
 def _name(load: RelationLoad) -> str:
     named = load.name if load.schema_name in {"", "public", "pg_toast"} else f"{load.schema_name}.{load.name}"
-    return named if len(named) <= NAME else f"{named[: NAME - 2]}.."
+    return _short(named, NAME)
 
 
 def _share(load: RelationLoad, answer: Activity) -> str:
