@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from tierwise.core import paths
 from tierwise.core.files import write_whole
+from tierwise.core.tasks import in_tasks, processors
 from tierwise.devices.model import build
 from tierwise.devices.protocol import Operation
 from tierwise.devices.spec import load_device
@@ -24,20 +25,12 @@ DEPTHS: Final = (1, 2, 4, 8, 16, 32)
 READS: Final = 4_000
 
 
-def drives(folder: Path) -> list[dict[str, Any]]:
-    """Both halves of each drive's trace with the default electronics, all of it with the drive's own."""
-    cases = {name: read_case(*(folder / f"{name}.{ending}" for ending in ("trace", "model", "seek"))) for name in DRIVES}
-    found = []
-    for name, case in cases.items():
-        found.append(
-            {
-                "drive": name,
-                "first_half": case.judge(part="first half").model_dump(exclude={"fitted_on"}),
-                "second_half": case.judge(part="second half").model_dump(exclude={"fitted_on"}),
-                "own_electronics": replace(case, specs=read_specs(folder / f"{name}.diskspecs")).judge().model_dump(exclude={"fitted_on"}),
-            }
-        )
-    return found
+def drive(folder: Path, name: str) -> dict[str, Any]:
+    """Both halves of the drive's trace with the default electronics, all of it with the drive's own."""
+    case = read_case(*(folder / f"{name}.{ending}" for ending in ("trace", "model", "seek")))
+    own = replace(case, specs=read_specs(folder / f"{name}.diskspecs")).judge().model_dump(exclude={"fitted_on"})
+    first, second = (case.judge(part=half).model_dump(exclude={"fitted_on"}) for half in ("first half", "second half"))
+    return {"drive": name, "first_half": first, "second_half": second, "own_electronics": own}
 
 
 def caches(trace: Path) -> list[dict[str, Any]]:
@@ -81,10 +74,12 @@ def mean_read_s(device: str, depth: int) -> float:
 def main() -> None:
     """Write the file."""
     shared = paths.home().parent / "shared" / "realdata"
+    with processors():
+        judged = list(in_tasks(drive, [(shared / "devices", name) for name in DRIVES]))
     found = {
         "made_by": "scripts/validate_models.py",
         "fitted_on": FITTED_ON,
-        "drives": drives(shared / "devices"),
+        "drives": judged,
         "caches": caches(shared / "traces" / "OLTP.lis.zst"),
         "x25e_reads": [
             {"depth": depth, "one_drive_s": mean_read_s("intel-x25-e", depth), "mirror_s": mean_read_s("intel-x25-e-raid1", depth)}

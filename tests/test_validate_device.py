@@ -279,7 +279,8 @@ def committed() -> dict[str, object]:
 
 
 def test_the_drives_are_found_again(script: ModuleType, committed: dict[str, object]) -> None:
-    assert script.rounded(script.drives(shared("realdata", "devices"))) == committed["drives"]
+    folder = shared("realdata", "devices")
+    assert script.rounded([script.drive(folder, name) for name in script.DRIVES]) == committed["drives"]
 
 
 def test_the_caches_are_found_again_and_are_the_published_ones(script: ModuleType, committed: dict[str, object]) -> None:
