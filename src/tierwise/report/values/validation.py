@@ -38,7 +38,7 @@ def moves() -> list[dict[str, Any]]:
     before_s = {(row["load"], row["open"]): row["seen_s"] for row in rows if row["placement"] == []}
     for row in (row for row in rows if row["placement"]):
         saved_s = before_s[row["load"], row["open"]] - row["seen_s"]
-        of = {"load": f"{row['load']}, {row['open']:.0%} of capacity" if row["open"] else row["load"]}
+        of = {"load": f"{row['load']}, at {100 * row['open']:.0f}\u00a0% of capacity" if row["open"] else row["load"]}
         saved, off = saved_s / before_s[row["load"], row["open"]], row["said_s"] / saved_s - 1
         of |= {"saved": saved, "medium": 0.2 <= saved <= 0.8, "off": off, "close": abs(off) <= 0.2}
         left = (row["watched_s"] - row["said_s"]) / row["seen_s"]

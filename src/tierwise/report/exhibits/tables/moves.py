@@ -5,7 +5,7 @@ from typing import Final
 import polars as pl
 
 from tierwise.report.exhibit_registry import Cells
-from tierwise.report.formats import NBSP, difference
+from tierwise.report.formats import MINUS, NBSP, difference
 from tierwise.report.run import Run
 from tierwise.report.values.validation import moves
 
@@ -27,7 +27,7 @@ def tabulate(rows: pl.DataFrame) -> Cells:
             [
                 str(load),
                 str(own.height),
-                f"{100 * min(own['saved']):.0f} to {100 * max(own['saved']):.0f}{NBSP}%",
+                f"{100 * min(own['saved']):.0f} to {100 * max(own['saved']):.0f}{NBSP}%".replace("-", MINUS),
                 str(medium.height),
                 str(medium["close"].sum()),
                 "none" if worst is None else (str if abs(worst) <= 0.2 else "**{}**".format)(difference(1 + worst)),
