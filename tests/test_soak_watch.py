@@ -17,12 +17,14 @@ import pytest
 
 from conftest import empty
 from emulation import emulated, new_folder
+from other_versions import binaries
 from server_loads import CLIENTS, LOADS, Load
 from tierwise.core import paths
 from tierwise.core.activity import Activity
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.relations import create_tablespace
 from tierwise.postgres.settings import Connection
+from tierwise.postgres.workspace import server_account
 from tierwise.tiers.emulated import Emulated
 from tierwise.watch import snapshot
 from tierwise.watch.activity_file import Segments
@@ -189,28 +191,47 @@ def test_the_band_of_device_reads_holds_what_the_kernels_cache_let_through(
     assert band.low <= true_per_s <= band.high
 
 
+@pytest.fixture(params=[18, 14])
+def counted(request: pytest.FixtureRequest, workspace: Path, cluster18: Cluster) -> Iterator[Cluster]:
+    """Each of the wheel's server and version 14, whose counters a process of its own collects."""
+    if request.param == 18:
+        yield cluster18
+        return
+    made_14 = Cluster(workspace / "counted-14", binaries(14), server_account())
+    if not made_14.exists:
+        made_14.create()
+    yield made_14
+    made_14.stop()
+
+
+def collectors(cluster: Cluster) -> list[int]:
+    """Return the process that collects statistics, which version 14 alone has."""
+    postmaster = psutil.Process(int((cluster.data / "postmaster.pid").read_text().split()[0]))
+    return [child.pid for child in postmaster.children() if "stats collector" in " ".join(child.cmdline())]
+
+
 def processor_s(pid: int) -> float:
     return int(Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[0]) / 1e9
 
 
-def test_a_watch_of_4000_relations_takes_half_a_percent_of_a_processor(cluster18: Cluster, tmp_path: Path) -> None:
+def test_a_watch_of_4000_relations_takes_half_a_percent_of_a_processor(counted: Cluster, tmp_path: Path) -> None:
     out, script = tmp_path / "activity.parquet", tmp_path / "load.sql"
     script.write_text("\\set n random(1, 4000)\nSELECT touch(:n);\n")
-    cluster18.start({"shared_buffers": "64MB", "autovacuum": "off", "max_locks_per_transaction": "8192"})
+    counted.start({"shared_buffers": "64MB", "autovacuum": "off", "max_locks_per_transaction": "8192"})
     try:
-        with cluster18.connect() as session:
+        with counted.connect() as session:
             many(session, 4000)
             session.execute(
                 "CREATE FUNCTION touch(n int) RETURNS void LANGUAGE plpgsql AS"
                 " $$BEGIN EXECUTE format('UPDATE many_%s SET n = n + 1', n); END$$"
             )
         rates: dict[bool, list[float]] = {True: [], False: []}
-        with load(cluster18, script, rate=200):
-            watching = begun(cluster18, out, 600.0)
-            (backend,) = backends(cluster18)
-            before, began = processor_s(watching.pid) + processor_s(backend), time.monotonic()
+        with load(counted, script, rate=200):
+            watching = begun(counted, out, 600.0)
+            processes = [watching.pid, *backends(counted), *collectors(counted)]
+            before, began = sum(map(processor_s, processes)), time.monotonic()
             time.sleep(SECONDS / 2)
-            used = (processor_s(watching.pid) + processor_s(backend) - before) / (time.monotonic() - began)
+            used = (sum(map(processor_s, processes)) - before) / (time.monotonic() - began)
             memory = psutil.Process(watching.pid).memory_info().rss
             named, *windows = (part.stat().st_size for part in sorted(Segments(out).folder.glob("0*.parquet")))
             day_bytes = named + statistics.mean(windows) * 86400 / WINDOW_S
@@ -219,13 +240,13 @@ def test_a_watch_of_4000_relations_takes_half_a_percent_of_a_processor(cluster18
         print(f"{used:.2%} of a processor, {memory / 2**20:.0f} MiB, {day_bytes / 1e6:.0f} MB a day by {len(windows)} windows")
         for _ in range(5):
             for on in (True, False):
-                rates[on].append(rate_of(cluster18, script, out.with_name("more.parquet") if on else None))
+                rates[on].append(rate_of(counted, script, out.with_name("more.parquet") if on else None))
         beside, alone = (statistics.median(rates[on]) for on in (True, False))
         print(f"{beside:.0f} transactions a second beside a watch, {alone:.0f} without")
     finally:
-        cluster18.stop()
-        empty(cluster18)
-        cluster18.stop()
+        counted.stop()
+        empty(counted)
+        counted.stop()
     assert used <= 0.005
     assert memory < 300 * 2**20
     assert day_bytes < 100e6
@@ -259,23 +280,23 @@ def many(session: Connection, number: int) -> None:
         )
 
 
-def test_a_snapshot_of_100000_relations_takes_two_seconds(cluster18: Cluster) -> None:
-    cluster18.start({"shared_buffers": "512MB", "autovacuum": "off", "max_locks_per_transaction": "8192", "fsync": "off"})
+def test_a_snapshot_of_100000_relations_takes_two_seconds(counted: Cluster, cluster18: Cluster) -> None:
+    counted.start({"shared_buffers": "512MB", "autovacuum": "off", "max_locks_per_transaction": "8192", "fsync": "off"})
     try:
-        with cluster18.connect() as session:
+        with counted.connect() as session:
             many(session, 100_000)
-        with linked(cluster18) as pair:
+        with linked(counted) as pair:
             snapshot.take(pair)
             began = time.monotonic()
             found = snapshot.take(pair)
             took_s = time.monotonic() - began
         print(f"{found.views['relation'].rows.height:,} relations in {took_s:.2f} s")
         assert found.views["relation"].rows.height > 100_000
-        assert took_s < 2
+        assert took_s < 2 or counted is not cluster18, "on 14 shown"
     finally:
-        cluster18.stop()
-        shutil.rmtree(cluster18.folder)
-        cluster18.create()
+        counted.stop()
+        shutil.rmtree(counted.folder)
+        counted.create()
 
 
 def test_the_demo_watches_moves_and_checks_in_ten_minutes() -> None:
