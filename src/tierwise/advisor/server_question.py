@@ -84,10 +84,13 @@ class Question:
     @cached_property
     def every_unit(self) -> list[Unit]:
         toast = {load.owner: load for load in self.activity.relations if load.kind == "toast"}
+        within = {load.relation for load in toast.values()}
+        indexes = {load.owner: load for load in self.activity.relations if load.kind == "index" and load.owner in within}
         found = []
         for load in self.activity.relations:
-            if load.kind in MOVABLE and not (load.kind == LOG and not self._log_is_slow):
-                with_it = [load, *([toast[load.relation]] if load.relation in toast and load.kind != "index" else [])]
+            if load.kind in MOVABLE and load.owner not in within and not (load.kind == LOG and not self._log_is_slow):
+                values = toast.get(load.relation) if load.kind != "index" else None
+                with_it = [load, *(one for one in (values, values and indexes.get(values.relation)) if one)]
                 sizes = [self._size_bytes(one) for one in with_it]
                 size = None if None in sizes else float(sum(one or 0 for one in sizes))
                 written = sum(self._written.get(one.relation, 0.0) for one in with_it)
