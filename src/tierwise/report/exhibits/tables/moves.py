@@ -11,7 +11,7 @@ from tierwise.report.values.validation import moves
 
 UNIT: Final = "moves"
 OF_RUN: Final = "nothing"
-HEADER: Final = ("Load", "Moves", "Seen saving", "Medium", "Within 20 %", "Largest difference", "In the range", "Seen before")
+HEADER: Final = ("Load", "Moves", "Measured saving", "Medium", "Within 20 %", "Largest difference", "In the range", "Before the change")
 
 
 def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  nothing of it hangs on a run
