@@ -103,15 +103,15 @@ def sensitivity(names: Sequence[str], *, run: str, repeat: str, seed: int) -> Pa
         for base in screened if repeat else ():
             largest = _largest(base)
             if largest and base.method != "replay":
-                list(_screen(study, repeat, seed, largest))
+                list(_screen(study, repeat, seed, largest, base.pair))
     return shipped()
 
 
-def _screen(study: str, profile: str, seed: int, only: Sequence[str] = ()) -> Iterator[Base]:
+def _screen(study: str, profile: str, seed: int, only: Sequence[str] = (), pair: str = "") -> Iterator[Base]:
     raw = paths.raw() / FOLDER / study
     say(f"{study}: the run that moved ones are compared with, profile {profile}")
     for base in _bases(measured(study, profile, seed, raw), study, profile=profile, seed=seed):
-        if moves := [move for move in moves_of(study, base.pair) if not only or move.parameter in only]:
+        if pair in {"", base.pair} and (moves := [move for move in moves_of(study, base.pair) if not only or move.parameter in only]):
             ship(_every(base, moves))
             yield base
 
