@@ -19,6 +19,7 @@ from rich.cells import cell_len
 
 from conftest import empty
 from support import said
+from test_server_advice import relation
 from tierwise.bench.testbed import Testbed
 from tierwise.core import paths
 from tierwise.core.activity import Band, Steadiness, Window, read_answer
@@ -524,9 +525,8 @@ def test_partitions_and_names_that_are_not_ascii_are_answered_on_one_screen(serv
 def test_the_fullest_answer_has_at_most_30_lines_and_folds_no_name(name: str, server: Cluster, tmp_path: Path) -> None:
     found = watched(server, tmp_path / "full.parquet", seconds=1.0)
     wide, reads = Band(low=0.0123, high=123456.0), Band(low=0.0, high=1.0)
-    row = found.relations[0].model_copy(
+    row = relation(1, name, 0.1).model_copy(
         update={
-            "name": name,
             "schema_name": "public",
             "kind": "materialized view",
             "relation": 99999,
