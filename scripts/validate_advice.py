@@ -5,7 +5,7 @@ python scripts/validate_advice.py [LOAD...] [--seconds 600] [--watch 300]    (up
 Each load has a server on two emulated tiers in real time, slowed eight-fold. It is watched with everything on the disk. Then placements
 are measured, in an order drawn by a seed: every unit above 5 % of the waiting, every pair of the first three, and drawn sets of units up
 to eight (two units have three sets only). A placement is measured until its saving is known within a tenth of a transaction's time.
-What the file has is not done again. Loads may run side by side, each with a TIERWISE_WORK and an --out of its own.
+What the file has is not done again. Loads may run side by side, each with its own TIERWISE_WORK and --out.
 """
 
 import argparse
@@ -35,6 +35,7 @@ from tierwise.core.progress import say
 from tierwise.costs.book import load_book
 from tierwise.postgres.processes import reclaim as reclaim_servers
 from tierwise.postgres.workspace import open_workspace
+from tierwise.report.values.validation import moves
 from tierwise.tiers.reclaim import reclaim as reclaim_tiers
 from tierwise.watch.answer import answer
 from tierwise.watch.recording import Request, watch
@@ -47,7 +48,6 @@ SETTINGS: Final = {"shared_buffers": "8MB", "debug_io_direct": "data", "autovacu
 WARM_S: Final = 10.0
 LEAST_SHARE, LEAST_PLACEMENTS, PAIRED = 0.05, 8, 3
 KNOWN: Final = 0.1
-MEDIUM: Final = (0.2, 0.8)
 SMALL: Final = 0.15
 BLOCK_S: Final = {False: 10.0, True: 60.0}  # loads that write have a checkpoint in each block
 LEAST_BLOCKS, CONFIDENCE = 3, 0.975
@@ -215,34 +215,27 @@ def key_of(name: str, share: float | None, moved: Sequence[str]) -> str:
 def judged(rows: Sequence[dict[str, Any]]) -> dict[str, float]:
     """Return how many moves there are, and shares of those whose saving is a fifth to four fifths of a transaction's time, or of all."""
     base = {(row["load"], row["open"]): row for row in rows if row["placement"] == []}
-    found = []
-    for row in rows:
-        if row["placement"]:
-            before, band = base[row["load"], row["open"]], row["predicted_s"]
-            found.append((before["seen_s"], before["seen_s"] - row["seen_s"], row["said_s"], band, row))
-    medium = [one for one in found if MEDIUM[0] <= one[1] / one[0] <= MEDIUM[1]]
-    small = [one for one in found if one[1] < SMALL * one[0]]
-    writing = [one for one in medium if LOADS[one[4]["load"]].log_on_disk]
-    halves = [(band["high"] - band["low"]) / 2 / saved_s for _, saved_s, _, band, _ in found if saved_s > 0]
+    found = moves(rows)
+    medium = [one for one in found if one["medium"]]
     return {
         "moves": len(found),
         "medium": len(medium),
-        "medium with the log on the disk": len(writing),
-        "saving within 20 %": _share(abs(said_s - saved_s) <= 0.2 * saved_s for _, saved_s, said_s, _, _ in medium),
-        "left within a factor of 1.5": _share(
-            1 / 1.5 <= (row["watched_s"] - said_s) / row["seen_s"] <= 1.5 for _, _, said_s, _, row in medium
-        ),
-        "interval holds": _share(band["low"] <= saved_s <= band["high"] for _, saved_s, _, band, _ in found),
-        "small ones within noise or the interval": _share(
-            said_s <= row["noise"] * row["watched_s"] or band["low"] <= saved_s <= band["high"] for _, saved_s, said_s, band, row in small
-        ),
-        "half-width": statistics.median(halves) if halves else float("nan"),
-        "regret": statistics.median(regrets) if (regrets := list(_regrets(base, rows))) else float("nan"),
+        "medium with the log on the disk": sum(LOADS[one["place"][0]].log_on_disk for one in medium),
+        "saving within 20 %": _mean(one["close"] for one in medium),
+        "left within a factor of 1.5": _mean(one["left"] for one in medium),
+        "interval holds": _mean(one["held"] for one in found),
+        "small ones within noise or the interval": _mean(one["held"] or one["within_noise"] for one in found if one["saved"] < SMALL),
+        "half-width": _median(one["half_width"] for one in found if one["saved"] > 0),
+        "regret": _median(_regrets(base, rows)),
     }
 
 
-def _share(held: Iterable[bool]) -> float:
-    return statistics.mean(map(float, each)) if (each := list(held)) else float("nan")
+def _mean(values: Iterable[float]) -> float:
+    return statistics.mean(map(float, each)) if (each := list(values)) else float("nan")
+
+
+def _median(values: Iterable[float]) -> float:
+    return statistics.median(each) if (each := list(values)) else float("nan")
 
 
 def _regrets(base: dict[tuple[str, float | None], dict[str, Any]], rows: Sequence[dict[str, Any]]) -> Iterator[float]:

@@ -41,6 +41,8 @@ class S3Server:
     process: subprocess.Popen[bytes] | None = None
 
     def start(self, *options: str) -> None:
+        """Start the server, or start it again with other `options`."""
+        self.stop()
         files = self.folder / "files"
         (files / BUCKET).mkdir(parents=True, exist_ok=True)
         keys = {"ROOT_ACCESS_KEY": self.variables["AWS_ACCESS_KEY_ID"], "ROOT_SECRET_KEY": self.variables["AWS_SECRET_ACCESS_KEY"]}

@@ -1,5 +1,6 @@
 """A budget of minutes: what it buys is decided by the reference run's spreads and the expected times alone."""
 
+import os
 import time
 from typing import Any
 
@@ -10,6 +11,7 @@ from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.bench.loop import gather_inputs
 from tierwise.cluster.client import Deadline
 from tierwise.core.errors import InputError
+from tierwise.pipeline import ReportRequest, _deadline
 from tierwise.plan.budget import (
     LEAST,
     MARGIN,
@@ -72,6 +74,16 @@ def test_a_replicate_begins_only_if_it_can_end_and_the_first_five_only_together(
     assert deadline.fits(units[0], units, 1.3, 5)
     assert deadline.fits(units[1], units[1:], 1.3, 1)
     assert not deadline.fits(units[5], units[5:], 6.1, 5)
+
+
+def test_beside_other_work_more_time_is_kept_for_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    inputs = gather_inputs(profile="smoke", tiers="", seed=1)
+    plan = plan_of(inputs, pace=load_recorded().pace)
+    ends_s = []
+    for others in (0.0, 4.0 * (os.cpu_count() or 1)):
+        monkeypatch.setattr(os, "getloadavg", lambda others=others: (others, others, others))
+        ends_s.append(_deadline(ReportRequest("smoke", budget_s=1800.0, begun_s=0.0), inputs, plan).at_s)
+    assert ends_s[0] - ends_s[1] > 2 * 60 * plan.report_minutes
 
 
 def test_expected_times_sum_to_the_plan_and_more_machines_buy_no_less() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from support import said, said_as_json
 from tierwise.advisor import server_tiers
+from tierwise.advisor.joined_watches import joined
 from tierwise.advisor.server_advice import ServerAdvice, advise_server
 from tierwise.advisor.server_advice_text import LINES, shown
 from tierwise.advisor.server_check import check_move
@@ -16,7 +17,7 @@ from tierwise.advisor.server_question import Limits, Question
 from tierwise.advisor.server_tiers import read_server_tiers
 from tierwise.advisor.stations import Load, Part, predict
 from tierwise.core import host
-from tierwise.core.activity import Activity, Band, Cause, RelationLoad, Steadiness, Window, joined, read_answer
+from tierwise.core.activity import Activity, Band, Cause, RelationLoad, Steadiness, Window, read_answer
 from tierwise.core.errors import InputError
 from tierwise.core.output_format import TicketFormat
 from tierwise.core.text_table import WIDTH

@@ -193,7 +193,7 @@ def test_the_band_of_device_reads_holds_what_the_kernels_cache_let_through(
 
 @pytest.fixture(params=[18, 14])
 def counted(request: pytest.FixtureRequest, workspace: Path, cluster18: Cluster) -> Iterator[Cluster]:
-    """Each of the wheel's server and version 14, whose counters a process of its own collects."""
+    """Each of the wheel's server and version 14, whose counters a separate process collects."""
     if request.param == 18:
         yield cluster18
         return

@@ -199,12 +199,13 @@ def _server_advice(
     day: date,
     region: str,
 ) -> str:
+    from tierwise.advisor.joined_watches import joined  # noqa: PLC0415
     from tierwise.advisor.server_advice import advise_server  # noqa: PLC0415
     from tierwise.advisor.server_advice_text import shown  # noqa: PLC0415
     from tierwise.advisor.server_plan import write_plan  # noqa: PLC0415
     from tierwise.advisor.server_question import Question  # noqa: PLC0415
     from tierwise.advisor.server_tiers import read_server_tiers  # noqa: PLC0415
-    from tierwise.core.activity import joined, read_answer  # noqa: PLC0415
+    from tierwise.core.activity import read_answer  # noqa: PLC0415
     from tierwise.core.text_template import render  # noqa: PLC0415
     from tierwise.costs.book import load_book  # noqa: PLC0415
 

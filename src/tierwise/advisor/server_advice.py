@@ -16,7 +16,7 @@ from tierwise.core.toml import Strict
 from tierwise.core.units import GIB
 
 CALIBRATION: Final = 0.1  # how far off a calibrated time may be (assumed)
-MODEL: Final = 0.15  # what moves were further off than that: at most a quarter in five loads (scripts/validate_advice.py)
+MODEL: Final = 0.15  # chosen: with CALIBRATION a quarter, as far as the first measured moves were off (validate_advice.py)
 SCANNED: Final = 0.5
 BOOTSTRAPS, BLOCK, SEED = 500, 2, 1
 LOCKS: Final = {"table": "table", "materialized view": "table", "index": "index", LOG: LOG, TEMPORARY: "none"}

@@ -27,7 +27,7 @@ def shown(advice: ServerAdvice, form: TicketFormat) -> str:
 
 
 def _text(advice: ServerAdvice, form: TicketFormat, most: int) -> str:
-    """Return the answer with at most so many rows."""
+    """Return the answer with at most `most` rows."""
     service = advice.service and render(f"advisor/plan_files/words.toml:services.{advice.service}")
     step = advice.steps[advice.advised - 1] if advice.advised else None
     formats = {"ms": milliseconds, "band": milliseconds_band, "number": short_band, "names": names}

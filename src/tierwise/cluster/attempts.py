@@ -11,13 +11,12 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 from typing import Final, Literal
 
 import polars as pl
 from pydantic import Field
 
-from tierwise.cluster.store import PATIENCE_S, Store, patiently
+from tierwise.cluster.store import PATIENCE_S, Store, write_patiently
 from tierwise.core.errors import InputError
 from tierwise.core.host import Host
 from tierwise.core.toml import Strict, validate
@@ -107,7 +106,7 @@ def put_attempt(store: Store, attempt: Attempt, tables: Mapping[str, bytes], *, 
     contents = {whole.name_of(table): content for table, content in tables.items()}
     contents[whole.name] = whole.model_dump_json(indent=2).encode()
     for name, content in contents.items():
-        patiently(partial(store.write, name, content), f"to write {name}", patience_s=patience_s)
+        write_patiently(store, name, content, patience_s=patience_s)
 
 
 class Surveyor:

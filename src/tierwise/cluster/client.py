@@ -21,7 +21,7 @@ from tierwise.cluster.collecting import CUT, Campaign, begin_campaign, collect_s
 from tierwise.cluster.connection import checked, need_dask, refuse_unsafe, security
 from tierwise.cluster.machine import machine_id
 from tierwise.cluster.replicate import ENDED, Job
-from tierwise.cluster.store import PATIENCE_S, Store, open_store, patiently
+from tierwise.cluster.store import PATIENCE_S, Store, open_store, patiently, write_patiently
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.progress import Progress, say
 from tierwise.core.tasks import LOCAL
@@ -202,8 +202,7 @@ def measure_within(deadline: Deadline, inputs: Inputs, folder: Path, *, schedule
     there = {study: campaign.replicates[study] for study, _ in deadline.order}
     done = collect_there(store, found, there, folder, summary_of)
     if done.lacking:
-        mark = f"{run.run_id}/{CUT}/{new_name()}"
-        patiently(partial(store.write, mark, b"{}"), f"to write {mark}")
+        write_patiently(store, f"{run.run_id}/{CUT}/{new_name()}", b"{}")
     return done
 
 
@@ -222,9 +221,9 @@ def _dispatch_here(dispatch: Dispatch, scheduler: str = LOCAL) -> Survey:
     while not dispatch.is_done(found := patiently(survey, "to list attempts"), [machine]):
         _end_if_cancelled(dispatch)
         _end_after_failures(found.failed)
-        for unit in dispatch.fitting(machine, found, 1)[:1]:
+        if left := dispatch.fitting(machine, found, 1):
             with _ended_at(dispatch):
-                work.measure(dispatch.job(unit), scheduler)
+                work.measure(dispatch.job(left[0]), scheduler)
     return found
 
 

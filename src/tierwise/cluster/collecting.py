@@ -1,14 +1,13 @@
 """A run on this machine, collected from its attempts in a store."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 import polars as pl
 
 from tierwise.cluster.attempts import ROWS, Attempt, Survey, Surveyor
-from tierwise.cluster.store import CAMPAIGN, Store, open_store, patiently
+from tierwise.cluster.store import CAMPAIGN, Store, open_store, write_patiently
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.files import make_folder, put, scratch_folder
@@ -46,7 +45,7 @@ def begin_campaign(store: Store, run: Manifest, replicates: Mapping[str, int]) -
     if name in store.sizes(run.run_id):
         return read_campaign(store, run.run_id)
     campaign = Campaign(run=run, replicates=dict(replicates))
-    patiently(partial(store.write, name, campaign.model_dump_json(indent=2).encode()), f"to write {name}")
+    write_patiently(store, name, campaign.model_dump_json(indent=2).encode())
     return campaign
 
 

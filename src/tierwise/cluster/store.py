@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 from urllib.parse import urlsplit
@@ -126,3 +127,7 @@ def patiently(
             say(f"the store refuses {what}, next try in {pause_s:.0f} s ({error})")
         sleep(pause_s)
         pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+
+def write_patiently(store: Store, name: str, content: bytes, *, patience_s: float = PATIENCE_S) -> None:
+    patiently(partial(store.write, name, content), f"to write {name}", patience_s=patience_s)

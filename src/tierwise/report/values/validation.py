@@ -1,5 +1,6 @@
 """What the models and the emulator were compared with, as committed, and the numbers of the page on it."""
 
+from collections.abc import Sequence
 from datetime import date
 from typing import Any, Final
 
@@ -32,9 +33,9 @@ def gain_per_dollar(size: dict[str, Any], relation: str) -> float:
     return float(saved_s / dearer)
 
 
-def moves() -> list[dict[str, Any]]:
-    """Return each measured move: the share of a transaction's time that it saved, and how far off the prediction was (`off`)."""
-    rows, found = load(*ADVICE)["rows"], []
+def moves(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return each measured move: what share of a transaction's time it saved, how far `off` the prediction was, and whether it `held`."""
+    found: list[dict[str, Any]] = []
     before_s = {(row["load"], row["open"]): row["seen_s"] for row in rows if row["placement"] == []}
     for row in (row for row in rows if row["placement"]):
         saved_s = before_s[row["load"], row["open"]] - row["seen_s"]
@@ -43,7 +44,9 @@ def moves() -> list[dict[str, Any]]:
         of |= {"saved": saved, "medium": 0.2 <= saved <= 0.8, "off": off, "close": abs(off) <= 0.2}
         left = (row["watched_s"] - row["said_s"]) / row["seen_s"]
         of |= {"left": 1 / 1.5 <= left <= 1.5, "held": row["predicted_s"]["low"] <= saved_s <= row["predicted_s"]["high"]}
-        found.append(of | {"before_the_rule": row.get("before_the_rule", False)})
+        of["half_width"] = (row["predicted_s"]["high"] - row["predicted_s"]["low"]) / 2 / saved_s
+        of["within_noise"] = row["said_s"] <= row["noise"] * row["watched_s"]
+        found.append(of | {"place": (row["load"], row["open"]), "before_the_rule": row.get("before_the_rule", False)})
     return found
 
 
@@ -56,7 +59,7 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of al
     cached = load(*CACHE)
     caches = [{row[name]["seconds"] for name in ("smq", "bcache", "l2arc")} for row in cached["rows"]]
     beside = emulator["mount_over_empty_server"]
-    every = moves()
+    every = moves(load(*ADVICE)["rows"])
     medium = [one for one in every if one["medium"]]
     return {
         "drives": len(means),

@@ -7,7 +7,7 @@ import polars as pl
 from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import MINUS, NBSP, difference
 from tierwise.report.run import Run
-from tierwise.report.values.validation import moves
+from tierwise.report.values.validation import ADVICE, load, moves
 
 UNIT: Final = "moves"
 OF_RUN: Final = "nothing"
@@ -15,17 +15,17 @@ HEADER: Final = ("Load", "Moves", "Measured saving", "Medium", "Within 20 %", "L
 
 
 def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  nothing of it hangs on a run
-    return pl.DataFrame(moves())
+    return pl.DataFrame([{name: value for name, value in one.items() if name != "place"} for one in moves(load(*ADVICE)["rows"])])
 
 
 def tabulate(rows: pl.DataFrame) -> Cells:
     cells = []
-    for (load,), own in rows.group_by(["load"], maintain_order=True):
+    for (name,), own in rows.group_by(["load"], maintain_order=True):
         medium = own.filter(pl.col("medium"))
         worst = max(medium["off"], key=abs, default=None)
         cells.append(
             [
-                str(load),
+                str(name),
                 str(own.height),
                 f"{100 * min(own['saved']):.0f} to {100 * max(own['saved']):.0f}{NBSP}%".replace("-", MINUS),
                 str(medium.height),
