@@ -27,7 +27,8 @@ def tabulate(rows: pl.DataFrame) -> Cells:
             [
                 str(name),
                 str(own.height),
-                f"{100 * min(own['saved']):.0f} to {100 * max(own['saved']):.0f}{NBSP}%".replace("-", MINUS),
+                " to ".join(dict.fromkeys(f"{100 * end:.0f}" for end in (min(own["saved"]), max(own["saved"])))).replace("-", MINUS)
+                + f"{NBSP}%",
                 str(medium.height),
                 str(medium["close"].sum()),
                 "none" if worst is None else (str if abs(worst) <= 0.2 else "**{}**".format)(difference(1 + worst)),
