@@ -219,7 +219,9 @@ def test_who_waits_in_the_kernel_for_a_file_that_another_writes_is_seen_there(tm
         tier.delays(False)
         tier.daemon.wait_in_real_time()
     assert spent.seconds is not None
-    assert spent.seconds[KERNEL_LOCKS] == pytest.approx(spent.seconds["unnamed 0x00000000 tier"], rel=0.1), "while the other writes"
+    locked_s, written_s, computed_s = (spent.seconds[name] for name in (KERNEL_LOCKS, "unnamed 0x00000000 tier", PROCESSOR))
+    assert written_s - computed_s <= locked_s <= written_s, "while the other writes, unless it still computes"
+    assert locked_s > spent.elapsed_s / 2
 
 
 @contextmanager
