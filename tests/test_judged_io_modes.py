@@ -1,7 +1,6 @@
 """Every judged cell is measured by the I/O mode that decides, in every profile."""
 
 from collections.abc import Mapping
-from typing import Final
 
 import pytest
 
@@ -23,10 +22,6 @@ CASES = [
     for case in claim.cases
     if case.study in DECIDING
 ]
-ELSEWHERE: Final = {
-    "newest partition on SSD",  # whose load the view names in other words than the cell
-    "all on disks",
-}
 
 
 def cells(study: str, source: str, profile: str) -> list[dict[str, str]]:
@@ -54,7 +49,7 @@ def test_every_judged_cell_of_full_is_measured_by_the_io_mode_that_decides(study
         if case.study == study:
             requested = [cell for cell in cells(study, source, "full") if selected(case, cell)]
             deciding = {without_io_mode(cell) for cell in requested if cell["io_mode"] == DECIDING[study]}
-            assert deciding or case.name in ELSEWHERE, f"{source} {case.name}"
+            assert deciding, f"{source} {case.name}"
             assert {without_io_mode(cell) for cell in requested if cell["io_mode"] == IoMode.DIRECT} <= deciding, f"{source} {case.name}"
 
 
