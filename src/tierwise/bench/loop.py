@@ -23,7 +23,8 @@ from tierwise.core.data_sets import chosen as chosen_sources
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.pairs import TODAY, Pair, load_pair
 from tierwise.core.profiles import Profile, load_profile
-from tierwise.core.toml import refuse_old_parameters, validate
+from tierwise.core.renamed import refuse_old_parameters
+from tierwise.core.toml import validate
 from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.postgres.binaries import Binaries, find_binaries
 from tierwise.recorders import strace

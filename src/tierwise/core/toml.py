@@ -1,7 +1,6 @@
-"""Read a TOML file into a pydantic model, with errors that name file, field, value and rule, and names of version 0.2 that are refused."""
+"""Read a TOML file into a pydantic model, with errors that name file, field, value and rule."""
 
 import re
-import sys
 import tomllib
 from functools import lru_cache
 from pathlib import Path
@@ -9,34 +8,10 @@ from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from tierwise.core import paths
+from tierwise.core import paths, renamed
 from tierwise.core.errors import InputError, suggesting
 from tierwise.core.paths import short
 from tierwise.core.text_files import read_text
-
-RENAMED_KEYS: Final = {"blocks": "replicates", "arms": "io_modes", "arm": "variant and io_mode", "substrate": "evidence"}
-"""Key of a TOML file -> the key that stands in its place (``docs/upgrade.md`` has all new names)."""
-RENAMED_PARAMETERS: Final = {"BLOCK": "REPLICATE", "SOURCES": "RUN_ID, or CENSUS and SKY of the environment"}
-"""Parameter of a notebook -> the one that stands in its place."""
-
-
-class OldParameterError(InputError):
-    """A parameter of version 0.2; a notebook shows the message alone, without a traceback."""
-
-    def _render_traceback_(self) -> list[str]:
-        return [str(self)]
-
-
-def remedy_for(key: str, names: dict[str, str] = RENAMED_KEYS) -> str:
-    return f"write {names[key]}; tierwise 0.2.0 reads {key}"
-
-
-def refuse_old_parameters() -> None:
-    """Raise `InputError` where this is a notebook's process and the notebook was given a parameter of version 0.2."""
-    shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    for name in RENAMED_PARAMETERS.keys() & (shell.user_ns if shell else {}):
-        raise OldParameterError("notebook", field=name, rule="a parameter of version 0.2", remedy=remedy_for(name, RENAMED_PARAMETERS))
-
 
 Model = TypeVar("Model", bound=BaseModel)
 Checked = TypeVar("Checked")
@@ -85,9 +60,9 @@ def validate(table: object, model: type[Checked], *, where: str) -> Checked:
         return TypeAdapter(model).validate_python(table)
     except ValidationError as error:
         broken = error.errors(include_url=False)
-        old = [each for each in broken if each["type"] == "extra_forbidden" and each["loc"][-1] in RENAMED_KEYS]
+        old = [each for each in broken if each["type"] == "extra_forbidden" and each["loc"][-1] in renamed.KEYS]
         first = (old or broken)[0]
         field = ".".join(str(part) for part in first["loc"]) or None
         value = None if first["type"] == "missing" or field is None else first["input"]  # without a field: the whole table
-        rule, remedy = ("a key of version 0.2", remedy_for(str(first["loc"][-1]))) if old else (first["msg"], None)
+        rule, remedy = ("a key of version 0.2", renamed.remedy_for(str(first["loc"][-1]))) if old else (first["msg"], None)
         raise InputError(where, field=field, value=value, rule=rule, remedy=remedy) from error

@@ -16,7 +16,8 @@ from tierwise.analysis.views import open_views
 from tierwise.core import paths
 from tierwise.core.data_sets import published_rows
 from tierwise.core.errors import InputError, MissingError
-from tierwise.core.toml import refuse_old_parameters, validate
+from tierwise.core.renamed import refuse_old_parameters
+from tierwise.core.toml import validate
 from tierwise.core.vocabulary import Evidence
 from tierwise.report import queries
 from tierwise.report.formats import count
