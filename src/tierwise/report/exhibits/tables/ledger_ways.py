@@ -1,28 +1,24 @@
-"""What other I/O modes say of the statements that were measured by several."""
+"""What other variants and I/O modes say of the statements that have several."""
 
 from typing import Final
 
 import polars as pl
 
-from tierwise.analysis.claims import load_claims
-from tierwise.analysis.judging import ClaimVerdict, decides
+from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.rules import NOT_ASYNCHRONOUS
 from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import DASH, number
 from tierwise.report.run import Run
-from tierwise.report.variants import PUBLISHED, variants
+from tierwise.report.variants import variants
 from tierwise.report.words import case_name, estimated, marked, way_of
 
 UNIT: Final = "verdicts"
-HEADER: Final = ["Claim", "I/O mode", "Found (95 % interval)", "Requests at once", "Verdict"]
+HEADER: Final = ["Claim", "Variant or I/O mode", "Found (95 % interval)", "Requests at once", "Verdict"]
 
 
 def rows(run: Run, pair: str = "") -> pl.DataFrame:  # noqa: ARG001  of all pairs
-    known, found = load_claims(), []
-    for published, claim in zip(known.claims, run.verdicts, strict=True):
-        decider = known.deciding[published.cases[0].study] if published.cases else None
-        shown = [one for one in variants(claim) if one.variant == PUBLISHED or (decider and decides(one, decider))]
-        found += [_row(claim, one) for one in shown if len(shown) > 1]
+    several = [(claim, shown) for claim in run.verdicts if len(shown := variants(claim)) > 1]
+    found = [_row(claim, one) for claim, shown in several for one in shown]
     return pl.DataFrame(found, schema=[*HEADER, "evidence"], orient="row")
 
 
