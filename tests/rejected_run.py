@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Final
 
 import polars as pl
+import pytest
 
-from kept_smoke import FOLDER
+from support import SMOKE_RUN
 from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.core.vocabulary import Evidence
+from tierwise.report.run import Run, open_run
 from tierwise.timings.manifest import load_manifest
 
 RUN_ID: Final = "20260102-030405-smoke-5901ed"
@@ -20,7 +22,7 @@ LIVE: Final = pl.col("evidence") != Evidence.SIMULATED
 def rejected_run(raw: Path, *, seed: int | None = None) -> Path:
     """Return the tests' smoke run with five replicates, each live row but replicate `KEPT` flagged; `seed` chooses the clean live times."""
     folder = raw / RUN_ID
-    shutil.copytree(FOLDER, folder)
+    shutil.copytree(SMOKE_RUN, folder)
     rows = _spoilt(_repeated(pl.read_parquet(folder / "timings.parquet"))).with_columns(run_id=pl.lit(RUN_ID))
     if seed is not None:
         draw = random.Random(seed)
@@ -32,6 +34,13 @@ def rejected_run(raw: Path, *, seed: int | None = None) -> Path:
     rows.write_parquet(folder / "timings.parquet")
     load_manifest(folder).model_copy(update={"run_id": RUN_ID}).save(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def rejected(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    raw: Path = tmp_path_factory.mktemp("rejected")
+    rejected_run(raw)
+    return open_run(RUN_ID, raw)
 
 
 def _repeated(rows: pl.DataFrame) -> pl.DataFrame:

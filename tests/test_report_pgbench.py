@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 import cells
 from pgbench_rows import LARGE, PHASES, SMALL, pgbench_rows
-from rows import make_run, save_run
+from rows import make_run, save_run, study_record
 from tierwise.core.vocabulary import IoMode
 from tierwise.report.display import Figure, Missing, Table
 from tierwise.report.formats import DASH
@@ -16,7 +17,7 @@ from tierwise.report.page import Page, open_page
 from tierwise.report.run import open_run
 from tierwise.studies.pgbench_placement.reading.names import PAIR, STUDY
 from tierwise.studies.pgbench_placement.reading.simulated import points
-from tierwise.timings.manifest import StudyRecord, load_manifest
+from tierwise.timings.manifest import load_manifest
 
 Opened = Callable[..., Page]
 EXHIBITS = ("fig-pgbench-gains", "tbl-pgbench-io", "tbl-pgbench-rates")
@@ -44,7 +45,7 @@ FLIPPED = {
     "layout": "random-keys",
     "tps": {"all_hdd": [100.0] * 5, "index_ssd": [250.0] * 5, "table_ssd": [180.0] * 5, "all_ssd": [600.0] * 5, "heat": [230.0] * 5},
 }
-FACTS = {
+FACTS: dict[str, Any] = {
     "size_bytes": {"large": {"pgbench_accounts": 850, "pgbench_accounts_pkey": 150}},
     "memory_share": 16 / 45,
     "flip_map": [POINT, FLIPPED],
@@ -69,7 +70,7 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Opened:
     def page_of(*rows: pl.DataFrame) -> Page:
         monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
         folder = save_run(tmp_path, pl.concat(rows))
-        record = StudyRecord(name=STUDY, pair=PAIR, trials=("t",), replicates=5, settings={}, server_version="18.6", facts=FACTS)
+        record = study_record(STUDY, PAIR, trials=("t",), **FACTS)
         manifest = load_manifest(folder)
         manifest.model_copy(update={"studies": (*manifest.studies, record)}).save(folder)
         return open_page(open_run(folder.name), STUDY, PAIR)

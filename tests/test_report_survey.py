@@ -1,12 +1,13 @@
 """The chapters on the survey say what their rows say, hold no inferred number against anything, and say so where there are no rows."""
 
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 import cells
-from rows import make_run, save_run
+from rows import make_run, save_run, study_record
 from survey_rows import ARRAYS_S, PLACEMENT_S, RUN_ID, array_rows, placement_rows
 from tierwise.analysis.causes import Cause
 from tierwise.analysis.claims import load_claims
@@ -17,7 +18,7 @@ from tierwise.report.page import Page, open_page
 from tierwise.report.run import Run, open_run
 from tierwise.studies.survey_arrays.reading.tables.survey_arrays_claims import CLAIMS as ARRAY_CLAIMS
 from tierwise.studies.survey_placement.reading.tables.survey_placement_claims import CLAIMS
-from tierwise.timings.manifest import StudyRecord, load_manifest
+from tierwise.timings.manifest import load_manifest
 
 PAIR = "source-h"
 INFERRED = {"H1", "H2", "H3", "H4", "H5", "H6", "H7"}
@@ -48,17 +49,14 @@ def hunt(query: str) -> list[dict[str, object]]:
 def run(tmp_path: Path) -> Run:
     folder = save_run(tmp_path, pl.concat([array_rows(forms=("printed", "meant")), placement_rows()]))
     manifest = load_manifest(folder)
-    facts = {"published_bytes": 141e9, **{query: hunt(query) for query in ARRAYS_S}}
-    placement = {
+    facts: dict[str, Any] = {"published_bytes": 141e9, **{query: hunt(query) for query in ARRAYS_S}}
+    placement: dict[str, Any] = {
         **PLACEMENT_S,
         "io_share": {"join_single": {"detection": 0.8}},
         "on_ssd": {"index_ssd": ["source_ra", "source_dec"]},
         "touched": {"join_single": {"source": 100, "detection": 800, "source_ra": 99, "source_dec": 1}},
     }
-    records = tuple(
-        StudyRecord(name=name, pair=PAIR, trials=(), replicates=5, settings={}, server_version="18.6", facts=found)
-        for name, found in (("survey_arrays", facts), ("survey_placement", placement))
-    )
+    records = study_record("survey_arrays", PAIR, **facts), study_record("survey_placement", PAIR, **placement)
     manifest.model_copy(update={"studies": records}).save(folder)
     return open_run(RUN_ID, tmp_path)
 

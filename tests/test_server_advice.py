@@ -38,6 +38,7 @@ read_ms = [[1, 10], [2, 18], [4, 30]]
 read_ms = [[1, 0.2]]
 usd_a_month_per_gib = 0.1
 """
+WITH_PLACE = TIERS.replace("[tiers.ssd]", '[tiers.ssd]\ntablespaces = ["fast"]')
 DAY = dt.date(2026, 11, 28)
 EXACT = Band(low=0.0, high=0.0)
 
@@ -138,7 +139,7 @@ def test_a_closed_load_of_one_station_takes_what_queueing_theory_says() -> None:
 
 
 def test_partitions_that_are_waited_for_little_each_move_together(tiers: Path, tmp_path: Path) -> None:
-    tiers.write_text(TIERS.replace("[tiers.ssd]", '[tiers.ssd]\ntablespaces = ["fast"]'))
+    tiers.write_text(WITH_PLACE)
     parts = [relation(number, f"events_{number}", 0.0003, parent=7, gib=0.01) for number in range(1, 101)]
     hot = relation(101, "events_101", 0.04, parent=7, gib=0.1, writes_per_s=Band(low=1, high=1))
     watch = activity(*parts, hot, relation(102, "events_102", 0.0, parent=7, gib=0.01))
@@ -254,7 +255,7 @@ def test_what_is_no_placement_comes_with_the_advice(tiers: Path) -> None:
 
 
 def test_reads_of_the_slower_tier_take_the_waiting_that_a_watch_divided_evenly(tiers: Path) -> None:
-    tiers.write_text(TIERS.replace("[tiers.ssd]", '[tiers.ssd]\ntablespaces = ["fast"]'))
+    tiers.write_text(WITH_PLACE)
     loads = relation(1, "fast", 0.03, tablespace="fast"), relation(2, "slow", 0.03)
     watch = activity(*loads).model_copy(update={"unknown": ("tablespaces",)})
     units = Question(watch, read_server_tiers(tiers), Limits(), load_book(DAY)).every_unit
@@ -299,15 +300,14 @@ def test_a_server_that_may_be_managed_gets_advice_on_its_volume_alone(tiers: Pat
 
 
 def test_temporary_files_need_the_space_of_a_window_and_move_once(tiers: Path, tmp_path: Path) -> None:
-    with_place = TIERS.replace("[tiers.ssd]", '[tiers.ssd]\ntablespaces = ["fast"]')
-    tiers.write_text(with_place)
+    tiers.write_text(WITH_PLACE)
     watch = activity(relation(0, "temporary files", 0.02, kind="temporary", gib=10))
     question = Question(watch, read_server_tiers(tiers), Limits(), load_book(DAY))
     found = advise_server(question)
     assert [(step.unit, step.size_bytes) for step in found.steps] == [("temporary files", GIB)], "ten windows wrote 10 GiB"
     write_plan(found, question, tmp_path / "plan")
     assert "GRANT CREATE ON TABLESPACE" in (tmp_path / "plan" / "plan.sh").read_text()
-    tiers.write_text(with_place.replace("[tiers.ssd]", "[tiers.ssd]\ntemporary = true"))
+    tiers.write_text(WITH_PLACE.replace("[tiers.ssd]", "[tiers.ssd]\ntemporary = true"))
     assert advised(watch, tiers).steps == ()
 
 
