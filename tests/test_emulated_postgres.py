@@ -1,6 +1,5 @@
 """A real server on an emulated mount: made, loaded, checked, killed with and without its disk, and behind a cached device."""
 
-import importlib.util
 import os
 import signal
 import subprocess
@@ -11,7 +10,6 @@ import psutil
 import pytest
 
 from emulation import emulated, need_fuse, new_folder
-from tierwise.core import paths
 from tierwise.devices.ssd_cache import POLICIES
 from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.cluster import Cluster
@@ -19,6 +17,7 @@ from tierwise.postgres.relations import create_tablespace, move
 from tierwise.postgres.workspace import server_account
 from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.reclaim import reclaim
+from validate_cache import checked
 
 ROWS = 10_000
 DIRECT = {"debug_io_direct": "data", "shared_buffers": "8MB", "autovacuum": "off"}
@@ -105,16 +104,11 @@ def test_the_mount_can_be_walked_while_the_server_runs(tier: Emulated, cluster18
 @pytest.mark.soak
 def test_the_simulated_hit_ratio_is_postgresqls_within_a_percentage_point(workspace: Path) -> None:
     need_fuse()
-    spec = importlib.util.spec_from_file_location("validate_cache", paths.home() / "scripts" / "validate_cache.py")
-    assert spec is not None
-    assert spec.loader is not None
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
     folder = workspace / "cached"
     folder.mkdir(mode=0o755)
     cluster = Cluster(folder / "server", find_binaries(), server_account())
     cluster.create()
-    for row in script.checked(cluster, folder, list(POLICIES)):
+    for row in checked(cluster, folder, list(POLICIES)):
         assert row["reads"] > 1000
         assert 0.05 < row["hit_ratio"] < 0.95
         assert row["simulated"] == pytest.approx(row["hit_ratio"], abs=0.01), row["policy"]

@@ -144,6 +144,7 @@ def test_a_servers_socket_is_its_accounts_alone_and_it_listens_nowhere_else(clus
             assert connection.execute("SHOW unix_socket_permissions").fetchone() == ("0700",)
     finally:
         cluster18.stop()
+    assert not socket.exists()
 
 
 def test_a_file_is_not_written_through_a_link_that_was_planted_in_its_name(tmp_path: Path, precious: Path) -> None:

@@ -173,13 +173,10 @@ def test_one_machine_takes_what_the_plan_says_and_more_machines_end_sooner_at_a_
     assert (one.price or 0) < (ten.price or 0) < (hundred.price or 0)
     assert hundred.minutes == pytest.approx(max(replicate_minutes(full)) + full.report_minutes)
     assert fleets(full, [1], None)[0].price is None
+    assert fleets(full, parsed(""), 1.0) == []
 
 
 @pytest.mark.parametrize("text", ["0", "x", "1,-2", "1000000", "1;2"])
 def test_what_is_no_number_of_machines_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="MACHINES"):
         parsed(text)
-
-
-def test_without_machines_nothing_is_estimated(full: Plan) -> None:
-    assert fleets(full, parsed(""), 1.0) == []

@@ -45,72 +45,29 @@ EXACT = Band(low=0.0, high=0.0)
 
 def relation(number: int, name: str, waiting_s: float, *, kind: str = "table", gib: float | None = 1.0, **more: object) -> RelationLoad:
     known: dict[str, object] = {
-        "database": 5,
-        "relation": number,
-        "schema_name": "public",
-        "name": name,
-        "kind": kind,
-        "owner": 0,
-        "parent": 0,
-        "tablespace": "pg_default",
-        "location": "",
-        "size_bytes": None if gib is None else int(gib * GIB),
-        "reads_per_s": 50.0,
-        "client_reads_per_s": EXACT,
-        "device_reads_per_s": None,
-        "read_s": None,
-        "waiting_s": waiting_s,
-        "low_s": waiting_s,
-        "high_s": waiting_s,
+        **dict.fromkeys(("owner", "parent", "scan_share"), 0),
+        **dict.fromkeys(("device_reads_per_s", "read_s", "writes_per_s")),
+        **dict.fromkeys(("waiting_s", "low_s", "high_s"), waiting_s),
         "share": waiting_s / 0.1,
-        "writes_per_s": None,
-        "scans": 1,
-        "scan_share": 0.0,
-        "droppable": False,
+        "size_bytes": None if gib is None else int(gib * GIB),
     }
+    known |= {"database": 5, "schema_name": "public", "tablespace": "pg_default", "location": "", "scans": 1, "droppable": False}
+    known |= {"relation": number, "name": name, "kind": kind, "reads_per_s": 50.0, "client_reads_per_s": EXACT}
     return RelationLoad.model_validate({**known, **more})
 
 
 def activity(*relations: RelationLoad, spread: float = 0.01, steady: Steadiness = Steadiness.STEADY) -> Activity:
     """Return a watch of 40 transactions a second that take 100 ms each, in ten windows."""
     times = [0.1 * (1 + spread * (-1) ** (number // 2)) for number in range(10)]
-    return Activity(
-        server="18.6",
-        version=18,
-        database="shop",
-        standby=False,
-        began="",
-        watched_s=600,
-        gaps_s=0,
-        gaps=0,
-        resets=0,
-        window_s=60,
-        windows=tuple(Window(seconds=60, transactions=2400, transaction_s=time_s) for time_s in times),
-        transactions_per_s=Band(low=40, high=40),
-        transaction_s=0.1,
-        steadiness=steady,
-        spread=spread,
-        drift=0.0,
-        checkpoints=5,
-        sessions=4,
-        samples=600,
-        timed=True,
-        causes=(Cause(cause="reads", time_s=0.08, measured=True),),
-        relations=relations,
-        reads_per_s=100,
-        depth=3,
-        page_writes_per_s=0,
-        wal_bytes_per_s=0,
-        background_transactions_per_s=0,
-        background_reads_per_s=0,
-        autovacuum_reads_per_s=0,
-        replay_share=None,
-        statements=None,
-        placements_changed=0,
-        replicas=0,
-        unknown=(),
-        superuser=True,
-    )
+    windows = tuple(Window(seconds=60, transactions=2400, transaction_s=time_s) for time_s in times)
+    load = {"transactions_per_s": Band(low=40, high=40), "transaction_s": 0.1, "reads_per_s": 100, "depth": 3, "sessions": 4}
+    measured = {"windows": windows, "steadiness": steady, "spread": spread, "checkpoints": 5, "samples": 600, "timed": True}
+    events = ("gaps_s", "gaps", "resets", "drift", "placements_changed", "replicas")
+    beside = ("page_writes_per_s", "wal_bytes_per_s", "background_transactions_per_s", "background_reads_per_s", "autovacuum_reads_per_s")
+    known = {"server": "18.6", "version": 18, "database": "shop", "standby": False, "superuser": True, "began": ""}
+    known |= {"watched_s": 600, "window_s": 60, "causes": (Cause(cause="reads", time_s=0.08, measured=True),), "unknown": ()}
+    known |= {**dict.fromkeys((*events, *beside), 0), "replay_share": None, "statements": None}
+    return Activity.model_validate({**known, **load, **measured, "relations": relations})
 
 
 @pytest.fixture

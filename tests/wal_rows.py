@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 
@@ -37,7 +37,7 @@ def wal_rows(
     for sequence, (replicate, case) in enumerate((replicate, case) for replicate in range(replicates) for case in rates):
         wal, clients, grouped = case
         delay_us = DELAY_US if grouped == "on" else 0
-        cell = {"wal": wal, "clients": clients, "commit_delay_us": delay_us, "slowdown": SLOWDOWN, "io_mode": "direct"}
+        cell: dict[str, Any] = {"wal": wal, "clients": clients, "commit_delay_us": delay_us, "slowdown": SLOWDOWN, "io_mode": "direct"}
         commits = round(rates[case] / SLOWDOWN * WINDOW_S * draw.lognormvariate(0.0, sigma))
         origin = Origin(RUN_ID, "wal_placement", "wal-placement", Evidence.EMULATED, IoMode.DIRECT, trial_of(cell), replicate, sequence)
         flushes = round(commits * FLUSHES[clients])
