@@ -12,7 +12,7 @@ from tierwise.core.errors import InputError
 from tierwise.core.progress import Progress
 from tierwise.core.units import MIB, PAGE_BYTES
 from tierwise.postgres.loading import BATCH_ROWS, copy_parquet
-from tierwise.postgres.planner_estimates import EFFECTIVE_CACHE_PAGES, IndexScanCost, column_statistics, estimates
+from tierwise.postgres.plans import EFFECTIVE_CACHE_PAGES, IndexScanCost, column_statistics, estimates
 from tierwise.postgres.relations import create_tablespace, find_relation, move
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.table_copies import Build, CopiedTable, is_complete, schema_of
