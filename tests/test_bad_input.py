@@ -4,8 +4,6 @@ import io
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.configuration import set_hypothesis_home_dir
 
-from bad_input import COMMAND_S, Case, Child, by_command
+from bad_input import Case, Child
 from bad_input_targets import TARGETS, Target, make_home, read
 
 NUMBERS: Final = tuple(
@@ -162,10 +160,9 @@ def mutated_file(name: str, sample: bytes) -> st.SearchStrategy[bytes]:
 pytestmark = pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning")  # of how a long case is shown
 set_hypothesis_home_dir(Path(tempfile.gettempdir()) / "tierwise-hypothesis")
 
-IN_PROCESS, BY_COMMAND, SOAKED = 180, 12, 10_000
-"""Cases over all targets: in a child that has loaded everything, by the command line, and with other cases each time."""
+CASES, SOAKED = 180, 10_000
+"""Cases over all targets: the same each time, and other ones each time."""
 WARMING_S = 120.0  # processor time that a target may take at first, while libraries load and code is compiled
-COMMANDS = [target for target in TARGETS if target.read is None]  # what reads files is in process: the command line is the same
 
 
 def cases(count: int, targets: int, target: Target, *, derandomize: bool = True) -> settings:
@@ -226,30 +223,10 @@ def hold(child: Child, target: Target, chosen: settings) -> None:
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 def test_bad_input_is_reported_in_one_line(child: Child, target: Target) -> None:
-    hold(child, target, cases(IN_PROCESS, len(TARGETS), target))
+    hold(child, target, cases(CASES, len(TARGETS), target))
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 def test_much_more_bad_input_is_reported_in_one_line(child: Child, target: Target) -> None:
     hold(child, target, cases(SOAKED, len(TARGETS), target, derandomize=False))
-
-
-@pytest.fixture(scope="module")
-def starter() -> Iterator[ProcessPoolExecutor]:
-    """Provide a small process that starts commands: what a large one starts is reported to have been as large."""
-    with ProcessPoolExecutor(1, get_context("spawn")) as process:
-        yield process
-
-
-@pytest.mark.parametrize("target", COMMANDS, ids=lambda target: target.name)
-def test_bad_input_is_reported_by_the_command_line_with_exit_code_2(home: Path, starter: ProcessPoolExecutor, target: Target) -> None:
-    @cases(BY_COMMAND, len(COMMANDS), target)
-    @given(spoilt(target))
-    def check(case: Case) -> None:
-        reported = starter.submit(by_command, home, case, WARMING_S).result()
-        if reported.processor_s > COMMAND_S:  # code was compiled, or a neighbour had the processor's other half
-            reported = starter.submit(by_command, home, case, WARMING_S).result()
-        reported.check(COMMAND_S)
-
-    check()

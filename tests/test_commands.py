@@ -8,7 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import psutil
 import pytest
 from typer.core import TyperGroup
 from typer.main import get_command
@@ -26,7 +25,6 @@ from tierwise.costs.delivered import published_load
 from tierwise.costs.hardware import load_hardware
 from tierwise.costs.iops import LATENCY_MS
 from tierwise.postgres.cluster import Cluster
-from tierwise.postgres.processes import servers_on
 from tierwise.postgres.settings import loading_settings
 from tierwise.recorders.reads import MOST_READS
 from tierwise.report import latest_answer, staleness
@@ -234,18 +232,6 @@ def test_a_measuring_run_that_is_declined_leaves_no_run(tmp_path: Path, workspac
     assert "measure with profile smoke now? [y/N]" in shown
     assert "nothing was started" in shown
     assert not list((tmp_path / "raw").glob("*/manifest.json"))
-
-
-def test_a_server_that_runs_on_the_disk_of_a_folder_is_found(cluster18: Cluster) -> None:
-    data = cluster18.data.resolve()
-    assert data not in servers_on(data.parent)
-    cluster18.start(loading_settings())
-    try:
-        assert data in servers_on(data.parent)
-        elsewhere = next(Path(part.mountpoint) for part in psutil.disk_partitions(all=True) if part.fstype in {"proc", "sysfs"})
-        assert data not in servers_on(elsewhere)
-    finally:
-        cluster18.stop()
 
 
 def test_an_emulation_beside_a_running_server_or_over_files_needs_consent(cluster18: Cluster, tmp_path: Path) -> None:

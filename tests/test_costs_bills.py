@@ -9,12 +9,12 @@ import pytest
 
 from prices import TODAY, book, price
 from tierwise.core.errors import MissingError
-from tierwise.core.units import GIB, MIB
+from tierwise.core.units import GIB
 from tierwise.core.vocabulary import Evidence
 from tierwise.costs.bill import Bill
-from tierwise.costs.book import Book, load_book
+from tierwise.costs.book import load_book
 from tierwise.costs.delivered import Load, Plan, newest_server, plan_on, plans, published_load, without_flash
-from tierwise.costs.hardware import capacity_bytes, device_bill, load_hardware, power_bill, purchase, ram_bill, volume_bill
+from tierwise.costs.hardware import capacity_bytes, device_bill, load_hardware, power_bill, purchase, ram_bill
 from tierwise.costs.iops import READ_BYTES, SEED, Iops, device_iops, simulated_iops
 from tierwise.costs.iops import _sustained as sustained
 from tierwise.costs.sensitivity import limits, rank, ratio_over_band
@@ -29,16 +29,8 @@ NOW = book(
     price("aws-gp3-size", 0.08, "GiB-month"),
     price("aws-gp3-iops", 0.005, "IOPS-month"),
     price("aws-gp3-throughput", 40.96, "GiB/s-month"),
-    price("aws-io2-size", 0.125, "GiB-month"),
-    price("aws-io2-iops-1", 0.065, "IOPS-month"),
-    price("aws-io2-iops-2", 0.0455, "IOPS-month"),
-    price("aws-io2-iops-3", 0.03185, "IOPS-month"),
 )
 WATT_YEAR = 0.10 * 24 * 365.25 / 1000 * 1.5  # what a watt costs for a year at 0.10 a kWh, cooling and losses included
-
-
-def month(volume: str, size_gib: float, iops: float, mib_s: float = 0.0, prices: Book = NOW) -> float:
-    return volume_bill(volume, size_gib * GIB, iops, mib_s * MIB).cost(prices) / 12
 
 
 def test_a_bill_adds_up_and_is_linear_in_each_price() -> None:
@@ -104,18 +96,6 @@ def test_a_device_without_a_price_says_what_is_missing(monkeypatch: pytest.Monke
 
 def test_memory_is_bought_by_the_binary_gigabyte() -> None:
     assert ram_bill(16 * GIB, life_years=4).cost(NOW) == pytest.approx(16 * 8 / 4 + 16 * 0.1 * WATT_YEAR)
-
-
-@pytest.mark.parametrize(
-    ("iops", "mib_s", "dollars"), [(3000, 125, 80), (2000, 0, 80), (4000, 125, 85), (3000, 250, 85), (16000, 1000, 80 + 65 + 35)]
-)
-def test_gp3_includes_3000_iops_and_125_mib_s(iops: float, mib_s: float, dollars: float) -> None:
-    assert month("aws-gp3", 1000, iops, mib_s) == pytest.approx(dollars)
-
-
-@pytest.mark.parametrize(("iops", "dollars"), [(0, 0), (32_000, 2080), (64_000, 2080 + 1456), (256_000, 2080 + 1456 + 192_000 * 0.03185)])
-def test_io2_bills_every_iops_by_tiers(iops: float, dollars: float) -> None:
-    assert month("aws-io2", 100, iops) == pytest.approx(12.5 + dollars)
 
 
 def test_the_volume_of_data_devices_is_billed_as_it_is_described() -> None:

@@ -107,12 +107,9 @@ def test_on_st1_a_small_request_costs_as_much_as_a_large_one() -> None:
     assert iops(model, anywhere(model, 5_000), depth=32) == pytest.approx(500, rel=0.02)
 
 
-PAGE = 8192
-
-
 def ends(model: DeviceModel, started_s: float) -> list[float]:
     for tag in range(8):
-        model.submit(started_s, tag, Operation.READ, tag * 10**9, PAGE)
+        model.submit(started_s, tag, READ, tag * 10**9, PAGE_BYTES)
     done: list[float] = []
     while len(done) < 8:
         done += [done_s for _, done_s in model.advance(model.next_event_s())]
@@ -134,7 +131,7 @@ def test_an_event_that_was_reported_is_reached_whatever_rounding_says(factor: fl
     model = SlowedDevice(build(load_device("sas-10k-raid10"), seed=3))
     model.slow(17.3, factor)
     for tag in range(200):
-        model.submit(17.3 + tag * 0.0007, tag, Operation.READ, tag * 10**8, PAGE)
+        model.submit(17.3 + tag * 0.0007, tag, READ, tag * 10**8, PAGE_BYTES)
     done, message = 0, 0
     while done < 200:
         event_s = model.next_event_s()
@@ -148,7 +145,7 @@ def test_a_change_leaves_what_is_under_way_its_progress() -> None:
     spec = load_device("sas-10k")
     plain, slowed = build(spec, seed=3), SlowedDevice(build(spec, seed=3))
     for model in (plain, slowed):
-        model.submit(0.0, 1, Operation.READ, 10**9, PAGE)
+        model.submit(0.0, 1, READ, 10**9, PAGE_BYTES)
     ((_, done_s),) = plain.advance(1.0)
     slowed.slow(done_s / 2, 10.0)  # half of it is done
     assert slowed.advance(done_s) == []
@@ -162,7 +159,7 @@ def test_a_controllers_cache_shrinks_with_the_data() -> None:
     def quick_writes(stretch: float) -> int:
         model = build(spec, seed=3, stretch=stretch)
         for tag in range(4000):  # 31 MiB, scattered
-            model.submit(0.0, tag, Operation.WRITE, tag * 10 * 2**20, PAGE)
+            model.submit(0.0, tag, WRITE, tag * 10 * 2**20, PAGE_BYTES)
         return len(model.advance(0.001))
 
     assert quick_writes(1.0) == 4000

@@ -2,9 +2,11 @@
 
 import re
 import runpy
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from rows import make_run
@@ -12,8 +14,10 @@ from tierwise.advisor.advice import Question, advise
 from tierwise.advisor.ranking import DISKS, Gain, advised, chosen, gains_of, placed
 from tierwise.advisor.workload import fixed
 from tierwise.analysis.model_interval import Shifts
+from tierwise.analysis.rejections import never_accepted, rejections
+from tierwise.analysis.views import open_views
 from tierwise.core import paths
-from tierwise.core.vocabulary import IoMode
+from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.report.display import Figure, Missing, Table
 from tierwise.report.estimates import cell, estimates
 from tierwise.report.exhibits.tables import answer
@@ -22,6 +26,7 @@ from tierwise.report.formats import with_interval
 from tierwise.report.page import open_shared
 from tierwise.report.prices import book_of
 from tierwise.report.run import Run, open_run
+from tierwise.report.values import front
 from tierwise.report.values.front import TOO_SMALL, advice, answers, newest, speedups
 from tierwise.report.values.operations import cheapest, costs
 from tierwise.report.values.workloads import gather
@@ -128,6 +133,22 @@ def test_a_run_in_which_nearly_all_is_rejected_shows_no_row_of_its_own(rejected:
     assert isinstance(page.exhibit("fig-answer"), Missing)
     assert isinstance(page.exhibit("tbl-answer"), Missing)
     assert all(isinstance(open_shared(rejected, "advice").exhibit(label), Missing) for label in ("tbl-strategies", "tbl-advice-regret"))
+
+
+def test_rejected_rows_are_counted_by_evidence_and_what_was_rejected_in_all_replicates_by_study(rejected: Run, tmp_path: Path) -> None:
+    with open_views(rejected.folder.parent, rejected.run_id) as connection:
+        found = {one.evidence: one for one in rejections(connection)}
+        assert never_accepted(connection) == {}, "one replicate is clean"
+    assert found[Evidence.SIMULATED].rejected == 0
+    assert found[Evidence.EMULATED].share == pytest.approx(0.8, abs=0.01)
+    folder = shutil.copytree(rejected.folder, tmp_path / rejected.run_id)
+    rows = pl.read_parquet(folder / "timings.parquet")
+    trial = rows.filter(study="wal_placement", clock="virtual-several")["trial"][0]
+    log = (pl.col("study") == "wal_placement") & (pl.col("trial") == trial)
+    rows.with_columns(flags=pl.when(log).then(pl.lit(["cpu"])).otherwise("flags")).write_parquet(folder / "timings.parquet")
+    with open_views(tmp_path, rejected.run_id) as connection:
+        assert never_accepted(connection) == {"wal_placement": 1}
+    assert front.values(open_run(rejected.run_id, tmp_path))["all_rejected"] == 1
 
 
 def test_the_newest_answer_has_five_lines(reference: Run, rejected: Run) -> None:

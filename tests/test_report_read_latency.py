@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 
 import cells
+from cells import table_of
 from latency_rows import AS_PUBLISHED, RUN, latency_run
 from support import SMOKE_RUN
-from tierwise.report.display import Figure, Missing, Table
-from tierwise.report.formats import NBSP
+from tierwise.report.display import Figure, Missing
 from tierwise.report.page import Page, open_page
 from tierwise.report.run import open_run
 from tierwise.studies.read_latency.reading.names import SPACES
@@ -39,13 +39,6 @@ def shown(raw: Path, monkeypatch: pytest.MonkeyPatch, pair: str = PAIR, **change
     return open_page(open_run(RUN), "read_latency", pair)
 
 
-def table(page: Page, label: str) -> list[list[str]]:
-    made = page.exhibit(label)
-    assert isinstance(made, Table), made
-    assert all(len(row) == len(made.header) for row in made.rows)
-    return [[cell.replace(NBSP, " ") for cell in row] for row in made.rows]
-
-
 def test_every_tablespace_has_a_panel_with_ours_and_the_published_bars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (figure,) = cells.drawn("read_latency", shown(tmp_path, monkeypatch).run).values()
     assert isinstance(figure, Figure)
@@ -55,12 +48,12 @@ def test_every_tablespace_has_a_panel_with_ours_and_the_published_bars(tmp_path:
 
 def test_the_variant_that_decides_gives_the_lead_of_the_ssd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = shown(tmp_path, monkeypatch, ssd={17: 300})
-    published, records = table(page, "tbl-read-remains")
+    published, records = table_of(page, "tbl-read-remains")
     assert (published[1], published[5]) == ("77.6 %", "9.27")
     assert records[5].startswith("18.5")
     assert page.values["lead_records"] == pytest.approx(18.5, abs=0.1)
     assert page.values["lead_estimate"] == pytest.approx(58.4, abs=0.1), "of the windows, not of the records"
-    claims = {row[0]: row[3] for row in table(page, "tbl-read-claims")}
+    claims = {row[0]: row[3] for row in table_of(page, "tbl-read-claims")}
     assert list(claims) == [f"L{number}" for number in range(1, 16)]
     assert claims["L4"].startswith("**undecided**"), "a read of the SSD takes less than half of the published time"
 

@@ -12,7 +12,7 @@ from survey_rows import ARRAYS_S, PLACEMENT_S, RUN_ID, array_rows, placement_row
 from tierwise.analysis.causes import Cause
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.rules import Verdict
-from tierwise.report.display import Figure, Missing, Sentence, Table
+from tierwise.report.display import Figure, Missing, Sentence
 from tierwise.report.formats import DASH
 from tierwise.report.page import Page, open_page
 from tierwise.report.run import Run, open_run
@@ -123,9 +123,7 @@ def page(run: Run, study: str) -> Page:
 
 
 def rows_of(run: Run, study: str, label: str) -> list[list[str]]:
-    table = page(run, study).exhibit(label)
-    assert isinstance(table, Table), table
-    return [list(row) for row in table.rows]
+    return cells.table_of(page(run, study), label)
 
 
 def test_the_chapter_on_arrays_shows_gains_and_how_near_the_ways_of_reading_come(run: Run) -> None:
@@ -148,7 +146,7 @@ def test_the_chapter_on_placement_shows_gains_whose_reads_they_are_and_verdicts(
     assert (found["indexes_slower"], found["scan_pages"]) == (4, 1000)
     seconds = rows_of(run, "survey_placement", "tbl-survey-placement-seconds")
     assert len(seconds) == 16
-    assert [row[5] for row in seconds[8:12]] == [DASH, "10.0\u00a0%", "10.0\u00a0%", "80.0\u00a0%"]
+    assert [row[5] for row in seconds[8:12]] == [DASH, "10.0 %", "10.0 %", "80.0 %"]
     assert seconds[8][3] == "1"
     assert seconds[11][-1] == "9.78", "1,271 s over 130 s"
     assert [row[0] for row in rows_of(run, "survey_placement", "tbl-survey-placement-claims")] == list(CLAIMS)

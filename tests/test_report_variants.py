@@ -8,12 +8,13 @@ from typing import Any
 import polars as pl
 import pytest
 
+from cells import table_of
 from rows import Ratios, make_rows, make_run, save_run
 from survey_rows import RUN_ID, placement_rows, save_survey
 from tierwise.core.vocabulary import IoMode
 from tierwise.report.display import Figure, Table
 from tierwise.report.exhibit_registry import find
-from tierwise.report.formats import DASH, NBSP
+from tierwise.report.formats import DASH
 from tierwise.report.page import open_page, open_shared
 from tierwise.report.run import Run, open_run
 from tierwise.report.variants import Truth, saves, variants
@@ -41,9 +42,7 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Opened:
 
 
 def table(run: Run, label: str) -> dict[str, list[str]]:
-    made = open_page(run, STUDY, PAIR).exhibit(label)
-    assert isinstance(made, Table), made
-    return {row[0]: [cell.replace(NBSP, " ") for cell in row] for row in made.rows}
+    return {row[0]: row for row in table_of(open_page(run, STUDY, PAIR), label)}
 
 
 def test_the_ways_of_io_stand_side_by_side_with_their_requests_at_once(opened: Opened) -> None:

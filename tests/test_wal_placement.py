@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cells import drawn
+from cells import drawn, figure_of, table_of
 from rows import save_run
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.loop import gather_inputs, measure_study
@@ -16,7 +16,7 @@ from tierwise.core.pairs import load_pair
 from tierwise.core.profiles import Profile, load_profile
 from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.postgres.wait_events import UNNAMED, WAL
-from tierwise.report.display import Figure, Missing, Table
+from tierwise.report.display import Figure, Missing
 from tierwise.report.estimates import estimates
 from tierwise.report.formats import DASH
 from tierwise.report.page import Page, open_page
@@ -168,20 +168,8 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Page:
     return opened(tmp_path, monkeypatch)
 
 
-def cells(page: Page, label: str) -> list[list[str]]:
-    made = page.exhibit(label)
-    assert isinstance(made, Table), made
-    return [list(row) for row in made.rows]
-
-
-def rates(page: Page) -> Figure:
-    made = page.exhibit("fig-wal-rates")
-    assert isinstance(made, Figure)
-    return made
-
-
 def marks(page: Page) -> set[str]:
-    return {layer["mark"]["type"] for layer in rates(page).chart.to_dict()["vconcat"][0]["layer"]}
+    return {layer["mark"]["type"] for layer in figure_of(page, "fig-wal-rates").chart.to_dict()["vconcat"][0]["layer"]}
 
 
 def test_a_ratio_is_that_of_the_windows_of_one_replicate_at_the_same_load(page: Page) -> None:
@@ -211,20 +199,20 @@ def test_a_run_of_one_replicate_draws_no_median_and_has_no_answer(page: Page, tm
 
 
 def test_the_table_shows_ratios(page: Page) -> None:
-    table = cells(page, "tbl-wal-ratios")
+    table = table_of(page, "tbl-wal-ratios")
     assert [row[:2] for row in table] == [["1", "0"], ["8", "0"], ["8", "half a flush"]]
     assert table[0][2].startswith(("50.", "51."))
     assert table[2][3:] == [DASH, DASH]
 
 
 def test_the_table_of_time_has_a_row_for_each_place_and_load(page: Page) -> None:
-    table = {tuple(row[:3]): row[3:] for row in cells(page, "tbl-wal-time")}
+    table = {tuple(row[:3]): row[3:] for row in table_of(page, "tbl-wal-time")}
     assert len(table) == len(RATES)
     assert table["cache", "8", "0"] == ["10", "0", "0", "90", "0", "0", "0", "0", "cache 80"]
 
 
 def test_the_chart_has_a_dot_for_every_window_and_a_panel_without_group_commit_and_with(page: Page) -> None:
-    figure = rates(page)
+    figure = figure_of(page, "fig-wal-rates")
     assert figure.rows.height == 5 * len(RATES)
     assert f"n = {5 * len(RATES)} windows" in figure.caption
     image = figure.bundle()["image/svg+xml"]
@@ -241,8 +229,8 @@ def test_the_places_that_are_requested_keep_their_marks(page: Page) -> None:
 
 def test_rejected_windows_are_counted_and_give_no_ratio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = opened(tmp_path, monkeypatch, flags={("ssd", 8, "off"): "cpu"})
-    figure = rates(page)
+    figure = figure_of(page, "fig-wal-rates")
     assert (figure.rows["flag"] == "cpu").sum() == 5
     assert f"n = {(figure.rows['flag'] == 'none').sum()} windows" in figure.caption
-    (row,) = (row for row in cells(page, "tbl-wal-ratios") if row[:2] == ["8", "0"])
+    (row,) = (row for row in table_of(page, "tbl-wal-ratios") if row[:2] == ["8", "0"])
     assert row[2] == DASH
