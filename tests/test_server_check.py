@@ -17,19 +17,21 @@ from tierwise.core.activity import ANSWER, Activity
 from tierwise.core.errors import InputError
 from validate_advice import OUT, judged
 
+HOST = "abc"
 PLACES = {"before.parquet": "pg_default", "after.parquet": "fast"}
 
 
 @pytest.fixture
 def tiers(tmp_path: Path) -> str:
     path = tmp_path / "mine.toml"
-    path.write_text(WITH_PLACE)
+    path.write_text(WITH_PLACE.replace("read_ms", f"calibrated_on = '{HOST}'\nread_ms"))
     return str(path)
 
 
 def kept(path: Path, watch: Activity) -> str:
-    """Write a file that has only the answer of a watch."""
-    pq.write_table(pa.table({"window": [0]}).replace_schema_metadata({ANSWER: watch.model_dump_json()}), path)
+    """Write a file that has only the answer of a watch on the machine `HOST`."""
+    answer = watch.model_copy(update={"host": HOST}).model_dump_json()
+    pq.write_table(pa.table({"window": [0]}).replace_schema_metadata({ANSWER: answer}), path)
     return str(path)
 
 
