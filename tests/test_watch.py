@@ -669,6 +669,17 @@ def test_the_size_of_a_locked_relation_is_unknown_at_once(
             assert time.monotonic() - began_s < 0.5
 
 
+def test_a_table_is_measured_with_its_toast_and_the_index_of_that(loaded: tuple[Cluster, Path]) -> None:
+    cluster, _ = loaded
+    with linked(cluster) as pairs, cluster.connect() as session:
+        session.execute("CREATE TABLE wide (words text)")
+        (wide,) = session.execute("SELECT 'wide'::regclass::oid::int8").fetchone() or (0,)
+        found, _ = snapshot.sizes(pairs[0][0], [wide])
+        session.execute("DROP TABLE wide")
+    assert sorted(found.values()) == [0, 0, 8192]
+    assert found[wide] == 0
+
+
 def test_workers_waits_belong_to_their_leader_once_and_asynchronous_reads_are_counted_once() -> None:
     waits = Waits()
     leader = (10, 5, "client backend", "active", "IPC", "ExecuteGather", None, 1.0)
