@@ -11,8 +11,8 @@ from tierwise.analysis.rules import Verdict
 from tierwise.bench.inputs import Clocks
 from tierwise.report import formats
 from tierwise.report.display import LINE, PADDING, Table, shares
-from tierwise.report.exhibits.tables.run import rows as run_items
 from tierwise.report.run import open_run
+from tierwise.report.values.provenance import run_items
 from tierwise.report.words import marked
 from tierwise.timings.manifest import load_manifest
 
@@ -84,4 +84,4 @@ def test_the_clock_of_several_sessions_is_named_where_it_is_real(tmp_path: Path,
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
     for found, why in ((Clocks(), None), (Clocks("no right to trace"), "real time: no right to trace")):
         load_manifest(folder).model_copy(update={"clocks": found.record()}).save(folder)
-        assert dict(run_items(open_run(folder.name), "").rows()).get("Several sessions") == why
+        assert dict(run_items(open_run(folder.name)).rows()).get("Several sessions") == why

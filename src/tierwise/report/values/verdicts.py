@@ -16,7 +16,7 @@ from tierwise.core.vocabulary import Evidence
 from tierwise.report.run import Run
 from tierwise.report.text_template import Value
 from tierwise.report.values.todays import title
-from tierwise.report.words import bounds, case_name, estimated, found, marked
+from tierwise.report.words import bounds, case_name, estimated, found, marked, spelled
 
 
 def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of all pairs
@@ -59,7 +59,11 @@ def _today(shown: Today) -> str:
     return f"{title(shown.pair)}: {shown.nearest.still}, {estimated(shown.nearest)}"
 
 
-def judged(run: Run, pair: str = "", source: str = "") -> pl.DataFrame:  # noqa: ARG001  of all pairs
+def number_of_sources(_rows: pl.DataFrame) -> dict[str, object]:
+    return {"sources": len(load_claims().sources)}
+
+
+def judged(run: Run, source: str = "") -> pl.DataFrame:
     """Return a row a statement, or one of `source` (a letter), with its position in the source, what was found, and its verdict."""
     sources, places = load_claims().sources, Counter[str]()
     rows = []
@@ -78,7 +82,7 @@ def judged(run: Run, pair: str = "", source: str = "") -> pl.DataFrame:  # noqa:
                 "found": found(claim),
                 "evidence": str(claim.evidence or ""),
                 "verdict": claim.verdict.mark,
-                "reason": str(claim.cause or ""),
+                "reason": spelled(str(claim.cause or "")),
                 "today": "; ".join(_today(one) for one in claim.today if one.cases),
                 "here": f"{marked(claim.here)} {estimated(claim.here)}" if claim.here else "",
             }
