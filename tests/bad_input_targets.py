@@ -174,7 +174,7 @@ def drive() -> None:
 
 def stored() -> None:
     """Open the run and ask for all of it, as `make report` does of an older run."""
-    from tierwise.timings.store import connect
+    from tierwise.analysis.views import connect
 
     connection = connect(paths.raw(), OLDER)
     for view in ("runs", "timings", "reads"):

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from tierwise.core import paths
-from tierwise.costs import rate_cache as module
-from tierwise.costs.iops import simulated_iops
-from tierwise.costs.rate_cache import cached_rate
+from tierwise.costs import iops as module
+from tierwise.costs.iops import cached_rate, simulated_iops
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import pytest
 
 from tierwise.bench.loop import gather_inputs
 from tierwise.core.errors import InputError
+from tierwise.plan.budget import fleets, makespan, parsed, replicate_minutes
 from tierwise.plan.estimate import Plan, plan_of
-from tierwise.plan.machines import fleets, makespan, parsed, replicate_minutes
 from tierwise.plan.recorded import load_recorded
 
 

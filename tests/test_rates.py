@@ -12,8 +12,8 @@ from tierwise.analysis.claim_rows import Rows
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.rates import compare_rates, held_to, load_rates
-from tierwise.analysis.rule_marks import changes_of, marks_of
 from tierwise.analysis.rules import Verdict
+from tierwise.analysis.verdicts import changes_of, marks_of
 from tierwise.analysis.views import open_views
 from tierwise.core.rule_history import RuleHistory, load_rules
 from tierwise.timings.manifest import load_manifest

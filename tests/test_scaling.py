@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tierwise.analysis.scaling import extrapolate
+from tierwise.report.sizes_of_data import extrapolate
 
 SIZES = (1e4, 1e5, 1e6)
 

@@ -9,13 +9,13 @@ import pytest
 
 from rows import STARTED, make_manifest, make_rows, save_run
 from tierwise.analysis.runs import newest_run
+from tierwise.analysis.views import connect
 from tierwise.core.errors import InputError
 from tierwise.timings.export import export
 from tierwise.timings.manifest import load_manifest, manifests
 from tierwise.timings.parts import done_parts, merge_parts, read_rows, rows_so_far, write_part
 from tierwise.timings.reads import READS, write_reads
 from tierwise.timings.references import Taken, places
-from tierwise.timings.store import connect
 from tierwise.timings.traces import TRACE, TrialKey, read_trace, write_trace
 from tierwise.timings.transactions import TRANSACTIONS, read_transactions, write_transactions
 

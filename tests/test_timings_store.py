@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 
 from rows import make_manifest, make_rows, make_run, save_run
+from tierwise.analysis.views import connect
 from tierwise.core.errors import InputError
 from tierwise.timings.manifest import manifests
 from tierwise.timings.parts import PartKey, done_parts, merge_parts, read_rows, write_part
 from tierwise.timings.schema import SCHEMA
-from tierwise.timings.store import connect
 
 RUN = "run-1"
 ROWS = make_rows(run_id=RUN, replicates=2).filter(pl.col("trial").str.contains("start=FL"))

@@ -40,7 +40,7 @@ from tierwise.plan.recorded import load_recorded
 from tierwise.postgres.workspace import open_workspace
 from tierwise.report import staleness as freshness
 from tierwise.report.latest_answer import answer_lines, ship_answer
-from tierwise.report.verdict_cache import judged
+from tierwise.report.study_registry import judged
 from tierwise.timings.export import export
 from tierwise.timings.manifest import RETRIED, Manifest, Stage, load_manifest, manifests
 from tierwise.timings.merging import merge_runs

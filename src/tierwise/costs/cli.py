@@ -13,7 +13,20 @@ from tierwise.core.errors import InputError
 from tierwise.core.output_format import Format, FormatOption, answered
 from tierwise.core.units import GIB
 from tierwise.core.vocabulary import Evidence
-from tierwise.costs.price_options import CurrencyOption, DayOption, RegionOption
+
+DayOption = Annotated[
+    datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Use only prices dated on or before this day. Default: today.")
+]
+CurrencyOption = Annotated[
+    str, typer.Option(help="Currency of all costs. Prices in other currencies are converted. data/prices has exchange rates only to USD.")
+]
+RegionOption = Annotated[
+    str,
+    typer.Option(
+        help="Region whose prices are used, such as US or EU. For an item without a price in this region, a price from elsewhere is used."
+    ),
+]
+
 
 if TYPE_CHECKING:
     from tierwise.costs.book import Book

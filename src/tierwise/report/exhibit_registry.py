@@ -28,7 +28,7 @@ from typing import Any, Final
 import polars as pl
 from pydantic import Field
 
-from tierwise.analysis.deciding import mode_in
+from tierwise.analysis.claim_rows import mode_in
 from tierwise.analysis.views import ROWS
 from tierwise.core import studies
 from tierwise.core.errors import InputError

@@ -21,8 +21,8 @@ from tierwise.core.toml import validate
 from tierwise.core.vocabulary import Evidence
 from tierwise.report import queries
 from tierwise.report.formats import count
+from tierwise.report.study_registry import judged
 from tierwise.report.text_template import fill
-from tierwise.report.verdict_cache import judged
 from tierwise.timings.manifest import Manifest, StudyRecord, load_manifest
 
 

@@ -6,14 +6,13 @@ import polars as pl
 
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.judging import ClaimVerdict, decides
-from tierwise.analysis.rule_marks import changes_of, marks_of
 from tierwise.analysis.rules import NOT_ASYNCHRONOUS, Verdict, one_sided
+from tierwise.analysis.verdicts import changes_of, marks_of
 from tierwise.core.rule_history import load_rules
 from tierwise.core.vocabulary import Evidence
 from tierwise.report.formats import DASH, count, number, tied
 from tierwise.report.run import Run
-from tierwise.report.variants import PUBLISHED, variants
-from tierwise.report.words import bounds, case_name, estimated, marked, quoted, tested, way_of
+from tierwise.report.words import PUBLISHED, bounds, case_name, estimated, marked, quoted, tested, variants, way_of
 
 
 def cases(run: Run) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from tierwise.analysis.statistics import geometric_estimate
 from tierwise.report.estimates import cell
 from tierwise.report.formats import DASH, interval, percent
 from tierwise.report.run import Run
-from tierwise.report.values.headlines import every_headline
+from tierwise.report.values.front import every_headline
 from tierwise.report.words import case_name, estimated
 
 COLUMNS: Final = ("of", "case", "replicates", "model", "largest", "before", "verdict", "evidence")

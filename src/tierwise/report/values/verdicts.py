@@ -15,7 +15,7 @@ from tierwise.core.rule_history import load_rules
 from tierwise.core.vocabulary import Evidence
 from tierwise.report.run import Run
 from tierwise.report.text_template import Value
-from tierwise.report.values.todays import title
+from tierwise.report.values.workloads import title
 from tierwise.report.words import bounds, case_name, estimated, found, marked, spelled
 
 

@@ -8,10 +8,11 @@ from typing import Final
 import duckdb
 import polars as pl
 
-from tierwise.advisor.ranking import names_of
+from tierwise.advisor.ranking import gains_of, names_of
 from tierwise.advisor.workload import Workload, workload_of
 from tierwise.analysis import heat
 from tierwise.analysis.claims import load_claims
+from tierwise.analysis.statistics import Estimate, geometric_estimate
 from tierwise.core.errors import MissingError
 from tierwise.report.run import Run
 
@@ -24,6 +25,12 @@ NAMES: Final = {
     "Detection ssd": "Detection on SSD",
 }
 """What a reader calls the cells of `workload.CELLS` and the studies' own placements."""
+TITLES: Final = {
+    "today-server": "Server today",
+    "today-aws": "AWS today",
+    "today-azure": "Azure today",
+    "today-gcp": "Google Cloud today",
+}  # of pairs that are sold today
 
 
 def gather(run: Run, *, only: str | None = None) -> Sequence[Workload]:
@@ -63,3 +70,16 @@ def named_workloads(run: Run, only: str | None = None) -> Iterator[tuple[str, Wo
         if name not in found or workload.slowdown < found[name].slowdown:
             found[name] = workload
     yield from found.items()
+
+
+def title(pair: str) -> str:
+    return TITLES.get(pair, f"`{pair}`")
+
+
+def speedups(run: Run, pair: str) -> dict[tuple[str, str, str], Estimate]:
+    """Return study, workload and placement -> time with everything on the slow tier of `pair` over the time with the placement."""
+    return {
+        (workload.study, workload.name, gain.placement): geometric_estimate({of: 1 / ratio for of, ratio in gain.ratios.items()})
+        for workload in gather(run, only=pair)
+        for gain in gains_of(workload)
+    }

@@ -11,9 +11,8 @@ from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import number
 from tierwise.report.reference import open_reference
 from tierwise.report.run import Run
-from tierwise.report.values.front import advice, answers
-from tierwise.report.values.headlines import MODEL, beside
-from tierwise.report.values.todays import title
+from tierwise.report.values.front import MODEL, advice, answers, beside
+from tierwise.report.values.workloads import title
 
 UNIT: Final = "paired replicates"
 SOURCE_PAIRS, REFERENCE = "source", "reference"

@@ -8,7 +8,7 @@ from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import DASH, number
 from tierwise.report.run import Run
 from tierwise.report.values.operations import cheapest, costs
-from tierwise.report.values.todays import title
+from tierwise.report.values.workloads import title
 
 UNIT: Final = "placements"
 OF_RUN: Final = "prices"

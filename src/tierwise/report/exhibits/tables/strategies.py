@@ -7,8 +7,7 @@ import polars as pl
 from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import DASH, seconds, with_interval
 from tierwise.report.run import Run
-from tierwise.report.values import todays
-from tierwise.report.values.workloads import NAMES, gather, name_of
+from tierwise.report.values.workloads import NAMES, gather, name_of, speedups, title
 
 UNIT: Final = "placements"
 SCHEMA: Final[dict[str, Any]] = {
@@ -20,7 +19,7 @@ SCHEMA: Final[dict[str, Any]] = {
 
 
 def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  of all pairs
-    gains = {one: todays.speedups(run, one) for one in run.manifest.todays_pairs}
+    gains = {one: speedups(run, one) for one in run.manifest.todays_pairs}
     found: list[tuple[Any, ...]] = []
     for workload in gather(run):
         known = {name: one for name, one in workload.measured.items() if one.estimate.value is not None}
@@ -46,7 +45,7 @@ def tabulate(rows: pl.DataFrame) -> Cells:
         ]
         for row in own.rows(named=True)
     ]
-    return Cells(["Workload", "Placement", "A job (rank)", *map(todays.title, pairs)], cells, "llr" + "r" * len(pairs))
+    return Cells(["Workload", "Placement", "A job (rank)", *map(title, pairs)], cells, "llr" + "r" * len(pairs))
 
 
 def _gain(row: dict[str, float | None] | None) -> str:

@@ -10,7 +10,7 @@ from typing import Final
 
 import duckdb
 
-from tierwise.analysis.deciding import mode_in
+from tierwise.analysis.claim_rows import mode_in
 from tierwise.analysis.statistics import Estimate, geometric_estimate
 from tierwise.core.vocabulary import Evidence
 from tierwise.costs.bill import Bill, total
