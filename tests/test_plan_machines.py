@@ -4,7 +4,7 @@ import pytest
 
 from tierwise.bench.loop import gather_inputs
 from tierwise.core.errors import InputError
-from tierwise.plan.budget import fleets, makespan, parsed, replicate_minutes
+from tierwise.plan.budget import fleets, machines_in, makespan, replicate_minutes
 from tierwise.plan.estimate import Plan, plan_of
 from tierwise.plan.recorded import load_recorded
 
@@ -33,8 +33,8 @@ def test_one_machine_takes_what_the_plan_says_and_more_machines_end_sooner_at_a_
 @pytest.mark.parametrize("text", ["0", "x", "1,-2", "1000000", "1;2"])
 def test_what_is_no_number_of_machines_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="MACHINES"):
-        parsed(text)
+        machines_in(text)
 
 
 def test_without_machines_nothing_is_estimated(full: Plan) -> None:
-    assert fleets(full, parsed(""), 1.0) == []
+    assert fleets(full, machines_in(""), 1.0) == []

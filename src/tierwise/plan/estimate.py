@@ -12,7 +12,6 @@ from tierwise.bench.study_registry import load_study, pairs_of
 from tierwise.core import studies
 from tierwise.core.pace import Pace, calibrate
 from tierwise.core.pairs import Pair
-from tierwise.core.text_table import table
 from tierwise.core.text_template import render
 from tierwise.core.vocabulary import Evidence
 from tierwise.plan.recorded import RunTime, load_recorded
@@ -61,6 +60,15 @@ class Plan:
     @property
     def minutes(self) -> float:
         return self.report_minutes + sum(line.minutes or 0.0 for line in self.measured)
+
+    @property
+    def trials(self) -> int:
+        return sum(line.trials for line in self.measured)
+
+    @property
+    def unknown(self) -> list[str]:
+        """Return the studies of which the profile has no recorded times."""
+        return sorted({line.study for line in self.measured if line.minutes is None})
 
     def seconds_of(self, study: str) -> float:
         return 60 * sum(line.minutes or 0.0 for line in self.measured if line.study == study)
@@ -122,27 +130,8 @@ def as_json(plan: Plan) -> dict[str, Any]:
 
 
 def sentence(plan: Plan) -> str:
-    unknown = sorted({line.study for line in plan.measured if line.minutes is None})
-    rest = f", without {', '.join(unknown)}" if unknown else ""
-    trials = sum(line.trials for line in plan.measured)
-    return (
-        f"plan: {trials} trials, about {plan.minutes:.1f} minutes on this machine and {plan.disk_gb:.2g} GB of disk{rest} (tierwise plan)"
-    )
-
-
-HEADER = ("study", "pair", "evidence", "cells", "replicates", "trials", "minutes", "disk GB")
+    return render("plan/text/sentence.txt", plan=plan, unknown=plan.unknown)
 
 
 def as_text(plan: Plan) -> str:
-    rows = [_cells(line) for line in plan.lines]
-    rows.append(("notebooks, rendering", "", "", "", "", "", f"{plan.report_minutes:.1f}", ""))
-    trials = sum(line.trials for line in plan.measured)
-    least = "at least " if any(line.minutes is None for line in plan.measured) else ""
-    rows.append(("together", "", "", "", "", str(trials), f"{least}{plan.minutes:.1f}", f"{plan.disk_gb:.2g}"))
-    return render("plan/text/plan.txt", plan=plan, lines=table(HEADER, rows, numbers=range(3, 8)))
-
-
-def _cells(line: Line) -> tuple[str, ...]:
-    minutes = "there" if line.rows_of else "no record" if line.minutes is None else f"{line.minutes:.1f}"
-    disk = "" if line.disk_gb is None else f"{line.disk_gb:.2g}"
-    return (line.study, line.pair, line.evidence, str(line.cells), str(line.replicates), str(line.trials), minutes, disk)
+    return render("plan/text/plan.txt", plan=plan, unknown=plan.unknown)
