@@ -9,11 +9,10 @@ from prices import book, price
 from tierwise.core.errors import MissingError
 from tierwise.core.units import GIB
 from tierwise.core.vocabulary import Evidence
-from tierwise.costs.bill import Bill
+from tierwise.costs.bill import Bill, limits, rank, ratio_over_band
 from tierwise.costs.delivered import Load, Plan, newest_server, plan_on, plans, published_load, without_flash
 from tierwise.costs.hardware import load_hardware
 from tierwise.costs.iops import Iops
-from tierwise.costs.sensitivity import limits, rank, ratio_over_band
 
 NOW = book(
     price("hdd-3tb-7k2", 135),

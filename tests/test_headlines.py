@@ -5,20 +5,20 @@ import runpy
 
 from tierwise.core import paths
 from tierwise.report.estimates import cell, estimates
-from tierwise.report.exhibits.tables import answer
 from tierwise.report.formats import with_interval
 from tierwise.report.run import Run
+from tierwise.report.values import answer
 
 SCRIPT = paths.home() / "scripts" / "recompute_headlines.py"
 
 
 def test_ten_headline_numbers_are_equal_to_those_that_are_printed(reference: Run) -> None:
     found = runpy.run_path(str(SCRIPT))["headlines"](reference.folder)
-    rows = answer.rows(reference, "").filter(whose=answer.SOURCE_PAIRS)
+    rows = answer.advised(reference).filter(whose=answer.SOURCE_PAIRS)
     printed = {key: cell(one) for key, one in estimates(rows, ["workload", "placement"], "speedup").items()}
     assert len(found) == 10
     assert {key: with_interval(*one) for key, one in found.items()} == {key: printed[key] for key in found}
-    table = answer.tabulate(rows)
+    table = answer.advised_cells(rows)
     assert table is not None
     assert sum(with_interval(*one) in row[1] for one in found.values() for row in table.rows) >= 5, "the first page has them"
 

@@ -21,7 +21,7 @@ from tierwise.devices.spec import load_device
 from tierwise.simulate.replay import EXTENT_BYTES, Access, Trace, lay_out, replay
 from tierwise.timings.manifest import Manifest, StudyRecord
 from tierwise.timings.parts import read_rows, without_real_time_rows
-from tierwise.timings.traces import TrialKey, read_trace
+from tierwise.timings.trial_files import TrialKey, read_trace
 
 SSD_READ_S = 100e-6 + PAGE_BYTES / 100e6  # one read of the flash drive alone: latency, then the link
 

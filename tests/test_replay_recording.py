@@ -18,7 +18,7 @@ from tierwise.core.vocabulary import Cache
 from tierwise.recorders import strace
 from tierwise.tiers.directory import Directory
 from tierwise.timings.schema import RelationIo, Timing
-from tierwise.timings.traces import TRACE, TRACES, TrialKey, read_trace, write_trace
+from tierwise.timings.trial_files import TRACE, TRACES, TrialKey, read_trace, write_trace
 
 KEY = TrialKey("index_placement", "source-m", "index=ssd/io_mode=direct/start=FL/table=hdd")
 SAID = r"""

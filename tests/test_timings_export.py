@@ -20,10 +20,7 @@ from tierwise.timings import export as exporting
 from tierwise.timings.export import export
 from tierwise.timings.manifest import Sample, load_manifest
 from tierwise.timings.parts import read_rows
-from tierwise.timings.traces import TRACES, TrialKey, read_trace
-from tierwise.timings.transactions import FILES as TRANSACTIONS
-from tierwise.timings.transactions import read_transactions
-from tierwise.timings.trial_files import TrialFiles
+from tierwise.timings.trial_files import TRACES, TRANSACTIONS, TrialFiles, TrialKey, read_trace, read_transactions
 
 
 @pytest.fixture

@@ -16,8 +16,7 @@ from tierwise.timings.manifest import load_manifest, manifests
 from tierwise.timings.parts import done_parts, merge_parts, read_rows, rows_so_far, write_part
 from tierwise.timings.reads import READS, write_reads
 from tierwise.timings.references import Taken, places
-from tierwise.timings.traces import TRACE, TrialKey, read_trace, write_trace
-from tierwise.timings.transactions import TRANSACTIONS, read_transactions, write_transactions
+from tierwise.timings.trial_files import TRACE, TRANSACTION, TrialKey, read_trace, read_transactions, write_trace, write_transactions
 
 OLD: Final = "20260101-000000-old"
 NEW: Final = "20260202-000000-new"
@@ -69,7 +68,7 @@ def reads(latency_ms: int) -> pl.DataFrame:
 
 
 def transactions(client: int) -> pl.DataFrame:
-    return pl.DataFrame({"client": [client], "ended_s": [1.0], "latency_s": [0.1]}, schema=TRANSACTIONS)
+    return pl.DataFrame({"client": [client], "ended_s": [1.0], "latency_s": [0.1]}, schema=TRANSACTION)
 
 
 def trace(page: int) -> pl.DataFrame:

@@ -18,8 +18,7 @@ from tierwise.studies.wal_placement.measuring import trials as study
 from tierwise.tiers import sleeps
 from tierwise.tiers.open import device_model
 from tierwise.timings.parts import read_rows, without_real_time_rows
-from tierwise.timings.traces import TrialKey
-from tierwise.timings.transactions import read_transactions
+from tierwise.timings.trial_files import TrialKey, read_transactions
 from wal_rows import wal_rows
 
 PAIR = "wal-placement"

@@ -13,13 +13,12 @@ from tierwise.core.errors import InputError, MissingError
 from tierwise.core.toml import Strict
 from tierwise.core.units import GB, GIB
 from tierwise.core.vocabulary import Evidence
-from tierwise.costs.bill import Bill, remarks
+from tierwise.costs.bill import Bill, Limits, limits, remarks
 from tierwise.costs.book import Book
 from tierwise.costs.break_even import BreakEven, device_over, memory_over
 from tierwise.costs.delivered import Load, Plan, plans, published_load, without_flash
 from tierwise.costs.hardware import ELECTRICITY, capacity_bytes, device_bill, load_hardware, medium, members, purchase, rented
 from tierwise.costs.iops import LATENCY_MS, Iops, device_iops, latency_limit_ms
-from tierwise.costs.sensitivity import Limits, limits
 from tierwise.costs.units import DAYS_A_YEAR, MONTHS_A_YEAR
 
 PAGE_BYTES: Final = 4096  # the size of a page in the break-evens, in bytes, as in the papers since 2007

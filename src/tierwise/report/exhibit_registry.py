@@ -58,7 +58,8 @@ class Declared(Strict):
     """A table of several studies, an entry of `TABLES`; its functions lie below ``tierwise.report``, its `query` below ``tierwise``."""
 
     unit: str
-    columns: tuple[tuple[str, ...], ...]
+    columns: tuple[tuple[str, ...], ...] = ()
+    cells: str = ""
     rows: str = ""
     query: str = ""
     derive: str = ""
@@ -68,7 +69,10 @@ class Declared(Strict):
     evidence: str = ""
     words: dict[str, dict[str, str]] = Field(default_factory=dict)
 
-    def tabulate(self, rows: pl.DataFrame) -> Cells:
+    def tabulate(self, rows: pl.DataFrame) -> Cells | None:
+        if self.cells:
+            made: Cells | None = _function(self.cells)(rows)
+            return made
         columns = [column for column in self.columns if len(column) == 3 or rows[column[3]].ne("").any()]
         templates = [prose_environment().from_string(column[2]) for column in columns]
         grouped = _function(self.shown)(rows) if self.shown else rows

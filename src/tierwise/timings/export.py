@@ -19,9 +19,7 @@ from tierwise.timings.manifest import Manifest, Sample, load_manifest
 from tierwise.timings.parts import TIMINGS, read_rows
 from tierwise.timings.private import check_nothing_private
 from tierwise.timings.reads import FILES as READS
-from tierwise.timings.traces import TRACES
-from tierwise.timings.transactions import FILES as TRANSACTIONS
-from tierwise.timings.trial_files import LEVEL, Piece, TrialKey
+from tierwise.timings.trial_files import LEVEL, TRACES, TRANSACTIONS, Piece, TrialKey
 
 MOST_ROWS: Final = 20_000  # the most single observations of a study in one table that an export takes whole; of more a sample goes
 MOST_NEEDED: Final = 180_000

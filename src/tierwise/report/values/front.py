@@ -21,8 +21,7 @@ from tierwise.report.prices import book_of
 from tierwise.report.run import Run
 from tierwise.report.study_registry import named
 from tierwise.report.text_template import Value, shared_text
-from tierwise.report.values.operations import costs
-from tierwise.report.values.workloads import named_workloads, title
+from tierwise.report.values.workloads import costs, named_workloads, title
 
 LOG: Final = "write-ahead log"  # placement of a workload that only moves the write-ahead log
 NO_TABLE: Final = "table not measured"
