@@ -10,9 +10,8 @@ from tierwise.core.units import SECTOR_BYTES
 from tierwise.devices.electronics import Electronics
 from tierwise.devices.geometry import Zone, Zoned
 from tierwise.devices.hdd import Hdd
-from tierwise.devices.mechanism import Mechanics
+from tierwise.devices.mechanism import Mechanics, measured_curve
 from tierwise.devices.protocol import Operation
-from tierwise.devices.seek import measured_curve
 from tierwise.simulate.device_validation import served_s
 
 READ, WRITE = Operation.READ, Operation.WRITE

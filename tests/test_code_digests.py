@@ -15,9 +15,9 @@ from tierwise.bench.inputs import Inputs
 from tierwise.core import paths, studies
 from tierwise.core.pairs import load_pair
 from tierwise.core.profiles import load_profile
-from tierwise.devices.erasing import ErasingSsd
 from tierwise.devices.model import build, built_of
 from tierwise.devices.spec import load_device
+from tierwise.devices.ssd import ErasingSsd
 from tierwise.timings.manifest import Fingerprint
 
 VIRTUAL = 'def f(x: int) -> int:\n    """Twice."""\n    return 2 * x  # doubled\n\n\nLIMIT = 3\n"""So many."""\n'

@@ -12,11 +12,10 @@ from tierwise.core.units import GB, KIB, MIB, PAGE_BYTES
 from tierwise.devices.electronics import plain_electronics
 from tierwise.devices.geometry import Spiral, Zone, Zoned
 from tierwise.devices.hdd import Hdd
-from tierwise.devices.mechanism import Mechanics
+from tierwise.devices.mechanism import Mechanics, measured_curve
 from tierwise.devices.model import build
 from tierwise.devices.parameter import Flag
 from tierwise.devices.protocol import Operation
-from tierwise.devices.seek import measured_curve
 from tierwise.devices.spec import HddSpec
 
 READ, WRITE, FLUSH = Operation

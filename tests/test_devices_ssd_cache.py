@@ -12,10 +12,9 @@ from tierwise.core.errors import InputError
 from tierwise.core.units import KIB, MIB
 from tierwise.costs.book import load_book
 from tierwise.costs.hardware import device_bill
-from tierwise.devices.cache_policy import BCACHE, L2ARC, CachePolicy
+from tierwise.devices.cache_policy import BCACHE, L2ARC, SMQ, CachePolicy
 from tierwise.devices.model import build
 from tierwise.devices.protocol import DeviceModel, Operation
-from tierwise.devices.smq import SMQ
 from tierwise.devices.spec import CachedSpec, load_device
 from tierwise.devices.ssd_cache import SsdCache
 from tierwise.simulate.closed_loop import run_threads

@@ -18,7 +18,7 @@ from emulation import emulated, foreground, new_folder
 from file_actions import Place, do_to_both, random_actions
 from tierwise.core.units import KIB, MIB
 from tierwise.tiers.emulated import Emulated
-from tierwise.tiers.extents import EXTENT_BYTES
+from tierwise.tiers.nodes import EXTENT_BYTES
 from tierwise.tiers.tier import FileIo
 from tierwise.tiers.volume import SLOW_READS
 

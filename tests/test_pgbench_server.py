@@ -12,11 +12,9 @@ from conftest import empty
 from tierwise.core import memory_group
 from tierwise.core.vocabulary import Layout
 from tierwise.postgres import pgbench
-from tierwise.postgres.activity import activity_between, read_activity
-from tierwise.postgres.cluster import Cluster
+from tierwise.postgres.cluster import Cluster, memory_limited
 from tierwise.postgres.cluster_files import TABLESPACES, restore
-from tierwise.postgres.memory_limit import memory_limited
-from tierwise.postgres.page_counts import PageCounter
+from tierwise.postgres.page_counts import PageCounter, activity_between, read_activity
 from tierwise.postgres.processes import ServerError, server_processes
 from tierwise.postgres.relations import create_tablespace
 from tierwise.postgres.settings import loading_settings, one_value

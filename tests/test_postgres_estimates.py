@@ -3,7 +3,7 @@
 import pytest
 
 from tierwise.core.units import MIB, PAGE_BYTES
-from tierwise.postgres.planner_estimates import EFFECTIVE_CACHE_PAGES, IndexScanCost, column_statistics, estimates
+from tierwise.postgres.plans import EFFECTIVE_CACHE_PAGES, IndexScanCost, column_statistics, estimates
 from tierwise.postgres.settings import Connection
 
 SOURCE_M = IndexScanCost(table_pages=1010 * MIB / PAGE_BYTES, index_pages=52 * MIB / PAGE_BYTES, tuples=2_458_285)

@@ -11,7 +11,7 @@ from tierwise.bench.processor_time import BATCH, BATCHES, PROBE, measured_charge
 from tierwise.bench.stopwatch import Reading
 from tierwise.core import session_group
 from tierwise.postgres.cluster import Cluster
-from tierwise.tiers.charge import Charge
+from tierwise.tiers.clock import Charge
 from tierwise.tiers.daemon import ClockParts
 from tierwise.tiers.fuse_abi import Opcode
 

@@ -28,10 +28,9 @@ from tierwise.core import session_group
 from tierwise.core.errors import MissingError
 from tierwise.core.units import MIB
 from tierwise.core.vocabulary import ClockKind, IoMode
-from tierwise.devices.busy_time import BusyTime
 from tierwise.devices.model import build
 from tierwise.devices.protocol import Operation
-from tierwise.devices.slowed_device import SlowedDevice
+from tierwise.devices.slowed_device import BusyTime, SlowedDevice
 from tierwise.devices.spec import load_device
 from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.cluster import Cluster

@@ -17,8 +17,7 @@ from tierwise.core.errors import InputError
 from tierwise.simulate.page_cache import replay
 from tierwise.simulate.page_trace import TraceOptions, TraceReader, read_page_trace, simulate_trace
 from tierwise.simulate.trace_fields import Fields, Numbering
-from tierwise.simulate.trace_formats import NAMES, ORACLE_RECORD
-from tierwise.simulate.trace_pages import PAGE_BITS
+from tierwise.simulate.trace_formats import NAMES, ORACLE_RECORD, PAGE_BITS
 
 
 def _zstd(content: bytes) -> bytes:

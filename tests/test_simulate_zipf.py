@@ -12,10 +12,10 @@ from support import said_as_json, shared
 from tierwise.core.errors import InputError
 from tierwise.core.units import GIB
 from tierwise.devices.spec import load_device
-from tierwise.simulate import cache_kernels, cache_table, che
+from tierwise.simulate import cache_kernels, cache_table
 from tierwise.simulate.machine import Costs, load_machine
 from tierwise.simulate.page_cache import PageCache, replay
-from tierwise.simulate.popularity import drawn_pages, merged, merged_zipfian, zipfian_popularity
+from tierwise.simulate.popularity import che_hit_ratio, drawn_pages, merged, merged_zipfian, zipfian_popularity
 from tierwise.simulate.zipf import SEEDS, Benchmark, simulate_zipf
 from tierwise.simulate.zipfian import zipfian_pages
 
@@ -116,7 +116,7 @@ def test_scaling_merges_pages_and_keeps_every_share() -> None:
 def test_where_ycsbs_hash_strews_unevenly_a_scaled_run_does_so_too() -> None:
     """The popular items share fewer pages at 48 GiB than by chance, and the cache holds more of the requested pages."""
     cache_pages = 14 * 2**18 // 64
-    misses = {size_gib: 1 - che.hit_ratio(merged_zipfian(size_gib * 2**20 + 1, 4, 64, (1,))[1], cache_pages) for size_gib in (47, 48)}
+    misses = {size_gib: 1 - che_hit_ratio(merged_zipfian(size_gib * 2**20 + 1, 4, 64, (1,))[1], cache_pages) for size_gib in (47, 48)}
     assert misses[48] < 0.96 * misses[47]
 
 
@@ -133,8 +133,8 @@ def test_che_agrees_with_lru() -> None:
     assert popularity.sum() == pytest.approx(1)
     trace = np.concatenate([chunk for chunk, _ in zip(zipfian_pages(items, seed=3, items_per_page=4), range(40), strict=False)])
     warm, whole = (replay(trace[:end], pages).misses for end in (len(trace) // 2, len(trace)))
-    assert che.hit_ratio(popularity, pages) == pytest.approx(1 - (whole - warm) / (len(trace) - len(trace) // 2), abs=0.003)
-    assert che.hit_ratio(popularity, len(popularity)) == 1
+    assert che_hit_ratio(popularity, pages) == pytest.approx(1 - (whole - warm) / (len(trace) - len(trace) // 2), abs=0.003)
+    assert che_hit_ratio(popularity, len(popularity)) == 1
 
 
 def test_a_first_use_of_a_marked_page_reads_ahead() -> None:

@@ -14,7 +14,7 @@ from tierwise.core.pairs import DirectoryTier
 from tierwise.core.units import MIB
 from tierwise.core.vocabulary import Evidence
 from tierwise.tiers.directory import calibrate
-from tierwise.tiers.extents import EXTENT_BYTES, Extents
+from tierwise.tiers.nodes import EXTENT_BYTES, Extents
 from tierwise.tiers.open import open_tier
 from tierwise.tiers.reclaim import discard
 from tierwise.tiers.tier import Tier

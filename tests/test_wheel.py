@@ -11,7 +11,7 @@ import pytest
 
 from test_validate_device import MODEL, SEEK, TRACE
 from tierwise.cli import NEED_CHECKOUT
-from tierwise.core.extras import MODULES
+from tierwise.core.errors import EXTRAS
 from tierwise.core.paths import home
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.settings import loading_settings
@@ -23,7 +23,7 @@ HIDDEN = f"""
 import sys
 class Hidden:
     def find_spec(self, name, path=None, target=None):
-        if name in {sorted(name for names in MODULES.values() for name in names)}:
+        if name in {sorted(name for names in EXTRAS.values() for name in names)}:
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 sys.meta_path.insert(0, Hidden())
 """

@@ -25,8 +25,11 @@ def from_fio(
     form: FormatOption = Format.TABLE,
 ) -> None:
     """Write a device file from fio's JSON: IOPS and latency percentiles by queue depth, and the model that fits them."""
-    from tierwise.devices.fio import read_fio  # noqa: PLC0415
-    from tierwise.devices.own_device import fitted, write_device  # noqa: PLC0415
+    from tierwise.devices.own_device import (  # noqa: PLC0415
+        fitted,
+        read_fio,
+        write_device,
+    )
 
     version, points = read_fio(file)
     source = f"{version}, {file.name}"

@@ -12,7 +12,7 @@ from typing import Final
 from tierwise.bench.stopwatch import REFERENCE_S, Reading, reference_s
 from tierwise.core.units import PAGE_BYTES
 from tierwise.postgres.cluster import Cluster
-from tierwise.tiers.charge import Charge
+from tierwise.tiers.clock import Charge
 
 PROBE: Final = ".tierwise-processor-time"
 """A file on the first tier that stays there: a new one for each window would move the files that are made after it."""

@@ -23,16 +23,14 @@ from tierwise.core.profiles import Profile
 from tierwise.core.session_group import SessionGroup
 from tierwise.core.vocabulary import Cache, ClockKind, IoMode
 from tierwise.postgres import cold_proof, residency
-from tierwise.postgres.activity import log_position
-from tierwise.postgres.cluster import Cluster, Mode
+from tierwise.postgres.cluster import Cluster, Mode, memory_limited
 from tierwise.postgres.cluster_files import copy_fresh_cluster
 from tierwise.postgres.cold_proof import warm_heap
 from tierwise.postgres.loading import loading
-from tierwise.postgres.memory_limit import memory_limited
-from tierwise.postgres.page_counts import PageCounter
+from tierwise.postgres.page_counts import PageCounter, log_position
 from tierwise.postgres.settings import Connection, measuring_settings
 from tierwise.tiers import sleeps
-from tierwise.tiers.charge import AS_USED, Charge
+from tierwise.tiers.clock import AS_USED, Charge
 from tierwise.tiers.daemon import Daemon
 from tierwise.tiers.tier import Tier
 from tierwise.timings.schema import Timing

@@ -22,9 +22,8 @@ from tierwise.bench.stopwatch import OVERSHOOT_BOUND, Reading, Stopwatch
 from tierwise.bench.testbed import Testbed
 from tierwise.core.errors import EvidenceError
 from tierwise.core.vocabulary import Cache, ClockKind
-from tierwise.postgres.activity import activity_between, read_activity
 from tierwise.postgres.cold_proof import main_files
-from tierwise.postgres.page_counts import PageCounter
+from tierwise.postgres.page_counts import PageCounter, activity_between, read_activity
 from tierwise.postgres.processes import server_processes
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.wait_events import SESSIONS

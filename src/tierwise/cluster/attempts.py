@@ -2,23 +2,27 @@
 
 Names are ``RUN/STUDY/REPLICATE/ATTEMPT.parquet`` for the raw rows, ``ATTEMPT.TABLE.parquet`` for the tables beside the rows, and
 ``ATTEMPT.json`` for the manifest. An attempt's name is a new UUID, so that no write replaces an object.
+A worker keeps a whole attempt on its disk until the store has it: a refused write, or a killed worker, costs no measured replicate.
 """
 
 import hashlib
 import io
 import json
+import shutil
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Final, Literal
 
 import polars as pl
 from pydantic import Field
 
-from tierwise.cluster.store import PATIENCE_S, Store, write_patiently
-from tierwise.core.errors import InputError
+from tierwise.cluster.store import PATIENCE_S, Store, open_store, write_patiently
+from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.host import Host
+from tierwise.core.progress import say
 from tierwise.core.toml import Strict, validate
 from tierwise.timings.manifest import DatasetRecord, StudyRecord
 from tierwise.timings.references import FORMAT_VERSION
@@ -156,3 +160,39 @@ class Surveyor:
             if described(self.store.read(where)) != expected:
                 raise InputError(name, field=kind, rule="must have the digest of the manifest")
         return attempt
+
+
+MANIFEST: Final = "attempt.json"
+STORE: Final = "store"
+
+
+def keep(spool: Path, store_url: str, attempt: Attempt, tables: Mapping[str, bytes]) -> Path:
+    """Write an attempt below `spool`, its manifest last, and return its folder."""
+    folder = spool / attempt.attempt
+    folder.mkdir(parents=True)
+    for table, content in tables.items():
+        (folder / f"{table}{SUFFIX}").write_bytes(content)
+    (folder / STORE).write_text(store_url, encoding="utf-8")
+    (folder / MANIFEST).write_text(sealed(attempt, tables).model_dump_json(), encoding="utf-8")
+    return folder
+
+
+def hand_over(folder: Path, *, patience_s: float = PATIENCE_S) -> None:
+    """Store the attempt in `folder`, then remove it; what a killed worker has left half written is removed only."""
+    if (folder / MANIFEST).exists():
+        attempt = Attempt.model_validate_json((folder / MANIFEST).read_bytes())
+        tables = {table: (folder / f"{table}{SUFFIX}").read_bytes() for table in attempt.objects}
+        if {table: described(content) for table, content in tables.items()} == attempt.objects:
+            store = open_store((folder / STORE).read_text(encoding="utf-8"))
+            put_attempt(store, attempt, tables, patience_s=patience_s)
+    shutil.rmtree(folder)
+
+
+def hand_over_left(spool: Path) -> None:
+    """Store what a killed worker left. Where a store refuses, the attempt stays for the next worker."""
+    for folder in sorted(spool.glob("*/")):
+        try:
+            hand_over(folder, patience_s=0.0)
+            say(f"left by a killed worker: attempt {folder.name}, now stored or removed")
+        except (TierwiseError, OSError, ValueError) as error:
+            say(f"left by a killed worker: attempt {folder.name} stays in {folder.parent.name}: {error}")

@@ -23,9 +23,8 @@ from tierwise.bench.loop import inputs_of, measure_pair, measured_pairs, with_tr
 from tierwise.bench.run_record import RunRecord
 from tierwise.bench.study_registry import load_study
 from tierwise.bench.workspace import discard_runs, exclusive_workspace, run_folder
-from tierwise.cluster.attempts import ROWS, Attempt, Surveyor, encoded, put_attempt
+from tierwise.cluster.attempts import ROWS, Attempt, Surveyor, encoded, hand_over, keep, put_attempt
 from tierwise.cluster.machine import host_lock, machine_id
-from tierwise.cluster.spool import hand_over, keep
 from tierwise.cluster.store import open_store
 from tierwise.core import host, paths
 from tierwise.core.errors import TierwiseError, one_line, with_remedy

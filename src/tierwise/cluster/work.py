@@ -16,8 +16,8 @@ from typing import Any, Final
 import psutil
 
 from tierwise.bench.workspace import exclusive_workspace
+from tierwise.cluster.attempts import hand_over_left
 from tierwise.cluster.replicate import FOLDER, GRACE_S, UNFIT, Job, fail, spool_folder
-from tierwise.cluster.spool import hand_over_left
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.files import make_folder, write_whole
 from tierwise.core.profiles import load_profile

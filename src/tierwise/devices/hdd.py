@@ -15,13 +15,10 @@ from itertools import islice
 from typing import Final, NamedTuple, Self
 
 from tierwise.core.units import SECTOR_BYTES
-from tierwise.devices.bus import Bus
-from tierwise.devices.electronics import EarlyWrite, Electronics, datasheet_electronics
+from tierwise.devices.electronics import Bus, EarlyWrite, Electronics, datasheet_electronics
 from tierwise.devices.geometry import Spiral, Spot
-from tierwise.devices.mechanism import Mechanics, Mechanism, Pass
+from tierwise.devices.mechanism import Held, Mechanics, Mechanism, Pass, datasheet_curve
 from tierwise.devices.protocol import Operation
-from tierwise.devices.seek import datasheet_curve
-from tierwise.devices.segments import Held
 from tierwise.devices.spec import HddSpec
 
 PATIENCE_S: Final = 1.0  # a command that has waited for so long is next, wherever it lies

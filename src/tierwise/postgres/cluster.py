@@ -7,17 +7,19 @@ The socket lies in its own private folder below ``/tmp``, because its path may h
 import shutil
 import signal
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
 import psycopg
 
+from tierwise.core.memory_group import memory_group
 from tierwise.core.private_folders import closed_folder, write_new
 from tierwise.postgres import processes
 from tierwise.postgres.binaries import Binaries
-from tierwise.postgres.processes import PID_FILE, SOCKET_PARENT, SOCKET_PREFIX, ServerError
+from tierwise.postgres.processes import PID_FILE, SOCKET_PARENT, SOCKET_PREFIX, ServerError, postmaster, server_processes
 from tierwise.postgres.workspace import Account, CommandError
 
 SUPERUSER: Final = "tierwise"
@@ -134,3 +136,19 @@ class Cluster:
 
 def _quoted(value: str) -> str:
     return value.replace("\\", "\\\\").replace("'", "''")
+
+
+@contextmanager
+def memory_limited(cluster: Cluster, size_bytes: int) -> Iterator[None]:
+    """Limit the running server of `cluster` and its later sessions to `size_bytes`, page cache included; stop it before the end."""
+    with memory_group("server") as group:
+        group.limit(size_bytes)
+        if first := postmaster(cluster.data):  # before the others are looked for: whom it starts from now on is in the group
+            group.take_in(first.pid)
+        for process in server_processes(cluster.data):
+            with suppress(ProcessLookupError):  # what a start needs ends by itself
+                group.take_in(process.pid)
+        try:
+            yield
+        finally:
+            cluster.stop("immediate")

@@ -16,8 +16,7 @@ from tierwise.devices.electronics import Electronics, plain_electronics
 from tierwise.devices.hdd import Hdd
 from tierwise.devices.mechanism import Mechanics
 from tierwise.devices.protocol import Operation
-from tierwise.simulate.drive_files import read_drive, read_specs
-from tierwise.simulate.parameter_text import bare_lines
+from tierwise.simulate.drive_files import bare_lines, read_drive, read_specs
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,7 @@ from tierwise.core.units import GIB, MIB, PAGE_BYTES
 from tierwise.simulate import trace_formats as formats
 from tierwise.simulate.page_cache import POLICIES, replay_stream
 from tierwise.simulate.trace_fields import Bytes, Fields
-from tierwise.simulate.trace_formats import ORACLE, PARQUET, TEXTS
-from tierwise.simulate.trace_pages import MOST_REQUEST_BYTES, PAGE_BITS, Requests, pages_of, single_pages
+from tierwise.simulate.trace_formats import MOST_REQUEST_BYTES, ORACLE, PAGE_BITS, PARQUET, TEXTS, Requests, pages_of, single_pages
 
 _READ_BYTES: Final = 16 * MIB
 _COLUMNS: Final = ("relation", "page", "size_bytes")  # columns of our Parquet files, beside ``operation`` where writes are recorded too

@@ -11,8 +11,10 @@ from functools import lru_cache
 from typing import Final
 
 import numpy as np
+import scipy
 
 from tierwise.core.compiled import Floats, Ints, compiled
+from tierwise.core.errors import InputError
 from tierwise.simulate.zipfian import chance_below, fnv_of
 
 EXACT_RANKS: Final = 2**23  # more popular ranks than this are placed one by one; the rest, hundreds to an item and more, lies evenly
@@ -104,3 +106,24 @@ def _drawn(chance: Floats, chances: Floats, others: Ints) -> Ints:
         page = int(place)
         drawn[at] = page if place - page < chances[page] else others[page]
     return drawn
+
+
+def che_hit_ratio(popularity: Floats, pages: int) -> float:
+    """Return the hit ratio of a full LRU cache of `pages` pages under independent requests, without read-around.
+
+    Che, Tung and Wang, Hierarchical web caching systems (IEEE JSAC 20(7), 2002): a page is resident if it was requested within the last T
+    requests. `popularity` is the share of requests of each page.
+    """
+    if pages < 1:
+        raise InputError("che", field="pages", value=pages, rule="must be 1 or more")
+    if pages >= np.count_nonzero(popularity):
+        return 1.0
+    upper = float(pages)
+    while _resident(popularity, upper) < pages:
+        upper *= 2
+    window = scipy.optimize.brentq(lambda requests: _resident(popularity, requests) - pages, 0.0, upper, rtol=1e-6)
+    return float(-(popularity * np.expm1(-popularity * window)).sum())
+
+
+def _resident(popularity: Floats, requests: float) -> float:
+    return float(-np.expm1(-popularity * requests).sum())

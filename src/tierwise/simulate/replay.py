@@ -12,7 +12,7 @@ from tierwise.devices.protocol import DeviceModel, Operation
 __all__ = ["EXTENT_BYTES", "Access", "DeviceModel", "Operation", "Replayed", "TierUse", "Trace", "lay_out", "replay"]
 
 EXTENT_BYTES: Final = 16 * MIB
-"""What an emulated tier gives a file at a time (``tiers/extents.py``): within an extent a relation is contiguous."""
+"""What an emulated tier gives a file at a time (``tiers/nodes.py``): within an extent a relation is contiguous."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from tierwise.core.compiled import compiled
 from tierwise.core.units import PAGE_BYTES
 from tierwise.devices.protocol import Operation
 from tierwise.simulate.replay import EXTENT_BYTES, Access
-from tierwise.simulate.trace_pages import PAGE_BITS
+from tierwise.simulate.trace_formats import PAGE_BITS
 from tierwise.simulate.trace_stream import Stream
 
 POLICY: Final = "postgresql"

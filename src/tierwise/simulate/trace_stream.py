@@ -14,7 +14,7 @@ from tierwise.core.paths import short
 from tierwise.simulate.page_trace import TraceOptions, TraceReader
 from tierwise.simulate.stack_distances import Curve, NearCounts
 from tierwise.simulate.trace_fields import Flags, Numbering
-from tierwise.simulate.trace_pages import PAGE_BITS, Requests
+from tierwise.simulate.trace_formats import PAGE_BITS, Requests
 
 OBJECTS: Final = "objects"
 PAGES: Final = "pages"

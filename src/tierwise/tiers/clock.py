@@ -8,13 +8,38 @@ import time
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from tierwise.core.vocabulary import ClockKind
-from tierwise.tiers.charge import Charge
 from tierwise.tiers.fuse_abi import Opcode
-from tierwise.tiers.session_time import SessionTime
-from tierwise.tiers.sessions import Grouped, processor_clock
+from tierwise.tiers.sessions import Grouped, SessionTime, processor_clock
+
+_UNANSWERED: Final = frozenset({Opcode.FORGET, Opcode.BATCH_FORGET, Opcode.INTERRUPT, Opcode.INIT})
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """What a virtual clock charges: nothing for the mount's part of processor time, the rest `pace` times, as on the reference processor.
+
+    The mount's part is what a request costs its caller beyond the same request without a mount: `read_s`, `write_s`, `other_s` (flushes and
+    whatever has no data). The default charges all processor time as it was used.
+    """
+
+    read_s: float = 0.0
+    write_s: float = 0.0
+    other_s: float = 0.0
+    pace: float = 1.0
+
+    def request_s(self, opcode: Opcode) -> float:
+        return 0.0 if opcode in _UNANSWERED else {Opcode.READ: self.read_s, Opcode.WRITE: self.write_s}.get(opcode, self.other_s)
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+AS_USED: Final = Charge()
+
 
 HISTORY_S: Final = 2e-4
 HELD_MOST_S: Final = 1.0

@@ -17,9 +17,8 @@ import tierwise
 from tierwise.core.errors import TierwiseError
 from tierwise.core.private_folders import closed_folder
 from tierwise.core.vocabulary import ClockKind
-from tierwise.tiers.charge import AS_USED, Charge
-from tierwise.tiers.control import Control
-from tierwise.tiers.daemon_record import Record
+from tierwise.tiers.clock import AS_USED, Charge
+from tierwise.tiers.control import Control, Record
 
 START_S: Final = 30.0
 END_S: Final = 30.0  # real seconds for a daemon without mounts to end before it is killed
@@ -159,7 +158,7 @@ class Daemon:
             path.unlink(missing_ok=True)
 
     def record(self, memory: Path, places: Mapping[int, int]) -> None:
-        """Have a clock that counts several record where its sessions' time goes (see `tierwise.tiers.session_time`)."""
+        """Have a clock that counts several record where its sessions' time goes (see `tierwise.tiers.sessions`)."""
         self.call("record", memory=str(memory), places=list(places.items()))
 
     def hold(self, held: bool) -> None:

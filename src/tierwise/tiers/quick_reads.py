@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from tierwise.core.compiled import Ints, compiled
 from tierwise.devices.protocol import Operation
 from tierwise.tiers import fuse_abi as abi
-from tierwise.tiers.extents import EXTENT_BYTES
 from tierwise.tiers.fuse_abi import Opcode
 from tierwise.tiers.meter import COLUMNS, LOG_REQUESTS, RECORD, Counters, RequestLog
-from tierwise.tiers.nodes import Nodes
+from tierwise.tiers.nodes import EXTENT_BYTES, Nodes
 
 _AT_ONCE: Final = 16  # reads answered before the loop looks for anything else: they take as long as six in Python
 

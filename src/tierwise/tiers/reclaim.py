@@ -9,7 +9,7 @@ import psutil
 
 from tierwise.core.errors import InputError
 from tierwise.core.paths import short
-from tierwise.tiers.daemon_record import Record
+from tierwise.tiers.control import Record
 from tierwise.tiers.directory import PLACED
 from tierwise.tiers.mounting import mounts_below, unmount
 

@@ -19,10 +19,8 @@ from select import EPOLLHUP, EPOLLIN, epoll, select
 from typing import Any, Final
 
 from tierwise.core.errors import InputError, TierwiseError
-from tierwise.tiers.charge import Charge
-from tierwise.tiers.clock import AnyClock, Real, VirtualOne, VirtualSeveral, record
-from tierwise.tiers.control import Command, ControlServer, DeferredAnswer
-from tierwise.tiers.daemon_record import Record
+from tierwise.tiers.clock import AnyClock, Charge, Real, VirtualOne, VirtualSeveral, record
+from tierwise.tiers.control import Command, ControlServer, DeferredAnswer, Record
 from tierwise.tiers.mounting import unmount
 from tierwise.tiers.scheduling import AwakeProcessors, SharedProcessor, real_time
 from tierwise.tiers.sessions import grouped

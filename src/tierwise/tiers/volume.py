@@ -10,17 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tierwise.core.units import KIB
-from tierwise.devices.busy_time import BusyTime
 from tierwise.devices.model import build
-from tierwise.devices.slowed_device import SlowedDevice
+from tierwise.devices.slowed_device import BusyTime, SlowedDevice
 from tierwise.devices.spec import load_device
 from tierwise.tiers import fuse_abi as abi
 from tierwise.tiers.clock import AnyClock
-from tierwise.tiers.extents import Extents
 from tierwise.tiers.filesystem import Filesystem
 from tierwise.tiers.fuse_abi import Fopen, Opcode
 from tierwise.tiers.mounting import mount
-from tierwise.tiers.nodes import Nodes
+from tierwise.tiers.nodes import Extents, Nodes
 from tierwise.tiers.transfers import Answer, Transfers, Workers
 
 if TYPE_CHECKING:

@@ -31,8 +31,7 @@ from tierwise.datasets import census
 from tierwise.datasets.dataset import Dataset
 from tierwise.postgres.cold_proof import relation_files, visibility_pages
 from tierwise.postgres.loading import copy_parquet
-from tierwise.postgres.planner_estimates import IndexScanCost, column_statistics, estimates
-from tierwise.postgres.plans import assert_plan, planned
+from tierwise.postgres.plans import IndexScanCost, assert_plan, column_statistics, estimates, planned
 from tierwise.postgres.relations import move
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.table_copies import CopiedTable, schema_of

@@ -32,11 +32,10 @@ from tierwise.core.profiles import Profile
 from tierwise.core.toml import Strict
 from tierwise.core.units import GIB
 from tierwise.core.vocabulary import Cache, Evidence, IoMode
-from tierwise.devices.calibrated import calibrated_flash
+from tierwise.devices.own_device import calibrated_flash
 from tierwise.devices.spec import DeviceSpec, load_device
-from tierwise.simulate import che
 from tierwise.simulate.machine import Costs, load_machine
-from tierwise.simulate.popularity import merged_zipfian
+from tierwise.simulate.popularity import che_hit_ratio, merged_zipfian
 from tierwise.simulate.zipf import INTERVAL_S, ITEM_BYTES, ITEMS_PER_PAGE, PAGE_BYTES, WARM_UP_S, WINDOW_PAGES, Benchmark, is_rotational
 from tierwise.simulate.zipfian import THETA
 from tierwise.studies.ram_or_ssd.measuring.live_reads import LiveTestbed, open_live
@@ -242,7 +241,7 @@ def _che(pair: Pair, tier: str, grid: Grid) -> dict[str, float]:
     cache_bytes = int(load_machine(pair.name).page_cache[tier].base)
     scale = max(grid.scale, CHE_SCALE)
     return {
-        str(size_gib): 1 - che.hit_ratio(_popularity(size_gib, scale), cache_bytes // PAGE_BYTES // scale)
+        str(size_gib): 1 - che_hit_ratio(_popularity(size_gib, scale), cache_bytes // PAGE_BYTES // scale)
         for size_gib in grid.dataset_gib
         if size_gib * GIB > cache_bytes
     }
