@@ -80,14 +80,10 @@ def selected(case: Case, variant: str | None) -> dict[str, str]:
     return {**case.select, VARIANT: variant} if variant is not None and case.select.get(VARIANT) == PUBLISHED else case.select
 
 
-def _chosen(select: Mapping[str, str]) -> str:
-    return " and ".join(f"{column} = ?" for column in select)
-
-
 def _case_series(connection: duckdb.DuckDBPyConnection, case: Case, pair: str, variant: str | None, *, flags: bool) -> dict[IoMode, Series]:
     """Return the series of `case` by I/O mode; without `flags`, of what is counted, which no flag of a time touches."""
     select = selected(case, variant)
-    columns = connection.table(case.study).columns
+    columns, chosen = connection.table(case.study).columns, " and ".join(f"{column} = ?" for column in select)
     flagged = "coalesce(flagged, false)" if flags else "false"
     outstanding, hangs_on = (name if name in columns else "null" for name in ("outstanding", "hangs_on"))
     rows = connection.execute(
@@ -95,7 +91,7 @@ def _case_series(connection: duckdb.DuckDBPyConnection, case: Case, pair: str, v
         select io_mode, replicate, evidence, {flagged}, ({case.value})::double, {case.note or "''"}, {outstanding}::double,
             {hangs_on}::text
         from {case.study}
-        where pair = ? and {_chosen(select)} and (({case.value}) is not null or flagged)
+        where pair = ? and {chosen} and (({case.value}) is not null or flagged)
         order by io_mode, replicate
         """,
         [pair, *select.values()],

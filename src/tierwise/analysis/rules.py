@@ -281,14 +281,12 @@ def _why(crossing: Sequence[CaseVerdict], bounds: Bounds | None) -> Cause:
         return Cause.SOMETIMES
     if any(case.flat for case in crossing):
         return Cause.FLAT
-    if bounds is not None and bounds.apart > 1 and all(_is_small(case, bounds.model_copy(update={"apart": 1.0})) for case in crossing):
-        return Cause.SMALL
+    if bounds is not None and bounds.apart > 1:
+        exact = bounds.model_copy(update={"apart": 1.0})
+        if all(within(exact, case.as_estimate) is not Verdict.UNDECIDED for case in crossing):
+            return Cause.SMALL
     outside = (case.p_value is not None and case.p_value < 1 - CONFIDENCE for case in crossing)
     return Cause.CHANCE if all(outside) else Cause.STRADDLES
-
-
-def _is_small(case: CaseVerdict, bounds: Bounds) -> bool:
-    return within(bounds, case.as_estimate) is not Verdict.UNDECIDED
 
 
 def _of_few(case: CaseVerdict) -> Outcome:

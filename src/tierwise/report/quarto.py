@@ -84,7 +84,8 @@ def finish(site: Path) -> None:
 
 
 def _quarto(*arguments: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([_program(), *arguments], env=_environment(), capture_output=True, text=True, timeout=QUARTO_S, check=False)
+    environment = {**os.environ, "NO_COLOR": "1"}
+    done = subprocess.run([_program(), *arguments], env=environment, capture_output=True, text=True, timeout=QUARTO_S, check=False)
     if done.returncode:
         raise TierwiseError(f"quarto {arguments[0]}: {done.stderr.strip()}")
     return done
@@ -95,7 +96,3 @@ def _program() -> str:
     if found is None:
         raise MissingError("quarto", why="it is not on PATH", remedy="make quarto")
     return found
-
-
-def _environment() -> dict[str, str]:
-    return {**os.environ, "NO_COLOR": "1"}

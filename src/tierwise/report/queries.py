@@ -113,7 +113,8 @@ def script(chosen: Sequence[Query]) -> str:
         "reads": PARQUET.format(run=run, files=f"'run/{FOLDER}/**/*.parquet'") if chosen[0].has_reads else NO_READS,
         "runs": f"select {run} as run_id, content as manifest from read_text('run/manifest.json')",
     }
-    needed = [f"create temp view {name} as\n{sql};" for name, sql in base.items() if name == "raw_timings" or _asks(whole, name)]
+    asked = {"raw_timings", *(name for name in base if re.search(rf"\b(from|join) {name}\b", whole))}
+    needed = [f"create temp view {name} as\n{sql};" for name, sql in base.items() if name in asked]
     timings = (files("tierwise.timings") / "timings.sql").read_text(encoding="utf-8")
     parts = [
         HEAD_SQL.format(run=run_id, version=duckdb.__version__),
@@ -132,7 +133,3 @@ def _packages(query: str) -> Iterator[str]:
             text = studies.text(study, file)
             if any(re.search(rf"\b{name}\b", query) for name in CREATED.findall(text)):
                 yield text
-
-
-def _asks(sql: str, view: str) -> bool:
-    return re.search(rf"\b(from|join) {view}\b", sql) is not None
