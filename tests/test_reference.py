@@ -15,9 +15,8 @@ from tierwise.bench.loop import gather_inputs
 from tierwise.core import paths, studies
 from tierwise.core.errors import InputError
 from tierwise.report.reference import medians
-from tierwise.timings.export import FILE_BYTES, MOST_NEEDED, MOST_ROWS, TABLES, WHOLE_BYTES
+from tierwise.timings.export import FILE_BYTES, MOST_NEEDED, MOST_ROWS, TABLES, WHOLE_BYTES, check_nothing_private
 from tierwise.timings.manifest import load_manifest
-from tierwise.timings.private import check_nothing_private
 
 (FOLDER,) = paths.reference().glob("[!.]*/")
 RUN = load_manifest(FOLDER)

@@ -16,8 +16,7 @@ from tierwise.core import paths
 from tierwise.core.vocabulary import IoMode
 from tierwise.report.display import Figure, Missing, Table
 from tierwise.report.page import open_shared
-from tierwise.report.prices import book_of
-from tierwise.report.run import Run, open_run
+from tierwise.report.run import Run, book_of, open_run
 from tierwise.report.values.answer import SOURCE_PAIRS, TITLES, UNCLEAR
 from tierwise.report.values.front import TOO_SMALL, advice, answers, newest, speedups
 from tierwise.report.values.workloads import cheapest, costs, gather

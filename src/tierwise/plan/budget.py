@@ -16,7 +16,7 @@ from tierwise.bench.simulation import SimulatedStudy
 from tierwise.bench.study_registry import load_study, pairs_of
 from tierwise.core import paths
 from tierwise.core.errors import InputError
-from tierwise.core.text_table import table
+from tierwise.core.text_template import render
 from tierwise.core.toml import Strict, read_toml
 from tierwise.plan.estimate import Plan
 
@@ -161,18 +161,17 @@ def offers(plan: Plan, inputs: Inputs, budget_s: float, machines: Sequence[int],
 
 
 def as_text(found: Sequence[Bought], inputs: Inputs) -> str:
-    names, intervals = list(found[0].replicates), load_intervals()
-    rows = [_row(name, [one.replicates[name] for one in found], inputs, intervals) for name in names]
-    rows.append(("minutes, with the report", "", *(f"{one.minutes:.1f}" for one in found), ""))
-    if found[0].price is not None:
-        rows.append(("price", "", *(f"{one.price:.2f}" for one in found), ""))
-    heads = [f"{one.machines} machine{'s' * (one.machines > 1)}" for one in found]
-    return table(("replicates bought", "of", *heads, "widest open interval"), rows, numbers=range(1, len(found) + 2))
-
-
-def _row(name: str, replicates: Sequence[int], inputs: Inputs, intervals: Intervals) -> tuple[str, ...]:
-    widest = intervals.widest(name, replicates[-1]) if replicates[-1] >= LEAST else None
-    return name, str(inputs.profile.replicates_of(name)), *map(str, replicates), f"{widest.claim}: {widest.case}" if widest else ""
+    intervals, last = load_intervals(), found[-1].replicates
+    rows = [
+        {
+            "study": name,
+            "of": inputs.profile.replicates_of(name),
+            "replicates": [one.replicates[name] for one in found],
+            "widest": intervals.widest(name, last[name]) if last[name] >= LEAST else None,
+        }
+        for name in last
+    ]
+    return render("plan/text/budget.txt", found=found, rows=rows)
 
 
 MOST: Final = 100_000
@@ -224,5 +223,4 @@ def fleets(plan: Plan, machines: Sequence[int], price_per_hour: float | None) ->
 
 
 def fleets_text(found: Sequence[Fleet]) -> str:
-    rows = [(str(one.machines), f"{one.minutes:.1f}", "" if one.price is None else f"{one.price:.2f}") for one in found]
-    return table(("machines", "minutes", "price"), rows, numbers=range(3))
+    return render("plan/text/machines.txt", found=found)

@@ -159,7 +159,7 @@ def menu(label: str, caption: str, made: Made, stamp: Stamp, folder: Path) -> st
     details = {"figure": label, "caption": caption, "rows": rows, "queries": scripts, "python": made.steps, **stamp.as_json()}
     write_whole(folder / facts, json.dumps({**details, "columns": described(folder / rows)}, indent=1, ensure_ascii=False) + "\n")
     known = {"svg": f"{FIGURES}/{label}.svg", "rows": rows, "facts": facts, "bibtex": BIBTEX, "citation": stamp.citation(f"Figure {label}")}
-    return fill("menu.html", **known, label=label, scripts=scripts, queries=made.queries, steps=made.steps, link=_link).strip()
+    return fill("menu.html", **known, label=label, scripts=scripts, queries=made.queries, steps=made.steps).strip()
 
 
 def write_scripts(label: str, made: Made, folder: Path) -> list[str]:
@@ -168,7 +168,3 @@ def write_scripts(label: str, made: Made, folder: Path) -> list[str]:
     for place, text in scripts.items():
         write_whole(folder / place, text)
     return list(scripts)
-
-
-def _link(target: str, text: str) -> str:
-    return f'<a href="{target}" download>{text}</a>'

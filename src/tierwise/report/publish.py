@@ -18,10 +18,9 @@ from tierwise.report.dictionary import dictionary
 from tierwise.report.site import LATEST
 from tierwise.report.text_template import fill
 from tierwise.report.versions import Version
-from tierwise.timings.export import pack_tables, whole
+from tierwise.timings.export import check_nothing_private, pack_tables, whole
 from tierwise.timings.manifest import Manifest, load_manifest
 from tierwise.timings.parts import TIMINGS, read_rows
-from tierwise.timings.private import check_nothing_private
 from tierwise.timings.references import MANIFEST, taken
 
 SUMS: Final = "SHA256SUMS"

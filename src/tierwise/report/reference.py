@@ -71,13 +71,9 @@ class Beside:
         }
 
     def as_text(self) -> str:
-        cells = [
-            f"{row['pair']}, {row['io_mode']}, {row['cell']}: {valued(row['median'], row['unit'])} / "
-            f"{valued(row['median_reference'], row['unit'])} = {number(row['ratio'])} ({row['evidence']})"
-            for row in self.cells.rows(named=True)
-        ]
+        cells = self.cells.rows(named=True)
         known = {"run": self.run, "reference": self.reference, "differing": self.differing, "claims": self.claims}
-        return fill("beside.txt", **known, caution=self.caution, cells=cells, stamped=stamped).rstrip()
+        return fill("beside.txt", **known, caution=self.caution, cells=cells, stamped=stamped, valued=valued).rstrip()
 
 
 def recoded(run: Manifest, other: Manifest) -> list[str]:

@@ -13,8 +13,7 @@ from tierwise.advisor.workload import FAST, Workload
 from tierwise.core.units import GIB
 from tierwise.core.vocabulary import RelationClass
 from tierwise.costs.book import Book
-from tierwise.report.prices import book_of
-from tierwise.report.run import Run
+from tierwise.report.run import Run, book_of
 from tierwise.report.values.front import speedups
 from tierwise.report.values.workloads import gather, name_of
 

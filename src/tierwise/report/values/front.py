@@ -17,8 +17,7 @@ from tierwise.core.vocabulary import Evidence
 from tierwise.report import study_registry
 from tierwise.report.estimates import estimates
 from tierwise.report.formats import NO_INTERVAL, interval
-from tierwise.report.prices import book_of
-from tierwise.report.run import Run
+from tierwise.report.run import Run, book_of
 from tierwise.report.study_registry import named
 from tierwise.report.text_template import Value, shared_text
 from tierwise.report.values.workloads import costs, named_workloads, title

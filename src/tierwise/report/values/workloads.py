@@ -16,8 +16,7 @@ from tierwise.analysis.claims import load_claims
 from tierwise.analysis.statistics import Estimate, geometric_estimate
 from tierwise.core.errors import MissingError
 from tierwise.report import study_registry
-from tierwise.report.prices import book_of
-from tierwise.report.run import Run
+from tierwise.report.run import Run, book_of
 
 NAMES: Final = {
     "all hdd": "all on HDD",
