@@ -113,8 +113,8 @@ def script(chosen: Sequence[Query]) -> str:
         "reads": PARQUET.format(run=run, files=f"'run/{FOLDER}/**/*.parquet'") if chosen[0].has_reads else NO_READS,
         "runs": f"select {run} as run_id, content as manifest from read_text('run/manifest.json')",
     }
-    asked = {"raw_timings", *(name for name in base if re.search(rf"\b(from|join) {name}\b", whole))}
-    needed = [f"create temp view {name} as\n{sql};" for name, sql in base.items() if name in asked]
+    used = {"raw_timings", *(name for name in base if re.search(rf"\b(from|join) {name}\b", whole))}
+    needed = [f"create temp view {name} as\n{sql};" for name, sql in base.items() if name in used]
     timings = (files("tierwise.timings") / "timings.sql").read_text(encoding="utf-8")
     parts = [
         HEAD_SQL.format(run=run_id, version=duckdb.__version__),
