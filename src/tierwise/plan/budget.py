@@ -80,10 +80,10 @@ def load_intervals() -> Intervals:
     return read_toml(paths.data() / "plan" / "intervals.toml", Intervals)
 
 
-def expected_seconds(plan: Plan, inputs: Inputs, studies: Sequence[str] = ()) -> dict[Unit, float]:
+def expected_seconds(plan: Plan, inputs: Inputs) -> dict[Unit, float]:
     """Return the expected seconds of every replicate that `plan` would measure, with loading; the first one has today's pairs, too."""
     found: dict[Unit, float] = {}
-    for name in studies or dict.fromkeys(line.study for line in plan.measured):
+    for name in dict.fromkeys(line.study for line in plan.measured):
         if unknown := [line.pair for line in plan.measured if line.study == name and line.minutes is None]:
             rule = f"needs recorded times, which profile {plan.profile} lacks of {name} on {unknown[0]}"
             raise InputError("BUDGET", rule=rule, remedy="use PROFILE=smoke, quick or full")

@@ -61,7 +61,7 @@ def publish(target: Path, version: str = LATEST) -> Published:
         (made / DICTIONARY).write_text(dictionary(made), encoding="utf-8")
         (made / "README.md").write_text(about, encoding="utf-8")
         check_nothing_private(made)
-        files = _files(made)
+        files = sorted(path for path in made.rglob("*") if path.is_file())
         sums = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(made)}\n" for path in files)
         (made / SUMS).write_text(sums, encoding="utf-8")
         put(made, target)
@@ -92,10 +92,6 @@ def _copy_run(run: Path, target: Path) -> None:
     pack_tables(run, target)
 
 
-def _files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file())
-
-
 STYLE: Final = re.compile(r'<link rel="stylesheet" href="([^"]+)">')
 SCRIPT: Final = re.compile(r'<script src="([^"]+)"></script>')
 PICTURE: Final = re.compile(r'<img src="([^":]+\.svg)"')
@@ -124,7 +120,8 @@ def inlined(site: Path) -> str:
     page = PICTURE.sub(lambda found: f'<img src="data:image/svg+xml;base64,{_base64(site / found[1])}"', page)
     page = page.replace("</body>", f"{fill('files.html', files=files)}</body>")
     page = STYLE.sub(lambda found: f"<style>\n{_style(site / found[1])}</style>", page)
-    return SCRIPT.sub(lambda found: f"<script>\n{_script(site / found[1])}</script>", page)
+    scripts = {name: (site / name).read_text(encoding="utf-8").replace("</script", "<\\/script") for name in SCRIPT.findall(page)}
+    return SCRIPT.sub(lambda found: f"<script>\n{scripts[found[1]]}</script>", page)
 
 
 def _style(path: Path) -> str:
@@ -134,7 +131,3 @@ def _style(path: Path) -> str:
 
 def _base64(path: Path) -> str:
     return base64.b64encode(path.read_bytes()).decode()
-
-
-def _script(path: Path) -> str:
-    return path.read_text(encoding="utf-8").replace("</script", "<\\/script")

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from tierwise.advisor.other_devices import Step, factors_of, steps_on, with_factors
+from tierwise.advisor.other_devices import factors_of, steps_on, with_factors
 from tierwise.analysis.claim_rows import series_of
 from tierwise.analysis.claims import Kind, load_claims
 from tierwise.analysis.judging import ClaimVerdict
@@ -151,7 +151,8 @@ def _bases(folder: Path, study: str, *, profile: str = "", seed: int = 1, replay
         own = values_in(folder, study, pair, verdicts)
         if not own or not moves_of(study, pair) or not _as_it_was(manifest, pair):
             continue
-        if replayed := Replayed(folder, study, pair, verdicts):
+        replayed = Replayed(folder, study, pair, verdicts)
+        if replayed.steps:
             yield Base(folder, study, pair, "replay", own, replayed.values)
         elif not replayed_only:
             again = partial(moved_values, study=study, pair=pair, verdicts=verdicts, profile=profile, seed=seed, within=folder.parent)
@@ -247,9 +248,6 @@ class Replayed:
         with open_views(folder.parent, folder.name) as connection:
             self.steps = [step for step in steps_on(connection, folder, pair) if step.study == study]
 
-    def __bool__(self) -> bool:
-        return bool(self.steps)
-
     def values(self, move: Move) -> tuple[Move, Values] | None:
         """Return the values with `move`, as far as the model takes it; `None` where it takes no other value."""
         if move.kind == "scale":
@@ -264,16 +262,11 @@ class Replayed:
         return taken, self._values(devices)
 
     def _values(self, devices: Mapping[str, DeviceSpec], scale: float = 1.0) -> Values:
-        tiers = list(devices) or [tier for tier, spec in self._tiers.items() if "device" in spec]
+        tiers = list(devices) or [tier for tier, spec in self.steps[0].tiers.items() if "device" in spec]
         factors = factors_of(self.steps, [step.device_s(devices, scale) for step in self.steps])
         connection = open_views(self.folder.parent, self.folder.name, lambda rows: with_factors(rows, self.pair, tiers, factors))
         with runs_in(self.folder.parent):
             return values_of(Run(load_manifest(self.folder), connection, ()), self.study, self.pair, self.verdicts)
-
-    @property
-    def _tiers(self) -> Mapping[str, Mapping[str, object]]:
-        first: Step = self.steps[0]
-        return first.tiers
 
 
 def _touched(pair: str, file: str) -> Iterator[tuple[str, DeviceSpec]]:

@@ -9,7 +9,6 @@ from tierwise.analysis.claims import load_claims
 from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.rules import Verdict, one_sided
 from tierwise.analysis.statistics import MINIMUM_REPEATS
-from tierwise.analysis.today import Today
 from tierwise.analysis.verdicts import DECIDED
 from tierwise.core.rule_history import load_rules
 from tierwise.core.vocabulary import Evidence
@@ -54,11 +53,6 @@ def _has_model(claim: ClaimVerdict) -> bool:
     )
 
 
-def _today(shown: Today) -> str:
-    """Return what a pair of today shows of the placement: in the case where it makes the least difference."""
-    return f"{title(shown.pair)}: {shown.nearest.still}, {estimated(shown.nearest)}"
-
-
 def number_of_sources(_rows: pl.DataFrame) -> dict[str, object]:
     return {"sources": len(load_claims().sources)}
 
@@ -69,6 +63,7 @@ def judged(run: Run, source: str = "") -> pl.DataFrame:
     rows = []
     for claim in run.verdicts:
         places[claim.source] += 1
+        nearest = [(title(one.pair), one.nearest) for one in claim.today if one.cases]
         decider = next((case for case in claim.cases if case.case == claim.deciding_case), None)
         rows.append(
             {
@@ -83,7 +78,7 @@ def judged(run: Run, source: str = "") -> pl.DataFrame:
                 "evidence": str(claim.evidence or ""),
                 "verdict": claim.verdict.mark,
                 "reason": spelled(str(claim.cause or "")),
-                "today": "; ".join(_today(one) for one in claim.today if one.cases),
+                "today": "; ".join(f"{pair}: {case.still}, {estimated(case)}" for pair, case in nearest),
                 "here": f"{marked(claim.here)} {estimated(claim.here)}" if claim.here else "",
             }
         )
