@@ -139,7 +139,7 @@ def processor() -> None:
 
 
 def series(file: str) -> None:
-    from tierwise.analysis.published import published_series
+    from tierwise.analysis.claims import published_series
 
     published_series(file)
 

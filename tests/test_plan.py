@@ -22,8 +22,7 @@ from tierwise.core.pace import Pace, Processors, calibrate, piece_s
 from tierwise.core.pairs import TODAY, load_pair
 from tierwise.core.progress import minutes_left
 from tierwise.pipeline import StudyProgress
-from tierwise.plan.estimate import Plan, as_json, as_text, beside_runs, plan_of, sentence
-from tierwise.plan.recorded import load_recorded
+from tierwise.plan.estimate import Plan, as_json, as_text, beside_runs, load_recorded, plan_of, sentence
 
 RECORDED = load_recorded().pace
 PROFILES = ("smoke", "quick", "full")

@@ -5,8 +5,7 @@ import pytest
 from tierwise.bench.loop import gather_inputs
 from tierwise.core.errors import InputError
 from tierwise.plan.budget import fleets, machines_in, makespan, replicate_minutes
-from tierwise.plan.estimate import Plan, plan_of
-from tierwise.plan.recorded import load_recorded
+from tierwise.plan.estimate import Plan, load_recorded, plan_of
 
 
 @pytest.fixture(scope="module")

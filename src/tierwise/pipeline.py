@@ -35,8 +35,7 @@ from tierwise.core.progress import ENDS, Progress, announcing, minutes_left, say
 from tierwise.core.tasks import LOCAL
 from tierwise.core.units import human_bytes
 from tierwise.plan.budget import MARGIN, bought, expected_seconds, load_intervals, ordered
-from tierwise.plan.estimate import Plan, plan_of, sentence
-from tierwise.plan.recorded import load_recorded
+from tierwise.plan.estimate import Plan, load_recorded, plan_of, sentence
 from tierwise.postgres.workspace import open_workspace
 from tierwise.report import staleness as freshness
 from tierwise.report.latest_answer import answer_lines, ship_answer

@@ -1,20 +1,53 @@
 """``tierwise plan``: trials, minutes and disk of a report, study by study, from recorded times and this machine's pace."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from datetime import date
 from typing import Any
+
+from pydantic import Field
 
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.live import is_virtual, turns_of
 from tierwise.bench.runs import Outlook, look_ahead
 from tierwise.bench.simulation import LIVE, SimulatedStudy
 from tierwise.bench.study_registry import load_study, pairs_of
-from tierwise.core import studies
+from tierwise.core import paths, studies
 from tierwise.core.pace import Pace, calibrate
 from tierwise.core.pairs import Pair
 from tierwise.core.text_template import render
+from tierwise.core.toml import Strict, read_toml
 from tierwise.core.vocabulary import Evidence
-from tierwise.plan.recorded import RunTime, load_recorded
+
+
+class StudyTime(Strict):
+    seconds: float = Field(gt=0, description="of its notebook, with servers, loading and predictions, at the recorded pace")
+    trials: int = Field(gt=0, description="executions in it, on all pairs")
+    disk_gb: float = Field(ge=0, description="the most that its data take at once")
+
+
+class RunTime(Strict):
+    source: str
+    recorded: date
+    report_s: float = Field(ge=0, description="acquiring data, chapters and rendering, at the recorded pace")
+    studies: Mapping[str, StudyTime]
+
+
+class Recorded(Strict):
+    """Recorded runs by profile, and the pace of the machine that all seconds are of."""
+
+    piece_s: float = Field(gt=0, description="processor time of `core.pace.piece_s`")
+    busy_processors: float = Field(gt=0, description="processors that a run keeps busy on average")
+    tests_s: float = Field(gt=0, description="of ``make test``")
+    profiles: Mapping[str, RunTime]
+
+    @property
+    def pace(self) -> Pace:
+        return Pace(self.piece_s, self.busy_processors)
+
+
+def load_recorded() -> Recorded:
+    return read_toml(paths.data() / "plan" / "recorded.toml", Recorded)
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,7 @@ from tierwise.report.run import Run
 from tierwise.report.site import code_version
 from tierwise.report.study_registry import judge_all
 from tierwise.report.values.front import headlines_of
-from tierwise.sensitivity.bands import Move, moves_of
-from tierwise.sensitivity.moved_checkout import HOME, make_checkout
+from tierwise.sensitivity.bands import HOME, Move, make_checkout, moves_of
 from tierwise.timings.manifest import Manifest, load_manifest
 from tierwise.timings.parquet import keep_whole, read_whole
 
