@@ -16,7 +16,7 @@ from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.core import studies
 from tierwise.core.vocabulary import ClockKind
 from tierwise.report.display import Figure, Missing, Sentence, Table
-from tierwise.report.exhibit_registry import IO_MODE, Exhibit, find
+from tierwise.report.exhibit_registry import IO_MODE, Cells, Exhibit, find
 from tierwise.report.reference import open_reference
 from tierwise.report.run import Run
 from tierwise.report.text_template import Text, Value, fill, read_text, shared_text
@@ -58,7 +58,8 @@ class Page:
         if label != next(iter(self.text.parts)) or self.own.get(ANSWERED, True):
             return Sentence(text)
         head, _, rest = text.partition("\n")
-        return Sentence(f"{head}\n\n{self._no_answer()}\n\n{rest}")
+        known = {"pair": self.pair, "minimum": MINIMUM_REPEATS, "reference": self.reference.name if self.reference else ""}
+        return Sentence(f"{head}\n\n{_body('no_answer', known | self._rejected())}\n\n{rest}")
 
     def body(self, label: str) -> Sentence:
         """Return a section without its heading, for a page that has one of its own."""
@@ -69,44 +70,25 @@ class Page:
 
     def rows(self, label: str, *, query: str = "", **parameters: object) -> pl.DataFrame:
         """Return the rows behind the exhibit `label`; `query` and `parameters` take the place of its own."""
-        return self._exhibit(label).rows(self.run, self.pair, query=query, **parameters).frame
+        return find(label, self.study).rows(self.run, self.pair, query=query, **parameters).frame
 
     def exhibit(self, label: str, *, query: str = "", rows: pl.DataFrame | None = None, **parameters: object) -> Figure | Table | Missing:
         """Return the figure or the table `label` with its caption; `rows` in place of those that its query gives."""
-        exhibit = self._exhibit(label)
+        exhibit = find(label, self.study)
         found = exhibit.rows(self.run, self.pair, query=query, **parameters)
         frame = found.frame if rows is None else rows
-        if frame.is_empty():
-            return self._missing(exhibit, frame)
-        made = found.made.as_json()
-        if draw := getattr(exhibit.module, "draw", None):
-            chart = draw(frame)
-            if chart is None:
-                return self._missing(exhibit, frame)
-            chart.description = self.text.alt(label)
-            return Figure(chart, self.caption(exhibit, frame), chart.usermeta["chrome_px"], frame, made)
-        cells = exhibit.module.tabulate(frame)
-        if cells is None:
-            return self._missing(exhibit, frame)
-        return Table(cells.header, cells.rows, self.caption(exhibit, frame), cells.align, made)
+        show = getattr(exhibit.module, "draw", None) or exhibit.module.tabulate
+        shown, made, caption = None if frame.is_empty() else show(frame), found.made.as_json(), self.caption(exhibit, frame)
+        if shown is None:
+            return Missing(_body("no_rows", self._rejected()), caption)
+        if isinstance(shown, Cells):
+            return Table(shown.header, shown.rows, caption, shown.align, made)
+        shown.description = self.text.alt(label)
+        return Figure(shown, caption, shown.usermeta["chrome_px"], frame, made)
 
     def caption(self, exhibit: Exhibit, rows: pl.DataFrame) -> str:
         facts = dict(exhibit.facts(rows))
         return self.text.render(exhibit.label, {**self.values, **facts, "note": _note(self.run, self.pair, exhibit, rows, facts)})
-
-    def _exhibit(self, label: str) -> Exhibit:
-        return find(label, self.study)
-
-    def _missing(self, exhibit: Exhibit, rows: pl.DataFrame) -> Missing:
-        return Missing(_body("no_rows", self._rejected()), self.caption(exhibit, rows))
-
-    def _no_answer(self) -> str:
-        known: dict[str, Value] = {
-            "pair": self.pair,
-            "minimum": MINIMUM_REPEATS,
-            "reference": self.reference.name if self.reference else "",
-        }
-        return _body("no_answer", {**known, **self._rejected()})
 
     def _rejected(self) -> dict[str, Value]:
         found = rejections(self.run.store, self.study, self.pair) if self.study else []
