@@ -173,7 +173,9 @@ def timings_by_run(raw: Path, run_id: str | None = None) -> dict[str, int]:
 
 def runs(raw: Path, run_id: str | None = None) -> list[tuple[str, str, str]]:
     with connect(raw, run_id) as connection:
-        return connection.execute("select run_id, status, profile from runs order by run_id").fetchall()
+        return connection.execute(
+            "select run_id, manifest ->> 'status', manifest ->> '$.profile.name' from runs order by run_id"
+        ).fetchall()
 
 
 def test_views_hold_every_complete_run_or_the_named_one(tmp_path: Path) -> None:

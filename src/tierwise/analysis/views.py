@@ -1,6 +1,5 @@
 """The store with the views of every study's SQL file on top."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -22,24 +21,10 @@ from tierwise.timings.schema import SCHEMA
 OFFLINE: Final[dict[str, Any]] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
 """DuckDB fetches no extension from the network."""
 
-RUN_COLUMNS: Final[dict[str, Any]] = {  # columns of the view `runs`
-    "run_id": pl.String,
-    "status": pl.String,
-    "profile": pl.String,
-    "reader_pair": pl.String,
-    "seed": pl.Int64,
-    "sources": pl.String,  # data set -> source, as JSON
-    "code_version": pl.String,
-    "fingerprints": pl.String,  # study -> fingerprint, as JSON
-    "started_at": pl.Datetime("us", "UTC"),
-    "finished_at": pl.Datetime("us", "UTC"),
-    "manifest": pl.String,  # the whole of it, as JSON
-}
-
 
 def connect(raw: Path, run_id: str | None = None) -> duckdb.DuckDBPyConnection:
     """Open a DuckDB connection in memory with the views `raw_timings` (raw rows, `SCHEMA`), `timings` (the same columns, as ``timings.sql``
-    has them), `reads` (single reads, `reads.TABLE`, left in their files) and `runs` (`RUN_COLUMNS`).
+    has them), `reads` (single reads, `reads.TABLE`, left in their files) and `runs` (the manifest of each as JSON).
 
     `runs` has every run below `raw`, `timings` the rows of those that are complete or partial; with `run_id`, both hold that run alone,
     merged or not. A row bears the id of the run that it is read for: a row that several runs take by reference is in each.
@@ -52,7 +37,7 @@ def connect(raw: Path, run_id: str | None = None) -> duckdb.DuckDBPyConnection:
             if manifest.status != "running" or name == run_id:
                 rows.append(rows_so_far(raw / name).with_columns(run_id=pl.lit(name)))
                 reads[name] = sources(raw / name)
-            runs.append(_run_row(manifest))
+            runs.append({"run_id": name, "manifest": manifest.model_dump_json()})
         except InputError as error:
             if name == run_id:
                 raise
@@ -61,7 +46,7 @@ def connect(raw: Path, run_id: str | None = None) -> duckdb.DuckDBPyConnection:
     connection.register("raw_timings", pl.concat(rows).to_arrow())
     connection.execute((files("tierwise.timings") / "timings.sql").read_text(encoding="utf-8"))
     _register_reads(connection, reads)
-    connection.register("runs", pl.DataFrame(runs, schema=RUN_COLUMNS).to_arrow())
+    connection.register("runs", pl.DataFrame(runs, schema={"run_id": pl.String, "manifest": pl.String}).to_arrow())
     return connection
 
 
@@ -83,17 +68,6 @@ def _named(raw: Path, run_id: str) -> Manifest:
         there = ", ".join(manifests(raw)) or "none"
         raise InputError("run", value=run_id, rule=f"no such run; there are: {there}", remedy="make report measures one")
     return named_manifest(raw / run_id)
-
-
-def _run_row(manifest: Manifest) -> dict[str, object]:
-    fields = manifest.model_dump(include=set(RUN_COLUMNS) - {"profile", "sources", "fingerprints", "manifest"})
-    return {
-        **fields,
-        "profile": manifest.profile.get("name"),
-        "sources": json.dumps({data.name: manifest.source_of(data) for data in manifest.datasets}),
-        "fingerprints": json.dumps({study: one.sha256 for study, one in manifest.fingerprints.items()}),
-        "manifest": manifest.model_dump_json(),
-    }
 
 
 ROWS: Final = "reading/rows.sql"  # the query of a study over the raw rows

@@ -94,7 +94,7 @@ def _shown(cell: NotebookNode, where: str) -> Shown:
         case [{"text/markdown": text}]:
             return Shown(cell.id, str(text), True)
         case [body, {"text/markdown": caption}] if label:
-            made = Made.from_json(body[MADE_MIME]) if MADE_MIME in body else Made()
+            made = Made.model_validate(body[MADE_MIME]) if MADE_MIME in body else Made()
             return Shown(cell.id, str(caption), True, label, body, made)
     rule = "a cell shows one sentence, or under a label (#| label: fig-... or tbl-...) one figure or one table"
     raise InputError(where, field="cell", value=cell.source, rule=rule)

@@ -78,7 +78,7 @@ class Page:
         found = exhibit.rows(self.run, self.pair, query=query, **parameters)
         frame = found.frame if rows is None else rows
         show = getattr(exhibit.module, "draw", None) or exhibit.module.tabulate
-        shown, made, caption = None if frame.is_empty() else show(frame), found.made.as_json(), self.caption(exhibit, frame)
+        shown, made, caption = None if frame.is_empty() else show(frame), found.made.model_dump(mode="json"), self.caption(exhibit, frame)
         if shown is None:
             return Missing(_body("no_rows", self._rejected()), caption)
         if isinstance(shown, Cells):

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from inspect import cleandoc
 from pathlib import Path
@@ -40,19 +39,11 @@ class Query(Strict):
     sql: str
 
 
-@dataclass(frozen=True)
-class Made:
+class Made(Strict):
     """What made a figure or a table: `queries`, and `steps`, the dotted names of what was called on their rows, in order."""
 
     queries: tuple[Query, ...] = ()
     steps: tuple[str, ...] = ()
-
-    def as_json(self) -> dict[str, Any]:
-        return {"queries": [query.model_dump() for query in self.queries], "steps": list(self.steps)}
-
-    @staticmethod
-    def from_json(saved: Mapping[str, Any]) -> "Made":
-        return Made(tuple(Query(**query) for query in saved["queries"]), tuple(saved["steps"]))
 
     def scripts(self, label: str) -> dict[str, str]:
         """Return file names -> SQL that runs by itself: one for each run, which has all its queries."""
