@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import duckdb
 import pytest
 
-from tierwise.analysis.machines import machine_effects
+from tierwise.analysis.quality import machine_effects
 from tierwise.analysis.statistics import geometric_estimate
 from tierwise.core.host import fingerprint
 from tierwise.timings.manifest import UsedAttempt

@@ -11,7 +11,7 @@ import pytest
 
 from rejected_run import RUN_ID, rejected_run
 from tierwise.advisor import advice, other_devices, service
-from tierwise.analysis.rejections import never_accepted, rejections
+from tierwise.analysis.quality import never_accepted, rejections
 from tierwise.analysis.views import open_views
 from tierwise.core import paths
 from tierwise.core.vocabulary import Evidence

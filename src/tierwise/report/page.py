@@ -11,7 +11,7 @@ from typing import Final
 import polars as pl
 
 from tierwise.analysis.claim_rows import mode_in
-from tierwise.analysis.rejections import rejections
+from tierwise.analysis.quality import rejections
 from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.core import studies
 from tierwise.core.vocabulary import ClockKind

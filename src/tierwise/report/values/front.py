@@ -9,7 +9,7 @@ import polars as pl
 
 from tierwise.advisor.ranking import INDEXES, NOTHING, SHORT, SPEEDUP, Gain, chosen, gains_of, headline, placed, with_processors
 from tierwise.analysis.model_interval import Key, shifts_of
-from tierwise.analysis.rejections import never_accepted
+from tierwise.analysis.quality import never_accepted
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import Estimate, estimable
 from tierwise.analysis.verdicts import ADVICE, DECIDED, changed_since

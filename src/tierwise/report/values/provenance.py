@@ -6,8 +6,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from tierwise.analysis.machines import machine_effects
-from tierwise.analysis.rejections import rejections
+from tierwise.analysis.quality import machine_effects, rejections
 from tierwise.core.data_sets import published_rows
 from tierwise.core.units import human_seconds
 from tierwise.core.vocabulary import Evidence
