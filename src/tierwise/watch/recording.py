@@ -90,7 +90,7 @@ class Watch:
     def run(self, ready: Callable[[], None] = lambda: None) -> None:
         """Watch until the time is over or a signal comes; a lost connection is a gap, a refused one at the start an error."""
         link: Link | None = self._linked()
-        if not link.server.superuser and not link.server.service:
+        if link and not link.server.superuser and not link.server.service:
             say("watch: this role is no superuser, so its file serves for advice on volumes, and not on relations")
         ready()
         lost_s: float | None = None

@@ -133,7 +133,8 @@ def moved_places(before: pl.DataFrame | None, after: pl.DataFrame) -> tuple[list
 def sizes(connection: Connection, relations: Iterable[int]) -> tuple[dict[int, int], int]:
     """Return the bytes of relations and their TOAST, without what a session locks or wants to lock, and how many statements that took."""
     locked = [oid for (oid,) in connection.execute(statements.LOCKED.encode())]
-    found, sent = {}, 1
+    found: dict[int, int] = {}
+    sent = 1
     for oid in relations:
         if oid in locked:
             continue
