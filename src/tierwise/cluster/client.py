@@ -29,16 +29,12 @@ from tierwise.timings.manifest import Manifest, load_manifest
 from tierwise.timings.parts import done_parts
 
 POLL_S: Final = 1.0
-SURVEY_S: Final = 30.0
-"""How often the client looks at all attempts of a study; at those of a replicate it looks when its task has ended."""
-MOST_FAILURES: Final = 3
-"""Failed attempts at one replicate after which the campaign ends."""
-CANCELLED: Final = "cancelled"
-"""The folder of objects in a run that end its campaign."""
+SURVEY_S: Final = 30.0  # how often the client looks at all attempts of a study; at those of a replicate it looks when its task has ended
+MOST_FAILURES: Final = 3  # failed attempts at one replicate after which the campaign ends
+CANCELLED: Final = "cancelled"  # the folder of objects in a run that end its campaign
 
 
-Unit = tuple[str, int]
-"""A study and the number of one of its replicates."""
+Unit = tuple[str, int]  # A study and the number of one of its replicates
 
 
 @dataclass(frozen=True)
@@ -159,9 +155,8 @@ def check_options(scheduler: str, store: str) -> None:
     if scheduler and scheduler != LOCAL:
         checked(scheduler)
         if not store:
-            raise InputError(
-                "STORE", rule="workers need a store for their rows", remedy="make report STORE=s3://bucket/prefix, or a folder"
-            )
+            remedy = "make report STORE=s3://bucket/prefix, or a folder"
+            raise InputError("STORE", rule="workers need a store for their rows", remedy=remedy)
     if store:
         open_store(store)
         if not scheduler:
@@ -229,7 +224,6 @@ def _dispatch_here(dispatch: Dispatch, scheduler: str = LOCAL) -> Survey:
 
 @contextmanager
 def _ended_at(dispatch: Dispatch) -> Iterator[None]:
-    """End the replicate that this process measures at the deadline, if there is one."""
     if dispatch.deadline is None:
         yield
         return
@@ -251,9 +245,8 @@ def _dispatch(dispatch: Dispatch, scheduler: str) -> Survey:
                 return _until_whole(dispatch, client, progress)
         except (OSError, TimeoutError) as error:
             if time.monotonic() > deadline_s:
-                raise TierwiseError(
-                    f"the scheduler {scheduler} is away: {error}. Remedy: start it; make report continues the run"
-                ) from error
+                remedy = "start it; make report continues the run"
+                raise TierwiseError(f"the scheduler {scheduler} is away: {error}. Remedy: {remedy}") from error
             say(f"the scheduler or the store is away, next try in {POLL_S:.0f} s ({error})")
             dispatch.running.clear()  # what workers still measure, they store
             if dispatch.deadline is not None and dispatch.deadline.is_over:
@@ -286,9 +279,8 @@ def _until_whole(dispatch: Dispatch, client: Any, progress: Progress) -> Survey:
                 continue
             unit = dispatch.choose(machine, found, len(workers))
             if unit is not None:
-                future = client.submit(
-                    work.measure, dispatch.job(unit), key=f"{dispatch.run_id}-{new_name()}", workers=[fit[0]], pure=False
-                )
+                key = f"{dispatch.run_id}-{new_name()}"
+                future = client.submit(work.measure, dispatch.job(unit), key=key, workers=[fit[0]], pure=False)
                 dispatch.running[machine] = Running(unit, fit[0], future)
         time.sleep(POLL_S)
         for study, replicate in ended:
@@ -307,7 +299,6 @@ def _until_whole(dispatch: Dispatch, client: Any, progress: Progress) -> Survey:
 
 
 def _by_machine(client: Any) -> dict[str, list[str]]:
-    """Return the addresses of the connected workers of this version by machine."""
     if client.status != "running":
         raise OSError(f"the connection is {client.status}")
     found: dict[str, list[str]] = {}

@@ -16,8 +16,7 @@ from tierwise.core.progress import say
 S3: Final = "s3"
 ENDPOINT: Final = "AWS_ENDPOINT_URL"
 """The variable that names an S3 server other than Amazon's. pyarrow reads the other usual variables and profiles, but not this one."""
-PATIENCE_S: Final = 1800.0
-"""How long a refused write is tried again."""
+PATIENCE_S: Final = 1800.0  # how long a refused write is tried again
 LONGEST_PAUSE_S: Final = 30.0
 
 Result = TypeVar("Result")
@@ -104,8 +103,7 @@ def is_stored(name: str) -> bool:
     return name.startswith(f"{S3}://") or (Path(name) / CAMPAIGN).is_file()
 
 
-CAMPAIGN: Final = "campaign.json"
-"""The object of a run that says what is to be measured."""
+CAMPAIGN: Final = "campaign.json"  # the object of a run that says what is to be measured
 
 
 def patiently(

@@ -16,8 +16,7 @@ from tierwise.core.progress import say
 
 FIRST_PAUSE_S: Final = 0.5
 LONGEST_PAUSE_S: Final = 8.0
-HTTP: Final = "127.0.0.1:0"
-"""Where Dask's worker answers HTTP, which it cannot do without."""
+HTTP: Final = "127.0.0.1:0"  # where Dask's worker answers HTTP, which it cannot do without
 
 
 def serve(address: str) -> None:
@@ -31,7 +30,6 @@ def serve(address: str) -> None:
 
 
 def name() -> str:
-    """Return the name of this worker: its machine, its process and its version."""
     return f"{machine_id()}-{os.getpid()}-{__version__}"
 
 

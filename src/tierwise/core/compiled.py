@@ -39,9 +39,9 @@ def released(function: Callable[P, R]) -> Callable[P, R]:
     return _kept(function, nogil=True)
 
 
-def bits_set(number: int) -> int:
+def bits_set(number: Any) -> int:
     """Return how many of the lowest 32 bits of `number` are 1: one instruction, which numba has no name for."""
-    return (number & 2**32 - 1).bit_count()
+    return int(number & 2**32 - 1).bit_count()
 
 
 @extending.intrinsic

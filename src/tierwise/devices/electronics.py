@@ -91,7 +91,6 @@ class Electronics(Strict):
     queue: int = Field(default=1, description="commands that the drive orders by positioning time; 1: first in, first out")
 
     def command_ms(self, operation: Operation, *, hit: bool, before: Operation) -> float:
-        """Return the drive's own work for a command, by whether the buffer answers it and by the command before, in ms."""
         names = ("read", "write")
         return self.every_request_ms + float(getattr(self, f"{names[operation]}_{'hit' if hit else 'miss'}_after_{names[before]}_ms"))
 

@@ -21,11 +21,9 @@ def build(
 ) -> DeviceModel:
     """Return the model of `spec`; equal seeds give equal times.
 
-    `stretch` multiplies seek distances, so that a file of a scaled-down data set spans as much of the disk as the
-    full one would; sequential access stays sequential. A controller's write cache shrinks by it, to eight rows at least, and a cache on
-    flash, to a bucket at least, so that they hold the same share of the data. With `erasing` flash whose file describes erasing is held up
-    by it; else erasing is part of its rates.
-    Each drive is added to `drives`, if given, with its busy time.
+    `stretch` multiplies seek distances, so that a file of a scaled-down data set spans as much of the disk as the full one would. Caches
+    shrink by it, to hold the same share of the data: a controller's to eight rows at least, one on flash to a bucket at least. `erasing`:
+    flash whose file describes erasing is held up by it. Each drive is added to `drives`, if given, with its busy time.
     """
     match spec:
         case HddSpec():

@@ -50,8 +50,6 @@ BOUNDS: dict[str, tuple[float, float]] = {
 
 
 class Sourced(Strict):
-    """Anything that somebody must have read somewhere."""
-
     source: str = Field(pattern=r"\S", description=f"what was read, or exactly `{ASSUMED}`")
     date: str | None = Field(
         default=None,

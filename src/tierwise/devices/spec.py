@@ -15,10 +15,8 @@ from tierwise.devices.volume import CloudSpec, sold
 
 
 def three_point_curve(track: float, mean: float, full: float) -> tuple[float, float, float]:
-    """Return (a, b, c) of ``seek(x) = a + b sqrt(x) + c x``, x the share of the full stroke.
-
-    Between two uniform random places E[sqrt x] = 8/15 and E[x] = 1/3, so the three times give a, b and c exactly.
-    """
+    """Return (a, b, c) of ``seek(x) = a + b sqrt(x) + c x``, x the share of the full stroke."""
+    # Between two uniform random places E[sqrt x] = 8/15 and E[x] = 1/3, so the three times give a, b and c exactly.
     root = 5 * (mean - track) - 5 / 3 * (full - track)
     return track, root, full - track - root
 
@@ -64,8 +62,6 @@ class HddSpec(Strict):
 
 
 class WriteCache(Strict):
-    """Memory that takes writes before the drive or the array behind it does."""
-
     battery_backed: Flag = Field(description="yes, or by capacitors: a flush returns at once; no: it waits until the cache has drained")
     size: Size
     latency: Time = Field(description="of a write that finds space, and of a read of what is still in the cache")
@@ -218,10 +214,9 @@ def drive_of(spec: DeviceSpec) -> HddSpec | SsdSpec | CloudSpec:
 
 
 def load_device(name: str) -> DeviceSpec:
-    """Return the device `name`: a file of ``data/devices``, or what its name says after the maker's; with the devices that it is made of.
+    """Return the device `name` with the devices that it is made of: a file of ``data/devices``, or what its name says after the maker's.
 
-    A volume may be provisioned in its name, ``gp3:500GiB,6000IOPS,250MiB/s@m7i.large``: size, requests and bytes a second, and the
-    instance that it hangs on, each as far as it is not to be as in the file.
+    A volume may be provisioned in its name, ``gp3:500GiB,6000IOPS,250MiB/s@m7i.large``; what is left out is as in the file.
     """
     found = named(name)
     table, where = read_table(found.path), paths.short(found.path)

@@ -95,9 +95,8 @@ class VolumeLimits(Strict):
         return min(of_one, Limit(by_iops, "throughput per IOPS"), Limit(by_size, "throughput per TiB"))
 
     def _step(self, size_bytes: float) -> SizeStep | None:
-        return next(
-            (step for step in reversed(self.steps) if step.size.base <= size_bytes * (1 + 1e-9)), self.steps[0] if self.steps else None
-        )
+        reached = (step for step in reversed(self.steps) if step.size.base <= size_bytes * (1 + 1e-9))
+        return next(reached, self.steps[0] if self.steps else None)
 
     def sold_size(self, size_bytes: float) -> float:
         """Return the size that is billed: the next that is sold."""
@@ -141,7 +140,6 @@ class CloudSpec(Strict):
 
     @property
     def sold_rate(self) -> float:
-        """Return the bytes a second that are provisioned and billed: never more than the provider sells with such size and requests."""
         return min(self.max_rate.base, self.limits.rate_of(self.capacity.base, self.sold_iops).value)
 
     @property
@@ -151,7 +149,6 @@ class CloudSpec(Strict):
 
     @property
     def rate(self) -> float:
-        """Return the bytes a second that arrive: what was sold, as far as the instance takes it."""
         return min(self.sold_rate, self.instance.max_rate.base if self.instance else inf)
 
     @property
@@ -174,12 +171,8 @@ class CloudSpec(Strict):
             rate = limits.rate_of(size_bytes, iops).value
         baseline = min(rate, limits.baseline_per_tib.base * size_bytes) if limits.baseline_per_tib else rate
         burst = Burst(baseline=_given(baseline / MIB, "MiB/s"), credits=_given(size_bytes / GIB, "GiB")) if baseline < rate else None
-        provisioned = {
-            "capacity": _given(size_bytes / GIB, "GiB"),
-            "max_iops": _given(iops, "IOPS"),
-            "max_rate": _given(rate / MIB, "MiB/s"),
-        }
-        return self.model_copy(update={**provisioned, "burst": burst})
+        capacity, max_iops, max_rate = _given(size_bytes / GIB, "GiB"), _given(iops, "IOPS"), _given(rate / MIB, "MiB/s")
+        return self.model_copy(update={"capacity": capacity, "max_iops": max_iops, "max_rate": max_rate, "burst": burst})
 
 
 def _given(value: float, unit: str) -> Parameter:
@@ -212,10 +205,9 @@ def _within(text: str, unit: str, amount: float, least: float, most: Limit) -> N
 
 
 def enough(spec: CloudSpec, size_bytes: float, iops: float, rate: float, io_bytes: float) -> CloudSpec | None:
-    """Return the smallest volume like `spec` that sustains `iops` requests of `io_bytes` and `rate` bytes a second; `None` if none does.
+    """Return the smallest volume like `spec`, of whole GiB, that sustains `iops` requests of `io_bytes` and `rate` bytes a second, if any.
 
-    A volume grows where its IOPS or its throughput come with its size, and gets more IOPS where its throughput comes with those. GiB are
-    sold whole.
+    A volume grows where its IOPS or its throughput come with its size, and gets more IOPS where its throughput comes with those.
     """
     limits = spec.limits
     iops *= max(1.0, io_bytes / spec.io_size.base)

@@ -90,8 +90,7 @@ def _rank(accounts: int) -> str:
 def age(conn: Connection, *, scattered: int = 0) -> None:
     """Give every page of the accounts space for one more row, of branches and tellers for several, as after long use.
 
-    The first update of a freshly filled page goes to the end of the table and writes to the index, so a benchmark would slow down
-    for minutes. `scattered`: how many accounts were `scatter`ed.
+    Updates of freshly filled pages would slow a benchmark down for minutes. `scattered`: how many accounts were `scatter`ed.
     """
     place = _rank(scattered) if scattered else "aid - 1"
     conn.execute(f"UPDATE pgbench_accounts SET abalance = abalance WHERE ({place}) % {ROWS_PER_PAGE} = 0")

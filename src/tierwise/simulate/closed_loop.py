@@ -62,14 +62,8 @@ def run_threads(
 ) -> Series:
     """Let `threads` threads read the page numbers of `pages`, dealt in the order in which the threads come for them.
 
-    Whoever finds a page still on its way waits for the read that brings it. The run ends after `duration_s`, or with `pages`.
-
-    Args:
-        pages: chunks of page numbers, such as `zipfian_pages` yields.
-        device: a model, or the description of flash, which is then served in compiled code.
-        duration_s: a multiple of `interval_s`.
-        endless: `pages` go on alike for ever, so that nothing more is drawn once the whole file is in the cache: each operation finds
-            its page from then on.
+    Whoever finds a page still on its way waits for the read that brings it. The run ends after `duration_s`, a multiple of `interval_s`, or
+    with `pages`. Where these are `endless`, nothing more is drawn once the whole file is in the cache. Flash is served in compiled code.
     """
     _check(threads, duration_s, interval_s, costs)
     channels, times_s = 0, (0.0, 0.0, 0.0)

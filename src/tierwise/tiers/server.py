@@ -81,7 +81,6 @@ class Server:
         }
 
     def serve(self, control: ControlServer) -> None:
-        """Answer the kernel until everything is unmounted, by somebody else or because of a signal."""
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._end)
         signal.set_wakeup_fd(self._waker, warn_on_full_buffer=False)
