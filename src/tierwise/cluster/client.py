@@ -18,10 +18,10 @@ from tierwise.bench.study_registry import load_study, summary_of
 from tierwise.cluster import work
 from tierwise.cluster.attempts import Attempt, Survey, Surveyor, new_name
 from tierwise.cluster.collecting import CUT, Campaign, begin_campaign, collect_study, collect_there, report_leftovers
-from tierwise.cluster.connection import checked, need_dask, refuse_unsafe, security
 from tierwise.cluster.machine import machine_id
 from tierwise.cluster.replicate import ENDED, Job
 from tierwise.cluster.store import PATIENCE_S, Store, open_store, patiently, write_patiently
+from tierwise.cluster.worker import checked, need_dask, refuse_unsafe, security
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.progress import Progress, say
 from tierwise.core.tasks import LOCAL
@@ -203,11 +203,8 @@ def measure_within(deadline: Deadline, inputs: Inputs, folder: Path, *, schedule
 
 def _campaign(store: Store, run: Manifest, inputs: Inputs) -> Campaign:
     names = [name for name in run.fingerprints if name not in run.taken and name in (run.chosen or run.fingerprints)]
-    return begin_campaign(store, run, {name: _replicates(name, inputs, run) for name in names})
-
-
-def _replicates(name: str, inputs: Inputs, run: Manifest) -> int:
-    return loop.replicates_in(loop.with_trials(load_study(name), inputs, run.chosen.get(name, "")), inputs, run)
+    chosen = {name: loop.with_trials(load_study(name), inputs, run.chosen.get(name, "")) for name in names}
+    return begin_campaign(store, run, {name: loop.replicates_in(study, inputs, run) for name, study in chosen.items()})
 
 
 def _dispatch_here(dispatch: Dispatch, scheduler: str = LOCAL) -> Survey:
