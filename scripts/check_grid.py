@@ -1,4 +1,4 @@
-"""Compare the calculator with direct simulations of random workloads: `python scripts/check_grid.py [POINTS] [SEED] [PAGES]`."""
+"""Compare the calculator with simulations of random workloads of LEAST to MOST pages: `check_grid.py [POINTS] [SEED] [MOST] [LEAST]`."""
 
 import sys
 from datetime import date
@@ -27,13 +27,13 @@ class Direct(Point):
         return self.simulated[int(ram_pages)]
 
 
-def main(points: int, seed: int, most_pages: int) -> None:
+def main(points: int, seed: int, most_pages: int, least_pages: int) -> None:
     rng = np.random.default_rng(seed)
     book = load_book(date(2026, 11, 28))
     markets = [read_market(name, book) for name in listed()]
     errors, same, others, shapes = [], 0, [], []
     for number in range(points):
-        pages = int(exp(rng.uniform(log(grid.LEAST_PAGES), log(most_pages))))
+        pages = int(exp(rng.uniform(log(least_pages), log(most_pages))))
         ratio, skew = exp(rng.uniform(log(axes.RATIOS[0]), log(axes.RATIOS[-1]))), rng.choice([0.0, rng.uniform(0, axes.SKEWS[-1])])
         table_pages = int(pages / (1 + ratio))
         ratio = (pages - table_pages) / table_pages
@@ -78,7 +78,7 @@ def main(points: int, seed: int, most_pages: int) -> None:
         times = [solver.time_s(solver.counts[ram], placement) for solver in solvers]
         errors.append(abs(times[0] / times[1] - 1) if times[1] > 0 else abs(times[0]))
         shapes.append((errors[-1], pages, round(ratio, 3), round(float(skew), 3), str(layout), round(writes, 2), round(ram / pages, 4)))
-        if number % 100 == 99:
+        if number % 10 == 9:
             print(number + 1, np.round(np.percentile(errors, [50, 95, 100]), 4).tolist(), same, file=sys.stderr)
     low, high, most = np.percentile(errors, [50, 95, 100])
     print(f"{len(errors)} points, seed {seed}: error of the time: median {low:.2%}, 95 % {high:.2%}, largest {most:.2%}")
@@ -89,4 +89,4 @@ def main(points: int, seed: int, most_pages: int) -> None:
 
 if __name__ == "__main__":
     given = [int(each) for each in sys.argv[1:]]
-    main(*[*given, *(100, SEED, 2**17)[len(given) :]])
+    main(*[*given, *(100, SEED, 2**17, grid.LEAST_PAGES)[len(given) :]])

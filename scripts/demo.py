@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from server_loads import DEPTHS, Site, copy_mb_s, pgbench, read_ms, site
+from tierwise.core.host import mark
 from tierwise.core.progress import say
 from tierwise.postgres.cluster import PORT, SUPERUSER
 from tierwise.postgres.pgbench import age, initialise
@@ -47,7 +48,13 @@ def write_tiers(path: Path, at: Site) -> None:
         points = [[depth, round(read_ms(file, depth, CALIBRATION_S), 4)] for depth in DEPTHS]
         rates = [round(copy_mb_s(copy, CALIBRATION_S, write=write), 2) for write in (False, True)]
         copy.unlink()
-        lines += [f"[tiers.{name}]", f'tablespaces = ["{name}"]', f"read_ms = {points}", f"copy_mb_s = {rates}"]
+        lines += [
+            f"[tiers.{name}]",
+            f'tablespaces = ["{name}"]',
+            f'calibrated_on = "{mark()}"',
+            f"read_ms = {points}",
+            f"copy_mb_s = {rates}",
+        ]
     path.write_text("\n".join([*lines, "usd_a_month_per_gib = 0.1", ""]), encoding="utf-8")
     print(path.read_text(encoding="utf-8"))
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 BOOK = load_book(date(2026, 11, 28))
-PHONE_PX = 360
+PHONE_PX, PHONE_HEIGHT_PX = 360, 844
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def test_the_page_answers_as_the_command(  # noqa: PLR0917
     ours, gib = answered(page), 2**17
     if skew > 2:
         assert ours is None
-        assert "no such skew" in page.locator("#calculator-answer").inner_text()
+        assert "no such skew" in page.locator("#calculator-summary").inner_text()
         return
     workload = {"table_pages": 40 * gib, "index_pages": 8 * gib, "ram_pages": ram and ram * gib, "requests_s": requests, "clients": 32}
     sold = read_market(market, BOOK) if local else read_market(market, BOOK).lasting()
@@ -67,6 +67,10 @@ def test_the_page_answers_as_the_command(  # noqa: PLR0917
     volumes = {name: (one.count, one.size_bytes, one.iops, one.bytes_per_s) for name, one in found.volumes.items()}
     assert ours["volumes"] == {name: pytest.approx(one) for name, one in volumes.items()}
     assert bool(volumes) == (market != "server")
+    assert ours["shares"] == [[name, pytest.approx(one.space), pytest.approx(one.time)] for name, one in found.drives.items()]
+    assert bool(found.drives) == (market == "server" or "local" in found.best.table + found.best.index + found.best.log)
+    shown = page.locator("#calculator table").inner_text()
+    assert found.next_low is None or f"{found.next_low:,.2f} (" in shown
     assert [turn["requests"] for turn in ours["turns"]] == pytest.approx([turn.requests_s for turn in found.turns], rel=1e-3)
     others = [
         (ours["next"], found.next),
@@ -80,6 +84,33 @@ def test_the_page_answers_as_the_command(  # noqa: PLR0917
 def test_keyboard_phone_and_address(page: "Page", address: str) -> None:
     assert "--requests 25000" in recalculate(page, address)
     assert violations(page) == []
+
+
+@pytest.mark.parametrize("market", ["server", "aws"])
+def test_on_a_phone_the_answer_is_in_view_beside_every_field(page: "Page", address: str, market: str) -> None:
+    page.goto(f"{address}#market={market}")
+    page.locator("#calculator summary").press("Enter")
+    fields = [field for field in page.locator("#calculator :is(input, select)").all() if field.is_visible()]
+    assert (len(fields) > 12, page.locator("[name='local_ssd']").is_visible()) == (True, market == "aws")
+    for field in fields:
+        field.focus()
+        one, answer = field.bounding_box(), page.locator("#calculator-summary").bounding_box()
+        assert one is not None
+        assert answer is not None
+        assert 0 <= one["y"] <= one["y"] + one["height"] <= answer["y"] <= answer["y"] + answer["height"] <= PHONE_HEIGHT_PX
+
+
+@pytest.mark.parametrize("inputs", ["market=server", "market=aws", "market=gcp&ram_price=0.001", "market=azure&requests=20000&ram_price=9"])
+def test_both_axes_of_the_chart_have_ticks_and_every_price_a_name(page: "Page", address: str, inputs: str) -> None:
+    page.goto(f"{address}#{inputs}")
+    texts = page.locator("#calculator-chart text").all_text_contents()
+    ends = [page.locator(f"#calculator-chart text[text-anchor='{anchor}']").count() for anchor in ("middle", "end")]
+    assert (min(ends) >= 3, "USD per month" in texts) == (True, True), texts
+    prices = page.locator("#calculator-prices label").evaluate_all(
+        "(all) => all.map((one) => [one.textContent, one.firstElementChild.name])"
+    )
+    assert prices
+    assert all(item.removeprefix("price-") not in text for text, item in prices)
 
 
 def test_prices_of_ones_own_are_in_the_command_and_the_answer(page: "Page", address: str) -> None:

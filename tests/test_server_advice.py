@@ -213,6 +213,10 @@ def test_limits_of_space_money_and_time_bound_what_is_moved(tiers: Path) -> None
     first_is_large = activity(relation(1, "large", 0.06, gib=3), relation(2, "busy", 0.01))
     assert [advised(first_is_large, tiers, ssd_gib=gib).moved for gib in (2, 8)] == [["busy"], ["large", "busy"]]
     assert advised(both, tiers, latency_s=0.099).moved == ["busy"]
+    slowest = both.model_copy(update={"percentile_99_s": Band(low=0.4, high=0.6)})
+    bands = [advised(one, tiers, latency_s=0.099).percentile_99_s for one in (slowest, both)]
+    assert (bands[0].high, bands[1].high) == pytest.approx((0.6, 100 * 0.05), rel=0.1)
+    assert 0 < bands[0].low < 0.4, "what moves gets faster than what stays"
 
 
 def test_a_gain_within_the_noise_is_not_advised(tiers: Path) -> None:
@@ -332,6 +336,7 @@ def test_several_watches_count_as_one_longer_watch() -> None:
     assert waits["busy"] == pytest.approx(((0.05 + 3 * 0.13) / 4, 100))
     assert waits["new"] == pytest.approx((0.03, 25))
     assert (len(both.windows), both.watched_s, both.transactions_per_s.high) == (20, 1200, 80)
+    assert both.percentile_99_s is None
     assert joined([one, other.model_copy(update={"steadiness": Steadiness.IDLE})]).steadiness is Steadiness.IDLE
     for wrong in ({"database": "other"}, {"relations": (busy.model_copy(update=place),)}):
         with pytest.raises(InputError, match="must be watches"):
@@ -359,20 +364,25 @@ def test_a_file_of_tiers_that_says_too_little_is_refused(tiers: Path, text: str)
         read_server_tiers(tiers)
 
 
-def test_a_calibrated_disk_is_measured_and_belongs_to_one_machine(tiers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("stated", [True, False])
+def test_a_calibrated_disk_is_measured_and_belongs_to_one_machine(stated: bool, tiers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     points = [
         Measured(operation="read", random=True, queue_depth=depth, block_bytes=8192, iops=depth / ms * 1e3, rate_mb_s=1, mean_ms=ms)
         for depth, ms in ((1, 10.0), (4, 28.0))
     ]
     disk = fitted("mine", points, source="direct reads", capacity_gib=100, date=DAY, host="abc")
     monkeypatch.setattr(server_tiers, "load_device", lambda _: disk)
-    tiers.write_text(TIERS.replace("read_ms = [[1, 10], [2, 18], [4, 30]]", 'device = "mine"'))
+    here = TIERS.replace("read_ms", "calibrated_on = 'abc'\nread_ms")
+    tiers.write_text(here if stated else here.replace("read_ms = [[1, 10], [2, 18], [4, 30]]", 'device = "mine"'))
     found = read_server_tiers(tiers, host="abc")["hdd"]
-    assert found.evidence == "measured"
-    assert [found.latency()(depth) for depth in (1.0, 2.5, 4.0)] == pytest.approx([0.010, 0.019, 0.028])
-    for other, rule in (("def", "another machine"), ("", "watched from elsewhere")):
+    assert found.evidence == ("stated" if stated else "measured")
+    assert [found.latency()(depth) for depth in (1.0, 4.0)] == pytest.approx([0.010, 0.030 if stated else 0.028])
+    for other, rule in (("def", "machine, def"), ("", "watched from elsewhere")):
         with pytest.raises(InputError, match=rule):
             read_server_tiers(tiers, host=other)
+    tiers.write_text(TIERS)
+    with pytest.raises(InputError, match="calibrated_on"):
+        read_server_tiers(tiers, host="abc")
 
 
 @pytest.mark.alone
@@ -385,6 +395,7 @@ def test_the_command_reads_the_file_of_a_watch_and_refuses_an_idle_one(cluster18
         cluster18.stop()
     assert read_answer(out) == found
     assert found.host == host.mark(), "the server runs here"
+    tiers.write_text(TIERS.replace("read_ms", f"calibrated_on = '{host.mark()}'\nread_ms"))
     with pytest.raises(InputError, match="idle"):
         said("advise", "--activity", str(out), "--tiers", str(tiers))
     with pytest.raises(InputError, match="belong together"):

@@ -148,6 +148,10 @@ def test_chunks_and_the_log_move_by_hand_and_names_are_quoted(tmp_path: Path) ->
     assert """ALTER TABLE "public"."it's; DROP TABLE ""x\"""" in sql
     assert sql.count("ALTER TABLE") == 1
     assert script.count("by hand") == 3
+    tiers.write_text(TIERS)  # without a tablespace on the SSD
+    alone = replace(question, activity=activity(log), tiers=read_server_tiers(tiers))
+    write_plan(advise_server(alone), alone, tmp_path / "log")
+    assert (tmp_path / "log" / "plan.sh").read_text().count("by hand") == 1
     subprocess.run(["sh", "-n", str(tmp_path / "plan" / "plan.sh")], check=True)
 
 

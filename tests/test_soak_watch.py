@@ -244,7 +244,6 @@ def test_a_watch_of_4000_relations_takes_half_a_percent_of_a_processor(counted: 
         beside, alone = (statistics.median(rates[on]) for on in (True, False))
         print(f"{beside:.0f} transactions a second beside a watch, {alone:.0f} without")
     finally:
-        counted.stop()
         empty(counted)
         counted.stop()
     assert used <= 0.005

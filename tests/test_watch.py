@@ -7,11 +7,14 @@ import shutil
 import signal
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, replace
 from datetime import datetime
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import psycopg
 import pytest
@@ -41,6 +44,7 @@ from tierwise.watch.columns import CHECKPOINTER, DATABASE, EVERY, RELATION, SOUR
 from tierwise.watch.connecting import connect, databases
 from tierwise.watch.sampling import CLIENTS, Waits
 from tierwise.watch.service_times import ServiceTimes, parse
+from tierwise.watch.slowest import age_class, percentile_99
 from tierwise.watch.steadiness import judge
 from tierwise.watch.totals import Totals
 from watching import STARTED, begun, dsn_of, linked, load, watched
@@ -624,29 +628,59 @@ def test_transactions_of_parallel_workers_make_a_band(loaded: tuple[Cluster, Pat
     assert "parallel workers" in found.unknown
 
 
+def test_ages_of_open_transactions_bound_the_99th_percentile(server: Cluster, tmp_path: Path) -> None:
+    script = tmp_path / "sleeps.sql"
+    script.write_text("\\set ms random_exponential(1, 200, 10)\nSELECT pg_sleep(:ms / 1000.0);\n")
+    with load(server, script, clients=12):
+        band = watched(server, tmp_path / "sleeps.parquet", seconds=8.0).percentile_99_s
+    assert band is not None
+    assert 0.01 < band.low < 0.092 < band.high, "the percentile of this distribution is 92 ms"
+
+
+@pytest.mark.parametrize("slow_share", [0.0, 0.02])
+def test_bounds_of_the_99th_percentile_are_within_a_factor_of_two(slow_share: float) -> None:
+    draw = np.random.default_rng(1)
+    times = np.where(draw.random(8000) < slow_share, 2.0, draw.exponential(0.1, 8000))
+    ends = times.cumsum()
+    at = draw.uniform(0, ends[-1], 2400)
+    counts = Counter(map(age_class, at - (ends - times)[ends.searchsorted(at)]))
+    band = percentile_99(counts, samples=2400, transactions=8000, mean_s=times.mean(), watched_s=ends[-1])
+    truth = np.quantile(times, 0.99)
+    assert truth / 2 < band.low < truth < band.high < 2 * truth
+
+
 @pytest.mark.parametrize("listed", [True, False])
+@pytest.mark.parametrize("granted", [True, False])
 def test_the_size_of_a_locked_relation_is_unknown_at_once(
-    listed: bool, loaded: tuple[Cluster, Path], monkeypatch: pytest.MonkeyPatch
+    granted: bool, listed: bool, loaded: tuple[Cluster, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster, _ = loaded
-    with linked(cluster) as pairs, cluster.connect(autocommit=False) as altering, cluster.connect() as session:
+    wanted = statements.LOCKED.encode()
+    with linked(cluster) as pairs, cluster.connect() as session, ThreadPoolExecutor() as pool:
         (orders,) = session.execute("SELECT 'orders'::regclass::oid::int8").fetchone() or (0,)
-        altering.execute("LOCK TABLE orders IN ACCESS EXCLUSIVE MODE")
-        if not listed:  # the session took its lock after the list was read
-            monkeypatch.setattr(statements, "LOCKED", f"{statements.LOCKED} AND false")
-        began_s = time.monotonic()
-        assert snapshot.sizes(pairs[0][0], [orders]) == ({}, 1 if listed else 2)
-        assert time.monotonic() - began_s < 0.5
-        altering.rollback()
+        with cluster.connect(autocommit=False) as altering, cluster.connect(autocommit=False) as reading:
+            if not granted:
+                reading.execute("SELECT FROM orders LIMIT 1")
+            pool.submit(altering.execute, "LOCK TABLE orders IN ACCESS EXCLUSIVE MODE")
+            while (orders,) not in session.execute(wanted).fetchall():
+                time.sleep(0.01)
+            if not listed:  # the session took its lock after the list was read
+                monkeypatch.setattr(statements, "LOCKED", f"{statements.LOCKED} AND false")
+            began_s = time.monotonic()
+            assert snapshot.sizes(pairs[0][0], [orders]) == ({}, 1 if listed else 2)
+            assert time.monotonic() - began_s < 0.5
 
 
 def test_workers_waits_belong_to_their_leader_once_and_asynchronous_reads_are_counted_once() -> None:
     waits = Waits()
-    leader = (10, 5, "client backend", "active", "IPC", "ExecuteGather", None)
-    workers = [(11, 5, "parallel worker", "active", "IO", "DataFileRead", 10), (12, 5, "parallel worker", "active", None, None, 10)]
-    reading = (13, 5, "client backend", "active", "IO", "AioIoCompletion", None)
-    reader = (14, None, "io worker", None, "IO", "DataFileRead", None)
-    elsewhere = (15, 6, "client backend", "active", "IO", "DataFileRead", None)
+    leader = (10, 5, "client backend", "active", "IPC", "ExecuteGather", None, 1.0)
+    workers = [
+        (11, 5, "parallel worker", "active", "IO", "DataFileRead", 10, 1.0),
+        (12, 5, "parallel worker", "active", None, None, 10, 1.0),
+    ]
+    reading = (13, 5, "client backend", "active", "IO", "AioIoCompletion", None, 1.0)
+    reader = (14, None, "io worker", None, "IO", "DataFileRead", None, None)
+    elsewhere = (15, 6, "client backend", "active", "IO", "DataFileRead", None, 1.0)
     waits.add([leader, *workers, reading, reader, elsewhere], 5)
     clients = {event: count for (group, event), count in waits.counts.items() if group == CLIENTS}
     assert clients == {"IO:DataFileRead": 0.5, "processor": 0.5, "IO:AioIoCompletion": 1.0}

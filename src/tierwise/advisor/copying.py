@@ -5,7 +5,7 @@ from itertools import count
 from math import ceil, inf
 from typing import Final
 
-from tierwise.advisor.service import Build, pace_s
+from tierwise.advisor.service import REQUESTS, Build, pace_s
 from tierwise.core.units import KIB, PAGE_BYTES
 from tierwise.core.vocabulary import Way
 from tierwise.devices.protocol import DeviceModel, Operation
@@ -15,6 +15,7 @@ BATCH_PAGES: Final = 32
 REQUEST_BYTES: Final = 128 * KIB
 """The size of one request of a copy at bandwidth, in bytes: the kernel's read-ahead by default."""
 AHEAD: Final = 4
+"""Requests of a copy at bandwidth that wait at a time: the kernel reads on while a page is used, and writes several back (assumed)."""
 SAMPLE_REQUESTS: Final = 2048
 """How many reads of a copy are simulated; what is beyond goes on at the pace of their second half (assumed)."""
 
@@ -56,8 +57,10 @@ def _served_s(device: DeviceModel, now_s: float, operation: Operation, address_b
 @cache
 def _at_bandwidth(source: Build, target: Build, size_bytes: int) -> float:
     requests = ceil(size_bytes / REQUEST_BYTES)
-    return max(
-        requests
-        * pace_s(device(), (operation,), (number * REQUEST_BYTES for number in count()), REQUEST_BYTES, depth=AHEAD, requests=requests)
-        for device, operation in ((source, Operation.READ), (target, Operation.WRITE))
-    )
+    return requests * max(in_order_s(source, Operation.READ, requests), in_order_s(target, Operation.WRITE, requests))
+
+
+def in_order_s(device: Build, operation: Operation, requests: int = REQUESTS) -> float:
+    """Return mean seconds from one request of a copy at bandwidth to the next."""
+    places = (number * REQUEST_BYTES for number in count())
+    return pace_s(device(), (operation,), places, REQUEST_BYTES, depth=AHEAD, requests=requests)

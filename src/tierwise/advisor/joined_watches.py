@@ -33,12 +33,16 @@ def joined(watches: Sequence[Activity]) -> Activity:
         for one in watches
         for part in one.causes
     }
+    slowest = [one.percentile_99_s for one in watches if one.percentile_99_s]
     return last.model_copy(
         update={
             "watched_s": sum(seconds),
             "windows": tuple(window for one in watches for window in one.windows),
             "transaction_s": whole_s,
             "transactions_per_s": Band(low=rate, high=rate),
+            "percentile_99_s": Band(low=min(one.low for one in slowest), high=max(one.high for one in slowest))
+            if len(slowest) == len(watches)
+            else None,
             "causes": tuple(Cause(cause=name, time_s=time_s, measured=last.timed) for name, time_s in causes.items()),
             "relations": tuple(_joined(each, done, seconds, whole_s) for each in found.values()),
             "reads_per_s": _mean([one.reads_per_s for one in watches], seconds),

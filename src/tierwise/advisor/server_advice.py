@@ -18,6 +18,7 @@ from tierwise.core.units import GIB
 CALIBRATION: Final = 0.1  # how far off a calibrated time may be (assumed)
 MODEL: Final = 0.15  # chosen: with CALIBRATION a quarter, as far as the first measured moves were off (validate_advice.py)
 SCANNED: Final = 0.5
+ABOVE: Final = 0.01  # of the transactions take longer than the 99th percentile
 BOOTSTRAPS, BLOCK, SEED = 500, 2, 1
 LOCKS: Final = {"table": "table", "materialized view": "table", "index": "index", LOG: LOG, TEMPORARY: "none"}
 RESET_DAYS: Final = 35.0
@@ -73,6 +74,7 @@ class ServerAdvice(Strict):
     whole_s: Band
     reads_per_s: Band
     bound_s: float | None
+    percentile_99_s: Band
     evidence: dict[str, str]
     beyond: tuple[str, ...]
     log_as_reads: bool
@@ -122,6 +124,7 @@ def advise_server(question: Question) -> ServerAdvice:
         whole_s=_widened(times, noise),
         reads_per_s=Band(low=activity.reads_per_s, high=activity.reads_per_s * whole_s / min(times)),
         bound_s=bound,
+        percentile_99_s=_percentile_99(question, moved),
         evidence={name: tier.evidence for name, tier in question.tiers.items()},
         beyond=_beyond(question, moved),
         log_as_reads=any(step.kind == LOG for step in steps) and not question.tiers[SLOW].sync_ms,
@@ -143,6 +146,15 @@ def steady_s(activity: Activity, option: str) -> float:
 def _beyond(question: Question, moved: Sequence[str]) -> tuple[str, ...]:
     found = [*question.predicted(()), *question.predicted(moved)]
     return tuple(name for name, tier in question.tiers.items() if max(one.depth[name] for one in found) > tier.deepest)
+
+
+def _percentile_99(question: Question, moved: Sequence[str]) -> Band:
+    """Return its bounds after the move: a transaction's time changes by a factor between those of its parts; the rest stays as it is."""
+    whole_s, found = question.activity.transaction_s or 0.0, question.predicted(moved)
+    now = question.activity.percentile_99_s or Band(low=0.0, high=whole_s / ABOVE)
+    factors = [one.waiting_s[part.name] / part.waiting_s for one in found for part in question.load.parts]
+    most_s = max(one.transaction_s for one in found) / ABOVE  # Markov's inequality
+    return Band(low=now.low * min(1.0, *factors), high=min(most_s, now.high * max(1.0, *factors)))
 
 
 def unit_times(question: Question, moved: Sequence[str], noise: float) -> tuple[UnitTime, ...]:

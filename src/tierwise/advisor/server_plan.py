@@ -65,7 +65,7 @@ def write_plan(advice: ServerAdvice, question: Question, folder: Path) -> None:
         load for load in moved if load.kind in KINDS and not BY_HAND.fullmatch(load.schema_name) and not BY_HAND.fullmatch(load.name)
     ]
     _check(question, moved, planned, folder)
-    target = question.tiers[FAST].tablespaces[0]
+    target = next(iter(question.tiers[FAST].tablespaces), "")
     written = (load for load in loads.values() if load.writes_per_s and load.writes_per_s.high)
     newest = {load.parent: load.relation for load in sorted(written, key=lambda load: load.relation)}
     steps = [
@@ -114,13 +114,14 @@ def _check(question: Question, moved: Sequence[RelationLoad], planned: Sequence[
     if not question.activity.superuser:
         rule, remedy = "needs the watch of a superuser, which shows that the server is your own", "watch again as a superuser"
         raise InputError("--plan", rule=rule, remedy=remedy)
-    if not question.tiers[FAST].tablespaces:
+    places = question.tiers[FAST].tablespaces
+    if not places and any(load in planned or load.kind == TEMPORARY for load in moved):
         remedy = "create a tablespace there, and name it: tablespaces = [...]"
         raise InputError("--tiers", field=f"tiers.{FAST}.tablespaces", rule="must name the tablespace that a plan moves to", remedy=remedy)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError("--plan", value=str(folder), rule="must be a new or empty folder", remedy="keep an old plan with its journal")
     if not moved:
         raise InputError("--plan", rule="needs advice that moves something", remedy="run the same command without --plan")
-    names = (question.activity.database, question.tiers[FAST].tablespaces[0], *(load.tablespace for load in planned))
+    names = (question.activity.database, *places[:1], *(load.tablespace for load in planned))
     if hidden := next((name for name in names if BY_HAND.fullmatch(name)), None):
         raise InputError("--plan", value=hidden, rule="must be a name without control characters")

@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from tierwise.advisor.copying import REQUEST_BYTES
-from tierwise.advisor.service import SEED, pace_s
+from tierwise.advisor.copying import REQUEST_BYTES, in_order_s
+from tierwise.advisor.service import SEED, NewDevice, pace_s
 from tierwise.core.errors import InputError
 from tierwise.core.toml import FileName, Strict, read_toml
 from tierwise.core.units import GIB, MB, PAGE_BYTES
@@ -44,6 +44,7 @@ class ServerTier(Strict):
     copy_mb_s: tuple[float, float] | None = Field(
         default=None, description="MB/s read and written, one page after another; left out, those of `device`"
     )
+    calibrated_on: str = Field(default="", description="mark of the machine on which the times in this file were measured")
     usd_a_month_per_gib: float | None = Field(default=None, ge=0, description="price of a GiB; left out, the price book's of `device`")
 
     @property
@@ -62,16 +63,16 @@ class ServerTier(Strict):
         return self.read_ms or tuple((float(one.queue_depth), one.mean_ms) for one in reads)
 
     def check_host(self, host: str, where: str) -> None:
-        """Refuse a disk that was calibrated on another machine than the watched server's, or than a server's of which this is not known."""
+        """Refuse times that were measured on another machine than the watched server's `host`, or on a machine that nobody knows."""
+        stated = self.read_ms or self.sync_ms or self.copy_mb_s
         calibrated_on = getattr(load_device(self.device), "calibrated_on", "") if self.device else ""
-        if calibrated_on and calibrated_on != host:
-            rule = (
-                "was calibrated on another machine than the watched server's"
-                if host
-                else "was calibrated, and the server watched from elsewhere"
-            )
-            remedy = "run tierwise watch and tierwise device calibrate on the server's machine"
-            raise InputError(where, field="device", value=self.device, rule=rule, remedy=remedy)
+        for field, mark in (("calibrated_on", self.calibrated_on if stated else None), ("device", calibrated_on or None)):
+            if mark is not None and (mark != host or not host):
+                rule = (
+                    f"must be measured on the server's machine, {host}" if host else "was measured, and the server watched from elsewhere"
+                )
+                remedy = "run tierwise watch and tierwise device calibrate on the server's machine"
+                raise InputError(where, field=field, value=getattr(self, field), rule=rule, remedy=remedy)
 
     def latency(self) -> Latency:
         """Return the seconds of a random read of a page, by the number of requests at a time."""
@@ -101,8 +102,8 @@ class ServerTiers(Strict):
     tiers: dict[FileName, ServerTier]
 
 
-def read_server_tiers(path: Path, *, host: str = "") -> dict[str, ServerTier]:
-    """Read the tiers `hdd` and `ssd` of a server on the machine `host`.
+def read_server_tiers(path: Path, *, host: str | None = None) -> dict[str, ServerTier]:
+    """Read the tiers `hdd` and `ssd` of a server on the machine `host`, which None does not check.
 
     Raises:
         InputError: one is absent, nothing says how fast it is, or its disk is of another machine.
@@ -118,7 +119,8 @@ def read_server_tiers(path: Path, *, host: str = "") -> dict[str, ServerTier]:
                 raise InputError(str(path), field=f"tiers.{name}.{field}", value=points, rule="must be above zero, from depth 1 on")
         if tier.copy_mb_s and min(tier.copy_mb_s) <= 0:
             raise InputError(str(path), field=f"tiers.{name}.copy_mb_s", value=tier.copy_mb_s, rule="must be above zero")
-        tier.check_host(host, f"{path}, tiers.{name}")
+        if host is not None:
+            tier.check_host(host, f"{path}, tiers.{name}")
     if bool(tiers[SLOW].sync_ms) != bool(tiers[FAST].sync_ms):
         raise InputError(str(path), field="sync_ms", rule="must be given for both tiers or for none", remedy=REMEDY)
     return tiers
@@ -137,11 +139,8 @@ def _simulated(device: str) -> tuple[tuple[float, float], ...]:
 
 @cache
 def _copying(device: str) -> Sequential:
-    rates = []
-    for operation in (Operation.READ, Operation.WRITE):
-        places = (number * REQUEST_BYTES for number in count())
-        rates.append(REQUEST_BYTES / pace_s(build(load_device(device), seed=SEED), (operation,), places, REQUEST_BYTES, depth=1))
-    return Sequential(*rates)
+    new = NewDevice(load_device(device), SEED, 1.0)
+    return Sequential(*(REQUEST_BYTES / in_order_s(new, operation) for operation in (Operation.READ, Operation.WRITE)))
 
 
 def _curve(points: Sequence[tuple[float, float]]) -> Latency:

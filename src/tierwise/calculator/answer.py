@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import product
-from math import ceil, floor, inf
-from typing import Final
+from math import floor, inf
+from typing import Any, Final
+
+from pydantic import Field
 
 from tierwise.calculator.device_band import Times, time_band
 from tierwise.calculator.grid import ERROR, Counted, Point, least_ram, point, version
@@ -18,7 +20,7 @@ from tierwise.core.errors import InputError
 from tierwise.core.text_table import table
 from tierwise.core.text_template import render
 from tierwise.core.toml import Strict
-from tierwise.core.units import GIB, PAGE_BYTES, human_bytes
+from tierwise.core.units import PAGE_BYTES, human_bytes
 from tierwise.core.vocabulary import Layout
 from tierwise.costs.volume_offers import PIECES
 from tierwise.simulate.transactions import UPDATE_BYTES
@@ -77,9 +79,16 @@ class Volumes(Strict):
     bytes_per_s: float
 
 
+class Share(Strict):
+    """How much of a drive's space and of its time the workload takes; the larger one is paid."""
+
+    space: float
+    time: float
+
+
 class Answer(Strict):
     """The `next` cheapest choice has another placement. Ends of the time: of what no source states of the devices, of the cost: of the
-    prices; and of the grid's `ERROR`. Counts are those of a request.
+    prices; and of the grid's `ERROR`. Counts are those of a request. Without a `best` choice, nothing is fast enough.
     """
 
     workload: Synthetic
@@ -89,16 +98,19 @@ class Answer(Strict):
     grid: int
     index_levels: int
     best: Choice | None
-    next: Choice | None
-    time_low_s: float | None
-    time_high_s: float | None
-    low: float | None
-    high: float | None
-    table_reads: float | None
-    index_reads: float | None
-    write_backs: float | None
+    next: Choice | None = None
+    time_low_s: float | None = None
+    time_high_s: float | None = None
+    low: float | None = None
+    high: float | None = None
+    next_low: float | None = None
+    next_high: float | None = None
+    table_reads: float | None = None
+    index_reads: float | None = None
+    write_backs: float | None = None
     log_bytes: float
-    volumes: dict[str, Volumes]
+    volumes: dict[str, Volumes] = Field(default={})
+    drives: dict[str, Share] = Field(default={})
     turns: list[Turn]
     by_ram: list[Choice]
 
@@ -182,16 +194,16 @@ class Solver:
             cost += self._month(self.market.devices[name], loads, held, prices)
         return cost
 
-    def volumes(self, choice: Choice, rate: float) -> dict[str, Volumes]:
-        """Return the volumes of `choice` by device; other devices have none."""
-        loads, found = self._loads(choice.ram_pages, rate), {}
+    def bought(self, choice: Choice, rate: float) -> tuple[dict[str, Volumes], dict[str, Share]]:
+        """Return the volumes of `choice` and its shares of drives, by device."""
+        loads, volumes, drives = self._loads(choice.ram_pages, rate), {}, {}
         for name, held in _held((choice.table, choice.index, choice.log)).items():
-            if (sold := self.market.devices[name].volume) is not None:
-                load = _together(loads, held)
-                count, _ = chosen_volumes(sold, load, self.prices("each"))
-                size_bytes, iops, bytes_per_s = _each(count, sold, load)
-                found[name] = Volumes(count=count, size_bytes=size_bytes, iops=iops, bytes_per_s=bytes_per_s)
-        return found
+            device, load = self.market.devices[name], _together(loads, held)
+            if device.volume is None:
+                drives[name] = self._share(device, load)
+            elif chosen := chosen_volumes(device.volume, load, self.prices("each"))[1]:
+                volumes[name] = chosen
+        return volumes, drives
 
     def turns(self) -> list[Turn]:
         found = (self._turn(factor) for factor in (0.5, 2.0))
@@ -241,12 +253,15 @@ class Solver:
 
     def _month(self, device: Device, loads: Mapping[int, Load], held: int, prices: Mapping[str, float]) -> float:
         load = _together(loads, held)
-        if device.volume is None:
-            depth = max(at for at, depth in enumerate(DEPTHS) if depth <= self.workload.clients)
-            busy = load.pages * device.busy_s[depth] + load.commits * device.times[2] / self.workload.clients
-            each = sum(amount * prices[item] for item, amount in device.bill.items())
-            return each * max(load.size / device.capacity, busy)
-        return chosen_volumes(device.volume, load, prices)[1]
+        if device.volume is not None:
+            return chosen_volumes(device.volume, load, prices)[0]
+        share = self._share(device, load)
+        return max(share.space, share.time) * sum(amount * prices[item] for item, amount in device.bill.items())
+
+    def _share(self, device: Device, load: Load) -> Share:
+        depth = max(at for at, depth in enumerate(DEPTHS) if depth <= self.workload.clients)
+        busy = load.pages * device.busy_s[depth] + load.commits * device.times[2] / self.workload.clients
+        return Share.model_construct(space=load.size / device.capacity, time=busy)
 
 
 def _together(loads: Mapping[int, Load], held: int) -> Load:
@@ -257,26 +272,16 @@ def _together(loads: Mapping[int, Load], held: int) -> Load:
     return load
 
 
-def chosen_volumes(sold: Volume, load: Load, prices: Mapping[str, float]) -> tuple[int, float]:
-    """Return the number and the monthly cost of the cheapest equal volumes that bear `load`, as `tierwise volumes` chooses them."""
-    fewest = max(1, ceil(load.size / sold.largest), ceil(load.requests / sold.iops), ceil(load.rate / sold.rate))
-    counts = range(fewest, PIECES + 1)
-    return min(((count, _cost_of(count, sold, load, prices)) for count in counts), key=lambda one: one[1], default=(0, inf))
-
-
-def _each(count: int, sold: Volume, load: Load) -> tuple[float, float, float]:
-    """Return the bytes, IOPS and bytes a second of each of `count` volumes."""
-    rate = max(sold.least_rate, load.rate / count)
-    iops = max(sold.least_iops, load.requests / count, rate / sold.bytes_per_request if sold.bytes_per_request else 0.0)
-    by_iops = iops / sold.iops_per_byte if sold.iops_per_byte and iops > sold.least_iops else 0.0
-    return ceil(max(sold.smallest, load.size / count, by_iops) / GIB) * GIB, iops, rate
-
-
-def _cost_of(count: int, sold: Volume, load: Load, prices: Mapping[str, float]) -> float:
-    size, iops, rate = _each(count, sold, load)
-    if size > sold.largest or iops > sold.iops:
-        return inf
-    return count * (size * prices[sold.size] + _above(sold.iops_steps, iops, prices) + _above(sold.rate_steps, rate, prices))
+def chosen_volumes(sold: Volume, load: Load, prices: Mapping[str, float]) -> tuple[float, Volumes | None]:
+    """Return the monthly cost of the cheapest equal volumes that bear `load`, and these, as `tierwise volumes` chooses them."""
+    best, chosen = inf, None
+    for count in range(1, PIECES + 1):
+        if each := sold.each(load.size / count, load.requests / count, load.rate / count):
+            size, iops, rate = each
+            cost = count * (size * prices[sold.size] + _above(sold.iops_steps, iops, prices) + _above(sold.rate_steps, rate, prices))
+            if cost < best:
+                best, chosen = cost, (count, *each)
+    return best, chosen and Volumes(count=chosen[0], size_bytes=chosen[1], iops=chosen[2], bytes_per_s=chosen[3])
 
 
 def solve(workload: Synthetic, market: Market) -> Answer:
@@ -293,10 +298,15 @@ def solve(workload: Synthetic, market: Market) -> Answer:
     )
     if workload.ram_pages is not None and workload.ram_pages < solver.rams[0]:
         raise InputError("not computed", field="--ram-gib", value=workload.ram_pages, rule=f"must be at least {solver.rams[0]} pages")
-    rate, prices = workload.requests_s, solver.prices("each")
-    best = solver.best(rate)
-    counts = None if best is None else solver.counts[best.ram_pages]
-    time_low_s, time_high_s = (None, None) if best is None else solver.time_ends_s(best)
+    rate, prices, found = workload.requests_s, solver.prices("each"), dict[str, Any]()
+    if best := solver.best(rate):
+        counts, second = solver.counts[best.ram_pages], solver.best(rate, other_than=_placement(best))
+        found = {"next": second, "table_reads": counts.table_reads, "index_reads": counts.index_reads, "write_backs": counts.write_backs}
+        found["time_low_s"], found["time_high_s"] = solver.time_ends_s(best)
+        found["volumes"], found["drives"] = solver.bought(best, rate)
+        for prefix, choice in (("", best), ("next_", second)):
+            for end, part in (("low", 1 - ERROR), ("high", 1 + ERROR)):
+                found[prefix + end] = choice and solver.cost(choice, rate * part, end)
     by_ram = [solver.cheapest(ram, rate, prices) for ram in solver.rams]
     return Answer(
         workload=workload,
@@ -306,18 +316,10 @@ def solve(workload: Synthetic, market: Market) -> Answer:
         grid=version()["version"],
         index_levels=len(levels_of(workload.index_pages, entries_of(workload.index_pages / workload.table_pages))),
         best=best,
-        next=None if best is None else solver.best(rate, other_than=_placement(best)),
-        time_low_s=time_low_s,
-        time_high_s=time_high_s,
-        low=None if best is None else solver.cost(best, rate * (1 - ERROR), "low"),
-        high=None if best is None else solver.cost(best, rate * (1 + ERROR), "high"),
-        table_reads=None if counts is None else counts.table_reads,
-        index_reads=None if counts is None else counts.index_reads,
-        write_backs=None if counts is None else counts.write_backs,
         log_bytes=solver.log_bytes(solver.changed(rate)),
-        volumes={} if best is None else solver.volumes(best, rate),
         turns=solver.turns(),
         by_ram=[choice for choice in by_ram if choice],
+        **found,
     )
 
 

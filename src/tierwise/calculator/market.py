@@ -10,7 +10,7 @@ from tierwise.advisor.service import SEED, Counted
 from tierwise.calculator.device_band import Times, times
 from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError, suggesting
-from tierwise.core.toml import Strict, read_table, validate
+from tierwise.core.toml import Strict, read_toml
 from tierwise.core.units import GIB, MIB, PAGE_BYTES
 from tierwise.costs.bill import Bill
 from tierwise.costs.book import Book
@@ -20,7 +20,7 @@ from tierwise.costs.units import MONTHS_A_YEAR, measure
 from tierwise.devices.model import build
 from tierwise.devices.naming import named
 from tierwise.devices.spec import ArraySpec, DeviceSpec, load_device
-from tierwise.devices.volume import CloudSpec
+from tierwise.devices.volume import CloudSpec, Provisioned
 
 PLACE: Final = "data/calculator/markets.toml"
 RAM: Final = "own-ram"
@@ -33,17 +33,9 @@ class Step(Strict):
     item: str
 
 
-class Volume(Strict):
-    """What is sold of a volume: bytes, requests and bytes a second, and the items of the price book that they cost."""
+class Volume(Provisioned):
+    """The items of the price book that size, IOPS and throughput of a volume cost."""
 
-    smallest: float
-    largest: float
-    iops: float
-    least_iops: float
-    iops_per_byte: float | None
-    rate: float
-    least_rate: float
-    bytes_per_request: float | None
     size: str
     iops_steps: list[Step]
     rate_steps: list[Step]
@@ -63,6 +55,7 @@ class Device(Strict):
 class Item(Strict):
     """A price of one byte, piece, ..., its band, and the price of the unit in which it is quoted."""
 
+    name: str
     each: float
     low: float
     high: float
@@ -86,7 +79,7 @@ class Market(Strict):
     def with_ram_price(self, gib_month: float) -> "Market":
         """Return the market where a GiB of RAM costs `gib_month`, whatever machines or modules cost."""
         each = gib_month / GIB
-        item = Item(each=each, low=each, high=each, price=gib_month, unit="GiB-month")
+        item = Item(name=RAM, each=each, low=each, high=each, price=gib_month, unit="GiB-month")
         return self.model_copy(update={"ram": {RAM: 1.0}, "items": self.items | {RAM: item}})
 
 
@@ -96,9 +89,18 @@ class _Listed(Strict):
     provider: str | None = None
 
 
+class _File(Strict):
+    markets: dict[str, _Listed]
+    names: dict[str, str]
+
+
 @cache
+def _file() -> _File:
+    return read_toml(paths.home() / PLACE, _File)
+
+
 def listed() -> Mapping[str, _Listed]:
-    return validate(read_table(paths.home() / PLACE), dict[str, _Listed], where=PLACE)
+    return _file().markets
 
 
 def read_market(name: str, book: Book) -> Market:
@@ -126,7 +128,8 @@ def _month(bill: Bill) -> dict[str, float]:
 def _item(item: str, book: Book) -> Item:
     quote, (low, high) = book.quote(item), book.band(item)
     each = quote.each
-    return Item(each=each, low=min(low, each), high=max(high, each), price=each * measure(quote.price.unit)[1], unit=quote.price.unit)
+    price, unit = each * measure(quote.price.unit)[1], quote.price.unit
+    return Item(name=_file().names.get(item, item), each=each, low=min(low, each), high=max(high, each), price=price, unit=unit)
 
 
 def _ram(provider: str | None, book: Book) -> Bill:
@@ -168,14 +171,7 @@ def _volume(name: str, spec: CloudSpec) -> Volume:
     if sold.size is None or limits.with_size or limits.baseline_per_tib:
         raise InputError(PLACE, field="devices", value=name, rule="its requests come with its size, which the calculator does not know")
     return Volume(
-        smallest=limits.smallest.base,
-        largest=limits.largest.base,
-        iops=limits.iops.base,
-        least_iops=0.0 if limits.floor_by_size else limits.least_iops(0.0),
-        iops_per_byte=limits.iops_per_gib.base if limits.iops_per_gib else None,
-        rate=limits.rate.base,
-        least_rate=limits.least_rate,
-        bytes_per_request=limits.rate_per_iops.base if limits.rate_per_iops else None,
+        **limits.provisioned.model_dump(),
         size=sold.size,
         iops_steps=[Step(above=step.above, item=step.price) for step in sold.iops],
         rate_steps=[Step(above=step.above * MIB, item=step.price) for step in sold.throughput_mib_s],

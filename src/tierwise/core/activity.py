@@ -97,6 +97,7 @@ class Activity(Strict):
     windows: tuple[Window, ...]
     transactions_per_s: Band
     transaction_s: float | None
+    percentile_99_s: Band | None = None  # of a transaction's time; None: its samples have no ages
     steadiness: Steadiness
     spread: float | None
     drift: float | None

@@ -43,6 +43,31 @@ class EarlierLimits(Sourced):
     rate: Rate
 
 
+class Provisioned(Strict):
+    """What is sold of volumes whose IOPS and throughput do not come with their size: bytes, requests and bytes a second of one."""
+
+    smallest: float
+    largest: float
+    iops: float
+    least_iops: float
+    floor_by_size: bool
+    iops_per_byte: float | None
+    rate: float
+    least_rate: float
+    bytes_per_request: float | None
+
+    def each(self, size_bytes: float, iops: float, rate: float) -> tuple[float, float, float] | None:
+        """Return size, IOPS and bytes a second of the smallest volume that bears the load; `None` if none does. GiB are sold whole."""
+        rate = max(rate, self.least_rate)
+        iops = max(iops, rate / self.bytes_per_request if self.bytes_per_request else 0.0)
+        if self.iops_per_byte and (self.floor_by_size or iops > self.least_iops):
+            size_bytes = max(size_bytes, iops / self.iops_per_byte)
+        size_bytes = _whole(max(size_bytes, self.smallest) / GIB) * GIB
+        floor = min(self.least_iops, self.iops_per_byte * size_bytes) if self.floor_by_size and self.iops_per_byte else self.least_iops
+        iops = max(iops, floor)
+        return (size_bytes, iops, rate) if size_bytes <= self.largest and iops <= self.iops and rate <= self.rate else None
+
+
 class VolumeLimits(Strict):
     """What a provider sells at most; a rule that a provider does not have is absent."""
 
@@ -80,6 +105,20 @@ class VolumeLimits(Strict):
     @property
     def least_rate(self) -> float:
         return self.rate_floor.base if self.rate_floor else 0.0
+
+    @property
+    def provisioned(self) -> Provisioned:
+        return Provisioned(
+            smallest=self.smallest.base,
+            largest=self.largest.base,
+            iops=self.iops.base,
+            least_iops=self.iops_floor.base if self.iops_floor else 0.0,
+            floor_by_size=bool(self.floor_by_size),
+            iops_per_byte=self.iops_per_gib.base if self.iops_per_gib else None,
+            rate=self.rate.base,
+            least_rate=self.least_rate,
+            bytes_per_request=self.rate_per_iops.base if self.rate_per_iops else None,
+        )
 
     def iops_of(self, size_bytes: float) -> Limit:
         by_size = max(self.least_iops(size_bytes), self.iops_per_gib.base * size_bytes) if self.iops_per_gib else inf
@@ -220,10 +259,8 @@ def enough(spec: CloudSpec, size_bytes: float, iops: float, rate: float, io_byte
         size_bytes = _comes_with(limits, size_bytes, iops, rate)
         iops = max(iops, limits.iops_of(size_bytes).value)
     else:
-        rate = max(rate, limits.least_rate)
-        iops = max(iops, rate / limits.rate_per_iops.base if limits.rate_per_iops else 0.0)
-        if limits.iops_per_gib and (limits.floor_by_size or iops > limits.least_iops(size_bytes)):
-            size_bytes = max(size_bytes, iops / limits.iops_per_gib.base)
+        each = limits.provisioned.each(size_bytes, iops, rate)
+        return None if each is None else spec.with_size(*each)
     if size_bytes > limits.largest.base:
         return None
     size_bytes = limits.sold_size(_whole(max(size_bytes, limits.smallest.base) / GIB) * GIB)

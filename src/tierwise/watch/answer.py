@@ -9,13 +9,14 @@ import polars as pl
 from tierwise.core.activity import Activity, Band
 from tierwise.postgres.wait_events import READS
 from tierwise.watch import activity_file as kept
-from tierwise.watch.causes import causes, client_time
+from tierwise.watch.causes import Time, causes, client_time
 from tierwise.watch.columns import DATABASE, RELATION
 from tierwise.watch.columns import WAL as WAL_VIEW
 from tierwise.watch.relation_loads import pages_written, relation_loads
-from tierwise.watch.sampling import CLIENTS, SLEEPS
+from tierwise.watch.sampling import AGES, CLIENTS, SLEEPS
 from tierwise.watch.service_times import ServiceTimes
 from tierwise.watch.shares import Division, read_depth
+from tierwise.watch.slowest import percentile_99
 from tierwise.watch.steadiness import judge, windows
 from tierwise.watch.totals import Totals, totals
 
@@ -58,6 +59,7 @@ def answer(path: Path, service: ServiceTimes) -> Activity:
         if seconds
         else Band(low=0.0, high=0.0),
         transaction_s=time.transaction_s,
+        percentile_99_s=_percentile_99(found, time),
         steadiness=verdict.steadiness,
         spread=verdict.spread,
         drift=verdict.drift,
@@ -89,6 +91,14 @@ def answer(path: Path, service: ServiceTimes) -> Activity:
 def _middle(values: pl.Series) -> float:
     found = values.median()
     return float(found) if isinstance(found, int | float) else 0.0
+
+
+def _percentile_99(found: Totals, time: Time) -> Band | None:
+    ages, taken, watched_s = found.waits(AGES), found.own("taken"), found.seconds(DATABASE)
+    if not ages or not watched_s or time.transaction_s is None:
+        return None
+    counts = {int(number): count for number, count in ages.items()}
+    return percentile_99(counts, samples=taken, transactions=time.transactions.high, mean_s=time.transaction_s, watched_s=watched_s)
 
 
 def _elsewhere(found: Totals, counter: str) -> float:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.wait_events import CLIENT, PROCESSOR, READS, ROW_LOCKS, WAL, WRITES
 from tierwise.watch import statements
+from tierwise.watch.slowest import age_class
 
 TEMPORARY: Final = "temporary files"
 OTHER: Final = "other"
@@ -24,7 +25,7 @@ CAUSE_OF: Final = {event: cause for cause, events in EVENTS.items() for event in
 GATHERS: Final = {"executegather", "parallelfinish", "bgworkerstartup", "bgworkershutdown", "messagequeuereceive", "messagequeuesend"}
 """A leader that waits for its workers waits for what they wait for."""
 SLEEPS: Final = {"Activity", "Timeout", "Extension"}
-CLIENTS, ELSEWHERE, WORKERS = "clients", "other databases", "parallel workers"
+CLIENTS, ELSEWHERE, WORKERS, AGES = "clients", "other databases", "parallel workers", "ages"
 TRANSACTION: Final = ("active", "idle in transaction", "idle in transaction (aborted)", "fastpath function call")
 
 
@@ -46,13 +47,15 @@ class Waits:
         """Count one sample of the server's processes; rows are those of `statements.ACTIVITY`."""
         self.taken += 1
         workers: dict[int, list[str]] = {}
-        for _, _, backend, _, kind, event, leader in rows:
+        for _, _, backend, _, kind, event, leader, _ in rows:
             if backend == "parallel worker" and leader is not None:
                 workers.setdefault(leader, []).append(_named(kind, event))
                 self.counts[WORKERS, _named(kind, event)] += 1
-        for pid, home, backend, state, kind, event, _ in rows:
+        for pid, home, backend, state, kind, event, _, age_s in rows:
             if backend == "client backend" and state in TRANSACTION:
                 group = CLIENTS if home == database else ELSEWHERE
+                if group == CLIENTS and age_s is not None:
+                    self.counts[AGES, str(age_class(age_s))] += 1
                 below = workers.get(pid, []) if (event or "").lower() in GATHERS else []
                 for name in below or [_named(kind, event)]:
                     self.counts[group, name] += 1 / len(below or [name])

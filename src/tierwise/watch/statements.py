@@ -35,7 +35,8 @@ FROM pg_database AS d WHERE d.datname = current_database()
 """
 DATABASES: Final = "SELECT datname FROM pg_database WHERE datallowconn AND NOT datistemplate AND has_database_privilege(oid, 'CONNECT')"
 ACTIVITY: Final = """
-SELECT pid, datid::bigint, backend_type, state, wait_event_type, wait_event, leader_pid
+SELECT pid, datid::bigint, backend_type, state, wait_event_type, wait_event, leader_pid,
+       extract(epoch FROM clock_timestamp() - xact_start)::float8
 FROM pg_stat_get_activity(NULL)
 WHERE pid <> pg_backend_pid() AND (state <> 'idle' OR state IS NULL)
 """

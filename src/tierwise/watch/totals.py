@@ -55,9 +55,6 @@ class Totals:
         rows = self.rest.filter(view=kept.WAIT, entity=group).group_by("counter").agg(pl.col("value").sum())
         return dict(rows.iter_rows())
 
-    def groups(self) -> list[str]:
-        return self.rest.filter(view=kept.WAIT)["entity"].unique().sort().to_list()
-
     def by_window(self, counter: str) -> dict[int, float]:
         rows = self.rest.filter(view=DATABASE, counter=counter, entity=self.database)
         return dict(rows.select("window", "value").iter_rows())

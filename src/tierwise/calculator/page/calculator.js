@@ -118,12 +118,11 @@
       ];
     }
     function month(device, parts, held, price) {
-      const sums = together(parts, held), [bytes, , , pages, commits] = sums, sold = device.volume;
-      if (!sold) {
-        const busy = pages * device.busy_s[rightOf(fixed.depths, load.clients) - 1] + commits * device.times[2] / load.clients;
-        return billed(device.bill, price) * Math.max(bytes / device.capacity, busy);
-      }
-      return volumesOf(sold, sums, price)[1];
+      const sums = together(parts, held);
+      return device.volume ? volumesOf(device.volume, sums, price)[1] : billed(device.bill, price) * Math.max(...shareOf(device, sums));
+    }
+    function shareOf(device, [bytes, , , pages, commits]) {
+      return [bytes / device.capacity, pages * device.busy_s[rightOf(fixed.depths, load.clients) - 1] + commits * device.times[2] / load.clients];
     }
     function together(parts, held) {
       const sums = [0, 0, 0, 0, 0];
@@ -131,20 +130,21 @@
       return sums;
     }
     function volumesOf(sold, sums, price) {
-      let found = [0, Infinity], count = Math.max(1, ...[sold.largest, sold.iops, sold.rate].map((most, i) => Math.ceil(sums[i] / most)));
-      for (; count <= fixed.pieces; count++) {
+      let found = [[], Infinity];
+      for (let count = 1; count <= fixed.pieces; count++) {
         const [size, iops, rate] = eachOf(count, sold, sums);
-        if (size > sold.largest || iops > sold.iops) continue;
+        if (size > sold.largest || iops > sold.iops || rate > sold.rate) continue;
         const cost = count * (size * price[sold.size] + above(sold.iops_steps, iops, price) + above(sold.rate_steps, rate, price));
-        if (cost < found[1]) found = [count, cost];
+        if (cost < found[1]) found = [[count, size, iops, rate], cost];
       }
       return found;
     }
     function eachOf(count, sold, [bytes, requests, byteRate]) {
-      const rate = Math.max(sold.least_rate, byteRate / count);
-      const iops = Math.max(sold.least_iops, requests / count, sold.bytes_per_request ? rate / sold.bytes_per_request : 0);
-      const byIops = sold.iops_per_byte && iops > sold.least_iops ? iops / sold.iops_per_byte : 0;
-      return [Math.ceil(Math.max(sold.smallest, bytes / count, byIops) / GIB) * GIB, iops, rate];
+      const rate = Math.max(sold.least_rate, byteRate / count), per = sold.iops_per_byte;
+      const needed = Math.max(requests / count, sold.bytes_per_request ? rate / sold.bytes_per_request : 0);
+      const byIops = per && (sold.floor_by_size || needed > sold.least_iops) ? needed / per : 0;
+      const size = Math.ceil(Math.max(sold.smallest, bytes / count, byIops) / GIB * (1 - 1e-12)) * GIB;
+      return [size, Math.max(needed, per && sold.floor_by_size ? Math.min(sold.least_iops, per * size) : sold.least_iops), rate];
     }
     const heldBy = (on, name) => on.reduce((sum, device, i) => sum + (device === name ? 2 ** i : 0), 0);
     const memory = (ram, price) => billed(market.ram, price) * ram * fixed.page_bytes;
@@ -177,19 +177,18 @@
       }
       return null;
     }
-    const part = { low: 1 - fixed.error, high: 1 + fixed.error };
+    const part = { low: 1 - fixed.error, each: 1, high: 1 + fixed.error };
     const at = (choice, end) => [...new Set(choice.on)].reduce((sum, name) => sum
       + month(market.devices[name], loads(choice.ram, load.requests * part[end]), heldBy(choice.on, name), prices(end)), memory(choice.ram, prices(end)));
-    function volumes(choice) {
-      const parts = loads(choice.ram, load.requests), sold = [...new Set(choice.on)].filter((name) => market.devices[name].volume);
-      return Object.fromEntries(sold.map((name) => {
-        const own = market.devices[name].volume, sums = together(parts, heldBy(choice.on, name)), [count] = volumesOf(own, sums, price);
-        return [name, [count, ...eachOf(count, own, sums)]];
-      }));
+    function borne(choice, rented, of) {
+      const parts = loads(choice.ram, load.requests), own = [...new Set(choice.on)].filter((name) => Boolean(market.devices[name].volume) === rented);
+      return own.map((name) => [name, of(market.devices[name], together(parts, heldBy(choice.on, name)))]);
     }
+    const shares = (choice) => borne(choice, false, shareOf).map(([name, share]) => [name, ...share]);
+    const volumes = (choice) => Object.fromEntries(borne(choice, true, ({ volume }, sums) => volumesOf(volume, sums, price)[0]));
     const timeAt = (choice, end) => part[end] * timeOf(counts(choice.ram), choice.on.map((name) => bands[name][end === "low" ? 0 : 1]));
     const found = best(load.requests), next = best(load.requests, placed(found));
-    return { rams, counts, choices: (ram) => choices(ram, load.requests, price), best: found, next, at, timeAt, volumes, turns: [turn(0.5), turn(2)].filter(Boolean) };
+    return { rams, counts, choices: (ram) => choices(ram, load.requests, price), best: found, next, at, timeAt, shares, volumes, turns: [turn(0.5), turn(2)].filter(Boolean) };
   }
 
   // --- the page
@@ -197,8 +196,20 @@
   const number = (value, digits = 3) => value.toLocaleString("en", { maximumSignificantDigits: digits });
   const gib = (count) => `${number(count * fixed.page_bytes / GIB)} GiB`;
   const where = (on) => new Set(on).size === 1 ? `all on ${on[0]}` : `table on ${on[0]}, index on ${on[1]}, log on ${on[2]}`;
+  const money = (value) => value.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
   const element = (tag, text) => Object.assign(document.createElement(tag), { textContent: text });
-  const OWN_RAM = "own-ram", COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"];
+  const OWN_RAM = "own-ram";
+
+  const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"], LEFT = 60, RIGHT = 485, TOP = 30, BOTTOM = 200;
+
+  function ticks(low, high) {
+    const inside = (values) => values.filter((value) => value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9));
+    const powers = Array.from({ length: Math.ceil(Math.log10(high / low)) + 2 }, (_, i) => 10 ** (Math.floor(Math.log10(low)) + i));
+    const all = inside(powers.flatMap((power) => [power, 2 * power, 5 * power]));
+    if (all.length > 2) return all.length > 8 ? inside(powers) : all;
+    const power = 10 ** Math.floor(Math.log10(high - low || high)), step = [0.2, 0.5, 1, 2].map((part) => part * power).find((one) => high - low <= 8 * one);
+    return inside(Array.from({ length: 12 }, (_, i) => (Math.ceil(low / step) + i) * step));
+  }
 
   function draw(solved, currency) {
     const lines = new Map();
@@ -211,24 +222,65 @@
       for (const [name, each] of own) lines.set(name, [...(lines.get(name) || []), each]);
     }
     const least = (line) => Math.min(...line.map((each) => each.cost));
-    const money = (logarithm) => `${number(Math.exp(logarithm))} ${currency}`;
     const shown = [...lines].sort((a, b) => least(a[1]) - least(b[1])).slice(0, COLOURS.length), all = shown.flatMap(([, line]) => line);
     if (!all.length) return chart.replaceChildren();
-    const [left, right] = [Math.log(solved.rams[0]), Math.log(solved.rams.at(-1))], costs = all.map((each) => Math.log(each.cost));
-    const [low, high] = [Math.min(...costs), Math.max(...costs)];
-    const x = (ram) => 90 + 390 * (Math.log(ram) - left) / (right - left), y = (cost) => 200 - 180 * (Math.log(cost) - low) / (high - low || 1);
-    const path = (line) => line.map((each, i) => `${i ? "L" : "M"}${x(each.ram).toFixed(1)},${y(each.cost).toFixed(1)}`).join("");
+    const scale = (values, from, to) => {
+      const [low, high] = [Math.min(...values), Math.max(...values)];
+      return [ticks(low, high), (value) => from + (to - from) * (Math.log(value / low) / (Math.log(high / low) || 1))];
+    };
+    const [ramTicks, x] = scale(solved.rams.map((ram) => ram * fixed.page_bytes / GIB), LEFT, RIGHT), [costTicks, y] = scale(all.map((each) => each.cost), BOTTOM, TOP);
+    const at = (each) => [x(each.ram * fixed.page_bytes / GIB), y(each.cost)].map((place) => place.toFixed(1));
+    const path = (line) => line.map((each, i) => `${i ? "L" : "M"}${at(each)}`).join("");
     const text = (atX, atY, words, anchor) => `<text x="${atX}" y="${atY}" text-anchor="${anchor}">${words}</text>`;
+    const rule = (x1, y1, x2, y2) => `<path class="rule" d="M${x1},${y1}L${x2},${y2}"/>`;
     chart.innerHTML = `<svg viewBox="0 0 500 240" role="img" aria-label="Cost per month against RAM">${
+      ramTicks.map((value) => rule(x(value), TOP, x(value), BOTTOM) + text(x(value), BOTTOM + 16, number(value), "middle")).join("")}${
+      costTicks.map((value) => rule(LEFT, y(value), RIGHT, y(value)) + text(LEFT - 4, y(value) + 4, number(value, 5), "end")).join("")}${
+      text(0, 14, `${currency} per month`, "start") + text((LEFT + RIGHT) / 2, BOTTOM + 34, "RAM for the cache, GiB (dot: the cheapest)", "middle")}${
       shown.map(([, line], i) => `<path d="${path(line)}" fill="none" stroke="${COLOURS[i]}" stroke-width="2"/>`).join("")}${
-      solved.best ? `<circle cx="${x(solved.best.ram)}" cy="${y(solved.best.cost)}" r="5"/>` : ""}${
-      text(88, 24, money(high), "end") + text(88, 200, money(low), "end") + text(90, 220, gib(solved.rams[0]), "start")
-      + text(480, 220, gib(solved.rams.at(-1)), "end") + text(285, 236, "RAM across, cost per month upwards (both logarithmic)", "middle")}</svg>`;
+      solved.best ? `<circle cx="${at(solved.best)[0]}" cy="${at(solved.best)[1]}" r="5"/>` : ""}</svg>`;
     const logs = (line) => [...new Set(line.map((each) => each.on[2]))].join(" or ");
     const legend = shown.map(([name, line], i) => Object.assign(element("li", `${name}, log on ${logs(line)}`), { style: `border-left: 1rem solid ${COLOURS[i]}` }));
     const list = document.createElement("ul");
     list.append(...legend);
     chart.append(list);
+  }
+
+  function answered(solved, load, market) {
+    const { best, next } = solved, both = next ? [best, next] : [best], high = 1e3 * solved.timeAt(best, "high");
+    const cost = (end) => (choice) => {
+      const own = solved.at(choice, end), more = 100 * own / solved.at(best, end) - 100;
+      return `${money(own)}${choice === best ? "" : ` (${more < 0 ? "" : "+"}${more.toFixed(1)} %)`}`;
+    };
+    const rows = [
+      ["", (choice) => (choice === best ? "Cheapest" : "Next")],
+      ...["Table", "Index", "Log"].map((what, i) => [`${what} on`, (choice) => choice.on[i]]),
+      ["RAM for the cache", (choice) => gib(choice.ram) + (!load.ram && choice.ram === solved.rams[0] ? ", the least that we simulated" : "")],
+      ["Time of a request in the storage", (choice) => {
+        const [low, own, top] = [solved.timeAt(choice, "low"), choice.time, solved.timeAt(choice, "high")].map((time) => number(1e3 * time));
+        return `${own} ms (${low} to ${top} ms)`;
+      }],
+      [`Cost, ${market.currency} per month`, cost("each")],
+      ["with all prices low", cost("low")],
+      ["with all prices high", cost("high")],
+    ];
+    const table = document.createElement("table");
+    for (const [name, of] of rows) {
+      const row = table.insertRow(), head = name ? "td" : "th";
+      row.append(name ? Object.assign(element("th", name), { scope: "row" }) : element("td", ""), ...both.map((choice) => element(head, of(choice))));
+    }
+    const said = [
+      ...solved.shares(best).map(([name, space, busy]) => `${name}: the data take ${number(100 * space, 2)} % of its space, and the requests ${
+        number(100 * busy, 2)} % of its time. The cost has the larger of both.`),
+      ...Object.entries(solved.volumes(best)).map(([name, [count, size, iops, rate]]) => `${name}: ${count} volume${
+        count > 1 ? "s, each" : ""} with ${number(size / GIB)} GiB, ${number(iops)} IOPS and ${number(rate / 1e6)} MB/s.`),
+      ...(high * load.requests > 1e3 * load.clients ? [`If a request takes ${number(high)} ms, ${load.clients} clients are too few for the requests.`] : []),
+      ...(best.on.some((name) => market.local_ssds.includes(name)) ? ["A local SSD loses its data when the machine stops."] : []),
+      ...solved.turns.map((turn) => `${turn.requests > load.requests ? "From" : "Below"} ${number(turn.requests)} requests per second: ${
+        turn.choice ? `${where(turn.choice.on)}, with ${gib(turn.choice.ram)} of RAM for ${money(turn.choice.cost)} ${market.currency} per month`
+          : "no placement is fast enough"}.`),
+    ];
+    return [table, ...said.map((words) => element("p", words))];
   }
 
   function priced(market, given, ramPrice, local) {
@@ -260,28 +312,10 @@
       hash.set("on", market.on);
       history.replaceState(null, "", `#${hash}`);
     }
-    found.dataset.answer = JSON.stringify(best && { ...best, low: solved.at(best, "low"), high: solved.at(best, "high"), times: [solved.timeAt(best, "low"), solved.timeAt(best, "high")], volumes: solved.volumes(best), next: solved.next, turns: solved.turns });
-    if (!solved) found.replaceChildren(element("p", `Not computed: ${refused}.`));
-    else if (!best) found.replaceChildren(element("p", "No placement serves this rate with this number of clients."));
-    else {
-      const money = (value) => value.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
-      const offered = (choice) => `${where(choice.on)}, with ${gib(choice.ram)} of RAM for ${money(choice.cost)} ${market.currency} per month`;
-      const more = solved.next && 100 * solved.next.cost / best.cost - 100;
-      found.replaceChildren(
-        element("p", `Cheapest: ${where(best.on)}, with ${gib(best.ram)} of RAM for the cache${
-          !load.ram && best.ram === solved.rams[0] ? " (the least that we simulated)" : ""}.`),
-        ...Object.entries(solved.volumes(best)).map(([name, [count, size, iops, rate]]) => element("p", `${name}: ${count} volume${
-          count > 1 ? "s, each" : ""} with ${number(size / GIB)} GiB, ${number(iops)} IOPS and ${number(rate / 1e6)} MB/s.`)),
-        element("p", `A request takes ${number(1e3 * best.time)} ms in the storage (${number(1e3 * solved.timeAt(best, "low"))} to ${
-          number(1e3 * solved.timeAt(best, "high"))} ms). A month costs ${money(best.cost)} ${market.currency} `
-          + `(${money(solved.at(best, "low"))} to ${money(solved.at(best, "high"))}).`),
-        ...(solved.timeAt(best, "high") * load.requests > load.clients ? [element("p",
-          `At the upper end of this time, ${load.clients} clients are too few for the requests.`)] : []),
-        ...(solved.next ? [element("p", `Next: ${offered(solved.next)} (+${more.toFixed(1)} %).`)] : []),
-        ...(best.on.some((name) => market.local_ssds.includes(name)) ? [element("p", "A local SSD loses its data when the machine stops.")] : []),
-        ...solved.turns.map((turn) => element("p", `${turn.requests > load.requests ? "From" : "Below"} ${number(turn.requests)} requests per second: ${
-          turn.choice ? offered(turn.choice) : "no placement is fast enough"}.`)));
-    }
+    found.dataset.answer = JSON.stringify(best && { ...best, low: solved.at(best, "low"), high: solved.at(best, "high"), times: [solved.timeAt(best, "low"), solved.timeAt(best, "high")], volumes: solved.volumes(best), shares: solved.shares(best), next: solved.next, turns: solved.turns });
+    place("summary").textContent = !solved ? `Not computed: ${refused}.` : !best ? "No placement serves this rate with this number of clients."
+      : `Cheapest: ${where(best.on)}, ${gib(best.ram)} of RAM, ${money(best.cost)} ${market.currency} per month.`;
+    found.replaceChildren(...(best ? answered(solved, load, sold) : []));
     if (solved) draw(solved, market.currency); else chart.replaceChildren();
     place("command").textContent = command;
     place("dates").textContent = `Grid ${grid.version}; prices of ${market.on}.`;
@@ -297,7 +331,7 @@
     const each = Object.fromEntries(Object.entries(market.items).map(([name, item]) => [name, item.each]));
     form.elements.ram_price.placeholder = number(billed(market.ram, each) * GIB);
     place("prices").replaceChildren(...items.map(([name, item]) => {
-      const label = element("label", `${name}, per ${item.unit} `);
+      const label = element("label", `${item.name}, ${market.currency} per ${item.unit.replace("-", " and ")} `);
       label.append(Object.assign(document.createElement("input"), { name: `price-${name}`, type: "number", min: 0, step: "any", placeholder: item.price }));
       return label;
     }));
