@@ -66,9 +66,8 @@ class Electronics(Strict):
     holds_bus: Flag = Field(default=False, alias="Hold bus entire read xfer")
     watermark: float = Field(default=0.0, ge=0, le=1, alias="High (read) water mark", description="is read before the bus is taken")
     watermark_of_request: Flag = Field(default=True, alias="Set watermark by reqsize", description="no: of a segment")
-    least_write_seek_ms: Milliseconds = Field(
-        default=0.0, alias="Minimum seek delay", description="from a command's overhead to the medium, of writes out of order"
-    )
+    least_write_seek_ms: Milliseconds = Field(default=0.0, alias="Minimum seek delay")
+    """From a command's overhead to the medium, of writes out of order."""
     extra_disconnect: Flag = Field(default=False, alias="Extra write disconnect", description="before the data of writes out of order")
     extra_command_ms: Milliseconds = Field(default=0.0, alias="Extradisc command overhead", description="in the place of the other one")
     extra_disconnect_ms: Milliseconds = Field(default=0.0, alias="Extradisc disconnect overhead")

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from tierwise.core.units import PAGE_BYTES
 from tierwise.devices.array import Array
-from tierwise.devices.cloud import Cloud
 from tierwise.devices.controller import Controller
 from tierwise.devices.hdd import Hdd
 from tierwise.devices.protocol import DeviceModel
@@ -12,7 +11,7 @@ from tierwise.devices.slowed_device import BusyTime
 from tierwise.devices.spec import ArraySpec, CachedSpec, DeviceSpec, HddSpec, SsdSpec
 from tierwise.devices.ssd import ErasingSsd, Ssd
 from tierwise.devices.ssd_cache import POLICIES, SsdCache
-from tierwise.devices.volume import CloudSpec
+from tierwise.devices.volume import Cloud, CloudSpec
 from tierwise.devices.writeback import WriteBack
 
 

@@ -101,15 +101,12 @@ class SsdSpec(Strict):
     read_latency: Time
     write_latency: Time = Field(description="of the flash; with a write_cache hidden behind the latency of that")
     flush_latency: Time = Field(description="after the last write before it is down")
-    ordered_read_latency: Time | None = Field(
-        default=None, description="of a read that continues the one before it, which the drive foresees; absent: as of any other"
-    )
+    ordered_read_latency: Time | None = None
+    """Of a read that continues the one before it, which the drive foresees; absent: as of any other."""
     read_rate: Rate
     write_rate: Rate
     max_read_iops: Frequency | None = Field(default=None, description="reads that the controller takes in a second")
-    random_write_iops: Frequency | None = Field(
-        default=None, description="sustained: 4 KiB writes in a second that do not continue the write before them"
-    )
+    random_write_iops: Frequency | None = None  # sustained: 4 KiB writes in a second that do not continue the write before them
     write_cache: WriteCache | None = None
     measured: tuple[Measured, ...] = Field(default=(), description="what the model was fitted to, where a reader measured the device")
     calibrated_on: str = Field(default="", description="mark of the machine whose disk `tierwise device calibrate` measured")
@@ -124,9 +121,7 @@ class ArraySpec(Strict):
     kind: Literal["array"]
     name: str
     description: str
-    member: Annotated[
-        HddSpec | SsdSpec | CloudSpec, Field(discriminator="kind", description="in the file: the name of a file in data/devices")
-    ]
+    member: Annotated[HddSpec | SsdSpec | CloudSpec, Field(discriminator="kind")]  # in the file: the name of a file in data/devices
     level: Level
     members: Count
     stripe: Size | None = Field(default=None, validate_default=True, description="contiguous bytes on one member; raid1 has none")
@@ -159,9 +154,7 @@ class ArraySpec(Strict):
 # A controller that knows no single drives has each as a separate array.
 _LEAST_MEMBERS = {"raid0": 1, "raid1": 2, "raid5": 3, "raid6": 4, "raid10": 4}
 
-Part = Annotated[
-    HddSpec | SsdSpec | CloudSpec | ArraySpec, Field(discriminator="kind", description="in the file: the name of another file")
-]
+Part = Annotated[HddSpec | SsdSpec | CloudSpec | ArraySpec, Field(discriminator="kind")]  # in the file: the name of another file
 
 
 class CacheRule(Sourced):
