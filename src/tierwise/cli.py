@@ -111,9 +111,7 @@ def report(
     from tierwise.plan.budget import seconds_in  # noqa: PLC0415
 
     sources = check_first_rows({"census": census, "sky": sky})
-    places = {"scheduler": scheduler, "store": store}
-    again = {"fresh": fresh, "retry": retry}
-    request = ReportRequest(profile, tiers, seed, sources, **again, **places, budget_s=seconds_in(budget), agree=confirming(yes=yes))
+    request = ReportRequest(profile, tiers, seed, sources, fresh, retry, scheduler, store, seconds_in(budget), agree=confirming(yes=yes))
     site = make_report(request, engine=engine, run_id=run)
     say(f"report: {site / 'index.html'}")
     for name, file in PDFS.items():
