@@ -19,7 +19,7 @@ from psycopg.errors import UniqueViolation
 
 from checkout import seed
 from conftest import empty
-from test_server_advice import DAY, TIERS, activity, relation
+from test_server_advice import DAY, TIERS, WITH_PLACE, activity, relation
 from tierwise.advisor.server_advice import advise_server
 from tierwise.advisor.server_plan import write_plan
 from tierwise.advisor.server_question import Limits, Question
@@ -120,9 +120,9 @@ def made(cluster: Cluster, folder: Path, place: Path) -> Iterator[Planned]:
     empty(cluster)
 
 
-def write(folder: Path, *, text: str = TIERS.replace("[tiers.ssd]", '[tiers.ssd]\ntablespaces = ["fast"]')) -> Path:
+def write(folder: Path) -> Path:
     tiers, plan = folder / "mine.toml", folder / "plan"
-    tiers.write_text(text)
+    tiers.write_text(WITH_PLACE)
     kinds, parents = ("table", "index", "index", "table"), (0, 0, 0, 7)
     each = zip(MOVED, kinds, parents, strict=True)
     loads = [
@@ -137,7 +137,7 @@ def write(folder: Path, *, text: str = TIERS.replace("[tiers.ssd]", '[tiers.ssd]
 
 def test_chunks_and_the_log_move_by_hand_and_names_are_quoted(tmp_path: Path) -> None:
     tiers = tmp_path / "mine.toml"
-    tiers.write_text(TIERS.replace("[tiers.ssd]", '[tiers.ssd]\ntablespaces = ["fast"]'))
+    tiers.write_text(WITH_PLACE)
     odd = """it's; DROP TABLE "x\""""
     loads = [relation(1, odd, 0.03), relation(2, "chunk", 0.02, schema_name="_timescaledb_internal"), relation(3, "two\nlines", 0.02)]
     log = relation(0, "log", 0.02, kind="wal")
