@@ -1,15 +1,14 @@
 """The disk model against measured service times of real drives, shipped results of that, and files that are not what they should be."""
 
-import importlib.util
 import json
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from typer.testing import CliRunner
 
+import validate_models
 from support import shared
 from tierwise.cli import app
 from tierwise.core import paths
@@ -17,7 +16,7 @@ from tierwise.core.errors import InputError
 from tierwise.devices.electronics import ReadAhead, plain_electronics
 from tierwise.devices.hdd import Hdd
 from tierwise.devices.protocol import Operation
-from tierwise.report.exhibits.tables.emulator import rows, tabulate
+from tierwise.report.exhibit_registry import find
 from tierwise.report.run import Run
 from tierwise.report.values.validation import MODELS, load
 from tierwise.simulate.device_validation import DriveCase, Part, read_case
@@ -263,29 +262,19 @@ def test_the_command_takes_specs(files: dict[str, Path]) -> None:
 
 
 @pytest.fixture(scope="module")
-def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("validate_models", paths.home() / "scripts" / "validate_models.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="module")
 def committed() -> dict[str, object]:
     found: dict[str, object] = json.loads((paths.data() / "validation" / "models.json").read_text(encoding="utf-8"))
     return found
 
 
-def test_the_drives_are_found_again(script: ModuleType, committed: dict[str, object]) -> None:
+def test_the_drives_are_found_again(committed: dict[str, object]) -> None:
     folder = shared("realdata", "devices")
-    assert script.rounded([script.drive(folder, name) for name in script.DRIVES]) == committed["drives"]
+    assert validate_models.rounded([validate_models.drive(folder, name) for name in validate_models.DRIVES]) == committed["drives"]
 
 
-def test_the_caches_are_found_again_and_are_the_published_ones(script: ModuleType, committed: dict[str, object]) -> None:
-    found = script.caches(shared("realdata", "traces", "OLTP.lis.zst"))
-    assert script.rounded(found) == committed["caches"]
+def test_the_caches_are_found_again_and_are_the_published_ones(committed: dict[str, object]) -> None:
+    found = validate_models.caches(shared("realdata", "traces", "OLTP.lis.zst"))
+    assert validate_models.rounded(found) == committed["caches"]
     for line in found:
         assert round(100 * line["hit_ratio"], 2) == pytest.approx(line["published_hit_percent"], abs=1e-9)
 
@@ -297,7 +286,8 @@ def test_a_missing_file_says_how_to_make_it(monkeypatch: pytest.MonkeyPatch, tmp
 
 
 def test_a_figure_of_the_emulator_that_misses_its_bound_is_in_bold(reference: Run) -> None:
-    found = rows(reference, "")
-    shown = tabulate(found).rows
+    emulator = find("tbl-emulator")
+    found = emulator.rows(reference, "").frame
+    shown = emulator.module.tabulate(found).rows
     assert len(shown) == found.height > 0
     assert [row[5].startswith("**") for row in shown] == [met is False for met in found["met"]]
