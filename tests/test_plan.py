@@ -23,9 +23,8 @@ from tierwise.core.pace import Pace, Processors, calibrate, piece_s
 from tierwise.core.pairs import TODAY, load_pair
 from tierwise.core.progress import minutes_left
 from tierwise.pipeline import StudyProgress
-from tierwise.plan.estimate import Plan, as_json, as_text, beside_runs, plan_of, sentence
-from tierwise.plan.machines import fleets, makespan, parsed, replicate_minutes
-from tierwise.plan.recorded import load_recorded
+from tierwise.plan.budget import fleets, machines_in, makespan, replicate_minutes
+from tierwise.plan.estimate import Plan, as_json, as_text, beside_runs, load_recorded, plan_of, sentence
 
 RECORDED = load_recorded().pace
 PROFILES = ("smoke", "quick", "full")
@@ -173,10 +172,10 @@ def test_one_machine_takes_what_the_plan_says_and_more_machines_end_sooner_at_a_
     assert (one.price or 0) < (ten.price or 0) < (hundred.price or 0)
     assert hundred.minutes == pytest.approx(max(replicate_minutes(full)) + full.report_minutes)
     assert fleets(full, [1], None)[0].price is None
-    assert fleets(full, parsed(""), 1.0) == []
+    assert fleets(full, machines_in(""), 1.0) == []
 
 
 @pytest.mark.parametrize("text", ["0", "x", "1,-2", "1000000", "1;2"])
 def test_what_is_no_number_of_machines_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="MACHINES"):
-        parsed(text)
+        machines_in(text)

@@ -10,14 +10,13 @@ from typer.testing import CliRunner
 
 from report_built import Built, placed
 from report_run import RUN_ID
-from tierwise.analysis.comparison import CELL
 from tierwise.analysis.views import open_views
 from tierwise.cli import app
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.report import pandoc_engine, versions
 from tierwise.report.page import open_shared
-from tierwise.report.reference import compare
+from tierwise.report.reference import CELL, compare
 from tierwise.report.render import render
 from tierwise.report.run import open_run
 from tierwise.report.site import ORDER
