@@ -27,7 +27,9 @@ def tabulate(rows: pl.DataFrame) -> Cells:
             name: (f"**{number(row['disk_s'] / own_s)}**" if name == fastest else number(row["disk_s"] / own_s))
             for name, own_s in taken_s.items()
         }
-        learned = {name: f"{percent(row[name]['hit_ratio'])}, {seconds(row[name]['warm_s'])}" for name in POLICIES}
-        cached = (f"{faster[name]} ({learned[name]})" for name in POLICIES)
+        learned = {
+            name: f" ({percent(row[name]['hit_ratio'])}, {seconds(row[name]['warm_s'])})" for name in POLICIES if row[name]["warm_s"]
+        }
+        cached = (faster[name] + learned.get(name, "") for name in POLICIES)
         cells.append([row["work"], f"{row['ssd']} ({size(row['ssd_bytes'])})", seconds(row["disk_s"]), faster["tablespace"], *cached])
     return Cells(["Work", "SSD as large as", "On disks", "Tablespace", "dm-cache (smq)", "bcache", "L2ARC"], cells, "llrrrrr")
