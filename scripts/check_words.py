@@ -16,7 +16,7 @@ WORDS: Final = {
     r"rooms?": "package, or space",
     r"arms?": "I/O mode, or variant",
 }
-OLD: Final = re.compile(r"docs/upgrade|src/tierwise/core/renamed|tests/(test_old_names|smoke/)|scripts/check_words|data/reference/")
+OLD: Final = re.compile(r"docs/upgrade|src/tierwise/core/renamed|tests/(test_profiles|smoke/)|scripts/check_words|data/reference/")
 TEXT: Final = re.compile(r"\.(py|sql|toml|ipynb|md|qmd|lua|js|css|typ|html|txt|yml)$")
 DISKS: Final = re.compile(r"src/tierwise/(devices|simulate)/|tests/(test_(devices|simulate|specified_drive|validate_device)|drives)")
 ALLOWED: Final = re.compile(r"“[^”]*”|make lab|jupyter[ -]?lab|https?://\S+", re.IGNORECASE)

@@ -9,14 +9,13 @@ from typing import Any, Final
 import polars as pl
 
 from report_run import pair_as_recorded, rich_run
-from rows import STARTED, make_manifest, save_run
-from survey_rows import RELATION_BYTES, placement_rows
+from rows import STARTED, make_manifest, study_record
+from survey_rows import RELATION_BYTES, placement_rows, save_survey
 from tierwise.core.units import MIB, PAGE_BYTES
 from tierwise.core.vocabulary import Cache, Evidence, IoMode
-from tierwise.timings.manifest import StudyRecord, load_manifest
 from tierwise.timings.references import MANIFEST
 from tierwise.timings.schema import Origin, RelationIo, TierIo, Timing, frame
-from tierwise.timings.traces import TRACE, TrialKey, write_trace
+from tierwise.timings.trial_files import TRACE, TrialKey, write_trace
 
 TRANSACTIONS: Final = {"all_hdd": ("hdd", "hdd", 400), "table_ssd": ("ssd", "hdd", 1700), "all_ssd": ("ssd", "ssd", 2200)}
 """Tier of the tables, tier of the indexes, transactions of a window."""
@@ -76,35 +75,15 @@ def transactions_run(raw: Path, *, run_id: str = "20260102-030405-abcd", replica
     folder = raw / run_id
     folder.mkdir(parents=True)
     rows.write_parquet(folder / "timings.parquet")
-    record = StudyRecord(
-        name="pgbench_placement",
-        pair="source-v",
-        trials=tuple(sorted(rows["trial"].unique())),
-        replicates=replicates,
-        settings={"max_wal_size": f"{WAL_BYTES // MIB}MB"},
-        server_version="18.6",
-        facts={"size_bytes": {"large": SIZES}, "seek_stretch": 80.0},
-    )
-    manifest = make_manifest(rows).model_copy(update={"pairs": {"source-v": pair_as_recorded("source-v")}, "studies": (record,)})
-    manifest.save(folder)
+    record = study_record("pgbench_placement", "source-v", replicates=replicates, size_bytes={"large": SIZES}, seek_stretch=80.0)
+    logged = record.model_copy(update={"settings": {"max_wal_size": f"{WAL_BYTES // MIB}MB"}})
+    make_manifest(rows).model_copy(update={"pairs": {"source-v": pair_as_recorded("source-v")}, "studies": (logged,)}).save(folder)
     return folder
 
 
 def survey_run(raw: Path) -> Path:
     """Return the survey's queries on its four placements; nobody asks for anything of MergeLog."""
-    folder = save_run(raw, placement_rows())
-    record = StudyRecord(
-        name="survey_placement",
-        pair="source-h",
-        trials=(),
-        replicates=5,
-        settings={},
-        server_version="18.6",
-        facts={"size_bytes": RELATION_BYTES, "seek_stretch": 1000.0},
-    )
-    pairs = {"source-h": pair_as_recorded("source-h")}
-    load_manifest(folder).model_copy(update={"pairs": pairs, "studies": (record,)}).save(folder)
-    return folder
+    return save_survey(raw, placement_rows(), sizes=RELATION_BYTES, stretch=1000.0)
 
 
 def _origin(run_id: str, placement: str, replicate: int, sequence: int) -> Origin:

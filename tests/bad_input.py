@@ -4,7 +4,6 @@ import io
 import os
 import resource
 import signal
-import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -20,8 +19,6 @@ from tierwise.core.errors import InputError
 from tierwise.core.units import GIB
 
 PROCESSOR_S: Final = 10.0  # most processor time of a case, in seconds: what others make it wait is none
-COMMAND_S: Final = 2 * PROCESSOR_S
-"""The same for a command in its own process, which starts Python, loads libraries and, for a plan, reads the code of all studies."""
 RESIDENT_BYTES: Final = 1 * GIB  # most memory that a process may hold at any moment of a case
 LINE: Final = 2000  # characters that one clear line has at most; a list of everything that could be named is in it
 
@@ -156,26 +153,3 @@ def _processor_s() -> float:
 def _peak_bytes() -> int:
     status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
     return int(status.split("VmHWM:")[1].split()[0]) * 1024
-
-
-def by_command(home: Path, case: Case, processor_s: float) -> Outcome:
-    """Return what the command line makes of `case`, in its own process; nothing but its options, files and variables is ours."""
-    with _spoilt(home, case):
-        process = subprocess.Popen(
-            [sys.executable, "-m", "tierwise", *(word[:60_000] for word in case.options)],
-            env={**os.environ, "TIERWISE_HOME": str(home), **{name: value[:60_000] for name, value in case.environment.items()}},
-            cwd=home,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-        )
-        resource.prlimit(process.pid, resource.RLIMIT_CPU, (int(processor_s), int(processor_s)))
-        assert process.stderr is not None
-        with process.stderr:
-            said = process.stderr.read()
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = code = os.waitstatus_to_exitcode(status)
-    line = said if code == 2 else ""
-    fault = "" if code in {0, 2} and "Traceback" not in said else f"exit code {code}: {said}"
-    return Outcome(line, fault, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)

@@ -9,15 +9,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Final
 
 import polars as pl
 
 from bad_input import Case
-from kept_smoke import FOLDER
+from support import SMOKE_RUN
 from tierwise.core import paths
 
-OLDER: Final = FOLDER.name
+OLDER: Final = SMOKE_RUN.name
 RUN: Final = f"data/raw/{OLDER}"  # the smoke run of the tests, as a reader has one in the home that `make_home` makes
 
 
@@ -35,6 +36,15 @@ class Target:
     @property
     def sample(self) -> bytes:
         return (paths.home() / self.file).read_bytes()
+
+
+def called(name: str, *arguments: object) -> None:
+    """Call what is named, which is imported only then: the child of a target loads nothing of the others."""
+    resolve_name(f"tierwise.{name}")(*arguments)
+
+
+def calling(name: str, *arguments: object) -> Callable[[], object]:
+    return partial(called, name, *arguments)
 
 
 def served(name: str) -> None:
@@ -64,12 +74,6 @@ def pair(name: str) -> None:
     pair_file(load_pair(name))
 
 
-def bands() -> None:
-    from tierwise.sensitivity.bands import moves_of
-
-    moves_of("wal_placement", "wal-placement")
-
-
 def profile(name: str) -> None:
     from tierwise.bench.study_registry import load_study
     from tierwise.core import studies
@@ -96,54 +100,6 @@ def prices() -> None:
             continue
 
 
-def hardware() -> None:
-    from tierwise.costs.hardware import load_hardware
-
-    load_hardware()
-
-
-def instance() -> None:
-    from tierwise.devices.instances import attached
-
-    attached("aws", "m7i.large")
-
-
-def gcp_instance() -> None:
-    from tierwise.devices.instances import attached
-
-    attached("gcp", "c4d-standard-2")
-
-
-def managed() -> None:
-    from tierwise.costs.managed import managed_storages
-
-    managed_storages()
-
-
-def claims() -> None:
-    from tierwise.analysis.claims import load_claims
-
-    load_claims()
-
-
-def machine(name: str) -> None:
-    from tierwise.simulate.machine import load_machine
-
-    load_machine(name)
-
-
-def processor() -> None:
-    from tierwise.scans.processor import load_processor
-
-    load_processor()
-
-
-def series(file: str) -> None:
-    from tierwise.analysis.published import published_series
-
-    published_series(file)
-
-
 def validation() -> None:
     from tierwise.report.values.validation import EMULATOR, MODELS, load
 
@@ -166,15 +122,15 @@ def page_trace(file: str) -> None:
 
 
 def drive() -> None:
-    from tierwise.simulate.device_validation import validate
+    from tierwise.simulate.device_validation import read_case
 
     trace, model, seek, specs = (paths.home() / "mine" / f"drive.{ending}" for ending in ("trace", "model", "seek", "diskspecs"))
-    validate(trace, model, seek, specs=specs)
+    read_case(trace, model, seek, specs=specs).judge()
 
 
 def stored() -> None:
     """Open the run and ask for all of it, as `make report` does of an older run."""
-    from tierwise.timings.store import connect
+    from tierwise.analysis.views import connect
 
     connection = connect(paths.raw(), OLDER)
     for view in ("runs", "timings", "reads"):
@@ -182,21 +138,20 @@ def stored() -> None:
 
 
 def recorded(file: str) -> None:
-    from tierwise.timings.traces import TrialKey, read_trace
+    from tierwise.timings.trial_files import TrialKey, read_trace
 
     read_trace(paths.raw() / OLDER, TrialKey(*_first_of(file, "study", "pair", "trial")))
 
 
 def transacted(file: str) -> None:
-    from tierwise.timings.traces import TrialKey
-    from tierwise.timings.transactions import read_transactions
+    from tierwise.timings.trial_files import TrialKey, read_transactions
 
     *key, replicate = _first_of(file, "study", "pair", "trial", "replicate")
     read_transactions(paths.raw() / OLDER, TrialKey(*key), replicate)
 
 
 def _first_of(file: str, *columns: str) -> tuple[Any, ...]:
-    return pl.read_parquet(FOLDER / Path(file).relative_to(RUN), columns=list(columns), hive_partitioning=False).row(0)
+    return pl.read_parquet(SMOKE_RUN / Path(file).relative_to(RUN), columns=list(columns), hive_partitioning=False).row(0)
 
 
 def parameters() -> dict[str, Any]:
@@ -226,10 +181,12 @@ def requested_devices() -> None:
 
 
 def first(table: str) -> str:
-    smallest = min(FOLDER.glob(f"{table}/**/*.parquet"), key=lambda path: (path.stat().st_size, path))
-    return f"{RUN}/{smallest.relative_to(FOLDER)}"
+    smallest = min(SMOKE_RUN.glob(f"{table}/**/*.parquet"), key=lambda path: (path.stat().st_size, path))
+    return f"{RUN}/{smallest.relative_to(SMOKE_RUN)}"
 
 
+ATTACHED: Final = "devices.instances:attached"
+SERIES: Final = "analysis.published:published_series"
 SCAN: Final = ("predict-scan", "--device", "sata-7k2", "--pages", "100", "--rows", "1000", "--selectivity", "0.1", "--correlation", "0.9",
                "--method", "bitmap", "--cache", "cold", "--io-workers", "3", "--processors", "2")  # fmt: skip
 VOLUMES: Final = ("volumes", "--gib", "500", "--iops", "6000", "--mibs", "200", "--latency-ms", "2", "--read-kib", "16",
@@ -243,6 +200,8 @@ VARIABLES: Final = (("PROFILE", "smoke"), ("TIERS", "local"), ("SEED", "1"), ("C
 COST: Final = ("cost", "--device", "sata-7k2", "--on", "2026-11-01", "--price", "ram=3", "--data-gib", "10", "--ram-gib", "1",
                "--reads-per-s", "100", "--misses-per-read", "0.5", "--life-years", "3", "--iops", "simulated", "--latency-ms", "30",
                "--currency", "USD", "--region", "US")  # fmt: skip
+SYNTHETIC: Final = ("map", "--synthetic", "--table-gib", "9", "--index-gib", "1", "--requests", "9", "--writes", "0.5",
+                    "--skew", "0.5", "--clients", "2")  # fmt: skip
 PAGES: Final = ("simulate", "trace", "mine/pages.lis", "--pages", "10", "--policy", "lru", "--page-bytes", "4096",
                 "--input-format", "arc")  # fmt: skip
 DRIVE: Final = ("validate", "device", "--trace", "mine/drive.trace", "--model", "mine/drive.model", "--seek", "mine/drive.seek",
@@ -262,19 +221,19 @@ TARGETS: Final = (
     device("sata-7k2-x6", scanned("sata-7k2-x6")),
     device("intel-x25-e", scanned("intel-x25-e")),
     device("aws-gp3", scanned("aws-gp3")),
-    Target("instances", "data/instances/aws.toml", instance, scanned("gp3@m7i.large")),
-    Target("machines", "data/instances/gcp.csv", gcp_instance),
-    Target("managed storage", "data/costs/managed.toml", managed),
+    Target("instances", "data/instances/aws.toml", calling(ATTACHED, "aws", "m7i.large"), scanned("gp3@m7i.large")),
+    Target("machines", "data/instances/gcp.csv", calling(ATTACHED, "gcp", "c4d-standard-2")),
+    Target("managed storage", "data/costs/managed.toml", calling("costs.managed:managed_storages")),
     *(Target(f"pair {name}", f"data/tiers/{name}.toml", partial(pair, name)) for name in ("source-m", "local", "source-r")),
     Target("profile", "data/profiles/smoke.toml", partial(profile, "smoke")),
     Target("prices", "data/prices/flash.csv", prices, VOLUMES),
     Target("rents", "data/prices/volumes.csv", prices, VOLUMES),
-    Target("hardware", "data/costs/hardware.toml", hardware, VOLUMES),
-    Target("claims", "data/published/claims.toml", claims),
-    Target("machine", "data/machines/source-r.toml", partial(machine, "source-r")),
-    Target("bands", "data/sensitivity/bands.toml", bands),
-    Target("processor", "data/machines/postgres-18-scans.toml", processor, SCAN),
-    *(Target(name, f"data/published/{name}", partial(series, f"data/published/{name}")) for name in ("read_latency.csv", "survey.csv")),
+    Target("hardware", "data/costs/hardware.toml", calling("costs.hardware:load_hardware"), VOLUMES),
+    Target("claims", "data/published/claims.toml", calling("analysis.claims:load_claims")),
+    Target("machine", "data/machines/source-r.toml", calling("simulate.machine:load_machine", "source-r")),
+    Target("bands", "data/sensitivity/bands.toml", calling("sensitivity.bands:moves_of", "wal_placement", "wal-placement")),
+    Target("processor", "data/machines/postgres-18-scans.toml", calling("scans.processor:load_processor"), SCAN),
+    *(Target(name, f"data/published/{name}", calling(SERIES, f"data/published/{name}")) for name in ("read_latency.csv", "survey.csv")),
     Target("validation", "data/validation/models.json", validation),
     *(Target(f"census as {file}", f"mine/{file}", partial(acquired, "census", f"mine/{file}")) for file in ("census.csv", "census.tsv.gz")),
     *(
@@ -298,25 +257,7 @@ TARGETS: Final = (
     Target("options of move-plan", command=MOVE),
     Target("options of simulate trace", command=PAGES),
     Target("options of map", command=("map", "mine/fio", "--pages", "4,8", "--relation", "t=/a", "--sample", "1", "--tiers", "today-aws")),
-    Target(
-        "options of map --synthetic",
-        command=(
-            "map",
-            "--synthetic",
-            "--table-gib",
-            "9",
-            "--index-gib",
-            "1",
-            "--requests",
-            "9",
-            "--writes",
-            "0.5",
-            "--skew",
-            "0.5",
-            "--clients",
-            "2",
-        ),
-    ),
+    Target("options of map --synthetic", command=SYNTHETIC),
     Target("options of check-data", command=("check-data", "--sky", "file:mine/psc")),
     Target("options of validate device", command=DRIVE),
 )
@@ -338,7 +279,7 @@ def make_home(folder: Path) -> None:
     """Copy a checkout's inputs into `folder`, with a reader's run in place of the one that ships, and files of his own in ``mine``."""
     home = paths.home()
     shutil.copytree(home / "data", folder / "data", ignore=shutil.ignore_patterns("work", "raw", "external", "reference"))
-    shutil.copytree(FOLDER, folder / RUN)
+    shutil.copytree(SMOKE_RUN, folder / RUN)
     for name in ("requirements.txt", "notebooks", "report"):
         (folder / name).symlink_to(home / name)
     mine = folder / "mine"

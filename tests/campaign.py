@@ -1,6 +1,5 @@
 """A campaign on loopback for tests: a scheduler, workers with separate work folders, and a client, in a copy of the checkout."""
 
-import shutil
 import signal
 import subprocess
 import sys
@@ -166,14 +165,8 @@ worker.serve("{self.address}")
 @contextmanager
 def campaign_site(store: str = "", **where: Any) -> Iterator[Site]:
     with new_home() as home:
-        checkout = home.folder / "checkout"
-        checkout.mkdir()
-        for name in ("notebooks", "report", "requirements.txt"):
-            (checkout / name).symlink_to(paths.home() / name)
-        shutil.copytree(paths.data(), checkout / "data", ignore=shutil.ignore_patterns("work", "raw", "external"))
         smallest = Path(__file__).with_name("fault_profile.toml").read_text(encoding="utf-8")
-        profile = smallest.replace("replicates = 1", f"replicates = {REPLICATES}")
-        (checkout / "data" / "profiles" / "fault.toml").write_text(profile, encoding="utf-8")
+        home.lay_out("fault", smallest.replace("replicates = 1", f"replicates = {REPLICATES}"))
         site = Site(home, store or str(home.folder / "store"), **where)
         try:
             site.start_scheduler()

@@ -9,7 +9,9 @@ import nbformat
 import pytest
 
 from tierwise.core import paths
-from tierwise.report.display import Figure, Sentence
+from tierwise.report.display import Figure, Sentence, Table
+from tierwise.report.formats import NBSP
+from tierwise.report.page import Page
 from tierwise.report.run import Run
 
 
@@ -47,6 +49,20 @@ def drawn(chapter: str, run: Run, *wanted: str, **parameters: Any) -> dict[str, 
             if cell.metadata.get("tags") == ["parameters"]:
                 names |= parameters
     return found
+
+
+def table_of(page: Page, label: str) -> list[list[str]]:
+    """Return the cells of a table of the page, with plain spaces."""
+    made = page.exhibit(label)
+    assert isinstance(made, Table), made
+    assert all(len(row) == len(made.header) for row in made.rows)
+    return [[cell.replace(NBSP, " ") for cell in row] for row in made.rows]
+
+
+def figure_of(page: Page, label: str) -> Figure:
+    made = page.exhibit(label)
+    assert isinstance(made, Figure), made
+    return made
 
 
 def _shows(source: str) -> bool:

@@ -41,6 +41,15 @@ class Home:
         command = [sys.executable, "-m", "tierwise", *arguments]
         return subprocess.run(command, env=self.environment(**more), capture_output=True, text=True, check=False, cwd=paths.home())
 
+    def lay_out(self, name: str, profile: str, *, without: tuple[str, ...] = ()) -> Path:
+        """Return a checkout in the folder, with the inputs of this one and the profile `name`."""
+        checkout = self.folder / "checkout"
+        shutil.copytree(paths.data(), checkout / "data", ignore=shutil.ignore_patterns("work", "raw", "external", *without))
+        for shared in ("notebooks", "report", "requirements.txt"):
+            (checkout / shared).symlink_to(paths.home() / shared)
+        (checkout / "data" / "profiles" / f"{name}.toml").write_text(profile, encoding="utf-8")
+        return checkout
+
     def runs(self) -> dict[str, Manifest]:
         return {path.parent.name: load_manifest(path.parent) for path in sorted((self.folder / "raw").glob("*/manifest.json"))}
 

@@ -14,6 +14,7 @@ from xdist.scheduler import LoadFileScheduling
 
 import tierwise.report  # noqa: F401 - before whatever imports jsonschema: it spares each process a second
 from browsing import chromium
+from rejected_run import rejected
 from report_built import built, by_quarto, in_place
 from smoke_run import completed, killed, killed_home, smoke, smoke_home
 from tierwise.postgres.binaries import find_binaries
@@ -24,7 +25,7 @@ from tierwise.postgres.workspace import open_workspace, server_account
 from tierwise.report.reference import open_reference
 from tierwise.report.run import Run
 
-__all__ = ["built", "by_quarto", "chromium", "completed", "in_place", "killed", "killed_home", "smoke", "smoke_home"]
+__all__ = ["built", "by_quarto", "chromium", "completed", "in_place", "killed", "killed_home", "rejected", "smoke", "smoke_home"]
 
 
 TOGETHER: Final = {"smoke": "smoke_home: Home", "report": ": Built|reference: Run"}

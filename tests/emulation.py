@@ -40,6 +40,19 @@ def new_folder(parent: Path) -> Path:
 
 
 @contextmanager
+def small_disk(folder: Path) -> Iterator[Path]:
+    """Mount a disk of 64 KiB, which lies in memory, at a new folder."""
+    if os.geteuid():
+        pytest.skip("only root can mount a small disk")
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder], check=True)
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
+@contextmanager
 def emulated(work: Path, device: str = "mtron-3025", *, cached: bool = False, owner: tuple[int, int] = MYSELF) -> Iterator[Emulated]:
     need_fuse()
     tier = Emulated("tier", device, work=work, stretch=1.0, seed=1, owner=owner)

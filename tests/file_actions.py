@@ -7,6 +7,7 @@ import random
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from tierwise.core.units import KIB, MIB
@@ -31,162 +32,120 @@ class Place:
         return found
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """What an action is done with: names of two files and of a folder, a place in a file, a size and a seed of content."""
+
+    first: str
+    second: str
+    folder: str
+    offset: int
+    size: int
+    seed: int
+
+
 Action = Callable[[Place], object]
 
 
 def random_actions(chance: random.Random, count: int) -> Iterator[tuple[str, Action]]:
     """Yield (description, action): what programs do to files, successful or not."""
     names = [f"{folder}f{number}" for folder in ("", "d0/", "d1/", "d0/d2/") for number in range(4)]
-    folders = ["d0", "d1", "d0/d2", "d3"]
+    sizes = [1, 100, 8 * KIB, 70_001, MIB + 5]
     for _ in range(count):
-        kind = chance.choice(ACTIONS)
-        first, second, folder = chance.choice(names), chance.choice(names), chance.choice(folders)
-        offset, size, seed = chance.randrange(200 * KIB), chance.choice([1, 100, 8 * KIB, 70_001, MIB + 5]), chance.randrange(1 << 30)
-        yield f"{kind.__name__} {first} {second} {folder} {offset} {size}", kind(first, second, folder, offset, size, seed)
+        kind, first, second = chance.choice(KINDS), chance.choice(names), chance.choice(names)
+        folder, offset = chance.choice(["d0", "d1", "d0/d2", "d3"]), chance.randrange(200 * KIB)
+        drawn = Drawn(first, second, folder, offset, chance.choice(sizes), chance.randrange(1 << 30))
+        yield f"{kind} {drawn}", partial(ACTIONS[kind], drawn)
 
 
-def _create(first: str, *_: object) -> Action:
-    return lambda at: os.close(os.open(at.root / first, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o640))
+def _write(its: Drawn, at: Place) -> int:
+    with (at.root / its.first).open("r+b", buffering=0) as file:
+        file.seek(its.offset)
+        return file.write(random.Random(its.seed).randbytes(its.size))
 
 
-def _write(first: str, _second: str, _folder: str, offset: int, size: int, seed: int) -> Action:
-    def action(at: Place) -> int:
-        with (at.root / first).open("r+b", buffering=0) as file:
-            file.seek(offset)
-            return file.write(random.Random(seed).randbytes(size))
-
-    return action
-
-
-def _append(first: str, _second: str, _folder: str, _offset: int, size: int, seed: int) -> Action:
-    def action(at: Place) -> int:
-        descriptor = os.open(at.root / first, os.O_WRONLY | os.O_APPEND)
-        try:
-            return os.write(descriptor, random.Random(seed).randbytes(size))
-        finally:
-            os.close(descriptor)
-
-    return action
+def _append(its: Drawn, at: Place) -> int:
+    descriptor = os.open(at.root / its.first, os.O_WRONLY | os.O_APPEND)
+    try:
+        return os.write(descriptor, random.Random(its.seed).randbytes(its.size))
+    finally:
+        os.close(descriptor)
 
 
-def _read(first: str, _second: str, _folder: str, offset: int, size: int, _seed: int) -> Action:
-    def action(at: Place) -> bytes:
-        with (at.root / first).open("rb", buffering=0) as file:
-            return os.pread(file.fileno(), size, offset)
-
-    return action
+def _read(its: Drawn, at: Place) -> bytes:
+    with (at.root / its.first).open("rb", buffering=0) as file:
+        return os.pread(file.fileno(), its.size, its.offset)
 
 
-def _map(first: str, *_: object) -> Action:
-    def action(at: Place) -> bytes:
-        with (at.root / first).open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
-            return mapped[:]
-
-    return action
+def _map(its: Drawn, at: Place) -> bytes:
+    with (at.root / its.first).open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
+        return mapped[:]
 
 
-def _map_and_write(first: str, _second: str, _folder: str, offset: int, _size: int, seed: int) -> Action:
-    def action(at: Place) -> None:
-        with (at.root / first).open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
-            mapped[offset % len(mapped)] = seed % 256
-            mapped.flush()
-
-    return action
+def _map_and_write(its: Drawn, at: Place) -> None:
+    with (at.root / its.first).open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
+        mapped[its.offset % len(mapped)] = its.seed % 256
+        mapped.flush()
 
 
-def _rename(first: str, second: str, *_: object) -> Action:
-    return lambda at: (at.root / first).rename(at.root / second) and None
+def _unlink_open(its: Drawn, at: Place) -> tuple[int, bytes]:
+    descriptor = os.open(at.root / its.first, os.O_RDWR)
+    at.opened.append(descriptor)
+    (at.root / its.first).unlink()
+    os.pwrite(descriptor, b"still here", 3)
+    return os.fstat(descriptor).st_size, os.pread(descriptor, 1000, 0)
 
 
-def _rename_folder(_first: str, _second: str, folder: str, offset: int, *_: object) -> Action:
-    return lambda at: (at.root / folder).rename(at.root / ("d3" if offset % 2 else "d1")) and None
+def _allocate(its: Drawn, at: Place) -> None:
+    with (at.root / its.first).open("r+b") as file:
+        os.posix_fallocate(file.fileno(), its.offset, its.size)
 
 
-def _unlink(first: str, *_: object) -> Action:
-    return lambda at: (at.root / first).unlink()
+def _sync(its: Drawn, at: Place) -> None:
+    with (at.root / its.first).open("r+b") as file:
+        (os.fsync if its.offset % 2 else os.fdatasync)(file.fileno())
 
 
-def _unlink_open(first: str, *_: object) -> Action:
-
-    def action(at: Place) -> tuple[int, bytes]:
-        descriptor = os.open(at.root / first, os.O_RDWR)
-        at.opened.append(descriptor)
-        (at.root / first).unlink()
-        os.pwrite(descriptor, b"still here", 3)
-        return os.fstat(descriptor).st_size, os.pread(descriptor, 1000, 0)
-
-    return action
+def _list(its: Drawn, at: Place) -> list[tuple[str, bool, bool]]:
+    with os.scandir(at.root / its.folder) as entries:
+        return sorted((entry.name, entry.is_dir(follow_symlinks=False), entry.is_symlink()) for entry in entries)
 
 
-def _truncate(first: str, _second: str, _folder: str, offset: int, *_: object) -> Action:
-    return lambda at: os.truncate(at.root / first, offset)
+def _touch(its: Drawn, at: Place) -> tuple[int, int]:
+    os.utime(at.root / its.first, ns=(its.offset * 10**9 + 5, its.offset * 10**9 + 7))
+    found = (at.root / its.first).stat()
+    return found.st_atime_ns, found.st_mtime_ns
 
 
-def _allocate(first: str, _second: str, _folder: str, offset: int, size: int, _seed: int) -> Action:
-    def action(at: Place) -> None:
-        with (at.root / first).open("r+b") as file:
-            os.posix_fallocate(file.fileno(), offset, size)
-
-    return action
+def _seek_hole(its: Drawn, at: Place) -> tuple[int, int]:
+    with (at.root / its.first).open("rb") as file:
+        return os.lseek(file.fileno(), 0, os.SEEK_END), os.lseek(file.fileno(), its.offset, os.SEEK_HOLE)
 
 
-def _sync(first: str, _second: str, _folder: str, offset: int, *_: object) -> Action:
-    def action(at: Place) -> None:
-        with (at.root / first).open("r+b") as file:
-            (os.fsync if offset % 2 else os.fdatasync)(file.fileno())
-
-    return action
-
-
-def _mkdir(_first: str, _second: str, folder: str, *_: object) -> Action:
-    return lambda at: (at.root / folder).mkdir(mode=0o750)
-
-
-def _rmdir(_first: str, _second: str, folder: str, *_: object) -> Action:
-    return lambda at: (at.root / folder).rmdir()
-
-
-def _list(_first: str, _second: str, folder: str, *_: object) -> Action:
-    def action(at: Place) -> list[tuple[str, bool, bool]]:
-        with os.scandir(at.root / folder) as entries:
-            return sorted((entry.name, entry.is_dir(follow_symlinks=False), entry.is_symlink()) for entry in entries)
-
-    return action
-
-
-def _chmod(first: str, _second: str, _folder: str, offset: int, *_: object) -> Action:
-    return lambda at: (at.root / first).chmod(offset % 0o1000 | 0o600)
-
-
-def _touch(first: str, _second: str, _folder: str, offset: int, *_: object) -> Action:
-    def action(at: Place) -> tuple[int, int]:
-        os.utime(at.root / first, ns=(offset * 10**9 + 5, offset * 10**9 + 7))
-        found = (at.root / first).stat()
-        return found.st_atime_ns, found.st_mtime_ns
-
-    return action
-
-
-def _link(first: str, second: str, *_: object) -> Action:
-    return lambda at: (at.root / second).hardlink_to(at.root / first)
-
-
-def _symlink(first: str, second: str, *_: object) -> Action:
-    return lambda at: (at.root / second).symlink_to(Path(first).name)
-
-
-def _seek_hole(first: str, _second: str, _folder: str, offset: int, *_: object) -> Action:
-    def action(at: Place) -> tuple[int, int]:
-        with (at.root / first).open("rb") as file:
-            return os.lseek(file.fileno(), 0, os.SEEK_END), os.lseek(file.fileno(), offset, os.SEEK_HOLE)
-
-    return action
-
-
-ACTIONS: list[Callable[..., Action]] = [
-    _create, _write, _write, _write, _append, _read, _read, _map, _map_and_write, _rename, _rename_folder, _unlink, _unlink_open,
-    _truncate, _allocate, _sync, _mkdir, _mkdir, _rmdir, _list, _chmod, _touch, _link, _symlink, _seek_hole,
-]  # fmt: skip
+ACTIONS: dict[str, Callable[[Drawn, Place], object]] = {
+    "create": lambda its, at: os.close(os.open(at.root / its.first, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o640)),
+    "write": _write,
+    "append": _append,
+    "read": _read,
+    "map": _map,
+    "map and write": _map_and_write,
+    "rename": lambda its, at: (at.root / its.first).rename(at.root / its.second) and None,
+    "rename folder": lambda its, at: (at.root / its.folder).rename(at.root / ("d3" if its.offset % 2 else "d1")) and None,
+    "unlink": lambda its, at: (at.root / its.first).unlink(),
+    "unlink open": _unlink_open,
+    "truncate": lambda its, at: os.truncate(at.root / its.first, its.offset),
+    "allocate": _allocate,
+    "sync": _sync,
+    "mkdir": lambda its, at: (at.root / its.folder).mkdir(mode=0o750),
+    "rmdir": lambda its, at: (at.root / its.folder).rmdir(),
+    "list": _list,
+    "chmod": lambda its, at: (at.root / its.first).chmod(its.offset % 0o1000 | 0o600),
+    "touch": _touch,
+    "link": lambda its, at: (at.root / its.second).hardlink_to(at.root / its.first),
+    "symlink": lambda its, at: (at.root / its.second).symlink_to(Path(its.first).name),
+    "seek hole": _seek_hole,
+}
+KINDS = [*ACTIONS, "write", "write", "read", "mkdir"]  # these are drawn more often
 
 
 def outcome(action: Action, place: Place) -> object:

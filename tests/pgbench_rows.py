@@ -36,30 +36,13 @@ def pgbench_rows(
     """Windows of each placement; `flags` by placement; `mix` for the script; `reported`: whether counts came; `shares` of time."""
     draw = random.Random(f"{size}/{slowdown}")
     turns = [(replicate, placement) for replicate in range(replicates) for placement in tps]
-    return pl.concat(
-        frame(
-            Origin(
-                run_id,
-                "pgbench_placement",
-                pair,
-                Evidence.EMULATED,
-                io_mode,
-                f"{io_mode}/{size}/{placement}/{slowdown}/{mix}",
-                replicate,
-                1000 + sequence,
-            ),
-            list(
-                _phases(
-                    {**_cell(placement, size, slowdown, io_mode), **(mix or {})},
-                    tps[placement] * draw.lognormvariate(0.0, sigma),
-                    (flags or {}).get(placement),
-                    reported,
-                    shares,
-                )
-            ),
-        )
-        for sequence, (replicate, placement) in enumerate(turns)
-    )
+    found = []
+    for sequence, (replicate, placement) in enumerate(turns, start=1000):
+        trial = f"{io_mode}/{size}/{placement}/{slowdown}/{mix}"
+        origin = Origin(run_id, "pgbench_placement", pair, Evidence.EMULATED, io_mode, trial, replicate, sequence)
+        cell, rate = {**_cell(placement, size, slowdown, io_mode), **(mix or {})}, tps[placement] * draw.lognormvariate(0.0, sigma)
+        found.append(frame(origin, list(_phases(cell, rate, (flags or {}).get(placement), reported, shares))))
+    return pl.concat(found)
 
 
 def _cell(placement: str, size: str, slowdown: float, io_mode: IoMode) -> dict[str, Any]:
@@ -71,15 +54,9 @@ def _cell(placement: str, size: str, slowdown: float, io_mode: IoMode) -> dict[s
 def _phases(cell: Mapping[str, Any], tps: float, flag: str | None, reported: bool, shares: Mapping[str, float] | None) -> Iterable[Timing]:
     table, index = cell["table"], cell["index"]
     for phase, elapsed_s in PHASES.items():
+        read = {"reads": 80, "read_bytes": 80 * 8192, "sequential_reads": 2, "intended_s": 0.5}
         files = {
-            "pgbench_accounts": {
-                "tier": table,
-                "reads": 80,
-                "read_bytes": 80 * 8192,
-                "sequential_reads": 2,
-                "writes": 9,
-                "intended_s": 0.5,
-            },
+            "pgbench_accounts": {"tier": table, **read, "writes": 9},
             "pgbench_accounts_pkey": {"tier": index, "reads": 10, "read_bytes": 10 * 8192, "sequential_reads": 0, "intended_s": 0.1},
             "wal": {"tier": "wal", "writes": 7},
         }

@@ -1,15 +1,15 @@
 """A real run in which nearly all that was measured live is rejected, for tests of the report: the smoke run of the tests, spoilt."""
 
-import random
 import shutil
-from pathlib import Path
 from typing import Final
 
 import polars as pl
+import pytest
 
-from kept_smoke import FOLDER
+from support import SMOKE_RUN
 from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.core.vocabulary import Evidence
+from tierwise.report.run import Run, open_run
 from tierwise.timings.manifest import load_manifest
 
 RUN_ID: Final = "20260102-030405-smoke-5901ed"
@@ -17,21 +17,15 @@ KEPT: Final = 0  # the one replicate of live rows that stays clean
 LIVE: Final = pl.col("evidence") != Evidence.SIMULATED
 
 
-def rejected_run(raw: Path, *, seed: int | None = None) -> Path:
-    """Return the tests' smoke run with five replicates, each live row but replicate `KEPT` flagged; `seed` chooses the clean live times."""
-    folder = raw / RUN_ID
-    shutil.copytree(FOLDER, folder)
+@pytest.fixture(scope="session")
+def rejected(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Open the tests' smoke run with five replicates, in which each live row but those of replicate `KEPT` is flagged."""
+    folder = tmp_path_factory.mktemp("rejected") / RUN_ID
+    shutil.copytree(SMOKE_RUN, folder)
     rows = _spoilt(_repeated(pl.read_parquet(folder / "timings.parquet"))).with_columns(run_id=pl.lit(RUN_ID))
-    if seed is not None:
-        draw = random.Random(seed)
-        factors = pl.Series([draw.lognormvariate(0.0, 1.0) for _ in range(rows.height)])
-        clean = LIVE & (pl.col("replicate") == KEPT)
-        windows = pl.col("cell").str.json_path_match("$.phase").is_not_null()  # whose clock goes on no longer than their requests take
-        changed = {"elapsed_s": clean, "device_s": clean & ~windows, "cpu_s": clean, "wall_s": clean}
-        rows = rows.with_columns(pl.when(which).then(pl.col(name) * factors).otherwise(name).alias(name) for name, which in changed.items())
     rows.write_parquet(folder / "timings.parquet")
     load_manifest(folder).model_copy(update={"run_id": RUN_ID}).save(folder)
-    return folder
+    return open_run(RUN_ID, folder.parent)
 
 
 def _repeated(rows: pl.DataFrame) -> pl.DataFrame:

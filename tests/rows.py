@@ -56,26 +56,17 @@ def others(verdict: ClaimVerdict) -> dict[str, ClaimVerdict]:
     return {named(one): one for one in verdict.others}
 
 
-def make_run(
-    raw: Path,
-    *,
-    run_id: str = "20260102-030405-abcd",
-    ratios: Ratios | None = None,
-    replicates: int = 5,
-    pair: str = "source-m",
-    evidence: Evidence = Evidence.EMULATED,
-    io_mode: IoMode = IoMode.DIRECT,
-    complete: bool = True,
-    seed: int = 0,
-    sigma: float = 0.01,
-    profile: str = "quick",
-    reader_pair: str | None = None,
-) -> Path:
-    """One run of ``index_placement`` on one pair and one I/O mode; returns its folder."""
-    rows = make_rows(
-        run_id=run_id, ratios=ratios, replicates=replicates, pair=pair, evidence=evidence, io_mode=io_mode, seed=seed, sigma=sigma
-    )
-    return save_run(raw, rows, complete=complete, profile=profile, reader_pair=reader_pair)
+def trial_of(cell: Mapping[str, object]) -> str:
+    return "/".join(f"{name}={value}" for name, value in sorted(cell.items()))
+
+
+def study_record(name: str, pair: str, *, trials: tuple[str, ...] = (), replicates: int = 5, **facts: Any) -> StudyRecord:
+    return StudyRecord(name=name, pair=pair, trials=trials, replicates=replicates, settings={}, server_version="18.6", facts=facts)
+
+
+def make_run(raw: Path, *, complete: bool = True, profile: str = "quick", reader_pair: str | None = None, **rows: Any) -> Path:
+    """One run of ``index_placement`` on one pair and one I/O mode, with rows as `make_rows` takes them; returns its folder."""
+    return save_run(raw, make_rows(**rows), complete=complete, profile=profile, reader_pair=reader_pair)
 
 
 def make_rows(
@@ -101,28 +92,19 @@ def make_rows(
     parts: list[pl.DataFrame] = []
     for replicate in range(replicates):
         for trial in draw.sample(trials, len(trials)):
-            origin = Origin(
-                run_id=run_id,
-                study="index_placement",
-                pair=pair,
-                evidence=Evidence.of({evidence_of[trial.table], evidence_of[trial.index]}),
-                io_mode=io_mode,
-                trial="/".join(f"{name}={value}" for name, value in sorted({"io_mode": io_mode, **trial.cell}.items())),
-                replicate=replicate,
-                sequence=len(parts),
-            )
+            of_both = Evidence.of({evidence_of[trial.table], evidence_of[trial.index]})
+            named = trial_of({"io_mode": io_mode, **trial.cell})
+            origin = Origin(run_id, "index_placement", pair, of_both, io_mode, named, replicate, len(parts))
             parts.append(frame(origin, list(_timings(draw, origin, trial, ratios or {}, sigma))))
     return pl.concat(parts)
 
 
-def save_run(raw: Path, rows: pl.DataFrame, *, complete: bool = True, profile: str = "quick", reader_pair: str | None = None) -> Path:
+def save_run(raw: Path, rows: pl.DataFrame, **manifest: Any) -> Path:
     """`rows` (of one run, any pairs and I/O modes) and a manifest that fits them; an incomplete run has no finish."""
-    run_id = str(rows["run_id"][0])
-    folder = raw / run_id
+    folder = raw / str(rows["run_id"][0])
     folder.mkdir(parents=True)
     rows.sort("sequence", "step").write_parquet(folder / "timings.parquet")
-    made = make_manifest(rows, complete=complete, profile=profile, reader_pair=reader_pair)
-    made.save(folder)
+    make_manifest(rows, **manifest).save(folder)
     return folder
 
 

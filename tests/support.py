@@ -1,14 +1,18 @@
-"""What several tests need and what is no fixture."""
+"""What several tests need: commands, the run that is kept with the tests, and real excerpts."""
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from typer.testing import CliRunner
 
 from tierwise.cli import app
 from tierwise.core import paths
+
+SMOKE_RAW: Final = Path(__file__).parent / "smoke"
+"""The folder of the smoke run that is kept with the tests, of every study; `scripts/keep_smoke.py` measures it."""
+(SMOKE_RUN,) = SMOKE_RAW.glob("[!.]*/")
 
 
 def said(*arguments: str) -> str:

@@ -9,10 +9,10 @@ from typing import Any, Final
 import polars as pl
 
 from report_run import pair_as_recorded
-from rows import STARTED, save_run
+from rows import STARTED, save_run, study_record, trial_of
 from tierwise.core.units import MIB
 from tierwise.core.vocabulary import Cache, Evidence, IoMode
-from tierwise.timings.manifest import StudyRecord, load_manifest
+from tierwise.timings.manifest import load_manifest
 from tierwise.timings.schema import Origin, RelationIo, TierIo, Timing, frame
 
 RUN_ID: Final = "20260102-030405-abcd"
@@ -72,10 +72,7 @@ def move_rows(seconds: Mapping[str, tuple[float, float]] = MOVE_S, *, replicates
     for replicate in range(replicates):
         for number, (placement, ways) in enumerate(seconds.items()):
             cell = {"placement": placement, "query": "move", "ssd": "ssd_raid5", "io_mode": "direct"}
-            trial = "/".join(f"{name}={value}" for name, value in sorted(cell.items()))
-            origin = Origin(
-                RUN_ID, "survey_placement", "source-h", Evidence.EMULATED, IoMode.DIRECT, trial, replicate, 9000 + 10 * replicate + number
-            )
+            origin = _origin("survey_placement", cell, replicate, 9000 + 10 * replicate + number)
             timings = [
                 _moved({**cell, "way": way}, elapsed_s * draw.lognormvariate(0.0, 0.01), ("overshoot",) if placement in flagged else ())
                 for way, elapsed_s in zip(("there", "back"), ways, strict=True)
@@ -96,21 +93,17 @@ def _moved(cell: Mapping[str, str], elapsed_s: float, flags: tuple[str, ...]) ->
     )
 
 
-def save_survey(raw: Path, rows: pl.DataFrame, *, stretch: float = 100.0) -> Path:
+def save_survey(raw: Path, rows: pl.DataFrame, *, sizes: Mapping[str, int] = SIZES, stretch: float = 100.0) -> Path:
     """Return a run of `rows` with the pair and the facts that moves are reported by; its folder."""
     folder = save_run(raw, rows)
-    record = StudyRecord(
-        name="survey_placement",
-        pair="source-h",
-        trials=(),
-        replicates=5,
-        settings={},
-        server_version="18.6",
-        facts={"size_bytes": SIZES, "on_ssd": ON_SSD, "seek_stretch": stretch},
-    )
-    manifest = load_manifest(folder).model_copy(update={"studies": (record,), "pairs": {"source-h": pair_as_recorded("source-h")}})
-    manifest.save(folder)
+    record = study_record("survey_placement", "source-h", size_bytes=sizes, on_ssd=ON_SSD, seek_stretch=stretch)
+    pairs = {"source-h": pair_as_recorded("source-h")}
+    load_manifest(folder).model_copy(update={"studies": (record,), "pairs": pairs}).save(folder)
     return folder
+
+
+def _origin(study: str, cell: Mapping[str, str], replicate: int, sequence: int) -> Origin:
+    return Origin(RUN_ID, study, "source-h", Evidence.EMULATED, IoMode.DIRECT, trial_of(cell), replicate, sequence)
 
 
 def _frames(study: str, turns: list[Turn], io: Mapping[str, tuple[str, int]], replicates: int) -> pl.DataFrame:
@@ -119,8 +112,7 @@ def _frames(study: str, turns: list[Turn], io: Mapping[str, tuple[str, int]], re
     for sequence, (replicate, (cell, elapsed_s, tiers)) in enumerate(
         (replicate, turn) for replicate in range(replicates) for turn in turns
     ):
-        trial = "/".join(f"{name}={value}" for name, value in sorted(cell.items()))
-        origin = Origin(RUN_ID, study, "source-h", Evidence.EMULATED, IoMode.DIRECT, trial, replicate, 5000 + sequence)
+        origin = _origin(study, cell, replicate, 5000 + sequence)
         found.append(frame(origin, [_timing(cell, elapsed_s * draw.lognormvariate(0.0, 0.01), tiers, io, sequence)]))
     return pl.concat(found)
 

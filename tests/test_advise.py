@@ -1,5 +1,6 @@
-"""``tierwise advise``: from the rows of a run to a placement, held against the fixed ones and against every other."""
+"""``tierwise advise`` and the page of advice: from the rows of a run to a placement, held against every other."""
 
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,13 @@ from tierwise.advisor.workload import Workload, read_workload
 from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError, TierwiseError
 from tierwise.core.units import GIB
+from tierwise.core.vocabulary import Evidence
 from tierwise.devices.model import build
 from tierwise.devices.spec import load_device
+from tierwise.report.display import Missing
+from tierwise.report.page import Page, open_shared
+from tierwise.report.run import open_run
+from tierwise.report.values.advice import errors, example
 
 DAY = ("--on", "2026-07-01")
 TABLE_BYTES, INDEX_BYTES = 106_000_000, 5_400_000  # sizes in the census study's counts, as the manifest of the fabricated run has them
@@ -259,3 +265,51 @@ def test_a_device_without_a_price_counts_no_money_unless_money_is_requested(coun
     assert "price of aws-io2-size on 2026-07-01 is missing" in found["warnings"][0]
     with pytest.raises(MissingError, match="price of aws-io2-size"):
         run(*DAY, "--ssd-gib", "1", "--ssd", "aws-io2", "--budget", "5")
+
+
+LABELS = ("tbl-strategies", "tbl-advice-regret")
+
+
+@pytest.fixture
+def page(raw: Path) -> Iterator[Page]:
+    record_counts(counts_run(raw), {"pob": [3, 900], "census": list(range(0, 9000, 3))})
+    yield (shown := open_shared(open_run(), "advice"))
+    shown.run.store.close()
+
+
+def test_each_other_placement_is_predicted(page: Page) -> None:
+    found = example(page.run)
+    off = errors(found)
+    assert off.keys() == {"all hdd", "indexes ssd", "tables ssd"}
+    assert found.workload is not None
+    for name, error in off.items():
+        measured = found.workload.replayed[name]
+        predicted_s = found.predicted_s(measured.placement)
+        assert predicted_s is not None
+        assert predicted_s / (measured.estimate.value or 0.0) - 1 == pytest.approx(error)
+
+
+def test_the_advice_is_the_measured_placement_where_it_fits_and_the_best_of_all_where_not(page: Page) -> None:
+    rows = page.rows("tbl-advice-regret")
+    assert rows["ssd_bytes"].is_sorted()
+    searched = rows.filter(chosen_by=str(Evidence.SIMULATED))
+    assert searched.height
+    assert searched["regret"].to_list() == pytest.approx([0.0] * searched.height, abs=1e-9)
+    assert rows["chosen_by"][-1] == Evidence.EMULATED
+    assert "census" in rows["on_ssd"][-1]
+
+
+def test_placements_are_ranked_by_time(page: Page) -> None:
+    rows = page.rows("tbl-strategies")
+    assert rows["job_rank"].to_list() == [1, 2, 3, 4]
+    assert rows["job_s"].is_sorted()
+    assert rows["placement"][0] == "all on SSD"
+    assert rows["evidence"].unique().to_list() == [Evidence.EMULATED]
+
+
+def test_a_run_without_placements_shows_none(raw: Path) -> None:
+    path = counts_run(raw) / "timings.parquet"
+    pl.read_parquet(path).with_columns(study=pl.lit("another")).write_parquet(path)
+    page = open_shared(open_run(), "advice")
+    assert all(isinstance(page.exhibit(label), Missing) for label in LABELS)
+    assert page.own["answered"] is False

@@ -243,16 +243,8 @@ def case(
     verdict: Verdict, *, name: str = "x", io_mode: IoMode = IoMode.DIRECT, estimate: float = 0.06, width: float = 1.1, pairs: int = 5
 ) -> CaseVerdict:
     interval = {"low": estimate / width, "high": estimate * width} if pairs >= 5 else {"low": None, "high": None}
-    table = {
-        "case": name,
-        "io_mode": io_mode,
-        "evidence": "emulated",
-        "estimate": estimate,
-        "pairs": pairs,
-        "flagged": 0,
-        "verdict": verdict,
-    }
-    return CaseVerdict.model_validate({**table, **interval})
+    table = {"case": name, "io_mode": io_mode, "evidence": "emulated", "estimate": estimate, "pairs": pairs, "flagged": 0}
+    return CaseVerdict.model_validate({**table, **interval, "verdict": verdict})
 
 
 @pytest.mark.parametrize(

@@ -1,20 +1,23 @@
-"""Every other I/O mode of a study is judged beside the published protocol, by the same rules, with the reads behind it."""
+"""Every other variant and I/O mode of a study is judged beside the published protocol, by the same rules, with the reads behind it."""
 
 import json
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars as pl
 import pytest
 
 from rows import HEAP_READS, INDEX_READS, SERVICE_S, Ratios, make_rows, make_run, others, save_run
-from tierwise.analysis.claim_rows import selected
+from tierwise.analysis.causes import Cause
+from tierwise.analysis.claim_rows import Rows, selected
 from tierwise.analysis.claims import Claim
-from tierwise.analysis.judging import JUDGES, ClaimVerdict
+from tierwise.analysis.judging import JUDGES, ClaimVerdict, Grounds, judge_cases
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.verdicts import as_json, judge
 from tierwise.analysis.views import open_views
 from tierwise.core.vocabulary import IoMode
+from tierwise.timings.manifest import load_manifest
 
 CACHES = {"cold": ("FL", "PR", "NV"), "cross": ("FL->PR", "PR->NV", "NV->FL"), "hot": ("FL", "PR", "NV")}
 
@@ -170,3 +173,52 @@ def test_the_view_has_every_variant_and_only_measured_rows_beneath(tmp_path: Pat
         observations = connection.execute(counts.format("index_placement_observations")).fetchall()
     assert ratios == [("a", "published", 9), ("b", "asymmetric", 3), ("b", "heap-cached", 3), ("b", "published", 9)]
     assert observations == [("a", "published", 36), ("b", "heap-cached", 6), ("b", "published", 36)]
+
+
+TWIN = "async-commit"
+SELECT = {"variant": "published", "placement": "table_ssd"}
+CLAIM = Claim.model_validate(
+    {
+        **dict.fromkeys(("statement", "where", "quotation"), "as published"),
+        "id": "V2",
+        "kind": "ratio",
+        "how": "stated",
+        "bounds": {"lower": 3.0},
+        "bounds_how": "stated",
+        "cases": [{"name": "large", "study": "pgbench_placement", "select": SELECT}],
+    }
+)
+
+
+def beside_its_twin(folder: Path, ratios: dict[str, float], hangs_on: str | None) -> ClaimVerdict:
+    fixed = {"pair": "a-pair", "io_mode": "direct", "evidence": "emulated", "flagged": False, "placement": "table_ssd"}
+    hanging = {TWIN: None}
+    rows = [
+        {**fixed, "variant": variant, "replicate": number, "ratio": ratio * 1.001**number, "hangs_on": hanging.get(variant, hangs_on)}
+        for variant, ratio in ratios.items()
+        for number in range(5)
+    ]
+    connection = duckdb.connect()
+    connection.register("pgbench_placement", pl.DataFrame(rows, schema_overrides={"hangs_on": pl.String}))
+    return judge_cases(CLAIM, Grounds("a-pair", Rows(connection, load_manifest(make_run(folder)))))
+
+
+@pytest.mark.parametrize(
+    ("twin", "hangs_on", "expected"),
+    [
+        (5.0, TWIN, Verdict.CONFIRMED),
+        (2.0, TWIN, Verdict.UNDECIDED),
+        (None, TWIN, Verdict.UNDECIDED),
+        (2.0, None, Verdict.CONFIRMED),
+        (None, None, Verdict.CONFIRMED),
+    ],
+)
+def test_a_verdict_needs_the_same_one_of_its_twin(tmp_path: Path, twin: float | None, hangs_on: str | None, expected: Verdict) -> None:
+    found = beside_its_twin(tmp_path, {"published": 4.0, **({TWIN: twin} if twin else {})}, hangs_on)
+    assert found.verdict is expected
+    assert (found.cause is Cause.LOG) == (expected is Verdict.UNDECIDED)
+    assert found.cases[0].hangs_on == ((hangs_on,) if hangs_on else ())
+    assert [one.variant for one in found.others] == ([TWIN] if twin else []), "both stand beside each other"
+    if expected is Verdict.UNDECIDED:
+        assert ("gives the verdict contradicted" if twin else "was not measured") in found.reason
+        assert "synchronous_commit" in found.cure

@@ -16,7 +16,6 @@ from tierwise.analysis.runs import newest_run
 from tierwise.analysis.verdicts import DECIDED, as_json, as_text
 from tierwise.analysis.verdicts import judge as judged_by
 from tierwise.analysis.views import open_views
-from tierwise.core.errors import InputError
 from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.timings.manifest import Manifest
 
@@ -238,12 +237,6 @@ def test_the_newest_complete_run_is_judged(tmp_path: Path) -> None:
     assert judge(tmp_path)[0].run_id == "a-new"
     old = judge(tmp_path, "z-old")[0]
     assert (old.run_id, old.verdict) == ("z-old", Verdict.CONFIRMED)
-
-
-def test_an_unknown_run_is_an_error_that_names_those_there_are(tmp_path: Path) -> None:
-    make_run(tmp_path, run_id="a")
-    with pytest.raises(InputError, match="'b': no such run; there are: a"):
-        judge(tmp_path, "b")
 
 
 def test_json_has_a_version_and_an_object_for_each_claim_with_every_number_s_evidence(tmp_path: Path) -> None:

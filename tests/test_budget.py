@@ -23,8 +23,7 @@ from tierwise.plan.budget import (
     ordered,
     seconds_in,
 )
-from tierwise.plan.estimate import plan_of
-from tierwise.plan.recorded import load_recorded
+from tierwise.plan.estimate import load_recorded, plan_of
 
 
 def intervals(**log_sd: float) -> Intervals:

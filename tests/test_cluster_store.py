@@ -25,7 +25,7 @@ from tierwise.core.errors import InputError, TierwiseError
 from tierwise.timings.manifest import Fingerprint, Manifest, load_manifest
 from tierwise.timings.merging import merge_runs
 from tierwise.timings.parts import read_rows
-from tierwise.timings.traces import TRACES, TrialKey
+from tierwise.timings.trial_files import TRACES, TrialKey
 
 STUDY = "index_placement"
 RUN = "20260102-030405-abcd"
@@ -58,24 +58,11 @@ def attempt_of(folder: Path, replicate: int, name: str, *, outcome: str = "whole
     run = load_manifest(folder)
     facts = {"predictions": [{"trial": "t", "replicates": [replicate], "predicted_s": [float(replicate)]}]}
     records = [record.model_copy(update={"replicates": 1, "facts": {**record.facts, **facts}}) for record in run.studies]
-    return Attempt.model_validate(
-        {
-            "run_id": run.run_id,
-            "study": STUDY,
-            "replicate": replicate,
-            "attempt": name,
-            "outcome": outcome,
-            "machine": f"machine{replicate % 2}",
-            "host": run.host,
-            "code_version": run.code_version,
-            "fingerprint": fingerprint,
-            "prices": "0" * 64,
-            "records": records,
-            "datasets": run.datasets,
-            "started_at": STARTED,
-            "finished_at": STARTED + timedelta(minutes=1),
-        }
-    )
+    named = {"run_id": run.run_id, "study": STUDY, "replicate": replicate, "attempt": name, "outcome": outcome}
+    place = {"machine": f"machine{replicate % 2}", "host": run.host, "code_version": run.code_version, "fingerprint": fingerprint}
+    kept = {"prices": "0" * 64, "records": records, "datasets": run.datasets}
+    span = {"started_at": STARTED, "finished_at": STARTED + timedelta(minutes=1)}
+    return Attempt.model_validate({**named, **place, **kept, **span})
 
 
 def rows_of(folder: Path, replicate: int) -> pl.DataFrame:

@@ -1,7 +1,6 @@
 """What is another experiment: an edit that could change a number of a study, and none that could not."""
 
 import ast
-import gc
 import shutil
 from collections.abc import Callable, Iterator
 from importlib import resources
@@ -12,12 +11,9 @@ import pytest
 from tierwise.bench import code_digests
 from tierwise.bench.fingerprints import code_of_study, fingerprints
 from tierwise.bench.inputs import Inputs
-from tierwise.core import paths, studies
+from tierwise.core import studies
 from tierwise.core.pairs import load_pair
 from tierwise.core.profiles import load_profile
-from tierwise.devices.model import build, built_of
-from tierwise.devices.spec import load_device
-from tierwise.devices.ssd import ErasingSsd
 from tierwise.timings.manifest import Fingerprint
 
 VIRTUAL = 'def f(x: int) -> int:\n    """Twice."""\n    return 2 * x  # doubled\n\n\nLIMIT = 3\n"""So many."""\n'
@@ -92,7 +88,9 @@ def anew(package: Path, before: dict[str, Fingerprint]) -> Iterator[Anew]:
     [
         ("devices/hdd.py", "DESTAGED_AT_ONCE: Final = 32", "DESTAGED_AT_ONCE: Final = 31", EVERY),
         ("devices/controller.py", "import math", "import math\n\nLIMIT = 1", {"survey_arrays", "survey_placement"}),
-        ("devices/cloud.py", "import math", "import math\n\nLIMIT = 1", set()),
+        *((file, '"""', '"""Said otherwise: ', set[str]()) for file in ("tiers/clock.py", "bench/live.py")),
+        ("recorders/strace.py", "\nfrom ", "\n# why\nfrom ", set()),
+        ("devices/volume.py", "import math", "import math\n\nLIMIT = 1", set()),
         ("simulate/closed_loop.py", "np.empty(0, np.int64)", "np.empty(1, np.int64)", {"ram_or_ssd"}),
         ("tiers/clock.py", "HISTORY_S: Final = 2e-4", "HISTORY_S: Final = 3e-4", EVERY),
         ("postgres/cold_proof.py", "METAPAGES: Final = 1", "METAPAGES: Final = 2", LIVE),
@@ -116,14 +114,6 @@ def test_a_constant_measures_those_studies_anew_whose_numbers_come_from_it(
     anew: Anew, file: str, old: str, new: str, studies_anew: set[str]
 ) -> None:
     assert anew(file, old, new) == studies_anew
-
-
-@pytest.mark.parametrize(
-    "file", ["tiers/clock.py", "recorders/strace.py", "bench/live.py", "studies/index_placement/measuring/trials.py", "devices/hdd.py"]
-)
-def test_a_docstring_or_a_comment_measures_nothing_anew(anew: Anew, file: str) -> None:
-    assert anew(file, '"""', '"""Said otherwise: ') == set()
-    assert anew(file, "\nfrom ", "\n# why\nfrom ") == set()
 
 
 def test_a_study_without_a_server_comes_to_no_server_and_no_study_to_another() -> None:
@@ -156,26 +146,3 @@ def test_what_is_started_as_a_process_and_what_is_imported_in_a_function_count(p
         assert code_digests.code_of(["tierwise.root"]) == code
         (made / "facts.toml").write_text("n = 2\n", encoding="utf-8")
         assert code_digests.code_of(["tierwise.root"]) != code
-
-
-@pytest.mark.parametrize("name", sorted(path.stem for path in (paths.data() / "devices").glob("*.toml")))
-def test_a_device_is_built_of_what_it_says(name: str) -> None:
-    """What a registry imports of one kind alone is known as that, too, so that it counts for no other."""
-    spec = load_device(name)
-    found, waiting = set[type](), [build(spec)]
-    seen = set[int]()
-    while waiting:
-        each = waiting.pop()
-        if id(each) in seen or isinstance(each, type):
-            continue
-        seen.add(id(each))
-        if type(each).__module__ in code_digests.OF_A_KIND:
-            found.add(type(each))
-        waiting += [part for part in gc.get_referents(each) if type(part).__module__.startswith("tierwise.devices") or _holds(part)]
-    optional = {ErasingSsd} - found  # flash with erasing, which a study may choose
-    assert built_of(spec) - optional == {one for one in found if hasattr(one, "next_event_s")}
-    assert {one.__module__ for one in built_of(spec)} <= code_digests.OF_A_KIND
-
-
-def _holds(part: object) -> bool:
-    return isinstance(part, list | tuple | dict)

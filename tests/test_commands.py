@@ -8,7 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import psutil
 import pytest
 from typer.core import TyperGroup
 from typer.main import get_command
@@ -21,13 +20,19 @@ from tierwise.cli import PANELS, app, main
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.text_table import WIDTH
+from tierwise.core.units import GIB
+from tierwise.costs.delivered import published_load
+from tierwise.costs.hardware import load_hardware
+from tierwise.costs.iops import LATENCY_MS
 from tierwise.postgres.cluster import Cluster
-from tierwise.postgres.processes import servers_on
 from tierwise.postgres.settings import loading_settings
+from tierwise.recorders.reads import MOST_READS
 from tierwise.report import latest_answer, staleness
 from tierwise.report.latest_answer import SHIPPED, Kept, answer_lines, newest_answer
 from tierwise.report.reference import open_before, open_newest
 from tierwise.report.run import open_run
+from tierwise.scans.options import ScanMethod
+from tierwise.scans.processor import load_processor
 from tierwise.timings.manifest import load_manifest
 
 (SHIPPED_RUN,) = paths.reference().glob("[!.]*/")
@@ -229,18 +234,6 @@ def test_a_measuring_run_that_is_declined_leaves_no_run(tmp_path: Path, workspac
     assert not list((tmp_path / "raw").glob("*/manifest.json"))
 
 
-def test_a_server_that_runs_on_the_disk_of_a_folder_is_found(cluster18: Cluster) -> None:
-    data = cluster18.data.resolve()
-    assert data not in servers_on(data.parent)
-    cluster18.start(loading_settings())
-    try:
-        assert data in servers_on(data.parent)
-        elsewhere = next(Path(part.mountpoint) for part in psutil.disk_partitions(all=True) if part.fstype in {"proc", "sysfs"})
-        assert data not in servers_on(elsewhere)
-    finally:
-        cluster18.stop()
-
-
 def test_an_emulation_beside_a_running_server_or_over_files_needs_consent(cluster18: Cluster, tmp_path: Path) -> None:
     backing, mountpoint = cluster18.data.parent / "backing", tmp_path / "mount"
     for folder in (backing, mountpoint):
@@ -258,3 +251,26 @@ def test_an_emulation_beside_a_running_server_or_over_files_needs_consent(cluste
         cluster18.stop()
     assert (code, "a running PostgreSQL has files on the disk of" in shown) == (1, True), shown
     assert "is ready as" not in shown
+
+
+LOAD, PROCESSOR = published_load().load, load_processor()
+NUMBERS: dict[tuple[str, str], list[float]] = {
+    ("cost", "data_gib"): [LOAD.data_bytes / GIB],
+    ("cost", "ram_gib"): [LOAD.ram_bytes / GIB],
+    ("cost", "reads_per_s"): [LOAD.reads_per_s],
+    ("cost", "misses_per_read"): [round(LOAD.misses_per_read, 3)],
+    ("cost", "life_years"): [load_hardware().assumptions.life_years.value],
+    ("cost", "latency_ms"): [LATENCY_MS["ssd"], LATENCY_MS["hdd"]],
+    ("predict-scan", "cpu_us_per_row"): [1e6 * PROCESSOR.row(method).base for method in ScanMethod],
+    ("predict-scan", "cpu_speed"): [PROCESSOR.speed.value],
+    ("trace", "out"): [MOST_READS],
+}
+
+
+@pytest.mark.parametrize(("command", "option"), NUMBERS)
+def test_a_number_in_the_help_is_that_of_the_data(command: str, option: str) -> None:
+    grouped = get_command(app)
+    assert isinstance(grouped, TyperGroup)
+    text = next(str(getattr(one, "help", "")) for one in grouped.commands[command].params if one.name == option)
+    for number in NUMBERS[command, option]:
+        assert re.search(rf"(?<![\d.]){number:,.6g}(?!\d|,\d)", text), text

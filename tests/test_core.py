@@ -12,7 +12,7 @@ from tierwise.core import host, paths
 from tierwise.core.dates import first_day, is_stale
 from tierwise.core.errors import InputError
 from tierwise.core.files import replacing, write_whole
-from tierwise.core.pairs import Pair, load_pair
+from tierwise.core.pairs import load_pair
 from tierwise.core.profiles import Profile, load_profile
 from tierwise.core.progress import ENDS, Progress
 from tierwise.core.text_table import WIDTH, table, wrapped
@@ -20,7 +20,7 @@ from tierwise.core.toml import Strict, read_toml
 from tierwise.core.units import human_bytes, human_seconds
 from tierwise.core.vocabulary import Evidence
 from tierwise.devices.parameter import Parameter
-from tierwise.report.exhibits.tables.parameters import band_of, source_of
+from tierwise.report.values.parameters import band_of, source_of
 
 
 class Thing(Strict):
@@ -70,12 +70,6 @@ def test_an_unknown_name_lists_the_known_ones() -> None:
 
 
 def test_a_pair_of_two_kinds_of_evidence_is_mixed() -> None:
-    table = {
-        "name": "x",
-        "description": "",
-        "tiers": {"a": {"kind": "emulated", "device": "d"}, "b": {"kind": "directory", "directory": "e"}},
-    }
-    assert Pair.model_validate(table).evidence is Evidence.MIXED
     assert load_pair("source-m").evidence is Evidence.EMULATED
     assert load_pair("local").evidence is Evidence.MIXED
 

@@ -33,13 +33,6 @@ def test_each_device_has_its_cost_per_gigabyte_and_per_io(today: dict[str, Any])
     assert len(today["devices"]) > 12
 
 
-def test_disks_are_cheaper_by_the_gigabyte_and_flash_by_the_io(today: dict[str, Any]) -> None:
-    devices = by(today["devices"], "device")
-    disk, flash = devices["exos-x24-24tb"], devices["micron-7450"]
-    assert disk["per_gb"] < flash["per_gb"]
-    assert flash["per_iops"] < disk["per_iops"]
-
-
 def test_a_device_without_a_price_is_left_out_with_the_reason(today: dict[str, Any]) -> None:
     assert by(today["left_out"], "device")["aws-io2"]["why"] == "the first price is dated 2026-09-30"
 

@@ -1,22 +1,24 @@
-"""A data set is a space: what is known of it without loading it, which part of it a study used, and what a run says of it."""
+"""A data set is a package: what is known without loading it, when its file is made again, what a study used, what a run reports."""
 
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pytest
 import typer
 
 from report_run import rich_run
-from tierwise.bench.study import Study
-from tierwise.bench.study_registry import load_study
 from tierwise.cli import app
 from tierwise.core import data_sets, paths
 from tierwise.core.errors import InputError
 from tierwise.core.profiles import load_profile
+from tierwise.datasets import census, sky, survey
+from tierwise.datasets.dataset import Dataset, cached, sha256_of
 from tierwise.datasets.pgbench import Bank
-from tierwise.report.exhibits.tables import data as provenance
+from tierwise.report.exhibit_registry import find
 from tierwise.report.formats import DASH
 from tierwise.report.run import Run, open_run
 from tierwise.studies.pgbench_placement.measuring.grid import banks, grid
@@ -104,24 +106,88 @@ def test_the_provenance_names_every_data_set_with_source_rows_and_digest(run: Ru
         record(rows=245_828, studies=("index_placement",)),
         DatasetRecord(name=bank.name, rows=bank.rows, sha256=None, provenance=bank.provenance, studies=("pgbench_placement",)),
     )
-    assert [list(row) for row in provenance.rows(recorded, "").rows()] == [
+    table = find("tbl-data")
+    assert table.module.tabulate(table.rows(recorded, "").frame).rows == [
         ["census", "`synthetic`", "245,828", "10.0\xa0%", f"`{'1' * 16}`", "`index_placement`"],
         ["pgbench large", "`pgbench`", "3,000,000", DASH, DASH, "`pgbench_placement`"],
     ]
-    assert provenance.rows(with_records(run), "").is_empty()
+    assert table.rows(with_records(run), "").frame.is_empty()
 
 
-def test_every_study_that_loads_pgbenchs_bank_notes_it() -> None:
-    study = load_study("pgbench_placement")
-    assert isinstance(study, Study)
-    noted: list[Bank] = []
+class Builder:
+    def __init__(self, folder: Path):
+        self.built = 0
+        self.parquet = folder / "numbers.parquet"
 
-    class Noting:
-        profile = load_profile("smoke")
+    def build(self, part: Path) -> dict[str, Any]:
+        self.built += 1
+        pl.DataFrame({"n": range(100)}).write_parquet(part)
+        return {"what": "the numbers below a hundred"}
 
-        def note_dataset(self, bank: Bank) -> None:
-            noted.append(bank)
+    def acquire(self, seed: int = 1) -> Dataset:
+        return cached("numbers", self.parquet, {"seed": seed}, self.build)
 
-    study.published_share(Noting(), None)  # type: ignore[arg-type]
-    assert noted == banks(Noting.profile)
-    assert noted
+
+@pytest.fixture
+def builder(tmp_path: Path) -> Builder:
+    return Builder(tmp_path)
+
+
+def test_a_whole_file_of_the_same_request_is_used_again_and_another_request_makes_it_anew(builder: Builder) -> None:
+    data = builder.acquire()
+    assert (data.name, data.rows, data.sha256) == ("numbers", 100, sha256_of(builder.parquet))
+    assert data.provenance.items() >= {("seed", 1), ("what", "the numbers below a hundred")}
+    assert (builder.acquire(), builder.built) == (data, 1)
+    assert (builder.acquire(seed=2).provenance["seed"], builder.built) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(lambda parquet: parquet.write_bytes(parquet.read_bytes()[:-1]), id="half a file"),
+        pytest.param(lambda parquet: parquet.write_bytes(b"\0" + parquet.read_bytes()[1:]), id="a flipped byte"),
+        pytest.param(lambda parquet: parquet.unlink(), id="no file"),
+        pytest.param(lambda parquet: parquet.with_suffix(".json").unlink(), id="no sidecar"),
+        pytest.param(lambda parquet: parquet.with_suffix(".json").write_text("{"), id="half a sidecar"),
+        pytest.param(lambda parquet: parquet.with_suffix(".json").write_text("[]"), id="another sidecar"),
+    ],
+)
+def test_what_is_damaged_is_made_anew(builder: Builder, damage: Any) -> None:
+    whole = builder.acquire()
+    damage(builder.parquet)
+    assert builder.acquire() == whole
+    assert builder.built == 2
+    assert pl.read_parquet(builder.parquet).height == 100
+
+
+def test_a_failing_build_leaves_nothing(tmp_path: Path) -> None:
+    def build(part: Path) -> dict[str, Any]:
+        part.write_bytes(b"half")
+        raise RuntimeError("the disk is full")
+
+    with pytest.raises(RuntimeError, match="full"):
+        cached("numbers", tmp_path / "numbers.parquet", {}, build)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_changed_source_file_is_read_again(tmp_path: Path) -> None:
+    source = tmp_path / "rows.txt"
+    row = {"boolean": "0", "integer": "5", "text": "P"}
+    line = "\t".join(row[column.type] for column in census.COLUMNS)
+    for rows in (2, 3):
+        source.write_text(f"{line}\n" * rows)
+        assert census.acquire(f"file:{source}", fraction=1, seed=1, folder=tmp_path / "made").rows == rows
+    assert census.acquire(f"file:{source}", fraction=1, seed=1, folder=tmp_path / "made").provenance["source"] == "file:rows.txt"
+
+
+def generated(seed: int, folder: Path) -> list[str]:
+    sets = [census.acquire("synthetic", fraction=0.002, seed=seed, folder=folder)]
+    sets += [sky.acquire("synthetic", fraction=1e-4, seed=seed, folder=folder)]
+    sets += survey.acquire(fraction=0.001, seed=seed, folder=folder).values()
+    return [sha256_of(data.parquet) for data in sets]
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_other_rows(tmp_path: Path) -> None:
+    one, again, other = (generated(seed, tmp_path / name) for name, seed in (("one", 7), ("again", 7), ("other", 8)))
+    assert one == again
+    assert not set(one) & set(other)

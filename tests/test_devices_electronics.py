@@ -1,22 +1,120 @@
-"""Times of single commands on a drive of round figures (`drive_bench`): each follows by arithmetic."""
+"""Times of single commands on a drive of round figures, whose electronics are given in full: each follows by arithmetic."""
 
 import random
+from typing import Any
 
 import pytest
 
-from drive_bench import FIELDS, GEOMETRY, READ, SECTORS, SEEK, WRITE, bench, wait_ms
 from drives import drive
 from tierwise.core.units import SECTOR_BYTES
 from tierwise.devices.electronics import Electronics
 from tierwise.devices.geometry import Zone, Zoned
 from tierwise.devices.hdd import Hdd
-from tierwise.devices.mechanism import Mechanics
+from tierwise.devices.mechanism import Mechanics, measured_curve
+from tierwise.devices.protocol import Operation
+from tierwise.simulate.device_validation import served_s
+
+READ, WRITE = Operation.READ, Operation.WRITE
+SECTORS = 4000
+GEOMETRY = Zoned([Zone(0, 19, 100, track_skew=10, cylinder_skew=20)], surfaces=2, sector_bytes=SECTOR_BYTES, sectors=SECTORS)
+SEEK = measured_curve([(1, 0.4e-3), (10, 2e-3), (19, 4e-3)])
+FIELDS: dict[str, Any] = {
+    "Read hit over. after read": 0.2,
+    "Read hit over. after write": 0.25,
+    "Read miss over. after read": 0.5,
+    "Read miss over. after write": 0.6,
+    "Write hit over. after read": 0.3,
+    "Write hit over. after write": 0.35,
+    "Write miss over. after read": 0.7,
+    "Write miss over. after write": 0.8,
+    "Bulk sector transfer time": 0.05,
+    "Number of buffer segments": 2,
+    "Segment size (in blks)": 40,
+    "Buffer continuous read": 0,
+    "Fast write level": 0,
+}
+WARM_ANGLE = 0.01  # where the head is, in turns, when sector 0 has just been read
 
 
-@pytest.mark.parametrize(("bus_ms", "after_the_first_ms"), [(0.05, 0.7 + 0.05), (0.1, 0.8), (0.25, 8 * 0.25), (0.0, 0.7)])
-def test_a_read_goes_over_the_bus_as_it_comes_from_the_medium_and_the_slower_decides(bus_ms: float, after_the_first_ms: float) -> None:
-    took = bench({"Bulk sector transfer time": bus_ms})(1.0, READ, 50, 8)
-    assert took == pytest.approx(0.5 + 3.4 + 0.1 + after_the_first_ms)
+class Bench:
+    """A drive that has read sector 0 last; milliseconds count from the moment at which the head had passed it."""
+
+    def __init__(self, changes: dict[str, Any], settle_ms: float):
+        specs = Electronics.model_validate(FIELDS | changes)
+        self.specs = specs
+        mechanics = Mechanics(geometry=GEOMETRY, seek=SEEK, turn_s=0.01, head_switch_s=1e-3, write_settle_s=settle_ms / 1e3)
+        self._drive = Hdd(mechanics, specs, seed=3)
+        done_s = served_s(self._drive, 0.0, READ, 0, SECTOR_BYTES)
+        end_ms = specs.first_reselect_ms + specs.prepare_ms + specs.bus_ms_per_sector + specs.read_end_ms
+        self._zero_s = done_s - end_ms / 1e3
+
+    def __call__(self, at_ms: float, operation: Operation, sector: int, sectors: int) -> float:
+        now_s = self._zero_s + at_ms / 1e3
+        return (served_s(self._drive, now_s, operation, sector * SECTOR_BYTES, sectors * SECTOR_BYTES) - now_s) * 1e3
+
+
+def wait_ms(at_ms: float, sector: int) -> float:
+    turns = GEOMETRY.spot(sector * SECTOR_BYTES)[0]
+    return (turns - WARM_ANGLE - at_ms / 10) % 1 * 10
+
+
+def bench(fields: dict[str, Any] | None = None, *, settle_ms: float = 0.0) -> Bench:
+    return Bench(fields or {}, settle_ms)
+
+
+BUS = {
+    "First reselect overhead": 0.06,
+    "Other reselect overhead": 0.02,
+    "Data preparation overhead": 0.01,
+    "Read completion overhead": 0.3,
+    "Write completion overhead": 0.4,
+    "Write disconnect overhead": 0.5,
+}
+AT_ONCE = BUS | {"First reselect overhead": 0.0}
+HALF = {"Bulk sector transfer time": 0.2, "High (read) water mark": 0.5}
+NO_TIME = dict.fromkeys([name for name in FIELDS if "over." in name], -20.0) | {"Data preparation overhead": -1.0}
+SAFE_MS = 10 + 0.7 + 16 * 0.3 - 1.5  # of 16 sectors of 0.3 ms, the last begins on the medium 1.5 ms after the first
+READ_MS, MEDIUM_MS = 0.5 + 3.4, 0.1
+ALONE: dict[str, tuple[dict[str, Any], float, Operation, int, int, float]] = {  # fields; when, what, first sector, sectors; milliseconds
+    "a bus as fast as two sectors pass": ({}, 1, READ, 50, 8, READ_MS + MEDIUM_MS + 0.7 + 0.05),
+    "a bus as fast as a sector passes": ({"Bulk sector transfer time": 0.1}, 1, READ, 50, 8, READ_MS + MEDIUM_MS + 0.8),
+    "a bus that is slower than the medium": ({"Bulk sector transfer time": 0.25}, 1, READ, 50, 8, READ_MS + MEDIUM_MS + 8 * 0.25),
+    "a bus that takes no time": ({"Bulk sector transfer time": 0.0}, 1, READ, 50, 8, READ_MS + MEDIUM_MS + 0.7),
+    "a slow bus is taken when half is there": (HALF, 1, READ, 50, 8, READ_MS + 0.4 + 8 * 0.2),
+    "or when half a segment is there": (HALF | {"Set watermark by reqsize": 0}, 1, READ, 50, 8, READ_MS + 0.8 + 8 * 0.2),
+    "a request over two tracks loses the skew": ({"Bulk sector transfer time": 0.0}, 1, READ, 96, 8, 0.5 + wait_ms(1.5, 96) + 0.8 + 1.0),
+    # At 0.7 + 0.5 sector 13 is coming; so 13 to 15 are read then, and 4 to 12 a turn after that.
+    "a read that waits for its first sector": ({"Immediate buffer read": 0}, 0.7, READ, 4, 12, 0.5 + 9.1 + 1.2 + 0.05),
+    "a read on arrival takes a turn at most": ({"Immediate buffer read": 1}, 0.7, READ, 4, 12, 0.5 + 10 + 4 * 0.05),
+    # At 0.7 + 0.7 sector 15 is coming and the bus is ahead: 15 to 17 are written then, 4 to 14 a turn after that.
+    "a write that waits for its first sector": ({"Bulk sector transfer time": 0.0}, 0.7, WRITE, 4, 14, 0.7 + wait_ms(1.4, 4) + 1.4),
+    "a write on arrival": ({"Bulk sector transfer time": 0.0, "Immediate buffer write": 1}, 0.7, WRITE, 4, 14, 0.7 + 10),
+    "a write waits until the bus can keep ahead": (
+        {"Bulk sector transfer time": 0.3}, 10, WRITE, 20, 16, SAFE_MS + wait_ms(SAFE_MS, 20) + 1.6 - 10
+    ),
+    "the bus is taken, data prepared, and the read completed": (
+        BUS | {"Bulk sector transfer time": 0.2}, 1, READ, 50, 4, READ_MS + MEDIUM_MS + 0.06 + 0.01 + 4 * 0.2 + 0.3
+    ),
+    "a hit keeps the bus": (BUS, 1, READ, 0, 1, 0.2 + 0.01 + 0.05 + 0.3),
+    "a write takes the bus again for its end": (BUS, 1, WRITE, 50, 1, 0.7 + wait_ms(1.76, 50) + 0.06 + 0.1 + 0.06 + 0.4),
+    "an early write does not": (BUS | {"Fast write level": 2}, 1, WRITE, 50, 2, 0.3 + 0.01 + 2 * 0.05 + 0.4),
+    # The second sector is in the buffer 0.1 after the first, which goes over the bus within 0.06 + 0.01 + 0.05: nothing to wait for.
+    "two sectors in one go": (BUS, 1, READ, 50, 2, READ_MS + MEDIUM_MS + 0.06 + 0.01 + 2 * 0.05 + 0.3),
+    # When the first is through before that, the bus is given back and taken anew.
+    "the bus is taken anew": (AT_ONCE, 1, READ, 50, 2, READ_MS + 0.2 + 0.02 + 0.01 + 0.05 + 0.3),
+    "the bus is never given back": (AT_ONCE | {"Never disconnect": 1}, 1, READ, 50, 2, READ_MS + 0.2 + 0.05 + 0.3),
+    "giving the bus back outlasts the arm of a read": (
+        {"Read disconnect afterread": 6, "Bulk sector transfer time": 0.2}, 1, READ, 50, 4, 0.5 + 6 + 4 * 0.2
+    ),
+    "giving the bus back outlasts the arm of a write": ({"Write disconnect overhead": 12}, 1, WRITE, 50, 1, 0.7 + 0.05 + 12),
+    "no command ends before it begins": (NO_TIME, 1, READ, 0, 1, 0.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ALONE)
+def test_a_command_alone_takes_what_follows_by_arithmetic(case: str) -> None:
+    fields, at_ms, operation, sector, sectors, took_ms = ALONE[case]
+    assert bench(fields)(at_ms, operation, sector, sectors) == pytest.approx(took_ms)
 
 
 def test_the_arm_sets_off_after_the_overhead_of_a_miss_and_the_command_before_decides_which() -> None:
@@ -161,15 +259,6 @@ def test_free_blocks_before_a_read_are_kept() -> None:
     assert machine(40, READ, 14, 1) > 0.5
 
 
-def test_a_read_on_arrival_takes_a_turn_at_most() -> None:
-    # At 0.7 + 0.5 sector 13 is coming; so 13 to 15 are read then, and 4 to 12 a turn after that.
-    late = bench({"Immediate buffer read": 0})(0.7, READ, 4, 12)
-    early = bench({"Immediate buffer read": 1})(0.7, READ, 4, 12)
-    assert wait_ms(1.2, 4) == pytest.approx(9.1)
-    assert late == pytest.approx(0.5 + 9.1 + 1.2 + 0.05)
-    assert early == pytest.approx(0.5 + 10 + 4 * 0.05), "12 and the three that were there go over the bus at the end"
-
-
 @pytest.mark.parametrize(("settle_ms", "moves_ms"), [(0, 2), (0.4, 2.4), (-0.5, 1.5), (-1.9, 0.1), (-5, 0)])
 def test_a_write_settles_longer_or_sooner_but_never_before_the_arm_sets_off(settle_ms: float, moves_ms: float) -> None:
     machine = bench(settle_ms=settle_ms)
@@ -188,13 +277,6 @@ def test_an_arm_that_is_busy_sets_off_when_it_is_free_however_soon_a_write_may_b
     machine(1, WRITE, just_passed, 1)
     second_ms = first_ms + wait_ms(first_ms, just_passed) + 0.1
     assert machine(2, READ, 5, 1) == pytest.approx(second_ms - 2 + 1 + wait_ms(second_ms + 1, 5) + 0.1 + 0.05)
-
-
-def test_a_write_waits_until_the_bus_can_keep_ahead_of_the_head() -> None:
-    # 16 sectors of 0.3 ms: the last one begins on the medium 1.5 ms after the first, when 4.8 ms have gone over the bus.
-    machine = bench({"Bulk sector transfer time": 0.3})
-    safe_ms = 10 + 0.7 + 16 * 0.3 - 1.5
-    assert machine(10, WRITE, 20, 16) == pytest.approx(safe_ms + wait_ms(safe_ms, 20) + 1.6 - 10)
 
 
 def test_an_early_write_is_done_when_it_is_buffered_and_the_next_read_waits_for_the_arm() -> None:
@@ -225,48 +307,6 @@ def test_where_only_some_writes_are_early_a_second_one_elsewhere_waits_for_its_m
     assert machine(90, WRITE, 1000, 4) == pytest.approx(0.8 + 4 * 0.05)
 
 
-def test_every_use_of_the_bus_costs_what_it_should() -> None:
-    bus = {
-        "First reselect overhead": 0.06,
-        "Other reselect overhead": 0.02,
-        "Data preparation overhead": 0.01,
-        "Read completion overhead": 0.3,
-        "Write completion overhead": 0.4,
-        "Write disconnect overhead": 0.5,
-    }
-    slow = {**bus, "Bulk sector transfer time": 0.2}
-    assert bench(slow)(1, READ, 50, 4) == pytest.approx(0.5 + 3.4 + 0.1 + 0.06 + 0.01 + 4 * 0.2 + 0.3)
-    assert bench(bus)(1, READ, 0, 1) == pytest.approx(0.2 + 0.01 + 0.05 + 0.3), "a hit keeps the bus"
-    assert bench(bus)(1, WRITE, 50, 1) == pytest.approx(0.7 + wait_ms(1.76, 50) + 0.06 + 0.1 + 0.06 + 0.4)
-    early = {**bus, "Fast write level": 2}
-    assert bench(early)(1, WRITE, 50, 2) == pytest.approx(0.3 + 0.01 + 2 * 0.05 + 0.4)
-    # The second sector is in the buffer 0.1 after the first, which goes over the bus within 0.06 + 0.01 + 0.05: nothing to wait for.
-    assert bench(bus)(1, READ, 50, 2) == pytest.approx(0.5 + 3.4 + 0.1 + 0.06 + 0.01 + 2 * 0.05 + 0.3)
-    # When the first is through before that, the bus is given back and taken anew.
-    assert bench({**bus, "First reselect overhead": 0.0})(1, READ, 50, 2) == pytest.approx(0.5 + 3.4 + 0.2 + 0.02 + 0.01 + 0.05 + 0.3)
-    never = {**bus, "Never disconnect": 1, "First reselect overhead": 0.0}
-    assert bench(never)(1, READ, 50, 2) == pytest.approx(0.5 + 3.4 + 0.2 + 0.05 + 0.3)
-
-
-def test_a_bus_is_taken_when_enough_is_there() -> None:
-    slow = {"Bulk sector transfer time": 0.2, "High (read) water mark": 0.5}
-    assert bench(slow)(1, READ, 50, 8) == pytest.approx(0.5 + 3.4 + 0.4 + 8 * 0.2)
-    assert bench({**slow, "Set watermark by reqsize": 0})(1, READ, 50, 8) == pytest.approx(0.5 + 3.4 + 0.8 + 8 * 0.2)
-
-
-def test_a_write_on_arrival_takes_a_turn_at_most() -> None:
-    # At 0.7 + 0.7 sector 15 is coming and the bus is ahead: 15 to 17 are written then, 4 to 14 a turn after that.
-    fast = {"Bulk sector transfer time": 0.0}
-    assert bench(fast)(0.7, WRITE, 4, 14) == pytest.approx(0.7 + wait_ms(1.4, 4) + 1.4)
-    assert bench({**fast, "Immediate buffer write": 1})(0.7, WRITE, 4, 14) == pytest.approx(0.7 + 10)
-
-
-def test_giving_the_bus_back_may_outlast_the_arm() -> None:
-    machine = bench({"Read disconnect afterread": 6, "Bulk sector transfer time": 0.2})
-    assert machine(1, READ, 50, 4) == pytest.approx(0.5 + 6 + 4 * 0.2)
-    assert bench({"Write disconnect overhead": 12})(1, WRITE, 50, 1) == pytest.approx(0.7 + 0.05 + 12)
-
-
 def test_a_write_elsewhere_waits_its_least_time_and_one_that_follows_does_not() -> None:
     machine = bench({"Minimum seek delay": 5})
     assert machine(0, WRITE, 50, 1) == pytest.approx(5.7 + wait_ms(5.7, 50) + 0.1)
@@ -288,16 +328,6 @@ def test_an_extra_disconnect_before_a_writes_data() -> None:
     data_ms = 0.9 + 0.1 + 3 + 0.3 + 0.05
     assert machine(0, WRITE, 50, 1) == pytest.approx(data_ms + wait_ms(data_ms, 50) + 0.1 + 0.4)
     assert machine(20, WRITE, 51, 1) == pytest.approx(0.85 + wait_ms(20.85, 51) + 0.1 + 0.3), "one that follows knows no such thing"
-
-
-def test_a_request_over_two_tracks_loses_the_skew() -> None:
-    assert bench({"Bulk sector transfer time": 0.0})(1, READ, 96, 8) == pytest.approx(0.5 + wait_ms(1.5, 96) + 0.8 + 1.0)
-
-
-def test_no_command_ends_before_it_begins() -> None:
-    fields = dict.fromkeys([name for name in FIELDS if "over." in name], -20.0)
-    machine = bench({**fields, "Data preparation overhead": -1.0})
-    assert machine(1, READ, 0, 1) == 0.0
 
 
 def test_tracks_and_cylinders_are_whole_though_sectors_are_slipped_and_spared() -> None:

@@ -1,12 +1,18 @@
-"""Flash against what can be worked out by hand."""
+"""Flash against what can be worked out by hand, and a write cache: at once while there is space, then as fast as what is behind it."""
+
+import statistics
+from collections.abc import Iterator
 
 import pytest
 
-from drives import FLASH, anywhere, apart, cache, drive, in_order, iops, p
+from drives import FLASH, TURN_S, Request, anywhere, apart, array_of, cache, drive, in_order, iops, p
+from test_devices_array import Recorder
 from tierwise.core.units import GB, GIB, KIB, MIB, PAGE_BYTES
+from tierwise.devices.array import Array
 from tierwise.devices.model import build
 from tierwise.devices.protocol import Operation
 from tierwise.devices.spec import Erase
+from tierwise.devices.writeback import WriteBack
 
 READ, WRITE, FLUSH = Operation
 ALONE_S = 100e-6 + PAGE_BYTES / 500e6
@@ -99,3 +105,103 @@ def test_with_capacitors_a_flush_returns_at_once_and_without_it_waits_for_the_fl
         model.submit(0.0, 1, WRITE, GIB, PAGE_BYTES)
         model.submit(0.0, 2, FLUSH, 0, 0)
         assert apart(model.advance(1.0)) == ([1, 2], pytest.approx([10e-6, flush_s]))
+
+
+SINGLE = FLASH.model_copy(update={"channels": p(1, "1")})
+READ_S, WRITE_S = 100e-6 + PAGE_BYTES / 500e6, 200e-6 + PAGE_BYTES / 250e6
+
+
+def behind_a_cache(level: str = "raid5", *, battery: bool = True, size_kib: int = 1024) -> tuple[WriteBack, list[Recorder]]:
+    spec, drives = array_of(level, 6), [Recorder() for _ in range(6)]
+    array = Array(spec, drives)
+    return WriteBack(cache(battery=battery, size_kib=size_kib), array, row_bytes=array.row_bytes, depth=6), drives
+
+
+def requested(drives: list[Recorder], operation: Operation) -> int:
+    return sum(what is operation for drive in drives for _, what, _, _ in drive.requested)
+
+
+def test_with_a_battery_writes_and_flushes_return_at_once() -> None:
+    model = build(array_of("raid10", 4, cache(battery=True)))
+    took = drive(model, iter([(WRITE, GB, PAGE_BYTES), (FLUSH, 0, 0)] * 20))
+    assert took == pytest.approx([10e-6] * 40)
+
+
+def test_without_one_a_flush_waits_until_the_cache_has_drained() -> None:
+    model = build(array_of("raid10", 4, cache(battery=False)))
+    took = drive(model, iter([(WRITE, GB, PAGE_BYTES), (FLUSH, 0, 0)] * 20))
+    assert took[::2] == pytest.approx([10e-6] * 20)
+    assert statistics.mean(took[1::2]) > TURN_S / 2
+
+
+def test_writes_behind_such_a_flush_wait_as_well_and_are_not_lost() -> None:
+    model, drives = behind_a_cache(battery=False)
+    for tag, request in enumerate([(WRITE, MIB, PAGE_BYTES), (FLUSH, 0, 0), (WRITE, 2 * MIB, PAGE_BYTES), (FLUSH, 0, 0)]):
+        model.submit(0.0, tag, *request)
+    done = model.advance(1.0)
+    assert [tag for tag, _ in done] == [0, 2, 1, 3]
+    first_s, later_s, flush_s, last_s = (done_s for _, done_s in done)
+    assert first_s == pytest.approx(10e-6)
+    assert later_s == pytest.approx(2e-3 + 10e-6), "the flush let it through once the first write was down"
+    assert [flush_s, last_s] == pytest.approx([3e-3, 5e-3]), "and then had the members flush"
+    assert requested(drives, FLUSH) == 12
+
+
+@pytest.mark.parametrize(("level", "write_iops"), [("raid10", 3 / WRITE_S), ("raid5", 6 / (2 * READ_S + 2 * WRITE_S))])
+def test_a_full_cache_is_as_fast_as_what_is_behind_it(level: str, write_iops: float) -> None:
+    model = build(array_of(level, 6, cache(battery=True, size_kib=1024), member=SINGLE))
+    took = drive(model, anywhere(model, 8_000, operation=WRITE))
+    assert took[:128] == pytest.approx([10e-6] * 128)
+    rate = len(took[2_000:]) / sum(took[2_000:])
+    # Six writes at a time leave members idle now and then; more would keep reads waiting.
+    assert 0.6 * write_iops < rate < write_iops
+
+
+def test_writes_in_order_go_down_as_full_stripes() -> None:
+    def log() -> Iterator[Request]:
+        return ((WRITE, address, PAGE_BYTES) for address in range(0, 20 * MIB, PAGE_BYTES))
+
+    model, drives = behind_a_cache(size_kib=8 * 1024)
+    drive(model, log())
+    reads, written = requested(drives, READ), sum(size for each in drives for _, what, _, size in each.requested if what is WRITE)
+    assert reads < 60, "the 64 rows, each in parts, would be read at least twice a part"
+    assert written == pytest.approx(20 * MIB * 6 / 5, rel=0.05), "data and parity"
+
+
+def test_a_block_that_is_written_again_while_it_waits_goes_down_once() -> None:
+    model, drives = behind_a_cache("raid0")
+    for tag in range(100):
+        model.submit(0.0, tag, WRITE, MIB, PAGE_BYTES)
+    assert len(model.advance(1.0)) == 100
+    assert requested(drives, WRITE) == 2, "the first, and all that came while it was on its way"
+
+
+def test_what_is_still_in_the_cache_is_read_from_it() -> None:
+    model, _ = behind_a_cache()
+    model.submit(0.0, 1, WRITE, MIB, 16 * KIB)
+    model.submit(0.0, 2, READ, MIB + 8 * KIB, 8 * KIB)
+    model.submit(0.0, 3, READ, MIB + 8 * KIB, 16 * KIB)  # only half of it
+    assert apart(model.advance(0.9e-3)) == ([1, 2], pytest.approx([10e-6, 10e-6]))
+    assert [tag for tag, _ in model.advance(1.0)] == [3]
+    model.submit(1.0, 4, READ, MIB, 8 * KIB)
+    assert apart(model.advance(2.0)) == ([4], pytest.approx([1.001])), "it is down, and read from there"
+
+
+def test_a_write_larger_than_the_cache_passes_it_by() -> None:
+    model, _ = behind_a_cache("raid0", size_kib=64)
+    assert drive(model, iter([(WRITE, 0, MIB), (WRITE, 4 * MIB, PAGE_BYTES)])) == pytest.approx([1e-3, 10e-6])
+
+
+def test_reads_do_not_wait_for_a_full_cache() -> None:
+    model = build(array_of("raid0", 4, cache(battery=True, size_kib=64), member=FLASH))
+    for tag in range(1_000):
+        model.submit(0.0, tag, WRITE, tag * MIB, PAGE_BYTES)
+    model.submit(0.0, 1_000, READ, GB, PAGE_BYTES)
+    assert dict(model.advance(READ_S + 1e-9))[1_000] == pytest.approx(READ_S)
+
+
+def test_what_the_cache_takes_has_passed_the_controller_first() -> None:
+    """A write that finds space at once still goes through the controller's limit, as every other request does."""
+    model = build(array_of("raid0", 4, cache(battery=True, size_kib=64 * KIB), max_iops=5_000))
+    took = drive(model, iter([(WRITE, number * PAGE_BYTES, PAGE_BYTES) for number in range(500)]), depth=8)
+    assert statistics.mean(took[50:]) == pytest.approx(8 / 5_000, rel=0.1)

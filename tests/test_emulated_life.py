@@ -95,8 +95,7 @@ def test_a_daemon_ends_although_another_mount_namespace_keeps_a_copy_of_its_moun
     if os.geteuid():
         pytest.skip("a new mount namespace needs root")
     with emulated(tmp_path) as tier:
-        daemon = tier.daemon.pid
-        assert daemon is not None
+        daemon = daemon_of(tier)
         copy = subprocess.Popen(["unshare", "--mount", "--propagation=private", "sleep", "60"])
         while Path(f"/proc/{copy.pid}/ns/mnt").readlink() == Path("/proc/self/ns/mnt").readlink():
             time.sleep(0.01)
@@ -111,8 +110,7 @@ def test_a_daemon_ends_although_another_mount_namespace_keeps_a_copy_of_its_moun
 def test_a_daemon_that_does_not_end_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(daemon_client, "END_S", 0.2)
     with emulated(tmp_path) as tier:
-        daemon = tier.daemon.pid
-        assert daemon is not None
+        daemon = daemon_of(tier)
         tier.daemon.call("ping")
         os.kill(daemon, signal.SIGSTOP)
         tier.daemon._control._socket.settimeout(0.2)  # type: ignore[union-attr]

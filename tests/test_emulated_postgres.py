@@ -1,4 +1,4 @@
-"""A real server on an emulated mount: made, loaded, checked, killed with and without its disk."""
+"""A real server on an emulated mount: made, loaded, checked, killed with and without its disk, and behind a cached device."""
 
 import os
 import signal
@@ -9,11 +9,15 @@ from pathlib import Path
 import psutil
 import pytest
 
-from emulation import emulated, new_folder
+from emulation import emulated, need_fuse, new_folder
+from tierwise.devices.ssd_cache import POLICIES
+from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.relations import create_tablespace, move
+from tierwise.postgres.workspace import server_account
 from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.reclaim import reclaim
+from validate_cache import checked
 
 ROWS = 10_000
 DIRECT = {"debug_io_direct": "data", "shared_buffers": "8MB", "autovacuum": "off"}
@@ -95,3 +99,16 @@ def test_the_mount_can_be_walked_while_the_server_runs(tier: Emulated, cluster18
     cluster18.start({})
     listed = subprocess.run(["find", tier.directory, "-type", "f"], check=True, capture_output=True, text=True)
     assert "PG_18" in listed.stdout
+
+
+@pytest.mark.soak
+def test_the_simulated_hit_ratio_is_postgresqls_within_a_percentage_point(workspace: Path) -> None:
+    need_fuse()
+    folder = workspace / "cached"
+    folder.mkdir(mode=0o755)
+    cluster = Cluster(folder / "server", find_binaries(), server_account())
+    cluster.create()
+    for row in checked(cluster, folder, list(POLICIES)):
+        assert row["reads"] > 1000
+        assert 0.05 < row["hit_ratio"] < 0.95
+        assert row["simulated"] == pytest.approx(row["hit_ratio"], abs=0.01), row["policy"]

@@ -1,6 +1,5 @@
 """What the machine refuses is reported in one line, with its cause and what a reader can do; nothing that was killed stays half done."""
 
-import os
 import shutil
 import signal
 import subprocess
@@ -12,6 +11,7 @@ import nbformat
 import polars as pl
 import pytest
 
+from emulation import small_disk
 from tierwise.cli import main
 from tierwise.core import paths
 from tierwise.core.errors import GO_ON, TierwiseError, with_remedy
@@ -38,13 +38,8 @@ def test_a_remedy_goes_with_what_the_system_says(said: str, remedy: str) -> None
 
 @pytest.fixture
 def full(tmp_path: Path) -> Iterator[Path]:
-    if os.geteuid():
-        pytest.skip("only root can mount a small disk")
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], check=True)
-    yield disk
-    subprocess.run(["umount", disk], check=True)
+    with small_disk(tmp_path / "disk") as disk:
+        yield disk
 
 
 def test_rows_for_which_there_is_no_space_leave_nothing_half_written(full: Path) -> None:

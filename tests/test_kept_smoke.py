@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from kept_smoke import FOLDER
+from support import SMOKE_RUN
 from tierwise.bench.replaying import predicted
 from tierwise.bench.simulation import SimulatedStudy
 from tierwise.bench.study import Study
@@ -25,9 +25,9 @@ from tierwise.timings.parts import read_rows
 from tierwise.timings.replicates import REPLICATES
 from tierwise.timings.schema import Origin, frame
 
-RUN = load_manifest(FOLDER)
+RUN = load_manifest(SMOKE_RUN)
 TIMES = ("predicted_s", "devices_s")
-ROWS = read_rows(FOLDER)
+ROWS = read_rows(SMOKE_RUN)
 SIMULATED = [record for record in RUN.studies if set(ROWS.filter(study=record.name, pair=record.pair)["evidence"]) == {Evidence.SIMULATED}]
 PREDICTED = [record for record in RUN.studies if record.facts.get("predictions")]
 STALE = "the models, or their inputs, give other results than the kept run has: say so under Method, and scripts/keep_smoke.py"
@@ -39,9 +39,9 @@ def tolerance() -> float:
 
 
 def test_it_is_a_whole_smoke_run_of_every_study() -> None:
-    assert (RUN.run_id, RUN.status, RUN.profile["name"], RUN.reader_pair) == (FOLDER.name, "complete", "smoke", None)
+    assert (RUN.run_id, RUN.status, RUN.profile["name"], RUN.reader_pair) == (SMOKE_RUN.name, "complete", "smoke", None)
     assert {record.name for record in RUN.studies} == set(ROWS["study"]) == set(studies.names()), "scripts/keep_smoke.py"
-    assert len([path for path in FOLDER.rglob("*") if path.is_file()]) <= 20
+    assert len([path for path in SMOKE_RUN.rglob("*") if path.is_file()]) <= 20
 
 
 @pytest.mark.parametrize("record", SIMULATED, ids=lambda record: record.name)
@@ -49,7 +49,7 @@ def test_what_it_simulated_comes_out_again(record: StudyRecord) -> None:
     """The first seed of every trial, row by row: what is counted on any processor, times to the last digit on the one that made it."""
     study, pair = load_study(record.name), load_pair(record.pair)
     assert isinstance(study, SimulatedStudy)
-    frozen = read_rows(FOLDER).filter(study=study.name, pair=pair.name, replicate=0)
+    frozen = read_rows(SMOKE_RUN).filter(study=study.name, pair=pair.name, replicate=0)
     for trial in study.trials(Profile.model_validate(RUN.profile), pair):
         rows = frozen.filter(trial=trial.key).sort("step")
         origin = Origin(RUN.run_id, study.name, pair.name, Evidence.SIMULATED, trial.io_mode, trial.key, 0, rows["sequence"][0])
@@ -72,8 +72,8 @@ def test_what_it_predicted_from_its_traces_comes_out_again(record: StudyRecord, 
     share = next(data.rows / whole_rows("census") for data in RUN.datasets if data.name == "census")
     no_server = Cluster(tmp_path, find_binaries(), server_account())
     testbed = Testbed(profile, load_pair(record.pair), RUN.seed, tmp_path, no_server, stretch=1 / share)
-    rows = read_rows(FOLDER).filter(study=study.name, pair=record.pair, replicate=0)
-    found = predicted(study, study.trials(profile, testbed.pair), testbed, rows, FOLDER)
+    rows = read_rows(SMOKE_RUN).filter(study=study.name, pair=record.pair, replicate=0)
+    found = predicted(study, study.trials(profile, testbed.pair), testbed, rows, SMOKE_RUN)
     again, frozen = (
         {(one["trial"], one["step"]): one | {name: one[name][:1] for name in (REPLICATES, *TIMES)} for one in predictions}
         for predictions in (found, record.facts["predictions"])

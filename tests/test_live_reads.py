@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from emulation import need_fuse, new_folder
-from kept_smoke import FOLDER
+from support import SMOKE_RUN
 from tierwise.analysis.views import open_views
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.run_record import RunRecord
@@ -156,15 +156,15 @@ def test_a_run_keeps_live_rows_and_their_models_and_the_chapter_shows_them(
 def test_a_flagged_live_run_is_left_out_of_the_means_and_counted(tmp_path: Path) -> None:
     reported = pl.col("cell").str.json_path_match("$.how").eq("live") & pl.col("cell").str.json_path_match("$.tier").eq("hdd")
     late = reported & (pl.col("replicate") == pl.col("replicate").filter(reported).min())
-    calm = read_rows(FOLDER).with_columns(flags=pl.lit([], dtype=pl.List(pl.String)))
+    calm = read_rows(SMOKE_RUN).with_columns(flags=pl.lit([], dtype=pl.List(pl.String)))
     noisy = calm.with_columns(
         flags=pl.when(late).then(pl.lit(["overshoot"])).otherwise("flags"),
         result_rows=pl.when(late).then(pl.col("result_rows") * 1000).otherwise("result_rows"),
     )
     for name, rows in (("calm", calm), ("noisy", noisy)):
-        shutil.copytree(FOLDER, tmp_path / name / FOLDER.name)
-        rows.write_parquet(tmp_path / name / FOLDER.name / "timings.parquet")
-    pages = [open_page(open_run(FOLDER.name, tmp_path / name), NAME, "source-r") for name in ("calm", "noisy")]
+        shutil.copytree(SMOKE_RUN, tmp_path / name / SMOKE_RUN.name)
+        rows.write_parquet(tmp_path / name / SMOKE_RUN.name / "timings.parquet")
+    pages = [open_page(open_run(SMOKE_RUN.name, tmp_path / name), NAME, "source-r") for name in ("calm", "noisy")]
     assert [(page.values["live_runs"], page.values["live_rejected"]) for page in pages] == [(15, 0), (15, 1)]
     whole, part = (page.values["live_late"] for page in pages)
     assert whole

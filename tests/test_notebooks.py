@@ -13,10 +13,10 @@ import pytest
 from papermill.inspection import inspect_notebook
 
 import cells
-from kept_smoke import RAW
 from pgbench_rows import LARGE, SMALL, pgbench_rows
 from report_run import RUN_ID, execute, rich_run
 from rows import save_run
+from support import SMOKE_RAW
 from tierwise.advisor.ranking import gains_of
 from tierwise.bench.fingerprints import fingerprints
 from tierwise.bench.inputs import Inputs
@@ -149,7 +149,7 @@ OTHER_LOADS: Final = frozenset({"CLIENTS", "MEMORY", "SCRIPT"})  # parameters th
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     """Provide the smoke run of the tests, where a notebook finds it as the newest one; its verdicts are known to every kernel."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TIERWISE_RAW", str(RAW))
+        patch.setenv("TIERWISE_RAW", str(SMOKE_RAW))
         patch.setenv("TIERWISE_SITE", str(tmp_path_factory.mktemp("site") / "_site"))
         yield open_run()
 

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import signal
 import stat
 import subprocess
@@ -144,6 +143,7 @@ def test_a_servers_socket_is_its_accounts_alone_and_it_listens_nowhere_else(clus
             assert connection.execute("SHOW unix_socket_permissions").fetchone() == ("0700",)
     finally:
         cluster18.stop()
+    assert not socket.exists()
 
 
 def test_a_file_is_not_written_through_a_link_that_was_planted_in_its_name(tmp_path: Path, precious: Path) -> None:
@@ -208,27 +208,6 @@ def test_it_is_private_and_goes_at_the_end_whatever_happens(tmp_path: Path) -> N
         (folder / "file").touch()
         raise ZeroDivisionError
     assert list(tmp_path.iterdir()) == []
-
-
-def test_it_is_locked_until_it_has_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever makes another one while this one goes leaves it alone."""
-    remove, others = shutil.rmtree, []
-
-    def removed_beside(folder: Path) -> None:
-        with files._locking(folder) as free:
-            others.append(free)
-        remove(folder)
-
-    monkeypatch.setattr(shutil, "rmtree", removed_beside)
-    with scratch_folder("x-", within=tmp_path):
-        pass
-    assert others == [False]
-
-
-def test_without_a_place_it_is_among_the_systems_temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with scratch_folder("x-") as folder:
-        assert folder.parent == tmp_path
 
 
 def test_what_a_killed_process_left_goes_and_what_a_living_one_uses_stays(tmp_path: Path) -> None:

@@ -8,14 +8,14 @@ import polars as pl
 import pytest
 
 from pgbench_rows import LARGE, SMALL, pgbench_rows
-from rows import save_run
+from rows import save_run, study_record
 from tierwise.analysis.causes import Cause
 from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.views import open_views
 from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.report.study_registry import judge_all
-from tierwise.timings.manifest import StudyRecord, load_manifest
+from tierwise.timings.manifest import load_manifest
 
 pytestmark = pytest.mark.usefixtures("by_replicates_alone")
 
@@ -48,9 +48,7 @@ def open_map(raw: Path, *gains: float, seeds: int = 5) -> ClaimVerdict:
         }
         for clients, gain in enumerate(gains, start=1)
     ]
-    record = StudyRecord(
-        name="pgbench_placement", pair="source-v", trials=(), replicates=5, settings={}, server_version="18.6", facts={"left_open": facts}
-    )
+    record = study_record("pgbench_placement", "source-v", left_open=facts)
     load_manifest(folder).model_copy(update={"studies": (record,)}).save(folder)
     return next(claim for claim in judge_all(raw, folder.name) if claim.id == "V1")
 

@@ -11,9 +11,8 @@ import pytest
 from bs4 import BeautifulSoup
 
 from checkout import Home
-from kept_smoke import FOLDER
 from smoke_run import MEASURED
-from support import shared
+from support import SMOKE_RUN, shared
 from tierwise.analysis.rules import Verdict
 from tierwise.core import paths
 from tierwise.core.vocabulary import Evidence
@@ -104,7 +103,7 @@ def test_its_emulated_reads_are_those_of_the_kept_run_and_take_as_long(rows: pl.
     four times as long between reads find the platters elsewhere, not slower. So 2 for a cell, and 1.3 for the mean of all. Elapsed times
     hold the host's own and are not compared.
     """
-    here, there = (emulated(one) for one in (rows, without_real_time_rows(read_rows(FOLDER)).filter(study="index_placement")))
+    here, there = (emulated(one) for one in (rows, without_real_time_rows(read_rows(SMOKE_RUN)).filter(study="index_placement")))
     assert here.keys() == there.keys()
     assert {cell: reads for cell, (reads, _) in here.items()} == {cell: reads for cell, (reads, _) in there.items()}
     busy = {cell for cell, (reads, _) in here.items() if min(one["hdd"] for one in reads.values()) >= 10}
@@ -126,7 +125,8 @@ def emulated(rows: pl.DataFrame) -> dict[tuple[str, str], tuple[dict[int, dict[s
 
 def test_no_verdict_is_the_opposite_of_the_kept_run_s(smoke_home: Home, smoke: Manifest) -> None:
     """Undecided may become decided, by scatter. What is simulated is the same to the word."""
-    here, there = ({claim.id: claim for claim in judge_all(folder.parent, folder.name)} for folder in (run_of(smoke_home, smoke), FOLDER))
+    runs = run_of(smoke_home, smoke), SMOKE_RUN
+    here, there = ({claim.id: claim for claim in judge_all(folder.parent, folder.name)} for folder in runs)
     for name, theirs in there.items():
         ours = here[name]
         assert {ours.verdict, theirs.verdict} != {Verdict.CONFIRMED, Verdict.CONTRADICTED}, name

@@ -1,4 +1,4 @@
-"""What a report would measure and how long that takes, before it begins."""
+"""What a report would measure and how long that takes, on one machine or several, before it begins."""
 
 import json
 import os
@@ -18,12 +18,13 @@ from tierwise.bench.simulation import SimulatedStudy
 from tierwise.bench.study_registry import load_study
 from tierwise.cli import app
 from tierwise.core import studies
+from tierwise.core.errors import InputError
 from tierwise.core.pace import Pace, Processors, calibrate, piece_s
 from tierwise.core.pairs import TODAY, load_pair
 from tierwise.core.progress import minutes_left
 from tierwise.pipeline import StudyProgress
-from tierwise.plan.estimate import Plan, as_json, as_text, beside_runs, plan_of, sentence
-from tierwise.plan.recorded import load_recorded
+from tierwise.plan.budget import fleets, machines_in, makespan, replicate_minutes
+from tierwise.plan.estimate import Plan, as_json, as_text, beside_runs, load_recorded, plan_of, sentence
 
 RECORDED = load_recorded().pace
 PROFILES = ("smoke", "quick", "full")
@@ -150,3 +151,31 @@ def test_the_command_prints_the_same_as_a_table_and_as_an_object() -> None:
     assert found["minutes"] > 0
     text = runner.invoke(app, ["plan", "--profile", "smoke"]).stdout
     assert all(name in text for name in studies.names())
+
+
+@pytest.fixture(scope="module")
+def full() -> Plan:
+    return plan_of(gather_inputs(profile="full", tiers="", seed=1), pace=load_recorded().pace)
+
+
+def test_a_machine_that_is_free_gets_the_longest_task_that_is_left() -> None:
+    assert makespan([3, 1, 2, 2], 1) == 8
+    assert makespan([3, 1, 2, 2], 2) == 4
+    assert makespan([3, 1, 2, 2], 10) == 3, "no sooner than the longest task"
+
+
+def test_one_machine_takes_what_the_plan_says_and_more_machines_end_sooner_at_a_higher_price(full: Plan) -> None:
+    one, ten, hundred = fleets(full, [1, 10, 100], price_per_hour=2.0)
+    assert one.minutes == pytest.approx(full.minutes)
+    assert one.price == pytest.approx(full.minutes / 60 * 2.0)
+    assert one.minutes > ten.minutes > hundred.minutes
+    assert (one.price or 0) < (ten.price or 0) < (hundred.price or 0)
+    assert hundred.minutes == pytest.approx(max(replicate_minutes(full)) + full.report_minutes)
+    assert fleets(full, [1], None)[0].price is None
+    assert fleets(full, machines_in(""), 1.0) == []
+
+
+@pytest.mark.parametrize("text", ["0", "x", "1,-2", "1000000", "1;2"])
+def test_what_is_no_number_of_machines_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="MACHINES"):
+        machines_in(text)

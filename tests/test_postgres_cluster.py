@@ -2,7 +2,6 @@
 
 import os
 import signal
-import stat
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -27,19 +26,6 @@ def test_a_new_cluster_has_checksums_and_bytewise_order_and_no_tcp(conn: Connect
     assert conn.execute("SELECT 'B' < 'a'").fetchone() == (True,)
     assert _shown(conn, "listen_addresses") == ""
     assert conn.info.user == "tierwise"
-
-
-def test_only_its_account_and_root_reach_the_socket(cluster: Cluster) -> None:
-    cluster.start({})
-    with cluster.connect() as conn:
-        folder = Path(conn.info.host)
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert folder.stat().st_uid == cluster.account.uid
-    leader = postmaster(cluster.data)
-    assert leader is not None
-    assert leader.uids().effective == cluster.account.uid
-    cluster.stop()
-    assert not folder.exists()
 
 
 def test_stopped_means_no_process_and_no_pid_file(cluster: Cluster) -> None:

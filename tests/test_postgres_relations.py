@@ -1,5 +1,7 @@
-"""What lies in the server: tables filled from Parquet, whole or not at all, and relations moved between tiers."""
+"""What lies in the server: tables from Parquet, whole or not at all, relations that move, copies, and the planner's cost of a scan."""
 
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -8,9 +10,12 @@ import pytest
 
 from tierwise.core.errors import InputError
 from tierwise.core.progress import Progress
+from tierwise.core.units import MIB, PAGE_BYTES
 from tierwise.postgres.loading import BATCH_ROWS, copy_parquet
+from tierwise.postgres.plans import EFFECTIVE_CACHE_PAGES, IndexScanCost, column_statistics, estimates
 from tierwise.postgres.relations import create_tablespace, find_relation, move
 from tierwise.postgres.settings import Connection
+from tierwise.postgres.table_copies import Build, CopiedTable, is_complete, schema_of
 
 NASTY = [
     "",
@@ -109,3 +114,105 @@ def _file(conn: Connection, relation: str) -> Path:
     row = conn.execute("SELECT current_setting('data_directory'), pg_relation_filepath(%s)", [relation]).fetchone()
     assert row is not None
     return Path(row[0], row[1]).resolve()
+
+
+ROWS = 20_000
+BUILDS = {"vacuumed": Build(vacuumed=True)}
+
+
+def load(conn: Connection) -> None:
+    conn.execute(f"INSERT INTO people (Key, rest) SELECT i / 500 + i % 3, repeat('x', 100) FROM generate_series(1, {ROWS}) AS i")
+
+
+TABLE = CopiedTable(
+    "people", "CREATE TABLE people (Key int, rest text, id serial PRIMARY KEY)", ("Key", "rest"), "id", "by_key", "key", 10, load
+)
+
+
+@pytest.fixture
+def clean(conn: Connection) -> Iterator[Connection]:
+    yield conn
+    for name in ("plain", *BUILDS):
+        conn.execute(f"DROP SCHEMA IF EXISTS {schema_of('pg_default', name, BUILDS.get(name, Build()))} CASCADE")
+
+
+def test_a_vacuumed_copy_differs_in_the_pages_that_all_see_and_in_nothing_else(clean: Connection) -> None:
+    heap, index = _pages(clean, "plain")
+    assert _pages(clean, "vacuumed") == (heap, index)
+    assert _keys(clean, "vacuumed") == _keys(clean, "plain")
+    visible = clean.execute("SELECT relnamespace::regnamespace::text, relallvisible FROM pg_class WHERE relname = 'people'").fetchall()
+    assert [(schema, count) for schema, count in visible if count] == [("on_pg_default_vacuumed", heap)]
+
+
+def test_a_copy_is_made_once(clean: Connection) -> None:
+    TABLE.use(clean, "pg_default", "vacuumed", BUILDS["vacuumed"])
+    made = _file(clean, "people")
+    TABLE.use(clean, "pg_default", "vacuumed", BUILDS["vacuumed"])
+    assert _file(clean, "people") == made
+
+
+def test_what_a_kill_left_half_made_is_made_anew(clean: Connection) -> None:
+    def killed(_: Connection) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        replace(TABLE, load=killed).use(clean, "pg_default", "", Build())
+    assert not is_complete(clean, "on_pg_default")
+    TABLE.use(clean, "pg_default", "", Build())
+    clean.execute("COMMENT ON SCHEMA on_pg_default IS NULL; DELETE FROM people")  # as if killed between the rows and the mark
+    TABLE.use(clean, "pg_default", "", Build())
+    assert is_complete(clean, "on_pg_default")
+    assert len(_keys(clean, "plain")) == ROWS
+
+
+def _pages(conn: Connection, name: str) -> tuple[int, int]:
+    TABLE.use(conn, "pg_default", name, BUILDS.get(name, Build()))
+    return tuple(conn.execute("SELECT pg_relation_size('people') / 8192, pg_relation_size('by_key') / 8192").fetchall()[0])
+
+
+def _keys(conn: Connection, name: str) -> list[int]:
+    TABLE.use(conn, "pg_default", name, BUILDS.get(name, Build()))
+    return [key for (key,) in conn.execute("SELECT key FROM people ORDER BY ctid")]
+
+
+SOURCE_M = IndexScanCost(table_pages=1010 * MIB / PAGE_BYTES, index_pages=52 * MIB / PAGE_BYTES, tuples=2_458_285)
+KEYS = ("1", "7", "93")
+STATEMENTS = {key: f"SELECT count(*) FROM strewn WHERE key = {key}" for key in KEYS}
+
+
+@pytest.fixture
+def strewn(conn: Connection) -> Connection:
+    conn.execute(
+        """
+        CREATE TABLE strewn AS SELECT CASE WHEN i % 3 = 0 THEN i / 1000 WHEN i % 3 = 1 THEN 7 ELSE (i * 7919::bigint % 90)::int END AS key,
+            repeat('x', 300) AS rest FROM generate_series(1, 100000) AS i
+        """
+    )
+    conn.execute("CREATE INDEX by_key ON strewn (key) WITH (deduplicate_items = off)")
+    conn.execute("ANALYZE strewn")
+    conn.execute("SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_indexonlyscan = off")
+    return conn
+
+
+@pytest.mark.parametrize("cache", ["4GB", "4MB"])  # all of the table, a seventh of it
+def test_the_formula_gives_the_planners_own_cost_and_its_inverse_the_correlation(strewn: Connection, cache: str) -> None:
+    strewn.execute(f"SET effective_cache_size = '{cache}'")
+    pages: dict[str, int] = dict(strewn.execute("SELECT relname, relpages FROM pg_class WHERE relname IN ('strewn', 'by_key')").fetchall())
+    cache_pages = EFFECTIVE_CACHE_PAGES if cache == "4GB" else 4 * MIB // PAGE_BYTES
+    cost = IndexScanCost(pages["strewn"], pages["by_key"], 100_000, cache_pages)
+    correlation = column_statistics(strewn, "strewn", "key")["correlation"]
+    assert 0.1 < abs(correlation) < 0.9
+    for reported in estimates(strewn, STATEMENTS).values():
+        assert reported["scan"] == "Index Scan using by_key on strewn"
+        assert cost.total(reported["rows"], correlation) == pytest.approx(reported["total_cost"], abs=1.0)  # the descent costs 0.4
+        assert cost.correlation(reported["rows"], cost.total(reported["rows"], correlation)) == pytest.approx(abs(correlation))
+
+
+def test_the_published_costs_imply_rows_in_the_order_of_states() -> None:
+    florida, other = SOURCE_M.explained(12_800, 36_708.78), SOURCE_M.explained(11_686, 33_965.20)
+    assert florida["correlation"] == pytest.approx(0.5086, abs=1e-3)
+    assert other["correlation"] == pytest.approx(0.5015, abs=1e-3)
+    small_cache = IndexScanCost(SOURCE_M.table_pages, SOURCE_M.index_pages, SOURCE_M.tuples, 128 * MIB / PAGE_BYTES)  # 8.3's default
+    assert small_cache.explained(12_800, 36_708.78) == florida, "no page would be fetched twice"
+    assert SOURCE_M.correlation(12_800, 50_000) is None
+    assert SOURCE_M.correlation(12_800, 1_000) is None

@@ -1,27 +1,32 @@
 """The first page: what to move for each workload, by one rule that every page and command follows."""
 
 import re
+import runpy
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+import polars as pl
 import pytest
 
-from rejected_run import RUN_ID, rejected_run
 from rows import make_run
 from tierwise.advisor.advice import Question, advise
 from tierwise.advisor.ranking import DISKS, Gain, advised, chosen, gains_of, placed
 from tierwise.advisor.workload import fixed
 from tierwise.analysis.model_interval import Shifts
+from tierwise.analysis.quality import never_accepted, rejections
+from tierwise.analysis.views import open_views
 from tierwise.core import paths
-from tierwise.core.vocabulary import IoMode
+from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.report.display import Figure, Missing, Table
-from tierwise.report.exhibits.tables.answer import SOURCE_PAIRS, TITLES, UNCLEAR
+from tierwise.report.estimates import cell, estimates
+from tierwise.report.formats import with_interval
 from tierwise.report.page import open_shared
-from tierwise.report.prices import book_of
-from tierwise.report.run import Run, open_run
+from tierwise.report.run import Run, book_of, open_run
+from tierwise.report.values import answer, front
+from tierwise.report.values.answer import SOURCE_PAIRS, TITLES, UNCLEAR
 from tierwise.report.values.front import TOO_SMALL, advice, answers, newest, speedups
-from tierwise.report.values.operations import cheapest, costs
-from tierwise.report.values.workloads import gather
+from tierwise.report.values.workloads import cheapest, costs, gather
 from tierwise.timings.manifest import load_manifest
 
 REPLICATES = range(5)
@@ -29,13 +34,6 @@ TABLES, EVERYTHING = "tables ssd", "all ssd"
 MOST_WORDS = 700
 WORD = re.compile(r"[^\s|]*\w[^\s|]*")
 LABELS = ("tbl-answer", "tbl-answer-costs", "fig-answer")
-
-
-@pytest.fixture(scope="module")
-def rejected(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    raw: Path = tmp_path_factory.mktemp("raw")
-    rejected_run(raw)
-    return open_run(RUN_ID, raw)
 
 
 def test_with_too_few_data_a_workload_has_no_advice_and_advise_warns(tmp_path: Path) -> None:
@@ -134,6 +132,22 @@ def test_a_run_in_which_nearly_all_is_rejected_shows_no_row_of_its_own(rejected:
     assert all(isinstance(open_shared(rejected, "advice").exhibit(label), Missing) for label in ("tbl-strategies", "tbl-advice-regret"))
 
 
+def test_rejected_rows_are_counted_by_evidence_and_what_was_rejected_in_all_replicates_by_study(rejected: Run, tmp_path: Path) -> None:
+    with open_views(rejected.folder.parent, rejected.run_id) as connection:
+        found = {one.evidence: one for one in rejections(connection)}
+        assert never_accepted(connection) == {}, "one replicate is clean"
+    assert found[Evidence.SIMULATED].rejected == 0
+    assert found[Evidence.EMULATED].share == pytest.approx(0.8, abs=0.01)
+    folder = shutil.copytree(rejected.folder, tmp_path / rejected.run_id)
+    rows = pl.read_parquet(folder / "timings.parquet")
+    trial = rows.filter(study="wal_placement", clock="virtual-several")["trial"][0]
+    log = (pl.col("study") == "wal_placement") & (pl.col("trial") == trial)
+    rows.with_columns(flags=pl.when(log).then(pl.lit(["cpu"])).otherwise("flags")).write_parquet(folder / "timings.parquet")
+    with open_views(tmp_path, rejected.run_id) as connection:
+        assert never_accepted(connection) == {"wal_placement": 1}
+    assert front.values(open_run(rejected.run_id, tmp_path))["all_rejected"] == 1
+
+
 def test_the_newest_answer_has_five_lines(reference: Run, rejected: Run) -> None:
     for run in (reference, rejected):
         lines = newest(run)
@@ -159,3 +173,22 @@ def test_the_cheapest_placement_is_that_of_the_whole_table(reference: Run) -> No
         assert row["shared_usd"] == own["shared_usd"].min()
     assert (whole["whole_usd"] > 0).all()
     assert set(least["pair"]) == set(whole["pair"])
+
+
+SCRIPT = paths.home() / "scripts" / "recompute_headlines.py"
+
+
+def test_ten_headline_numbers_are_equal_to_those_that_are_printed(reference: Run) -> None:
+    found = runpy.run_path(str(SCRIPT))["headlines"](reference.folder)
+    rows = answer.advised(reference).filter(whose=answer.SOURCE_PAIRS)
+    printed = {key: cell(one) for key, one in estimates(rows, ["workload", "placement"], "speedup").items()}
+    assert len(found) == 10
+    assert {key: with_interval(*one) for key, one in found.items()} == {key: printed[key] for key in found}
+    table = answer.advised_cells(rows)
+    assert table is not None
+    assert sum(with_interval(*one) in row[1] for one in found.values() for row in table.rows) >= 5, "the first page has them"
+
+
+def test_the_script_imports_nothing_of_tierwise() -> None:
+    names = re.findall(r"^ *(?:import|from) (\w+)", SCRIPT.read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(names) <= {"json", "sys", "pathlib", "numpy", "polars", "scipy"}

@@ -39,12 +39,6 @@ def test_the_calculator_is_in_the_menu_and_answers_on_a_phone(chromium: "Browser
         assert "--requests 25000" in recalculate(page, address)
 
 
-def test_an_address_of_the_report_as_one_page_leads_to_the_page_that_has_the_place(chromium: "Browser", built: Built) -> None:
-    with browsing(chromium, "file:", 390, "light") as page:
-        page.goto(f"{(built.site / 'index.html').as_uri()}#fig-times")
-        page.wait_for_url(f"**/{CENSUS}#fig-times")
-
-
 @pytest.fixture(scope="module")
 def opened(chromium: "Browser", built: Built) -> Iterator["Page"]:
     with browsing(chromium, "file:", 1280, "light") as page:
@@ -156,11 +150,20 @@ def test_the_cases_of_a_statement_fold_out(chromium: "Browser", built: Built) ->
         assert cases.is_visible()
 
 
-@pytest.mark.parametrize("label", ["sec-emulation", "tbl-emulation-that-has-gone"])
-def test_an_address_of_the_one_page_that_the_report_was_still_leads_to_its_place(chromium: "Browser", built: Built, label: str) -> None:
+@pytest.mark.parametrize(
+    ("label", "place"),
+    [
+        ("fig-times", f"{CENSUS}#fig-times"),
+        ("sec-emulation", f"{METHOD}#sec-emulation"),
+        ("tbl-emulation-that-has-gone", f"{METHOD}#sec-emulation"),
+    ],
+)
+def test_an_address_of_the_report_as_one_page_leads_to_the_page_that_has_the_place(
+    chromium: "Browser", built: Built, label: str, place: str
+) -> None:
     with browsing(chromium, "file:", 1280, "light") as page:
         page.goto(f"{(built.site / 'index.html').as_uri()}#{label}")
-        page.wait_for_url(f"**/{METHOD}#sec-emulation")
+        page.wait_for_url(f"**/{place}")
 
 
 def test_a_reader_chooses_light_or_dark_and_what_is_picked_stays(opened: "Page") -> None:

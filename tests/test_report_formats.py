@@ -1,18 +1,24 @@
-"""How numbers and tables look."""
+"""How numbers, tables and charts look."""
 
 import shutil
 from pathlib import Path
+from typing import Any
 
+import altair as alt
+import polars as pl
 import pytest
 
-from kept_smoke import FOLDER
+from support import SMOKE_RUN
 from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.rules import Verdict
+from tierwise.analysis.statistics import geometric_estimate
 from tierwise.bench.inputs import Clocks
 from tierwise.report import formats
 from tierwise.report.display import LINE, PADDING, Table, shares
-from tierwise.report.exhibits.tables.run import rows as run_items
+from tierwise.report.figures import parts
 from tierwise.report.run import open_run
+from tierwise.report.selections import FADED, selectable
+from tierwise.report.values.provenance import run_items
 from tierwise.report.words import marked
 from tierwise.timings.manifest import load_manifest
 
@@ -79,9 +85,65 @@ def test_one_very_long_cell_does_not_starve_the_columns_of_every_other_row() -> 
 
 
 def test_the_clock_of_several_sessions_is_named_where_it_is_real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / FOLDER.name
-    shutil.copytree(FOLDER, folder)
+    folder = tmp_path / SMOKE_RUN.name
+    shutil.copytree(SMOKE_RUN, folder)
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
     for found, why in ((Clocks(), None), (Clocks("no right to trace"), "real time: no right to trace")):
         load_manifest(folder).model_copy(update={"clocks": found.record()}).save(folder)
-        assert dict(run_items(open_run(folder.name), "").rows()).get("Several sessions") == why
+        assert dict(run_items(open_run(folder.name)).rows()).get("Several sessions") == why
+
+
+SCATTERED = (0.05, 1.2, 0.7, 2.0, 0.9)  # one window of five that a checkpoint struck: its interval goes far below what the others show
+
+
+def rows(*ratios: float) -> pl.DataFrame:
+    return pl.DataFrame([{"placement": "ssd", "replicate": replicate, "ratio": ratio} for replicate, ratio in enumerate(ratios)])
+
+
+@pytest.mark.parametrize("ratios", [SCATTERED, (9.0, 9.1, 9.2, 9.0, 9.1), (1.0, 1.01, 0.99, 1.0, 1.02)])
+def test_every_ratio_and_its_interval_lie_within_the_axis(ratios: tuple[float, ...]) -> None:
+    low, high = parts.ratio_range(rows(*ratios), ["placement"], low=0.8, high=1.6, headroom=1.2)
+    interval = geometric_estimate(dict(enumerate(ratios))).interval
+    assert interval is not None
+    assert low < min(*ratios, *interval)
+    assert high >= 1.2 * max(*ratios, *interval)
+    assert low <= 0.8
+    assert high >= 1.6
+
+
+ROWS = pl.DataFrame({"row": ["a", "b"], "device": ["x", "y"], "time_s": [1, 2]})
+
+
+def made(chart: alt.TopLevelMixin) -> dict[str, Any]:
+    return selectable(chart.to_dict())
+
+
+def bars(**more: Any) -> alt.Chart:
+    chart: alt.Chart = alt.Chart(ROWS).mark_bar(**more).encode(x="time_s:Q", y="row:N", color="device:N")
+    return chart
+
+
+def test_an_entry_of_the_legend_and_a_row_can_be_picked() -> None:
+    legend, row = made(bars())["params"]
+    assert (legend["select"]["fields"], legend["bind"]) == (["device"], "legend")
+    assert row["select"]["fields"] == ["row"]
+    assert "bind" not in row
+
+
+def test_what_is_not_picked_fades_and_what_is_keeps_its_opacity() -> None:
+    opacity = made(bars(opacity=0.7))["encoding"]["opacity"]
+    assert opacity == {"condition": {"test": {"and": [{"param": "picked_1"}, {"param": "picked_2"}]}, "value": 0.7}, "value": FADED}
+
+
+def test_one_selection_serves_all_panels_and_each_panel_is_one_of_its_views() -> None:
+    spec = made(alt.vconcat(bars(), bars()))
+    views = [panel["name"] for panel in spec["vconcat"]]
+    assert len(set(views)) == 2
+    assert [param["views"] for param in spec["params"]] == [views, views]
+
+
+def test_a_selection_that_the_chart_declares_stays_the_only_one_on_its_field() -> None:
+    own = alt.selection_point(name="own", fields=["device"], bind="legend")
+    spec = made(bars().add_params(own).encode(opacity=alt.condition(own, alt.value(0.9), alt.value(0.1))))
+    assert [param["name"] for param in spec["params"]] == ["own", "picked_2"]
+    assert spec["encoding"]["opacity"]["condition"] == {"test": {"and": [{"param": "own"}, {"param": "picked_2"}]}, "value": 0.9}

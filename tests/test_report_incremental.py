@@ -1,4 +1,4 @@
-"""What is made again when something changes, and what is not."""
+"""What is made again when something changes, and what is not: notebooks, pages and verdicts."""
 
 import shutil
 from pathlib import Path
@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from report_run import RUN_ID, rich_run
+from tierwise.analysis.judging import ClaimVerdict
 from tierwise.core import paths
 from tierwise.report import site, staleness
+from tierwise.report.study_registry import judge_all, judged_once
 
 
 @pytest.fixture
@@ -94,3 +96,16 @@ def test_outputs_are_no_inputs(home: Path) -> None:
     (home / "report" / "_site").mkdir()
     assert stale() == []
     assert staleness.built(run(), "plain") is not None
+
+
+def refuse() -> list[ClaimVerdict]:
+    raise AssertionError("judged again")
+
+
+def test_verdicts_are_judged_once_for_all_chapters_and_anew_when_rows_change(home: Path) -> None:
+    first = judged_once(run(), lambda: judge_all(paths.raw(), RUN_ID))
+    assert judged_once(run(), refuse) == first
+    assert {verdict.id for verdict in first} >= {"M1", "H11", "R10"}
+    next(run().glob("*.parquet")).touch()
+    with pytest.raises(AssertionError, match="judged again"):
+        judged_once(run(), refuse)

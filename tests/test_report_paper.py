@@ -11,8 +11,6 @@ from typing import Final
 
 import pytest
 
-from rejected_run import RUN_ID as REJECTED
-from rejected_run import rejected_run
 from report_built import Built, bare, page_images, pages, pdf_text
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.verdicts import DECIDED
@@ -24,7 +22,7 @@ from tierwise.report.exhibits.figures.verdicts import LOOKS
 from tierwise.report.notebooks import Shown
 from tierwise.report.page import open_page, open_shared
 from tierwise.report.project import PAPER_NOTEBOOK
-from tierwise.report.run import Run, open_run, source_pair
+from tierwise.report.run import Run, source_pair
 from tierwise.report.site import PDFS
 from tierwise.studies.pgbench_placement.reading.values import values as pgbench
 from tierwise.studies.ram_or_ssd.reading.values import values as zipf
@@ -33,13 +31,6 @@ from tierwise.studies.read_latency.reading.values import values as latency
 PAGES: Final = 12
 BODY_PT, LEAST_PT = 10.0, 6.0  # sizes of letters: of the text, and the smallest in a chart, whose labels shrink with it
 ZOOM: Final = 1.5  # pixels that pdftohtml counts for a point
-
-
-@pytest.fixture(scope="module")
-def rejected(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    raw: Path = tmp_path_factory.mktemp("raw")
-    rejected_run(raw)
-    return open_run(REJECTED, raw)
 
 
 def shown_by(executed: Path, *stems: str) -> dict[str, Shown]:

@@ -2,21 +2,23 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 import cells
+from cells import figure_of, table_of
 from pgbench_rows import LARGE, PHASES, SMALL, pgbench_rows
-from rows import make_run, save_run
+from rows import make_run, save_run, study_record
 from tierwise.core.vocabulary import IoMode
-from tierwise.report.display import Figure, Missing, Table
+from tierwise.report.display import Figure, Missing
 from tierwise.report.formats import DASH
 from tierwise.report.page import Page, open_page
 from tierwise.report.run import open_run
 from tierwise.studies.pgbench_placement.reading.names import PAIR, STUDY
 from tierwise.studies.pgbench_placement.reading.simulated import points
-from tierwise.timings.manifest import StudyRecord, load_manifest
+from tierwise.timings.manifest import load_manifest
 
 Opened = Callable[..., Page]
 EXHIBITS = ("fig-pgbench-gains", "tbl-pgbench-io", "tbl-pgbench-rates")
@@ -44,7 +46,7 @@ FLIPPED = {
     "layout": "random-keys",
     "tps": {"all_hdd": [100.0] * 5, "index_ssd": [250.0] * 5, "table_ssd": [180.0] * 5, "all_ssd": [600.0] * 5, "heat": [230.0] * 5},
 }
-FACTS = {
+FACTS: dict[str, Any] = {
     "size_bytes": {"large": {"pgbench_accounts": 850, "pgbench_accounts_pkey": 150}},
     "memory_share": 16 / 45,
     "flip_map": [POINT, FLIPPED],
@@ -69,7 +71,7 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Opened:
     def page_of(*rows: pl.DataFrame) -> Page:
         monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
         folder = save_run(tmp_path, pl.concat(rows))
-        record = StudyRecord(name=STUDY, pair=PAIR, trials=("t",), replicates=5, settings={}, server_version="18.6", facts=FACTS)
+        record = study_record(STUDY, PAIR, trials=("t",), **FACTS)
         manifest = load_manifest(folder)
         manifest.model_copy(update={"studies": (*manifest.studies, record)}).save(folder)
         return open_page(open_run(folder.name), STUDY, PAIR)
@@ -87,18 +89,6 @@ def page(opened: Opened) -> Page:
     )
 
 
-def table(page: Page, label: str) -> list[list[str]]:
-    made = page.exhibit(label)
-    assert isinstance(made, Table), made
-    return [[cell.replace("\N{NO-BREAK SPACE}", " ") for cell in row] for row in made.rows]
-
-
-def figure(page: Page, label: str) -> Figure:
-    made = page.exhibit(label)
-    assert isinstance(made, Figure), made
-    return made
-
-
 def test_values_are_the_gains_of_each_set_and_say_which_move_pays(page: Page) -> None:
     found = page.own
     assert found["tables_gain"] == pytest.approx(LARGE["table_ssd"] / LARGE["all_hdd"], rel=0.03)
@@ -112,9 +102,9 @@ def test_values_are_the_gains_of_each_set_and_say_which_move_pays(page: Page) ->
 
 
 def test_the_tables_show_io_and_claims(page: Page) -> None:
-    accounts = next(row for row in table(page, "tbl-pgbench-io") if row[:4] == ["large", "all on HDD", "accounts", "checkpoint"])
+    accounts = next(row for row in table_of(page, "tbl-pgbench-io") if row[:4] == ["large", "all on HDD", "accounts", "checkpoint"])
     assert accounts[4] == "60.0 %"
-    claims = {row[0]: row for row in table(page, "tbl-pgbench-claims")}
+    claims = {row[0]: row for row in table_of(page, "tbl-pgbench-claims")}
     assert claims["V2"][2].startswith("large 4.2")
     assert claims["V2"][3].startswith("**undecided**"), "the source has three to four times, and the model interval reaches there"
 
@@ -130,7 +120,7 @@ def test_the_table_of_time_shows_what_was_recorded_of_rejected_windows_too(opene
         "writes hdd": 0.176,
     }
     page = opened(pgbench_rows(LARGE, flags={"table_ssd": "row-locks"}, shares=shares), pgbench_rows(SMALL, size="small"))
-    found = {tuple(row[:3]): row[3:] for row in table(page, "tbl-pgbench-time")}
+    found = {tuple(row[:3]): row[3:] for row in table_of(page, "tbl-pgbench-time")}
     assert found["large", "tables on SSD", "wait"] == ["12", "30", "0", "0.4", "40", "18", "0", "0", "disks 66, SSD 25, log 0.1"]
     assert len(found) == 4, "the small set's windows were not recorded"
     assert page.rows("tbl-pgbench-time")["window_id"].n_unique() == 20
@@ -144,7 +134,7 @@ def test_rates_stand_with_and_without_the_checkpoint_and_with_commits_that_do_no
         pgbench_rows(faster, mix={**load, "synchronous_commit": "off"}),
         pgbench_rows(SMALL, mix={**load, "protocol": "simple"}),
     )
-    shown = {tuple(row[:3]): row[3:] for row in table(page, "tbl-pgbench-rates")}
+    shown = {tuple(row[:3]): row[3:] for row in table_of(page, "tbl-pgbench-rates")}
     assert [*shown][:3] == [("large", "all on HDD", "wait"), ("large", "all on HDD", "do not wait"), ("large", "indexes on SSD", "wait")]
     assert len(shown) == 8, "statements that are not prepared are elsewhere"
     figures = {name: [float(one.split(" ")[0].replace(",", "")) for one in cells] for name, cells in shown.items()}
@@ -163,7 +153,7 @@ def slow_in_checkpoints(rows: pl.DataFrame, placement: str) -> pl.DataFrame:
 
 def test_what_the_server_reported_late_is_a_dash_and_pages_read_are_those_of_the_log(opened: Opened) -> None:
     page = opened(pgbench_rows(LARGE, reported=False), pgbench_rows(SMALL, size="small"))
-    accounts = {row[0]: row for row in table(page, "tbl-pgbench-io") if row[1:4] == ["all on HDD", "accounts", "before"]}
+    accounts = {row[0]: row for row in table_of(page, "tbl-pgbench-io") if row[1:4] == ["all on HDD", "accounts", "before"]}
     assert (accounts["large"][4], accounts["small"][4]) == (DASH, "60.0 %")
     assert accounts["large"][5] != "0"
     assert page.own["index_misses"] == pytest.approx(10 / 90), "as if the server had reported them"
@@ -183,7 +173,7 @@ def test_what_was_simulated_is_a_map_and_a_line_over_scales(page: Page) -> None:
     assert found["scale_tables_small"] == pytest.approx(5.0, rel=0.01)
     assert found["conditions"] == 2
     assert found["tables_most"] == pytest.approx(LARGE["table_ssd"] / LARGE["all_hdd"], rel=0.03)
-    flip = figure(page, "fig-pgbench-flip")
+    flip = figure_of(page, "fig-pgbench-flip")
     assert flip.rows.group_by("how").len().sort("how").rows() == [("emulated", 2), ("simulated", 4)]
 
 

@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 
 import cells
-from kept_smoke import FOLDER
+from cells import table_of
 from latency_rows import AS_PUBLISHED, RUN, latency_run
-from tierwise.report.display import Figure, Missing, Table
-from tierwise.report.formats import NBSP
+from support import SMOKE_RUN
+from tierwise.report.display import Figure, Missing
 from tierwise.report.page import Page, open_page
 from tierwise.report.run import open_run
 from tierwise.studies.read_latency.reading.names import SPACES
@@ -39,13 +39,6 @@ def shown(raw: Path, monkeypatch: pytest.MonkeyPatch, pair: str = PAIR, **change
     return open_page(open_run(RUN), "read_latency", pair)
 
 
-def table(page: Page, label: str) -> list[list[str]]:
-    made = page.exhibit(label)
-    assert isinstance(made, Table), made
-    assert all(len(row) == len(made.header) for row in made.rows)
-    return [[cell.replace(NBSP, " ") for cell in row] for row in made.rows]
-
-
 def test_every_tablespace_has_a_panel_with_ours_and_the_published_bars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (figure,) = cells.drawn("read_latency", shown(tmp_path, monkeypatch).run).values()
     assert isinstance(figure, Figure)
@@ -55,12 +48,12 @@ def test_every_tablespace_has_a_panel_with_ours_and_the_published_bars(tmp_path:
 
 def test_the_variant_that_decides_gives_the_lead_of_the_ssd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = shown(tmp_path, monkeypatch, ssd={17: 300})
-    published, records = table(page, "tbl-read-remains")
+    published, records = table_of(page, "tbl-read-remains")
     assert (published[1], published[5]) == ("77.6 %", "9.27")
     assert records[5].startswith("18.5")
     assert page.values["lead_records"] == pytest.approx(18.5, abs=0.1)
     assert page.values["lead_estimate"] == pytest.approx(58.4, abs=0.1), "of the windows, not of the records"
-    claims = {row[0]: row[3] for row in table(page, "tbl-read-claims")}
+    claims = {row[0]: row[3] for row in table_of(page, "tbl-read-claims")}
     assert list(claims) == [f"L{number}" for number in range(1, 16)]
     assert claims["L4"].startswith("**undecided**"), "a read of the SSD takes less than half of the published time"
 
@@ -77,32 +70,32 @@ def test_slower_tiers_leave_the_number_of_reads_that_wait(tmp_path: Path, monkey
     found = []
     for slowdown in (1, 8):
         raw = tmp_path / str(slowdown)
-        shutil.copytree(FOLDER, raw / FOLDER.name)
-        rows = pl.read_parquet(FOLDER / "timings.parquet")
+        shutil.copytree(SMOKE_RUN, raw / SMOKE_RUN.name)
+        rows = pl.read_parquet(SMOKE_RUN / "timings.parquet")
         slowed = (pl.col("study") == "read_latency") & (pl.col("clock") != "real")
         assert rows.filter(slowed).height
         proof = pl.col("proof").str.replace(r"^\{", f'{{"slowdown": {slowdown}, ')
         changed = {"elapsed_s": pl.col("elapsed_s") * slowdown, "proof": proof}
         rows.with_columns(pl.when(slowed).then(new).otherwise(name).alias(name) for name, new in changed.items()).write_parquet(
-            raw / FOLDER.name / "timings.parquet"
+            raw / SMOKE_RUN.name / "timings.parquet"
         )
         monkeypatch.setenv("TIERWISE_RAW", str(raw))
-        found.append(open_page(open_run(FOLDER.name), "read_latency", PAIR).values["waiting_disks"])
+        found.append(open_page(open_run(SMOKE_RUN.name), "read_latency", PAIR).values["waiting_disks"])
     assert found[0]
     assert found[1] == pytest.approx(found[0])
 
 
 def test_where_reads_by_memory_are_rejected_those_of_each_tablespace_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reads by memory come of real-time windows, of which two of five are stalled, the others of virtual-time ones."""
-    folder = tmp_path / FOLDER.name
-    shutil.copytree(FOLDER, folder)
+    folder = tmp_path / SMOKE_RUN.name
+    shutil.copytree(SMOKE_RUN, folder)
     rows = pl.read_parquet(folder / "timings.parquet")
     real_time = (pl.col("study") == "read_latency") & (pl.col("clock") == "real") & (pl.col("replicate") < 2)
     assert rows.filter(real_time).height == 2
     stalled = pl.lit(["stalled"], dtype=pl.List(pl.String))
     rows.with_columns(flags=pl.when(real_time).then(stalled).otherwise("flags")).write_parquet(folder / "timings.parquet")
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
-    page = open_page(open_run(FOLDER.name), "read_latency", PAIR)
+    page = open_page(open_run(SMOKE_RUN.name), "read_latency", PAIR)
     (drawn,) = cells.drawn("read_latency", page.run).values()
     assert isinstance(drawn, Figure)
     assert set(drawn.rows.filter(how="here")["tablespace"]) == {"ssd", "hdd", "aux"}

@@ -1,23 +1,24 @@
 """The chapters on the survey say what their rows say, hold no inferred number against anything, and say so where there are no rows."""
 
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 import cells
-from rows import make_run, save_run
+from rows import make_run, save_run, study_record
 from survey_rows import ARRAYS_S, PLACEMENT_S, RUN_ID, array_rows, placement_rows
 from tierwise.analysis.causes import Cause
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.rules import Verdict
-from tierwise.report.display import Figure, Missing, Sentence, Table
+from tierwise.report.display import Figure, Missing, Sentence
 from tierwise.report.formats import DASH
 from tierwise.report.page import Page, open_page
 from tierwise.report.run import Run, open_run
 from tierwise.studies.survey_arrays.reading.tables.survey_arrays_claims import CLAIMS as ARRAY_CLAIMS
 from tierwise.studies.survey_placement.reading.tables.survey_placement_claims import CLAIMS
-from tierwise.timings.manifest import StudyRecord, load_manifest
+from tierwise.timings.manifest import load_manifest
 
 PAIR = "source-h"
 INFERRED = {"H1", "H2", "H3", "H4", "H5", "H6", "H7"}
@@ -48,17 +49,14 @@ def hunt(query: str) -> list[dict[str, object]]:
 def run(tmp_path: Path) -> Run:
     folder = save_run(tmp_path, pl.concat([array_rows(forms=("printed", "meant")), placement_rows()]))
     manifest = load_manifest(folder)
-    facts = {"published_bytes": 141e9, **{query: hunt(query) for query in ARRAYS_S}}
-    placement = {
+    facts: dict[str, Any] = {"published_bytes": 141e9, **{query: hunt(query) for query in ARRAYS_S}}
+    placement: dict[str, Any] = {
         **PLACEMENT_S,
         "io_share": {"join_single": {"detection": 0.8}},
         "on_ssd": {"index_ssd": ["source_ra", "source_dec"]},
         "touched": {"join_single": {"source": 100, "detection": 800, "source_ra": 99, "source_dec": 1}},
     }
-    records = tuple(
-        StudyRecord(name=name, pair=PAIR, trials=(), replicates=5, settings={}, server_version="18.6", facts=found)
-        for name, found in (("survey_arrays", facts), ("survey_placement", placement))
-    )
+    records = study_record("survey_arrays", PAIR, **facts), study_record("survey_placement", PAIR, **placement)
     manifest.model_copy(update={"studies": records}).save(folder)
     return open_run(RUN_ID, tmp_path)
 
@@ -125,9 +123,7 @@ def page(run: Run, study: str) -> Page:
 
 
 def rows_of(run: Run, study: str, label: str) -> list[list[str]]:
-    table = page(run, study).exhibit(label)
-    assert isinstance(table, Table), table
-    return [list(row) for row in table.rows]
+    return cells.table_of(page(run, study), label)
 
 
 def test_the_chapter_on_arrays_shows_gains_and_how_near_the_ways_of_reading_come(run: Run) -> None:
@@ -150,7 +146,7 @@ def test_the_chapter_on_placement_shows_gains_whose_reads_they_are_and_verdicts(
     assert (found["indexes_slower"], found["scan_pages"]) == (4, 1000)
     seconds = rows_of(run, "survey_placement", "tbl-survey-placement-seconds")
     assert len(seconds) == 16
-    assert [row[5] for row in seconds[8:12]] == [DASH, "10.0\u00a0%", "10.0\u00a0%", "80.0\u00a0%"]
+    assert [row[5] for row in seconds[8:12]] == [DASH, "10.0 %", "10.0 %", "80.0 %"]
     assert seconds[8][3] == "1"
     assert seconds[11][-1] == "9.78", "1,271 s over 130 s"
     assert [row[0] for row in rows_of(run, "survey_placement", "tbl-survey-placement-claims")] == list(CLAIMS)

@@ -1,4 +1,4 @@
-"""Prose is a file that an editor can change: sections by label, numbers by name, and nothing that is no number."""
+"""Prose is a file that an editor can change: sections by label, numbers by name; a caption names the modes of its rows."""
 
 import datetime as dt
 from collections.abc import Iterator
@@ -9,15 +9,15 @@ import polars as pl
 import pytest
 from jinja2 import meta
 
-from rejected_run import RUN_ID, rejected_run
 from rows import make_rows, save_run
 from tierwise.analysis.claims import load_claims
 from tierwise.core import studies
 from tierwise.core.errors import InputError
-from tierwise.report.exhibit_registry import FOLDERS, find
+from tierwise.report.exhibit_registry import FOLDERS, declared, find
 from tierwise.report.page import Page, open_page, open_shared
 from tierwise.report.run import Run, open_run
 from tierwise.report.text_template import Text, Value, prose_environment, read_text
+from tierwise.report.words import IO_MODES
 
 CONVERTED = studies.having("reading/text.md")
 CAPTIONED = {"n", "flagged", "note"}  # what only a caption gets, beside the facts of its exhibit
@@ -74,13 +74,12 @@ def test_what_is_no_number_or_no_section_is_refused_with_its_line(tmp_path: Path
 
 
 @pytest.fixture(scope="module", params=["reference", "rejected", "empty"])
-def shown(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, reference: Run) -> Run:
+def shown(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, reference: Run, rejected: Run) -> Run:
     if request.param == "reference":
         return reference
-    raw = tmp_path_factory.mktemp("raw")
     if request.param == "rejected":
-        rejected_run(raw)
-        return open_run(RUN_ID, raw)
+        return rejected
+    raw = tmp_path_factory.mktemp("raw")
     folder = save_run(raw, make_rows())
     pl.read_parquet(folder / "timings.parquet").clear().write_parquet(folder / "timings.parquet")
     return open_run(folder.name, raw)
@@ -95,6 +94,7 @@ def pair_of(study: str) -> str:
 
 
 def exhibits(study: str) -> Iterator[str]:
+    yield from () if study else declared()
     for kind, folder in FOLDERS.items():
         modules = files(f"tierwise.studies.{study}.reading" if study else "tierwise.report.exhibits") / folder
         if modules.is_dir():
@@ -130,33 +130,45 @@ def test_values_and_templates_name_the_same_things(shown: Run, study: str) -> No
     assert all(value is None or isinstance(value, int | float | str | dt.date | list) for value in page.own.values())
 
 
-SHARED = {  # module of values -> the pages of several studies that use it
-    "front": ["front"],
-    "verdicts": ["summary", "ledger"],
-    "advice": ["advice"],
-    "provenance": ["provenance"],
-    "validation": ["validation"],
-}
-
-
-@pytest.mark.parametrize("name", [page for pages in SHARED.values() for page in pages])
+@pytest.mark.parametrize("name", ["front", "summary", "ledger", "advice", "provenance", "validation"])
 def test_every_shared_page_renders_whatever_a_run_has(shown: Run, name: str) -> None:
     rendered(open_shared(shown, name))
-
-
-@pytest.mark.parametrize("pages", SHARED.values(), ids=SHARED)
-def test_values_and_templates_of_shared_pages_name_the_same_things(shown: Run, pages: list[str]) -> None:
-    opened = [open_shared(shown, name) for name in pages]
-    used = (
-        frozenset().union(*(variables(page.text) for page in opened))
-        - CAPTIONED
-        - {"sources", "parameters", "assumed", "reasons", "with_model", "unclear", "processors", "fewer"}
-    )
-    inner = set(CONVERTED) - used  # studies whose values a page need not use
-    assert used == opened[0].own.keys() - {"answered"} - inner
 
 
 @pytest.mark.parametrize("study", CONVERTED)
 def test_every_exhibit_has_a_caption_and_every_caption_an_exhibit(study: str) -> None:
     parts = read_text(Path(str(files(f"tierwise.studies.{study}.reading") / "text.md"))).parts
     assert {label for label in parts if label.startswith(("fig-", "tbl-"))} - set(exhibits("")) == set(exhibits(study))
+
+
+SOURCES = load_claims().sources
+PAIRS = {
+    "wal_placement": "wal-placement",
+    **{case.study: SOURCES[claim.source].pair for claim in load_claims().claims for case in claim.cases},
+}
+
+
+def said(caption: str) -> set[str]:
+    note = caption.splitlines()[-1]
+    return {mode for mode in IO_MODES if " I/O, " in note and mode in note.partition(" I/O, ")[0].rpartition("**")[2]}
+
+
+@pytest.mark.parametrize("study", PAIRS)
+def test_the_mode_of_a_caption_is_the_mode_of_its_rows(reference: Run, study: str) -> None:
+    page = open_page(reference, study, PAIRS[study])
+    for label in page.text.parts:
+        if label.startswith(("fig-", "tbl-")):
+            holds(page, label, study)
+
+
+def test_the_first_page_names_the_modes_of_its_rows(reference: Run) -> None:
+    page = open_shared(reference, "front")
+    for label in ("tbl-answer", "fig-answer"):
+        holds(page, label, "")
+        assert "assumed processors" in page.exhibit(label).caption
+
+
+def holds(page: Page, label: str, study: str) -> None:
+    rows = find(label, study).rows(page.run, page.pair).frame
+    if rows.height and "io_mode" in rows.columns:
+        assert said(page.exhibit(label).caption) == set(rows["io_mode"]), label

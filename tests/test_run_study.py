@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ import pytest
 from checkout import Home, new_home
 from tierwise.bench.loop import gather_inputs, run_study, trials_of
 from tierwise.bench.runs import look_ahead
-from tierwise.core import paths, studies
+from tierwise.core import studies
 from tierwise.core.errors import InputError
 from tierwise.core.pairs import load_pair
 from tierwise.report.run import open_run
@@ -39,13 +38,7 @@ disk_scale = 4096
 @pytest.fixture(scope="module")
 def home() -> Iterator[Home]:
     with new_home() as made, pytest.MonkeyPatch.context() as patch:
-        checkout = made.folder / "checkout"
-        checkout.mkdir()
-        for name in ("notebooks", "report", "requirements.txt"):
-            (checkout / name).symlink_to(paths.home() / name)
-        outputs = shutil.ignore_patterns("work", "raw", "external", "source-r-live.toml")
-        shutil.copytree(paths.data(), checkout / "data", ignore=outputs)
-        (checkout / "data" / "profiles" / "tiny.toml").write_text(PROFILE, encoding="utf-8")
+        checkout = made.lay_out("tiny", PROFILE, without=("source-r-live.toml",))
         for name, place in {"TIERWISE_HOME": checkout, "TIERWISE_RAW": made.folder / "raw", "TIERWISE_SITE": made.folder / "site"}.items():
             patch.setenv(name, str(place))
         patch.setenv("TIERWISE_WORK", str(made.folder / "work"))
@@ -74,12 +67,9 @@ def test_the_study_is_whole_and_the_manifest_says_that_it_is_alone(home: Home, r
     rows = rows_so_far(home.folder / "raw" / run.run_id)
     assert set(rows["study"]) == {NAME}
     trials = {trial.key for trial in STUDY.trials(gather_inputs(profile="tiny", tiers="", seed=1).profile, load_pair("source-r"))}
-    assert set(rows.select("trial", "replicate").rows()) == {(trial, replicate) for trial in trials for replicate in range(2)}
-
-
-def test_its_notebook_ran_and_no_other(home: Home, run: Manifest) -> None:
     executed = {path.stem for path in (home.folder / "raw" / run.run_id / "notebooks").glob("*.ipynb")}
-    assert executed == {f"run-{NAME}"}, "and it is measured on no data set"
+    assert executed == {f"run-{NAME}"}, "no other notebook, and it is measured on no data set"
+    assert set(rows.select("trial", "replicate").rows()) == {(trial, replicate) for trial in trials for replicate in range(2)}
 
 
 def test_chapters_and_claims_find_the_run(home: Home, run: Manifest) -> None:
@@ -106,18 +96,16 @@ def test_called_again_it_measures_nothing(home: Home, run: Manifest) -> None:
     assert [one.stages for one in home.runs().values()] == [run.stages]
 
 
-def test_a_study_that_is_not_there_is_named_with_those_that_are(home: Home, run: Manifest) -> None:
-    answer = command(home, "run", "nonesuch")
-    assert answer.returncode == 2
-    assert f"no such study; there are: {', '.join(studies.names())}" in answer.stderr
-    assert list(home.runs()) == [run.run_id]
-
-
-def test_no_trial_is_measured_where_none_has_all_that_is_requested(home: Home, run: Manifest) -> None:
-    answer = command(home, "run", NAME, "--trials", "tier=tape")
-    assert answer.returncode == 2
-    assert "no trial has all of these" in answer.stderr
-    assert list(home.runs()) == [run.run_id]
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("nonesuch",), f"no such study; there are: {', '.join(studies.names())}"),
+        ((NAME, "--trials", "tier=tape"), "no trial has all of these"),
+    ],
+)
+def test_what_is_not_there_is_named_and_begins_no_run(home: Home, run: Manifest, arguments: tuple[str, ...], said: str) -> None:
+    answer = command(home, "run", *arguments)
+    assert (answer.returncode, said in answer.stderr, list(home.runs())) == (2, True, [run.run_id]), answer.stderr
 
 
 def test_chosen_trials_are_a_run_of_their_own_that_is_no_newest_and_whose_rows_no_later_run_takes(home: Home, run: Manifest) -> None:

@@ -21,7 +21,7 @@ from tierwise.core.activity import Activity, Band, Cause, RelationLoad, Steadine
 from tierwise.core.errors import InputError
 from tierwise.core.output_format import TicketFormat
 from tierwise.core.text_table import WIDTH
-from tierwise.core.units import GIB
+from tierwise.core.units import GIB, MIB
 from tierwise.costs.book import load_book
 from tierwise.devices.own_device import fitted
 from tierwise.devices.spec import Measured
@@ -38,78 +38,36 @@ read_ms = [[1, 10], [2, 18], [4, 30]]
 read_ms = [[1, 0.2]]
 usd_a_month_per_gib = 0.1
 """
+WITH_PLACE = TIERS.replace("[tiers.ssd]", '[tiers.ssd]\ntablespaces = ["fast"]')
 DAY = dt.date(2026, 11, 28)
 EXACT = Band(low=0.0, high=0.0)
 
 
 def relation(number: int, name: str, waiting_s: float, *, kind: str = "table", gib: float | None = 1.0, **more: object) -> RelationLoad:
     known: dict[str, object] = {
-        "database": 5,
-        "relation": number,
-        "schema_name": "public",
-        "name": name,
-        "kind": kind,
-        "owner": 0,
-        "parent": 0,
-        "tablespace": "pg_default",
-        "location": "",
-        "size_bytes": None if gib is None else int(gib * GIB),
-        "reads_per_s": 50.0,
-        "client_reads_per_s": EXACT,
-        "device_reads_per_s": None,
-        "read_s": None,
-        "waiting_s": waiting_s,
-        "low_s": waiting_s,
-        "high_s": waiting_s,
+        **dict.fromkeys(("owner", "parent", "scan_share"), 0),
+        **dict.fromkeys(("device_reads_per_s", "read_s", "writes_per_s")),
+        **dict.fromkeys(("waiting_s", "low_s", "high_s"), waiting_s),
         "share": waiting_s / 0.1,
-        "writes_per_s": None,
-        "scans": 1,
-        "scan_share": 0.0,
-        "droppable": False,
+        "size_bytes": None if gib is None else int(gib * GIB),
     }
+    known |= {"database": 5, "schema_name": "public", "tablespace": "pg_default", "location": "", "scans": 1, "droppable": False}
+    known |= {"relation": number, "name": name, "kind": kind, "reads_per_s": 50.0, "client_reads_per_s": EXACT}
     return RelationLoad.model_validate({**known, **more})
 
 
 def activity(*relations: RelationLoad, spread: float = 0.01, steady: Steadiness = Steadiness.STEADY) -> Activity:
     """Return a watch of 40 transactions a second that take 100 ms each, in ten windows."""
     times = [0.1 * (1 + spread * (-1) ** (number // 2)) for number in range(10)]
-    return Activity(
-        server="18.6",
-        version=18,
-        database="shop",
-        standby=False,
-        began="",
-        watched_s=600,
-        gaps_s=0,
-        gaps=0,
-        resets=0,
-        window_s=60,
-        windows=tuple(Window(seconds=60, transactions=2400, transaction_s=time_s) for time_s in times),
-        transactions_per_s=Band(low=40, high=40),
-        transaction_s=0.1,
-        steadiness=steady,
-        spread=spread,
-        drift=0.0,
-        checkpoints=5,
-        sessions=4,
-        samples=600,
-        timed=True,
-        causes=(Cause(cause="reads", time_s=0.08, measured=True),),
-        relations=relations,
-        reads_per_s=100,
-        depth=3,
-        page_writes_per_s=0,
-        wal_bytes_per_s=0,
-        background_transactions_per_s=0,
-        background_reads_per_s=0,
-        autovacuum_reads_per_s=0,
-        replay_share=None,
-        statements=None,
-        placements_changed=0,
-        replicas=0,
-        unknown=(),
-        superuser=True,
-    )
+    windows = tuple(Window(seconds=60, transactions=2400, transaction_s=time_s) for time_s in times)
+    load = {"transactions_per_s": Band(low=40, high=40), "transaction_s": 0.1, "reads_per_s": 100, "depth": 3, "sessions": 4}
+    measured = {"windows": windows, "steadiness": steady, "spread": spread, "checkpoints": 5, "samples": 600, "timed": True}
+    events = ("gaps_s", "gaps", "resets", "drift", "placements_changed", "replicas")
+    beside = ("page_writes_per_s", "wal_bytes_per_s", "background_transactions_per_s", "background_reads_per_s", "autovacuum_reads_per_s")
+    known = {"server": "18.6", "version": 18, "database": "shop", "standby": False, "superuser": True, "began": ""}
+    known |= {"watched_s": 600, "window_s": 60, "causes": (Cause(cause="reads", time_s=0.08, measured=True),), "unknown": ()}
+    known |= {**dict.fromkeys((*events, *beside), 0), "replay_share": None, "statements": None}
+    return Activity.model_validate({**known, **load, **measured, "relations": relations})
 
 
 @pytest.fixture
@@ -138,7 +96,7 @@ def test_a_closed_load_of_one_station_takes_what_queueing_theory_says() -> None:
 
 
 def test_partitions_that_are_waited_for_little_each_move_together(tiers: Path, tmp_path: Path) -> None:
-    tiers.write_text(TIERS.replace("[tiers.ssd]", '[tiers.ssd]\ntablespaces = ["fast"]'))
+    tiers.write_text(WITH_PLACE)
     parts = [relation(number, f"events_{number}", 0.0003, parent=7, gib=0.01) for number in range(1, 101)]
     hot = relation(101, "events_101", 0.04, parent=7, gib=0.1, writes_per_s=Band(low=1, high=1))
     watch = activity(*parts, hot, relation(102, "events_102", 0.0, parent=7, gib=0.01))
@@ -162,14 +120,21 @@ def test_a_step_takes_as_long_as_its_bytes_are_read_and_written(tiers: Path) -> 
     tiers.write_text(
         TIERS.replace("wal = true", "wal = true\ncopy_mb_s = [100, 90]").replace("[tiers.ssd]", "[tiers.ssd]\ncopy_mb_s = [500, 200]")
     )
-    loads = relation(1, "busy", 0.05, gib=10), relation(2, "busy_key", 0.03, kind="index", gib=1, owner=1)
-    first, second = advised(activity(*loads), tiers).steps
+    busy = relation(1, "busy", 0.05, gib=10, writes_per_s=Band(low=0, high=25))
+    watch = activity(busy, relation(2, "busy_key", 0.03, kind="index", gib=1, owner=1))
+    found = advised(watch.model_copy(update={"page_writes_per_s": 25.0, "buffer_bytes": 80 * MIB}), tiers)
+    first, second = found.steps
     assert (first.unit, second.unit) == ("busy_key", "busy")
-    built = 2 * 10 * GIB / 100e6 + GIB * (1 / 40e6 + 2 * (1 / 500e6 + 1 / 200e6))
-    assert (first.duration_s, second.duration_s) == pytest.approx((1 + built, 1 + 10 * GIB * (1 / 100e6 + 1 / 200e6)))
-    text = shown(advised(activity(*loads), tiers), TicketFormat.TABLE)
-    assert "online >4.3 min" in text
-    assert "closed >2.7 min" in text
+    read, logged, changed = 165 * 0.03, GIB / 90e6, 10240 / 2 / 2
+    built = 2 * 10 * GIB / 500e6 + GIB * (1 / 40e6 + 2 / 200e6 + 3 / 500e6)
+    waited = 6 * 0.1 * (1 + 1 / 2 + 1 / 3 + 1 / 4)
+    copied = 10 * GIB * (1 / 100e6 + 1 / 200e6)
+    assert (first.duration_s, second.duration_s) == pytest.approx(
+        (read + logged + built + waited, read + 10 * logged + changed * 0.01 + copied)
+    )
+    text = shown(found, TicketFormat.TABLE)
+    assert "online ~1.8 min" in text
+    assert "closed ~5.2 min" in text
 
 
 def test_the_relation_with_most_gain_per_gib_comes_first_and_nothing_is_a_row(tiers: Path) -> None:
@@ -258,7 +223,7 @@ def test_what_is_no_placement_comes_with_the_advice(tiers: Path) -> None:
 
 
 def test_reads_of_the_slower_tier_take_the_waiting_that_a_watch_divided_evenly(tiers: Path) -> None:
-    tiers.write_text(TIERS.replace("[tiers.ssd]", '[tiers.ssd]\ntablespaces = ["fast"]'))
+    tiers.write_text(WITH_PLACE)
     loads = relation(1, "fast", 0.03, tablespace="fast"), relation(2, "slow", 0.03)
     watch = activity(*loads).model_copy(update={"unknown": ("tablespaces",)})
     units = Question(watch, read_server_tiers(tiers), Limits(), load_book(DAY)).every_unit
@@ -303,15 +268,14 @@ def test_a_server_that_may_be_managed_gets_advice_on_its_volume_alone(tiers: Pat
 
 
 def test_temporary_files_need_the_space_of_a_window_and_move_once(tiers: Path, tmp_path: Path) -> None:
-    with_place = TIERS.replace("[tiers.ssd]", '[tiers.ssd]\ntablespaces = ["fast"]')
-    tiers.write_text(with_place)
+    tiers.write_text(WITH_PLACE)
     watch = activity(relation(0, "temporary files", 0.02, kind="temporary", gib=10))
     question = Question(watch, read_server_tiers(tiers), Limits(), load_book(DAY))
     found = advise_server(question)
     assert [(step.unit, step.size_bytes) for step in found.steps] == [("temporary files", GIB)], "ten windows wrote 10 GiB"
     write_plan(found, question, tmp_path / "plan")
     assert "GRANT CREATE ON TABLESPACE" in (tmp_path / "plan" / "plan.sh").read_text()
-    tiers.write_text(with_place.replace("[tiers.ssd]", "[tiers.ssd]\ntemporary = true"))
+    tiers.write_text(WITH_PLACE.replace("[tiers.ssd]", "[tiers.ssd]\ntemporary = true"))
     assert advised(watch, tiers).steps == ()
 
 

@@ -1,7 +1,9 @@
-"""What a move saved against what was predicted: it holds or misses, and bloat that went is not the device's."""
+"""What a move saved against what was predicted; bloat that went is not the device's; and the check of many measured moves."""
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,23 +11,27 @@ import pyarrow.parquet as pq
 import pytest
 
 from support import said, said_as_json
-from test_server_advice import TIERS, activity, relation
+from test_server_advice import WITH_PLACE, activity, relation
+from tierwise.core import paths
 from tierwise.core.activity import ANSWER, Activity
 from tierwise.core.errors import InputError
+from validate_advice import OUT, judged
 
+HOST = "abc"
 PLACES = {"before.parquet": "pg_default", "after.parquet": "fast"}
 
 
 @pytest.fixture
 def tiers(tmp_path: Path) -> str:
     path = tmp_path / "mine.toml"
-    path.write_text(TIERS.replace("[tiers.ssd]", '[tiers.ssd]\ntablespaces = ["fast"]'))
+    path.write_text(WITH_PLACE.replace("read_ms", f"calibrated_on = '{HOST}'\nread_ms"))
     return str(path)
 
 
 def kept(path: Path, watch: Activity) -> str:
-    """Write a file that has only the answer of a watch."""
-    pq.write_table(pa.table({"window": [0]}).replace_schema_metadata({ANSWER: watch.model_dump_json()}), path)
+    """Write a file that has only the answer of a watch on the machine `HOST`."""
+    answer = watch.model_copy(update={"host": HOST}).model_dump_json()
+    pq.write_table(pa.table({"window": [0]}).replace_schema_metadata({ANSWER: answer}), path)
     return str(path)
 
 
@@ -54,6 +60,12 @@ def test_a_prediction_holds_or_misses(waiting_s: tuple[float, float], held: bool
     assert (found["held"], found["moved"]) == (held, ["busy"])
     assert ("The prediction held" if held else "The prediction missed") in said(*command)
     assert [unit["moved"] for unit in found["units"]] == [True, False]
+
+
+def test_other_transactions_than_before_are_not_compared(tiers: str, tmp_path: Path) -> None:
+    command = checked(tmp_path, tiers, after((0.0005, 0.02), gib=2.0, reads_per_s=25.0))
+    assert said_as_json(*command)["other_work"] == ["busy"]
+    assert "Cannot compare" in said(*command)
 
 
 def test_bloat_that_a_rewrite_removed_is_not_the_devices(tiers: str, tmp_path: Path) -> None:
@@ -103,3 +115,35 @@ def test_the_log_that_moved_by_hand_is_predicted_too(tiers: str, tmp_path: Path)
     assert both["predicted_s"]["low"] > alone["predicted_s"]["low"]
     with pytest.raises(InputError, match="write-ahead log"):
         said(*command, "--moved", "busy")
+
+
+COMMON = {"load": "survey", "open": None, "watched_s": 0.1, "noise": 0.01, "advised": ["table"], "sizes": {"table": 2.0, "index": 1.0}}
+
+
+def row(seen_s: float, *placement: str, low: float = 0.0, high: float = 0.0) -> dict[str, object]:
+    return {**COMMON, "seen_s": seen_s, "placement": list(placement), "said_s": (low + high) / 2, "predicted_s": {"low": low, "high": high}}
+
+
+def test_predicted_savings_are_counted_against_what_was_seen() -> None:
+    rows = [row(0.1), row(0.04, "table", low=0.05, high=0.065), row(0.08, "index", low=0.03, high=0.04), row(0.001, "table", "index")]
+    found = judged([*rows, {**COMMON, "load": "idle", "placement": None, "refused": "idle"}])
+    assert (found["moves"], found["medium"]) == (3, 2)
+    assert (found["saving within 20 %"], found["left within a factor of 1.5"]) == (0.5, 1.0)
+    assert found["interval holds"] == pytest.approx(1 / 3)
+    assert found["regret"] == 0
+
+
+@pytest.mark.soak
+@pytest.mark.alone
+def test_moves_save_what_the_advice_predicts() -> None:
+    subprocess.run([sys.executable, "scripts/validate_advice.py"], cwd=paths.home(), check=True)
+    rows = json.loads((paths.data() / OUT).read_text(encoding="utf-8"))["rows"]
+    found = judged(rows)
+    assert found["medium"] >= 12
+    assert found["medium with the log on the disk"] >= 6
+    assert found["small ones within noise or the interval"] == 1
+    assert min(found["saving within 20 %"], found["left within a factor of 1.5"]) >= 0.75
+    assert found["interval holds"] >= 0.8
+    assert found["half-width"] <= 0.3
+    assert found["regret"] <= 0.05
+    assert [row["placement"] for row in rows if row["load"] == "idle"] == [None]

@@ -1,4 +1,4 @@
-"""What takes long: the full census, predicted scans, and a day of use in virtual time (``LONG_QUERIES``), in which nothing grows."""
+"""What takes long: predicted scans, and a day of use in virtual time (``LONG_QUERIES``), in which nothing grows."""
 
 import hashlib
 import os
@@ -15,9 +15,7 @@ import scan_prediction
 from emulation import emulated, need_fuse, new_folder
 from tierwise.core import session_group
 from tierwise.core.vocabulary import IoMode
-from tierwise.datasets import census
 from tierwise.postgres.cluster import Cluster
-from tierwise.postgres.loading import copy_parquet
 from tierwise.postgres.relations import create_tablespace
 from tierwise.postgres.settings import Connection, loading_settings, measuring_settings
 from tierwise.scans.options import IoMethod
@@ -109,28 +107,6 @@ def test_a_day_of_queries_finds_no_difference_and_grows_nothing(
         grown_bytes = seen[-1].memory_bytes - seen[FULL].memory_bytes
         assert grown_bytes < GROWTH_BYTES, f"{name} has grown by {grown_bytes} bytes"
         assert seen[-1].files <= seen[FULL].files, f"{name} has {seen[-1].files} files open"
-
-
-PUBLISHED_MB = {"census": 1010, "census_pkey": 52, "pob": 52}
-
-
-def test_the_full_census_has_the_published_sizes(cluster18: Cluster, tmp_path: Path) -> None:
-    data = census.acquire("synthetic", fraction=1.0, seed=1, folder=tmp_path)
-    assert data.rows == census.ROWS
-    cluster18.start(loading_settings())
-    try:
-        with cluster18.connect() as connection:
-            with connection.transaction():
-                connection.execute(census.ddl("census"))
-                copy_parquet(connection, data.parquet, "census", [column.name for column in census.COLUMNS])
-                connection.execute("CREATE INDEX pob ON census (pob) WITH (deduplicate_items = off)")
-            sizes = dict(
-                connection.execute("SELECT relname, pg_relation_size(oid) FROM pg_class WHERE relname = ANY(%s)", [list(PUBLISHED_MB)])
-            )
-            connection.execute("DROP TABLE census")
-    finally:
-        cluster18.stop()
-    assert {name: size / 2**20 for name, size in sizes.items()} == pytest.approx(PUBLISHED_MB, rel=0.1)
 
 
 @pytest.mark.skipif(session_group.obstacle() is not None, reason=str(session_group.obstacle()))

@@ -1,4 +1,4 @@
-"""The timing store: parts survive kills, a merged run is one file, views hold every run that is valid."""
+"""The timing store: parts survive kills, a merged run is one file, views hold every valid run, and a row that breaks a rule is refused."""
 
 import signal
 import subprocess
@@ -6,16 +6,18 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 from rows import make_manifest, make_rows, make_run, save_run
+from tierwise.analysis.views import connect
 from tierwise.core.errors import InputError
 from tierwise.timings.manifest import manifests
 from tierwise.timings.parts import PartKey, done_parts, merge_parts, read_rows, write_part
 from tierwise.timings.schema import SCHEMA
-from tierwise.timings.store import connect
+from tierwise.timings.validation import NULLABLE, validate_rows
 
 RUN = "run-1"
 ROWS = make_rows(run_id=RUN, replicates=2).filter(pl.col("trial").str.contains("start=FL"))
@@ -56,15 +58,9 @@ def test_merged_rows_are_those_of_the_parts_in_the_order_of_execution(folder: Pa
     assert read_rows(folder).equals(ROWS.sort("sequence", "step"))
     assert read_rows(folder).schema == pl.Schema(SCHEMA)
     assert not (folder / "parts").exists()
-
-
-def test_a_merged_run_stays_done_and_merging_again_changes_nothing(folder: Path) -> None:
-    before = done_parts(folder)
     merge_parts(folder)
-    content = read_rows(folder)
-    merge_parts(folder)
-    assert done_parts(folder) == before
-    assert read_rows(folder).equals(content)
+    assert done_parts(folder) == {key_of(part) for part in parts_of(ROWS)}
+    assert read_rows(folder).height == ROWS.height
 
 
 def test_a_part_that_was_merged_but_not_removed_counts_once(folder: Path) -> None:
@@ -173,7 +169,8 @@ def timings_by_run(raw: Path, run_id: str | None = None) -> dict[str, int]:
 
 def runs(raw: Path, run_id: str | None = None) -> list[tuple[str, str, str]]:
     with connect(raw, run_id) as connection:
-        return connection.execute("select run_id, status, profile from runs order by run_id").fetchall()
+        query = "select run_id, manifest ->> 'status', manifest ->> '$.profile.name' from runs order by run_id"
+        return connection.execute(query).fetchall()
 
 
 def test_views_hold_every_complete_run_or_the_named_one(tmp_path: Path) -> None:
@@ -254,3 +251,107 @@ def test_a_folder_that_is_no_run_is_named_and_left_alone(tmp_path: Path, capsys:
     assert all(name in notices for name in ("empty", "elsewhere"))
     assert not any(name in notices for name in (".hidden", "notes.txt"))
     assert (tmp_path / "notes.txt").exists()
+
+
+VALID = make_rows(replicates=1)
+
+
+def with_value(column: str, value: Any, row: int = 3) -> pl.DataFrame:
+    values = VALID[column].to_list()
+    values[row - 1] = value
+    return VALID.with_columns(pl.Series(column, values, dtype=SCHEMA[column]))
+
+
+def with_field(column: str, **fields: Any) -> pl.DataFrame:
+    first, *others = VALID[column].to_list()[2]
+    return with_value(column, [{**first, **fields}, *others])
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        VALID,
+        with_value("result_rows", None),
+        with_field("relation_io", io_s=None, io_basis="strace is missing"),
+        with_field("tier_io", device=None, **dict.fromkeys(("reads", "read_bytes", "writes", "write_bytes", "intended_s", "actual_s"))),
+    ],
+    ids=["as the bench writes them", "without a result", "of a relation whose time is unknown", "of a directory, which counts nothing"],
+)
+def test_rows_that_keep_every_rule_are_valid(rows: pl.DataFrame) -> None:
+    validate_rows(rows)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "rule"),
+    [
+        ("format_version", 3, "must be 4"),
+        *((column, "", "must not be empty") for column in ("run_id", "study", "pair", "trial")),
+        *(("evidence", word, "must be one of measured, emulated, simulated, mixed") for word in ("guessed", "published")),
+        ("io_mode", "mapped", "must be one of direct, buffered"),
+        ("cache", "lukewarm", "must be one of cold, hot, cross, none"),
+        *((column, -1, "must be at least 0") for column in ("replicate", "step", "sequence", "result_rows")),
+        *(("elapsed_s", time_s, "must be more than 0 and finite") for time_s in (0.0, -0.5, float("inf"), float("nan"))),
+        ("cell", "[1]", "must be a JSON object"),
+        ("cell", "{", "must be a JSON object"),
+        ("proof", "cold, really", "must be a JSON object"),
+        ("flags", ["overshoot", None], "a flag must not be null"),
+        ("clock", "guessed", "must be one of real, virtual-one, virtual-several"),
+        ("cpu_s", -0.1, "must be at least 0"),
+    ],
+)
+def test_a_value_that_breaks_a_rule_is_named(column: str, value: Any, rule: str) -> None:
+    with pytest.raises(InputError) as caught:
+        validate_rows(with_value(column, value), where="x/timings.parquet")
+    message = str(caught.value)
+    assert message.startswith(f"x/timings.parquet: {column}, row 3")
+    assert rule in message
+    assert repr(value) in message
+
+
+@pytest.mark.parametrize("column", [name for name in SCHEMA if name not in NULLABLE])
+def test_null_is_refused(column: str) -> None:
+    with pytest.raises(InputError, match=f"{column}, row 3: must not be null"):
+        validate_rows(with_value(column, None))
+
+
+@pytest.mark.parametrize(
+    ("column", "fields", "rule"),
+    [
+        ("relation_io", {"reads": -1}, "hits, reads and io_s must be at least 0"),
+        ("relation_io", {"hits": -1}, "hits, reads and io_s must be at least 0"),
+        ("relation_io", {"reads": None}, "only io_s may be null"),
+        ("relation_io", {"io_s": -1e-9}, "hits, reads and io_s must be at least 0"),
+        ("relation_io", {"io_basis": ""}, "io_basis must say how io_s was found, or why it is null"),
+        ("relation_io", {"io_basis": None}, "only io_s may be null"),
+        ("relation_io", {"relation": None}, "only io_s may be null"),
+        ("relation_io", {"relation_class": "view"}, "relation_class must be one of table, index, wal"),
+        ("tier_io", {"tier": None}, "tier and evidence must not be null"),
+        ("tier_io", {"evidence": "guessed"}, "evidence must be one of"),
+        ("tier_io", {"writes": -1}, "no count and no time may be below 0"),
+        ("tier_io", {"actual_s": -0.1}, "no count and no time may be below 0"),
+    ],
+)
+def test_a_count_that_breaks_a_rule_is_named(column: str, fields: dict[str, Any], rule: str) -> None:
+    with pytest.raises(InputError, match=f"{column}, row 3.*{rule}"):
+        validate_rows(with_field(column, **fields))
+
+
+def test_a_row_stands_once() -> None:
+    with pytest.raises(InputError, match=r"step, row 37 is 0: \(run_id, study, pair, trial, replicate, step\) must be unique"):
+        validate_rows(pl.concat([VALID, VALID.head(1)]))
+
+
+@pytest.mark.parametrize(
+    ("rows", "rule"),
+    [
+        (VALID.drop("flags"), "flags: column is missing"),
+        (VALID.with_columns(note=pl.lit("x")), "note: column is not in the schema"),
+        (VALID.cast({"elapsed_s": pl.Float32}), "elapsed_s is 'Float32': type must be Float64"),
+        (VALID.with_columns(pl.col("started_at").dt.replace_time_zone(None)), "started_at is .*: type must be Datetime.*UTC"),
+        (VALID.with_columns(pl.col("started_at").dt.convert_time_zone("Europe/Rome")), "started_at is .*: type must be Datetime.*UTC"),
+        (VALID.select(sorted(SCHEMA)), "columns is .*: order must be"),
+    ],
+)
+def test_columns_are_exactly_the_schema(rows: pl.DataFrame, rule: str) -> None:
+    with pytest.raises(InputError, match=rule):
+        validate_rows(rows)

@@ -1,15 +1,18 @@
-"""Then and now: what is measured on a pair of today, what is said of it, and what it saves."""
+"""Then and now: what is measured on a pair of today, what models, prices and moves add, what is said of it, and what it saves."""
 
 import datetime as dt
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from pgbench_rows import pgbench_rows
 from rows import make_rows, save_run
+from survey_rows import MOVE_S, ON_SSD, PLACEMENT_S, SIZES, array_rows, move_rows, placement_rows
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.statistics import Estimate
-from tierwise.analysis.today import Still, still
+from tierwise.analysis.today import CaseToday, Still, still
 from tierwise.bench.fingerprints import fingerprint
 from tierwise.bench.inputs import pair_file
 from tierwise.bench.loop import gather_inputs
@@ -18,13 +21,17 @@ from tierwise.core import studies
 from tierwise.core.pairs import TODAY, load_pair
 from tierwise.core.profiles import load_profile
 from tierwise.core.units import GIB
+from tierwise.core.vocabulary import Evidence
 from tierwise.costs.book import load_book
 from tierwise.costs.hardware import share_bill
+from tierwise.postgres.pgbench import ROWS_PER_SCALE
 from tierwise.report.display import Table
 from tierwise.report.page import open_shared
-from tierwise.report.run import open_run
+from tierwise.report.run import Run, open_run
 from tierwise.report.values.workloads import NAMES
-from tierwise.timings.manifest import load_manifest
+from tierwise.studies.pgbench_placement.measuring import grid, simulated_maps, trials
+from tierwise.studies.pgbench_placement.reading import today as pgbench_today
+from tierwise.timings.manifest import StudyRecord, load_manifest
 
 PLACED = {"index_placement", "pgbench_placement", "survey_placement", "wal_placement"}
 BOOK = load_book(dt.date(2026, 11, 23))
@@ -146,3 +153,145 @@ def test_without_a_pair_of_today_there_is_no_column(tmp_path: Path, monkeypatch:
     assert isinstance(table, Table)
     assert "Today" not in table.header
     assert run.manifest.todays_pairs == ()
+
+
+ON_SERVER, ON_AWS = "today-server", "today-aws"
+PGBENCH = {
+    "scales": {"large": 1},
+    "memory_share": 16 / 45,
+    "size_bytes": {
+        "large": {"pgbench_accounts": 13_400_000, "pgbench_accounts_pkey": 2_260_000},
+        "small": {"pgbench_accounts": 1_340_000, "pgbench_accounts_pkey": 226_000},
+    },
+}
+
+
+def todays(rows: pl.DataFrame, pair: str) -> pl.DataFrame:
+    """Rows of a source's pair as if they were of `pair`, whose fast tier is the SSD."""
+    cell = pl.col("cell").str.replace_all("ssd_raid5", "ssd", literal=True)
+    return rows.with_columns(pair=pl.lit(pair), cell=cell, trial=pl.col("trial").str.replace_all("ssd_raid5", "ssd", literal=True))
+
+
+def saved(raw: Path, pair: str, *rows: pl.DataFrame) -> Run:
+    folder = save_run(raw, pl.concat(rows).with_columns(sequence=pl.int_range(pl.len(), dtype=pl.Int64).cast(rows[0]["sequence"].dtype)))
+    manifest = load_manifest(folder)
+    facts = {
+        **{("pgbench_placement", on): PGBENCH for on in dict.fromkeys((pair, *pl.concat(rows)["pair"].unique(maintain_order=True)))},
+        ("survey_placement", pair): {"size_bytes": SIZES, "on_ssd": ON_SSD, "seek_stretch": 10.0},
+    }
+    records = tuple(
+        StudyRecord(name=name, pair=on, trials=(), replicates=5, settings={"max_wal_size": "4GB"}, server_version="18.6", facts=found)
+        for (name, on), found in facts.items()
+    )
+    manifest.model_copy(
+        update={
+            "studies": records,
+            "started_at": dt.datetime(2026, 11, 23, 12, tzinfo=dt.UTC),
+            "profile": {**manifest.profile, "today": pair},
+            "pairs": {name: pair_file(load_pair(name)) for name in {*manifest.pairs, pair}},
+        }
+    ).save(folder)
+    return open_run(manifest.run_id)
+
+
+@pytest.mark.parametrize(("slowdown", "name"), [(1.0, "small set"), (8.0, "small set, tiers slowed 8-fold")])
+def test_today_s_speed_up_stands_at_the_workload_of_the_same_pace(
+    slowdown: float, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The source's small set was measured at two paces, and tables gain much at the slowed one alone."""
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
+    gained = {1.0: 110.0, 8.0: 400.0}
+    rows = [
+        pgbench_rows({"all_hdd": 100.0, "table_ssd": gained[pace]}, size="small", slowdown=pace, pair=pair, sigma=0.001)
+        for pair, pace in (("source-v", 8.0), ("source-v", 1.0), (ON_AWS, slowdown))
+    ]
+    run = saved(tmp_path, ON_AWS, *rows)
+    (row,) = open_shared(run, "advice").rows("tbl-strategies").filter(pl.col("today").is_not_null()).rows(named=True)
+    assert (row["workload"], row["placement"]) == (f"The pgbench study's {name}", "tables on SSD")
+    assert row["today"] == pytest.approx(gained[slowdown] / 100, rel=0.01)
+    run.store.close()
+
+
+@pytest.fixture(params=[ON_SERVER, ON_AWS], scope="module")
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    """Three windows of pgbench and one query of the survey on a pair of today; no move was timed there."""
+    raw = tmp_path_factory.mktemp("raw")
+    windows = pgbench_rows({"all_hdd": 400.0, "index_ssd": 440.0, "table_ssd": 1700.0}, slowdown=24.0, pair=request.param)
+    queries = placement_rows({"join_single": PLACEMENT_S["join_single"]})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TIERWISE_RAW", str(raw))
+        opened = saved(raw, request.param, windows, todays(queries, request.param), array_rows())
+        yield opened
+        opened.store.close()
+
+
+def cases(run: Run, claim: str) -> dict[str, CaseToday]:
+    (found,) = next(one for one in run.verdicts if one.id == claim).today
+    return {case.case: case for case in found.cases}
+
+
+def test_each_statement_of_a_placement_is_reported_of_today(run: Run) -> None:
+    reported = {claim.id: bool(today.cases) for claim in run.verdicts for today in claim.today if claim.id[0] in "VH"}
+    assert {"V1", "V2", "V3", "V4", "V7", "V8", "H9", "H11", "H13"} <= reported.keys()
+    assert [claim for claim, there in reported.items() if not there] == ["H9"], "no light curve was run on this pair"
+
+
+def test_what_was_not_run_there_is_simulated_and_what_was_is_not(run: Run) -> None:
+    assert {case.evidence for case in cases(run, "V3").values()} == {Evidence.SIMULATED}, "nothing has all of it on flash"
+    both = cases(run, "V7")
+    assert len(both) == 2
+    assert both["tables, large/indexes, large"].evidence is Evidence.EMULATED
+    assert both["tables, small/indexes, small"].evidence is Evidence.SIMULATED
+    assert {case.pairs for case in (*cases(run, "V3").values(), *both.values())} == {5}
+    assert set(cases(run, "V4")) == {"tables, small/indexes, small", "tables, large/tables, small", "indexes, large/indexes, small"}
+
+
+def test_on_a_server_flash_for_everything_gains_beyond_tables_or_indexes_alone(run: Run) -> None:
+    found = cases(run, "V3")
+    low = {name: case.low or 0.0 for name, case in found.items()}
+    assert all(each > 0.9 for each in low.values()), "more on flash is never slower"
+    if run.manifest.todays_pairs == (ON_SERVER,):
+        assert found["both/indexes"].still is Still.MATTERS
+
+
+def test_a_move_that_nobody_timed_is_copied_by_the_models_for_a_job_that_was_run(run: Run) -> None:
+    (case,) = cases(run, "H11").values()
+    assert "join single" in case.case
+    assert "Detection" in case.case
+    assert case.evidence is Evidence.MIXED
+    assert case.estimate is not None
+    assert 0 < case.estimate < 1, "60 MiB are copied in less than the 1,141 s that one job saves"
+    assert case.still is Still.REVERSED
+
+
+def test_a_move_that_was_timed_there_is_reported_by_its_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
+    queries = placement_rows({"join_single": PLACEMENT_S["join_single"]})
+    found = saved(tmp_path, ON_SERVER, todays(queries, ON_SERVER), todays(move_rows(), ON_SERVER))
+    (case,) = cases(found, "H11").values()
+    assert case.evidence is Evidence.EMULATED
+    saved_s = PLACEMENT_S["join_single"]["all_hdd"] - PLACEMENT_S["join_single"]["detection_ssd"]
+    assert case.estimate == pytest.approx(sum(MOVE_S["detection_ssd"]) / saved_s, rel=0.03)
+    found.store.close()
+
+
+def test_holding_large_databases_on_flash_is_reported_in_money(run: Run) -> None:
+    """A TiB of gp3 is, by hand, 81.92 USD a month, and 950 GB of an instance store add 132.276 to the price of the machine."""
+    (case,) = cases(run, "H13").values()
+    assert case.evidence is Evidence.PUBLISHED
+    assert case.estimate is not None
+    assert case.low is not None
+    assert case.low <= case.estimate
+    if run.manifest.todays_pairs == (ON_AWS,):
+        assert case.estimate == pytest.approx(132.276 * 1.024 * 2**30 / 0.95e9 / 81.92)
+    assert case.still is Still.OPEN, "the bands of the prices are wide"
+
+
+def test_the_models_of_today_are_those_of_the_map() -> None:
+    """What reads may not import what measures, so that a few constants stand twice."""
+    assert pgbench_today.HOST_S == simulated_maps.HOST_S
+    assert pgbench_today.WARMING.lookups_per_page == trials.FILL
+    assert pgbench_today.WARMING.transactions == trials.WARM_TPS * 0.5
+    assert grid.JUDGED["clients"] == pgbench_today.CLIENTS
+    assert pgbench_today.ROWS_PER_SCALE == ROWS_PER_SCALE
+    assert {size: grid.PUBLISHED_SCALES["large"] // scale for size, scale in grid.PUBLISHED_SCALES.items()} == pgbench_today.SMALLER

@@ -1,4 +1,4 @@
-"""Limits bind: IOPS per GiB, per volume and per instance, in the emulator, in the simulator and on the bill."""
+"""Limits bind: IOPS per GiB, per volume and per instance, in the emulator, in the simulator, on the bill, and on each pair of today."""
 
 import mmap
 import os
@@ -7,11 +7,14 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from emulation import emulated
 from tierwise.core import paths
 from tierwise.core.errors import InputError
+from tierwise.core.pairs import TODAY, load_pair
+from tierwise.core.paths import data
 from tierwise.core.units import GIB, MIB, PAGE_BYTES
 from tierwise.core.vocabulary import Evidence
 from tierwise.costs.bill import Bill
@@ -24,8 +27,8 @@ from tierwise.devices.spec import load_device
 from tierwise.devices.volume import CloudSpec
 from tierwise.simulate.machine import Costs
 from tierwise.simulate.zipf import Benchmark
+from tierwise.tiers.emulated import Emulated
 
-REQUESTED = 11_000
 MOST = 200  # what each rule leaves of that
 
 FILE = """
@@ -99,31 +102,38 @@ BOOK = Book(
 )
 
 
-SLOWDOWN = 4  # the volume is slower by this, so that a busy machine asks for more than its limit
+def read_page(path: Path, number: int) -> None:
+    """One page past the kernel's cache; no two in order, which would count as one request."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECT)
+    with mmap.mmap(-1, PAGE_BYTES) as buffer:
+        os.preadv(descriptor, [buffer], (number * 37) % 128 * PAGE_BYTES)
+    os.close(descriptor)
+
+
+def reads(tier: Emulated, sessions: int, count: int, slowdown: float) -> pl.DataFrame:
+    path = tier.directory / "data"
+    path.write_bytes(bytes(MIB))
+    tier.delays(True, slowdown=slowdown)
+    tier.reset_io()
+    with ThreadPoolExecutor(sessions) as pool:
+        list(pool.map(lambda number: read_page(path, number), range(count)))
+    log = tier.requests()
+    tier.delays(False)
+    return log
+
+
+def rate(log: pl.DataFrame, sessions: int, slowdown: float) -> float:
+    """Return requests a second between the first `sessions` and the last, by what the daemon meant to answer."""
+    ends_s = (log["time_s"] + log["intended_s"]).sort()
+    return slowdown * (len(log) - sessions) / float(ends_s[len(log) - 1] - ends_s[sessions - 1])
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_the_emulator_lets_no_more_requests_through(home: Path, rule: str) -> None:
     """The daemon's log says when requests came, and when it meant to answer."""
     with emulated(home.parent, volume(home, RULES[rule])) as tier:
-        path = tier.directory / "data"
-        path.write_bytes(bytes(MIB))
-        tier.delays(True, slowdown=SLOWDOWN)
-        tier.reset_io()
-        with ThreadPoolExecutor(16) as pool:
-            list(pool.map(lambda page: read_page(path, page), range(48)))
-        log = tier.requests()
-    ends_s = (log["time_s"] + log["intended_s"]).sort()
-    assert len(ends_s) == 48
-    assert SLOWDOWN * 28 / (ends_s[44] - ends_s[16]) == pytest.approx(MOST, rel=0.1)
-
-
-def read_page(path: Path, page: int) -> None:
-    """One page past the kernel's cache; no two in order, which would count as one request."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECT)
-    with mmap.mmap(-1, PAGE_BYTES) as buffer:
-        os.preadv(descriptor, [buffer], (page * 37) % 128 * PAGE_BYTES)
-    os.close(descriptor)
+        log = reads(tier, 16, 48, slowdown=4)
+    assert rate(log, 16, slowdown=4) == pytest.approx(MOST, rel=0.1)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -199,3 +209,27 @@ def test_every_volume_has_limits_and_a_machine_binds_it(name: str) -> None:
     attached = most.model_copy(update={"instance": slowest})
     assert attached.rate < most.rate
     assert attached.iops <= slowest.max_iops.base
+
+
+PAIRS = sorted(path.stem for path in (data() / "tiers").glob("*.toml") if load_pair(path.stem).source == TODAY)
+DEVICES = sorted({tier.model_dump()["device"] for pair in PAIRS for tier in load_pair(pair).tiers.values()})
+VOLUMES = [device for device in DEVICES if isinstance(load_device(device), CloudSpec) and "IOPS" not in device]
+TODAYS_SLOWDOWN = 32  # so that a busy machine asks for more than the limits, which are reached and not only kept
+
+
+def test_there_is_a_server_and_each_of_three_clouds() -> None:
+    assert PAIRS == ["today-aws", "today-azure", "today-gcp", "today-server"]
+    for name in PAIRS:
+        tiers = load_pair(name).tiers
+        assert {"hdd", "ssd", "wal"} <= tiers.keys()
+        assert {tier.evidence for tier in tiers.values()} == {Evidence.EMULATED}
+
+
+@pytest.mark.parametrize("device", VOLUMES)
+def test_a_read_alone_takes_the_latency_of_a_volume_and_no_more_come_through_than_were_paid_for(tmp_path: Path, device: str) -> None:
+    spec = load_device(device)
+    assert isinstance(spec, CloudSpec)
+    with emulated(tmp_path, device) as tier:
+        alone, log = reads(tier, 1, 16, TODAYS_SLOWDOWN), reads(tier, 32, 64, TODAYS_SLOWDOWN)
+    assert alone["intended_s"].median() == pytest.approx(TODAYS_SLOWDOWN * spec.read_latency.base, rel=0.05)
+    assert rate(log, 32, TODAYS_SLOWDOWN) == pytest.approx(spec.iops, rel=0.1)

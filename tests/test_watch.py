@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -25,7 +26,7 @@ from support import said
 from test_server_advice import relation
 from tierwise.bench.testbed import Testbed
 from tierwise.core import paths
-from tierwise.core.activity import Band, Steadiness, Window, read_answer
+from tierwise.core.activity import Activity, Band, Steadiness, Window, read_answer
 from tierwise.core.errors import InputError
 from tierwise.core.output_format import TicketFormat
 from tierwise.core.pairs import load_pair
@@ -90,6 +91,24 @@ def counted(cluster: Cluster) -> tuple[float, dict[str, float]]:
     return float(runs), {str(name): float(read) for name, read in (*tables, *indexes)}
 
 
+def segment(out: Path, rows: pl.DataFrame) -> None:
+    """Keep `rows` as the first segment of a watch that was killed."""
+    Segments(out).folder.mkdir(exist_ok=True)
+    Segments(out).write(0, rows)
+
+
+def nothing_fell(rows: pl.DataFrame) -> None:
+    assert (rows.filter(pl.col("view").is_in([RELATION, *SOURCES]))["value"].drop_nulls() >= 0).all()
+    assert (rows["fetched"].drop_nulls() >= 0).all()
+
+
+def on_one_screen(found: Activity) -> list[str]:
+    lines = shown(found, TicketFormat.TABLE).splitlines()
+    assert len(lines) <= LINES
+    assert max(map(len, lines)) <= WIDTH
+    return lines
+
+
 def test_a_load_is_counted_as_the_server_counts_it_and_answered_on_one_screen(loaded: tuple[Cluster, Path], tmp_path: Path) -> None:
     cluster, script = loaded
     before = counted(cluster)
@@ -110,9 +129,7 @@ def test_a_load_is_counted_as_the_server_counts_it_and_answered_on_one_screen(lo
     assert not each["orders_pkey"].droppable
     assert out.stat().st_mode & 0o077 == 0
     assert not Segments(out).folder.exists()
-    lines = shown(found, TicketFormat.TABLE).splitlines()
-    assert len(lines) <= LINES
-    assert max(map(len, lines)) <= WIDTH
+    lines = on_one_screen(found)
     assert any(re.match(r"orders +table ", line) for line in lines)
     assert any("unused" in line for line in lines)
     assert "| orders | table |" in shown(found, TicketFormat.MARKDOWN)
@@ -129,8 +146,7 @@ def test_few_reads_of_another_tablespace_wait_as_long_each_as_those_that_matter(
     of_orders = pl.col("relation") == orders
     text = pl.col("text").str.replace('"tablespace": "pg_default"', '"tablespace": "far"', literal=True)
     fetched, text = (pl.when(of_orders).then(new).otherwise(new.meta.root_names()[0]) for new in (pl.col("fetched") * 1000, text))
-    Segments(elsewhere).folder.mkdir()
-    Segments(elsewhere).write(0, pl.read_parquet(out).with_columns(fetched=fetched, text=text))
+    segment(elsewhere, pl.read_parquet(out).with_columns(fetched=fetched, text=text))
     far = answer(elsewhere, ServiceTimes({"far": [(1.0, 1e-4)]}))
     waiting = {load.name: load.waiting_s or 0.0 for load in far.relations}
     assert waiting["orders"] > 0.9 * sum(waiting[load.name] for load in far.relations if load.read_s)
@@ -369,8 +385,7 @@ def test_a_crash_ends_every_epoch_and_the_watch_goes_on(whole: bool, loaded: tup
     first, last = (datetime.fromisoformat(text) for text in (ends["text"][0], ends["text"][-1]))
     missing_s = (last - first).total_seconds() - float(ends["value"][1:].sum())
     assert found.gaps_s == pytest.approx(missing_s, abs=0.3), "the gap has the window that the crash cut short"
-    assert (rows.filter(pl.col("view").is_in([RELATION, *SOURCES]))["value"].drop_nulls() >= 0).all()
-    assert (rows["fetched"].drop_nulls() >= 0).all()
+    nothing_fell(rows)
 
 
 CLOCK = """
@@ -422,8 +437,7 @@ def test_a_clock_that_is_set_back_by_a_day_takes_nothing_away(cluster: Cluster, 
     rows, found = pl.read_parquet(out), answer(out, ServiceTimes())
     assert found.clock_back_s == pytest.approx(86400, abs=5)
     assert "set back by" in shown(found, TicketFormat.TABLE)
-    assert (rows.filter(pl.col("view").is_in([RELATION, *SOURCES]))["value"].drop_nulls() >= 0).all()
-    assert (rows["fetched"].drop_nulls() >= 0).all()
+    nothing_fell(rows)
 
 
 def test_a_killed_watch_goes_on_with_its_file_and_says_what_it_missed(server: Cluster, tmp_path: Path) -> None:
@@ -437,8 +451,7 @@ def test_a_killed_watch_goes_on_with_its_file_and_says_what_it_missed(server: Cl
     assert found.gaps == 1
     assert len(found.windows) > there
     other = tmp_path / "other.parquet"
-    Segments(other).folder.mkdir()
-    Segments(other).write(0, pl.read_parquet(out).with_columns(text=pl.when(entity="system").then(pl.lit("1")).otherwise("text")))
+    segment(other, pl.read_parquet(out).with_columns(text=pl.when(entity="system").then(pl.lit("1")).otherwise("text")))
     with pytest.raises(InputError, match="another server"):
         watched(server, other)
 
@@ -491,11 +504,10 @@ def test_masked_names_are_in_the_key_file_and_nowhere_else(server: Cluster, tmp_
     (table,) = (one for one, name in names.items() if name == "kundennummern")
     assert table in text
     again = tmp_path / "resumed.parquet"
-    Segments(again).folder.mkdir()
-    Segments(again).write(0, pl.read_parquet(out))
+    segment(again, pl.read_parquet(out))
     with pytest.raises(InputError, match="--mask"):
         watched(server, again)
-    Segments(again).write(0, pl.read_parquet(out).filter(view=EVENT))
+    segment(again, pl.read_parquet(out).filter(view=EVENT))
     assert watched(server, again, seconds=1.0).windows, "a segment that has events alone is resumed"
     key.write_text("{}")
     with pytest.raises(InputError, match="--key"):
@@ -518,9 +530,7 @@ def test_partitions_and_names_that_are_not_ascii_are_answered_on_one_screen(serv
     parts = [load for load in found.relations if load.name.startswith("größe_") and load.parent]
     assert len(parts) == 300
     assert sum(load.scan_share > 0.5 for load in parts) > 250
-    lines = shown(found, TicketFormat.TABLE).splitlines()
-    assert len(lines) <= LINES
-    assert max(map(len, lines)) <= WIDTH
+    on_one_screen(found)
 
 
 @pytest.mark.parametrize(
@@ -529,27 +539,15 @@ def test_partitions_and_names_that_are_not_ascii_are_answered_on_one_screen(serv
 def test_the_fullest_answer_has_at_most_30_lines_and_folds_no_name(name: str, server: Cluster, tmp_path: Path) -> None:
     found = watched(server, tmp_path / "full.parquet", seconds=1.0)
     wide, reads = Band(low=0.0123, high=123456.0), Band(low=0.0, high=1.0)
-    row = relation(1, name, 0.1).model_copy(
-        update={
-            "schema_name": "public",
-            "kind": "materialized view",
-            "relation": 99999,
-            "size_bytes": 2**42,
-            "reads_per_s": 123456.0,
-            "client_reads_per_s": reads,
-            "read_s": 0.0123,
-            "waiting_s": 0.123,
-            "low_s": 0.0,
-            "high_s": 1.0,
-            "writes_per_s": wide,
-        }
-    )
+    times: dict[str, Any] = {"read_s": 0.0123, "low_s": 0.0, "high_s": 1.0}
+    times |= {"reads_per_s": 123456.0, "client_reads_per_s": reads, "writes_per_s": wide}
+    row = relation(99999, name, 0.123, kind="materialized view", gib=4096, **times)
     index = row.model_copy(update={"kind": "index", "droppable": True, "scans": 0})
     words = ("read times", "device reads", "tablespaces", "autovacuum", "statements", "parallel workers", "waits")
-    rates = {"background_transactions_per_s": 9.0, "autovacuum_reads_per_s": 9.0, "replay_share": 0.5, "transaction_s": 1.0}
+    beside = {"background_transactions_per_s": 9.0, "autovacuum_reads_per_s": 9.0, "replay_share": 0.5, "transaction_s": 1.0}
     events = {"clock_back_s": 9.0, "promoted": True, "gaps": 2, "resets": 2, "placements_changed": 2}
     full = found.model_copy(
-        update={"relations": (row, index) * 20, "unknown": words, "steadiness": Steadiness.FEW_CHECKPOINTS, **rates, **events}
+        update={"relations": (row, index) * 20, "unknown": words, "steadiness": Steadiness.FEW_CHECKPOINTS, **beside, **events}
     )
     lines = shown(full, TicketFormat.TABLE).splitlines()
     assert len(lines) <= LINES
@@ -669,6 +667,17 @@ def test_the_size_of_a_locked_relation_is_unknown_at_once(
             began_s = time.monotonic()
             assert snapshot.sizes(pairs[0][0], [orders]) == ({}, 1 if listed else 2)
             assert time.monotonic() - began_s < 0.5
+
+
+def test_a_table_is_measured_with_its_toast_and_the_index_of_that(loaded: tuple[Cluster, Path]) -> None:
+    cluster, _ = loaded
+    with linked(cluster) as pairs, cluster.connect() as session:
+        session.execute("CREATE TABLE wide (words text)")
+        (wide,) = session.execute("SELECT 'wide'::regclass::oid::int8").fetchone() or (0,)
+        found, _ = snapshot.sizes(pairs[0][0], [wide])
+        session.execute("DROP TABLE wide")
+    assert sorted(found.values()) == [0, 0, 8192]
+    assert found[wide] == 0
 
 
 def test_workers_waits_belong_to_their_leader_once_and_asynchronous_reads_are_counted_once() -> None:

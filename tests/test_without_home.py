@@ -12,7 +12,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from emulation import need_fuse, new_folder
+from emulation import need_fuse, new_folder, small_disk
 from test_emulated_life import AS_NOBODY, NOBODY, python_for_nobody
 from tierwise.core import paths
 from tierwise.core.errors import MissingError
@@ -20,8 +20,8 @@ from tierwise.core.paths import home
 from tierwise.core.vocabulary import ClockKind
 from tierwise.postgres.workspace import server_account
 from tierwise.tiers.mounting import DEVICE
+from tierwise.timings.export import check_nothing_private
 from tierwise.timings.parts import rows_so_far
-from tierwise.timings.private import check_nothing_private
 
 EXECUTE = """
 import sys
@@ -34,18 +34,11 @@ with kernels():
 
 @pytest.fixture
 def full(tmp_path: Path) -> Iterator[Path]:
-    if os.geteuid():
-        pytest.skip("only root can mount a small disk")
-    home = tmp_path / "full"
-    home.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", home], check=True)
-    try:
+    with small_disk(tmp_path / "full") as home:
         with (home / "filler").open("wb", buffering=0) as filler, suppress(OSError):
             while True:
                 filler.write(bytes(4096))
         yield home
-    finally:
-        subprocess.run(["umount", home], check=True)
 
 
 def execute_with(home: Path, place: Path) -> None:

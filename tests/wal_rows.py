@@ -1,12 +1,12 @@
 """Rows of wal_placement with chosen commits a second, fabricated for tests of the reading side only."""
 
 import random
-from collections.abc import Iterator, Mapping
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import polars as pl
 
-from rows import STARTED
+from rows import STARTED, trial_of
 from tierwise.core.vocabulary import Cache, Evidence, IoMode
 from tierwise.timings.schema import Origin, TierIo, Timing, frame
 
@@ -25,6 +25,7 @@ RATES: Final[Mapping[Case, float]] = {  # commits a second at the tiers' own pac
     ("hdd", 8, "on"): 960.0,
     ("ssd", 8, "on"): 30000.0,
 }
+SHARES: Final = {"processor": 0.1, "WAL": 0.9}
 FLUSHES: Final = {1: 1.0, 8: 0.25}  # a commit, by clients
 
 
@@ -32,34 +33,13 @@ def wal_rows(
     rates: Mapping[Case, float] = RATES, *, replicates: int = 5, sigma: float = 0.002, flags: Mapping[Case, str] | None = None
 ) -> pl.DataFrame:
     """Windows of every case in every replicate; `flags`: case -> the flag of all its windows."""
-    draw = random.Random(1)
-    return pl.concat(list(_windows(rates, replicates, sigma, flags or {}, draw)))
-
-
-def _windows(
-    rates: Mapping[Case, float], replicates: int, sigma: float, flags: Mapping[Case, str], draw: random.Random
-) -> Iterator[pl.DataFrame]:
-    turns = [(replicate, case) for replicate in range(replicates) for case in rates]
-    for sequence, (replicate, case) in enumerate(turns):
+    draw, found = random.Random(1), []
+    for sequence, (replicate, case) in enumerate((replicate, case) for replicate in range(replicates) for case in rates):
         wal, clients, grouped = case
-        cell: dict[str, str | int | float] = {
-            "wal": wal,
-            "clients": clients,
-            "commit_delay_us": DELAY_US if grouped == "on" else 0,
-            "slowdown": SLOWDOWN,
-            "io_mode": "direct",
-        }
+        delay_us = DELAY_US if grouped == "on" else 0
+        cell: dict[str, Any] = {"wal": wal, "clients": clients, "commit_delay_us": delay_us, "slowdown": SLOWDOWN, "io_mode": "direct"}
         commits = round(rates[case] / SLOWDOWN * WINDOW_S * draw.lognormvariate(0.0, sigma))
-        origin = Origin(
-            run_id=RUN_ID,
-            study="wal_placement",
-            pair="wal-placement",
-            evidence=Evidence.EMULATED,
-            io_mode=IoMode.DIRECT,
-            trial="/".join(f"{name}={value}" for name, value in sorted(cell.items())),
-            replicate=replicate,
-            sequence=sequence,
-        )
+        origin = Origin(RUN_ID, "wal_placement", "wal-placement", Evidence.EMULATED, IoMode.DIRECT, trial_of(cell), replicate, sequence)
         flushes = round(commits * FLUSHES[clients])
         files = {"wal": {"tier": wal, "writes": flushes, "write_bytes": 8192 * flushes, "flushes": flushes}}
         timing = Timing(
@@ -70,13 +50,8 @@ def _windows(
             elapsed_s=WINDOW_S,
             result_rows=commits,
             tier_io=(TierIo(wal, Evidence.EMULATED, "device", 0, 0, flushes, 8192 * flushes, 0.5, 0.5),),
-            proof={
-                "window_cpu_share": 0.2,
-                "files": files,
-                "server": {},
-                "window_shares": {"processor": 0.1, "WAL": 0.9},
-                "utilisation": {wal: 0.8},
-            },
-            flags=(flags[case],) if case in flags else (),
+            proof={"window_cpu_share": 0.2, "files": files, "server": {}, "window_shares": SHARES, "utilisation": {wal: 0.8}},
+            flags=(flags[case],) if flags and case in flags else (),
         )
-        yield frame(origin, [timing])
+        found.append(frame(origin, [timing]))
+    return pl.concat(found)

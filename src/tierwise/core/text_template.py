@@ -9,12 +9,9 @@ import jinja2
 
 
 def render(template: str, /, **values: object) -> str:
-    """Return the text of a template, with `values` inserted by name.
+    """Return the text of a template, with `values` inserted by name: numbers, words and functions that format them.
 
-    Args:
-        template: a file of the package, such as ``advisor/text/advice.txt``, or one entry of a TOML file, such as
-            ``analysis/words.toml:causes.small``.
-        values: numbers, words and functions that format them; a number without a format, a truth value and None cannot be shown.
+    A template is a file of the package, such as ``advisor/text/advice.txt``, or an entry of one: ``analysis/words.toml:causes.small``.
     """
     return _environment().get_template(template).render(values).strip()
 
@@ -34,7 +31,17 @@ def environment(load: Callable[[str], str] | None = None) -> jinja2.Environment:
 
 @cache
 def _environment() -> jinja2.Environment:
-    return environment(_source)
+    made = environment(_source)
+    made.filters["table"] = _table
+    return made
+
+
+def _table(text: str, *numbers: int) -> str:
+    """Return the lines of `text`, whose cells stand between bars, as a table for a terminal; `numbers` are aligned to the right."""
+    from tierwise.core.text_table import table  # noqa: PLC0415  heavy
+
+    header, *rows = ([cell.strip() for cell in line.split("|")] for line in text.splitlines() if line)
+    return table(header, rows, numbers) + "\n"
 
 
 def _source(template: str) -> str:

@@ -1,0 +1,120 @@
+"""How good the observations of a run are: how many were rejected and why, and how far the machines of a campaign lie apart."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import duckdb
+import numpy as np
+import polars as pl
+from scipy.stats import ttest_ind
+
+from tierwise.analysis.statistics import CONFIDENCE, enough, holm
+from tierwise.core.vocabulary import Evidence
+from tierwise.timings.manifest import UsedAttempt
+
+UNSEEN: Final = "unseen"  # a flag that says what a row does not know, and rejects nothing else of it
+
+
+@dataclass(frozen=True)
+class Rejections:
+    """Rejected rows of one evidence: `rejected` of `observations`; `reasons`: flag -> rows that bear it (a row may bear several)."""
+
+    evidence: Evidence
+    observations: int
+    rejected: int
+    reasons: Mapping[str, int]
+
+    @property
+    def share(self) -> float:
+        return self.rejected / self.observations
+
+
+def rejections(connection: duckdb.DuckDBPyConnection, study: str = "", pair: str = "") -> list[Rejections]:
+    """Return one entry for each evidence of the run's rows, of `study` and on `pair` where they are named; simulated ones last."""
+    where = "(? in ('', study)) and (? in ('', pair))"
+    counted = connection.execute(
+        f"""
+        with rows as (
+            select evidence, list_filter(flags, lambda flag: flag <> '{UNSEEN}') as flags from timings where {where}
+        )
+        select evidence, count(*), count(*) filter (len(flags) > 0) from rows group by evidence order by evidence
+        """,
+        [study, pair],
+    ).fetchall()
+    reasons: dict[str, dict[str, int]] = {}
+    for evidence, flag, rows in connection.execute(
+        f"""
+        select evidence, flag, count(*) from (select evidence, unnest(flags) as flag from timings where {where})
+        where flag <> '{UNSEEN}' group by all order by flag
+        """,
+        [study, pair],
+    ).fetchall():
+        reasons.setdefault(evidence, {})[flag] = rows
+    found = [Rejections(Evidence(evidence), rows, rejected, reasons.get(evidence, {})) for evidence, rows, rejected in counted]
+    return sorted(found, key=lambda one: one.evidence is Evidence.SIMULATED)
+
+
+def never_accepted(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
+    """Return by study how many live measurements have no replicate that was accepted; repeats in real time only compare."""
+    found = connection.execute(
+        """
+        with measurements as (
+            select study, bool_and(len(list_filter(flags, lambda flag: flag <> $unseen)) > 0) as rejected
+            from timings
+            where evidence <> 'simulated' and (clock <> 'real' or evidence = 'measured')
+            group by study, pair, trial, step
+        )
+        select study, count(*) from measurements where rejected group by study order by study
+        """,
+        {"unseen": UNSEEN},
+    ).fetchall()
+    return dict(found)
+
+
+DEVIATIONS: Final = f"""
+with cells as (
+    select study, pair, io_mode, trial, step, replicate, ln(elapsed_s) as log_s
+    from timings where len(flags) = 0 and elapsed_s > 0 and evidence <> '{Evidence.SIMULATED}'
+), apart as (
+    select study, replicate, log_s - avg(log_s) over (partition by study, pair, io_mode, trial, step) as deviation,
+        count(*) over (partition by study, pair, io_mode, trial, step) as replicates
+    from cells
+)
+select study, replicate, avg(deviation) as deviation from apart where replicates > 1 group by all
+"""
+
+
+@dataclass(frozen=True)
+class MachineEffect:
+    """Times on a machine over those on the others, with a 95 % interval; without one, there are too few replicates."""
+
+    machine: str
+    replicates: int
+    factor: float | None = None
+    low: float | None = None
+    high: float | None = None
+    differs: bool = False  # after Holm's correction for all machines
+
+
+def machine_effects(connection: duckdb.DuckDBPyConnection, attempts: Sequence[UsedAttempt]) -> list[MachineEffect]:
+    """Return the effect of each machine that measured `attempts`; none where fewer than two machines did."""
+    used = [(one.study, one.replicate, one.machine) for one in attempts]
+    by_replicate = pl.DataFrame(used, schema=["study", "replicate", "machine"], orient="row")
+    names = by_replicate["machine"].unique().sort().to_list() if used else []
+    if len(names) < 2:
+        return []
+    rows = connection.sql(DEVIATIONS).pl().cast({"replicate": pl.Int64}).join(by_replicate, on=["study", "replicate"])
+    found, p_values = list[MachineEffect](), list[float]()
+    for name in names:
+        own, others = (part["deviation"].to_numpy() for part in (rows.filter(machine=name), rows.filter(pl.col("machine") != name)))
+        if not (enough(len(own)) and enough(len(others))):
+            found.append(MachineEffect(name, len(own)))
+            continue
+        welch = ttest_ind(own, others, equal_var=False)
+        interval = welch.confidence_interval(CONFIDENCE)
+        p_values.append(float(welch.pvalue))
+        factor, low, high = (float(np.exp(one)) for one in (own.mean() - others.mean(), interval.low, interval.high))
+        found.append(MachineEffect(name, len(own), factor, low, high))
+    corrected = iter(holm(p_values))
+    return [one if one.factor is None else replace(one, differs=next(corrected) < 1 - CONFIDENCE) for one in found]
