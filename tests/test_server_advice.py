@@ -134,7 +134,7 @@ def test_a_step_takes_as_long_as_its_bytes_are_read_and_written(tiers: Path) -> 
     )
     text = shown(found, TicketFormat.TABLE)
     assert "online ~1.8 min" in text
-    assert "closed ~5.2 min" in text
+    assert "locked ~5.2 min" in text
 
 
 def test_the_relation_with_most_gain_per_gib_comes_first_and_nothing_is_a_row(tiers: Path) -> None:

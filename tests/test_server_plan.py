@@ -368,6 +368,8 @@ def test_a_plan_stops_at_the_first_condition_that_does_not_hold(planned: Planned
         connection.close()
         assert (server.service, server.superuser) == (service, True)
         stops("managed service", after=(undo,))
+    plan.write_text(text.replace("set_config('tierwise.system', ''", "set_config('tierwise.system', '1'"))
+    stops("not the server that was watched")
     plan.write_text(text.replace('"schema": "public", "name": "orders"', '"schema": "pg_catalog", "name": "pg_largeobject"'))
     stops("belongs to the catalogs")
     session.execute("CREATE ROLE clerk LOGIN")

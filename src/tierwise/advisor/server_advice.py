@@ -140,10 +140,11 @@ def advise_server(question: Question) -> ServerAdvice:
 def steady_s(activity: Activity, option: str) -> float:
     """Return the time of a transaction of a steady load."""
     if activity.steadiness is not Steadiness.STEADY or activity.transaction_s is None:
-        rule = "shows no steady load, so nothing can be predicted from it"
-        raise InputError(
-            option, field="steadiness", value=str(activity.steadiness), rule=rule, remedy="tierwise watch --show FILE says why"
+        rule, remedy = (
+            "shows no steady load, so nothing can be predicted from it",
+            f"tierwise watch --show with the file of {option} says why",
         )
+        raise InputError(option, field="steadiness", value=str(activity.steadiness), rule=rule, remedy=remedy)
     return activity.transaction_s
 
 

@@ -11,9 +11,9 @@ from tierwise.core.text_template import render
 from tierwise.core.units import GIB
 
 LINES, ROWS, NAMES, LONGEST = 25, 8, 3, 25
-HEADINGS: Final = ("move", "GiB", "saves, ms", "left, ms", "others, ms", "$/month", "lock", "binds", "")
+HEADINGS: Final = ("move", "GiB", "saves, ms", "left, ms", "others, ms", "$/month", "lock", "then slow", "remark")
 NUMBERS: Final = (1, 2, 3, 4, 5)
-LOCKS: Final = {"table": "closed", "index": "online", "wal": "stop", "none": "none"}
+LOCKS: Final = {"table": "locked", "index": "online", "wal": "stop", "none": "none"}
 
 
 def shown(advice: ServerAdvice, form: TicketFormat) -> str:

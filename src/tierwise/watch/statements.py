@@ -57,7 +57,13 @@ LEFT JOIN pg_inherits AS h ON h.inhrelid = c.oid AND c.relispartition
 WHERE c.oid = ANY (%s)
 """
 LOCKED: Final = "SELECT DISTINCT relation::bigint FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND relation IS NOT NULL"
-SIZE: Final = "SELECT pg_relation_size(%s::oid)"
+SIZE: Final = """
+SELECT o.oid::bigint, pg_relation_size(o.oid)
+FROM pg_class AS c
+LEFT JOIN pg_index AS i ON i.indrelid = c.reltoastrelid
+JOIN LATERAL unnest(ARRAY[c.oid, c.reltoastrelid, i.indexrelid]) AS o (oid) ON o.oid <> 0 AND o.oid <> ALL (%s::oid[])
+WHERE c.oid = %s::oid
+"""
 
 
 def relations(version: int) -> str:
