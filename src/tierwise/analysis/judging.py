@@ -1,10 +1,4 @@
-"""One claim on one pair of tiers: the verdict by the variant and I/O mode that decide, and beside it the verdicts of every other.
-
-Who judges is found by the claim's kind in `JUDGES`; those of costs, which rows do not decide alone, are the studies' own and handed in.
-
-A study is run in variants of the published protocol, each by one or several I/O modes. One of them decides,
-as ``claims.toml`` fixes it for each study.
-"""
+"""One claim on one pair of tiers: the verdict by the variant and I/O mode that decide, and beside it the verdicts of every other."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
