@@ -17,10 +17,10 @@ from test_report_browser import dead_links
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.report import versions
-from tierwise.report.cite import commit_of
 from tierwise.report.display import MADE_MIME, VEGA_MIME
 from tierwise.report.publish import publish
 from tierwise.report.site import PDFS, QUARTO
+from tierwise.report.versions import commit_of
 from tierwise.timings.manifest import load_manifest
 from tierwise.timings.parts import read_rows
 
