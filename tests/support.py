@@ -1,6 +1,10 @@
-"""What several tests need: commands, the run that is kept with the tests, and real excerpts."""
+"""What several tests need: commands, programs beside them, the run that is kept with the tests, and real excerpts."""
 
 import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +17,19 @@ from tierwise.core import paths
 SMOKE_RAW: Final = Path(__file__).parent / "smoke"
 """The folder of the smoke run that is kept with the tests, of every study; `scripts/keep_smoke.py` measures it."""
 (SMOKE_RUN,) = SMOKE_RAW.glob("[!.]*/")
+
+BUSY: Final = (sys.executable, "-S", "-c", "while True: pass")
+
+
+@contextmanager
+def beside(*command: str | Path, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a program beside what is done inside, and kill it."""
+    process = subprocess.Popen(command, **options)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
 
 
 def said(*arguments: str) -> str:

@@ -2,13 +2,13 @@
 
 import json
 import os
-import subprocess
-import sys
 import time
+from contextlib import ExitStack
 
 import pytest
 from typer.testing import CliRunner
 
+from support import BUSY, beside
 from tierwise.bench.fingerprints import fingerprints
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.live import turns_of
@@ -126,14 +126,11 @@ def test_the_console_tells_which_study_and_how_long_the_rest_takes_at_the_pace_s
 
 def test_a_calibration_sees_what_other_programs_take() -> None:
     cores, before = os.cpu_count() or 1, Processors.now()
-    busy = [subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"]) for _ in range(3 * cores)]
-    try:
+    with ExitStack() as ends:
+        for _ in range(3 * cores):
+            ends.enter_context(beside(*BUSY))
         time.sleep(0.5)  # until all of them are at work
         pace = calibrate()
-    finally:
-        for one in busy:
-            one.kill()
-            one.wait()
     assert pace.processors < 0.8 * cores
     assert pace.piece_s < 4 * piece_s(), "processor time hardly depends on others"
     assert Processors.now().wanted_s > before.wanted_s

@@ -16,15 +16,19 @@ from tierwise.core.units import MIB
 from tierwise.core.vocabulary import IoMode
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.processes import PID_FILE, ServerError, postmaster, reclaim, server_processes
-from tierwise.postgres.settings import Connection, applied, loading_settings, measuring_settings
+from tierwise.postgres.settings import Connection, applied, loading_settings, measuring_settings, one_value
+
+
+def shown(conn: Connection, name: str) -> str:
+    return str(one_value(conn, "SELECT current_setting(%s)", [name]))
 
 
 def test_a_new_cluster_has_checksums_and_bytewise_order_and_no_tcp(conn: Connection) -> None:
-    assert _shown(conn, "data_checksums") == "on"
-    assert _shown(conn, "server_encoding") == "UTF8"
-    assert _shown(conn, "lc_messages") == "C"
+    assert shown(conn, "data_checksums") == "on"
+    assert shown(conn, "server_encoding") == "UTF8"
+    assert shown(conn, "lc_messages") == "C"
     assert conn.execute("SELECT 'B' < 'a'").fetchone() == (True,)
-    assert _shown(conn, "listen_addresses") == ""
+    assert shown(conn, "listen_addresses") == ""
     assert conn.info.user == "tierwise"
 
 
@@ -59,12 +63,12 @@ def test_a_killed_initdb_is_done_again(cluster18: Cluster, workspace: Path) -> N
 def test_settings_arrive_as_they_were_given(cluster: Cluster) -> None:
     cluster.start({"work_mem": "7MB", "cluster_name": "it's a \\ name"})
     with cluster.connect() as conn:
-        assert _shown(conn, "work_mem") == "7MB"
-        assert _shown(conn, "cluster_name") == "it's a \\ name"
+        assert shown(conn, "work_mem") == "7MB"
+        assert shown(conn, "cluster_name") == "it's a \\ name"
     cluster.stop()
     cluster.start({})
     with cluster.connect() as conn:
-        assert _shown(conn, "work_mem") == "4MB"
+        assert shown(conn, "work_mem") == "4MB"
 
 
 def test_a_start_that_fails_tells_the_servers_last_words(cluster: Cluster) -> None:
@@ -113,14 +117,14 @@ def test_the_measuring_settings_are_what_the_server_then_shows(cluster: Cluster,
     assert settings["fsync"] == "on"
     cluster.start(settings)
     with cluster.connect() as conn:
-        assert {name: _shown(conn, name) for name in settings} == settings | {"shared_buffers": "16MB"}
+        assert {name: shown(conn, name) for name in settings} == settings | {"shared_buffers": "16MB"}
 
 
 def test_the_session_keeps_its_own_settings_after_others_were_applied(conn: Connection) -> None:
     conn.execute("SET enable_seqscan = off")
     with applied(conn, {"enable_seqscan": "on", "work_mem": "1MB"}):
-        assert (_shown(conn, "enable_seqscan"), _shown(conn, "work_mem")) == ("on", "1MB")
-    assert (_shown(conn, "enable_seqscan"), _shown(conn, "work_mem")) == ("off", "4MB")
+        assert (shown(conn, "enable_seqscan"), shown(conn, "work_mem")) == ("on", "1MB")
+    assert (shown(conn, "enable_seqscan"), shown(conn, "work_mem")) == ("off", "4MB")
 
 
 @pytest.fixture
@@ -176,9 +180,3 @@ def test_a_socket_record_that_names_another_folder_removes_nothing(server: Clust
     (server.folder / "socket").write_text(f"{precious}\n")
     assert reclaim(workspace) == []
     assert (precious / ".s.PGSQL.5432").exists()
-
-
-def _shown(conn: Connection, name: str) -> str:
-    row = conn.execute("SELECT current_setting(%s)", [name]).fetchone()
-    assert row is not None
-    return str(row[0])

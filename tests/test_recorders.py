@@ -77,6 +77,14 @@ def gone(pids: set[int], within_s: float = 20.0) -> bool:
     return not any(psutil.pid_exists(pid) for pid in pids)
 
 
+def tracing(server: Cluster, recorder: str, out: Path) -> subprocess.Popen[str]:
+    """Start `tierwise trace`."""
+    options = ["--cluster", str(server.data), "--seconds", "60", "--recorder", recorder, "--out", str(out)]
+    return subprocess.Popen(
+        [sys.executable, "-m", "tierwise", "trace", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
 def test_what_the_server_counts_is_what_was_recorded(server: Cluster, recorder: str) -> None:
     counted = "SELECT sum(reads)::bigint, (sum(read_bytes))::bigint FROM pg_stat_io WHERE object = 'relation'"
     with server.connect() as connection:
@@ -180,16 +188,13 @@ def test_one_process_alone_is_recorded(server: Cluster, recorder: str) -> None:
 
 
 def test_killed_at_any_moment_nothing_is_left_and_the_server_goes_on(server: Cluster, recorder: str, tmp_path: Path) -> None:
-    out = tmp_path / "reads.parquet"
-    options = ["--cluster", str(server.data), "--seconds", "30", "--recorder", recorder, "--out", str(out)]
-    killed = subprocess.Popen([sys.executable, "-m", "tierwise", "trace", *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline_s = time.monotonic() + 30
-    while not tracers(killed.pid) and time.monotonic() < deadline_s:
-        time.sleep(0.02)
-    time.sleep(1.0)
-    ours = tracers(killed.pid)
-    killed.kill()
-    killed.wait()
+    with tracing(server, recorder, tmp_path / "reads.parquet") as killed:
+        deadline_s = time.monotonic() + 30
+        while not tracers(killed.pid) and time.monotonic() < deadline_s:
+            time.sleep(0.02)
+        time.sleep(1.0)
+        ours = tracers(killed.pid)
+        killed.kill()
     assert gone(ours), "with whoever started it"
     assert list(tmp_path.iterdir()) == []
     with server.connect() as connection:
@@ -197,17 +202,16 @@ def test_killed_at_any_moment_nothing_is_left_and_the_server_goes_on(server: Clu
 
 
 def test_a_tracer_that_was_killed_is_reported_and_no_file_is_written(server: Cluster, recorder: str, tmp_path: Path) -> None:
-    options = ["--cluster", str(server.data), "--seconds", "60", "--recorder", recorder, "--out", str(tmp_path / "reads.parquet")]
-    with subprocess.Popen([sys.executable, "-m", "tierwise", "trace", *options], stderr=subprocess.PIPE, text=True) as tracing:
-        assert tracing.stderr is not None
-        while tracing.stderr.readline() != "recording\n":
-            assert tracing.poll() is None
-        ours = tracers(tracing.pid)
+    with tracing(server, recorder, tmp_path / "reads.parquet") as without:
+        assert without.stderr is not None
+        while without.stderr.readline() != "recording\n":
+            assert without.poll() is None
+        ours = tracers(without.pid)
         for pid in ours:
             os.kill(pid, signal.SIGKILL)
-        _, said = tracing.communicate(timeout=60)
+        _, said = without.communicate(timeout=60)
     assert ours
-    assert tracing.returncode == 1
+    assert without.returncode == 1
     assert "the tracing program was killed" in said
     assert list(tmp_path.iterdir()) == []
     with server.connect() as connection:
@@ -216,10 +220,7 @@ def test_a_tracer_that_was_killed_is_reported_and_no_file_is_written(server: Clu
 
 def test_ended_by_a_signal_it_keeps_what_it_has(server: Cluster, recorder: str, tmp_path: Path) -> None:
     out = tmp_path / "reads.parquet"
-    options = ["--cluster", str(server.data), "--seconds", "60", "--recorder", recorder, "--out", str(out)]
-    with subprocess.Popen(
-        [sys.executable, "-m", "tierwise", "trace", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as ended:
+    with tracing(server, recorder, out) as ended:
         assert ended.stderr is not None
         first = ended.stderr.readline()
         assert f"with {recorder} for 60 s" in first, "the overhead is reported before it starts"
