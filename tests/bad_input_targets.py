@@ -289,7 +289,7 @@ def make_home(folder: Path) -> None:
 
 
 def own_files(folder: Path) -> None:
-    from test_sky_files import by_astropy, text
+    from test_sky_data import by_astropy, text
     from test_validate_device import MODEL, SEEK, SPECS, TRACE
     from tierwise.datasets import census, sky
 
