@@ -1,6 +1,7 @@
 """What several tests need: commands, programs beside them, the run that is kept with the tests, and real excerpts."""
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -8,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
@@ -41,6 +43,13 @@ def said(*arguments: str) -> str:
 def said_as_json(*arguments: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(said(*arguments, "--format", "json"))
     return found
+
+
+def smoke_with(rows: pl.DataFrame, raw: Path) -> Path:
+    """Copy the kept smoke run below `raw`, with these rows."""
+    folder = Path(shutil.copytree(SMOKE_RUN, raw / SMOKE_RUN.name))
+    rows.write_parquet(folder / "timings.parquet")
+    return folder
 
 
 def shared(*parts: str) -> Path:

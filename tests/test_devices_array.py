@@ -1,11 +1,10 @@
 """Arrays against what can be worked out by hand: their members do one thing at a time, each in a fixed time."""
 
-import math
 import statistics
 
 import pytest
 
-from drives import DISK, FLASH, anywhere, apart, array_of, drive, in_order, iops, p
+from drives import DISK, READ_S, SINGLE, WRITE_S, Fixed, anywhere, apart, array_of, drive, in_order, iops
 from tierwise.core.units import KIB, MIB, PAGE_BYTES
 from tierwise.devices.array import Array
 from tierwise.devices.model import build
@@ -14,39 +13,11 @@ from tierwise.devices.spec import ArraySpec, load_device
 from tierwise.devices.volume import CloudSpec
 
 READ, WRITE, FLUSH = Operation
-SINGLE = FLASH.model_copy(update={"channels": p(1, "1")})
-READ_S, WRITE_S = 100e-6 + PAGE_BYTES / 500e6, 200e-6 + PAGE_BYTES / 250e6
-
-
-class Recorder:
-    """A member that notes what it is requested and does it in a millisecond."""
-
-    capacity_bytes = 10 * MIB
-
-    def __init__(self) -> None:
-        self.requested: list[tuple[float, Operation, int, int]] = []
-        self._out: list[tuple[float, int]] = []
-
-    def submit(self, now_s: float, tag: int, operation: Operation, address_bytes: int, size_bytes: int) -> None:
-        assert address_bytes + size_bytes <= self.capacity_bytes
-        self.requested.append((now_s, operation, address_bytes, size_bytes))
-        self._out.append((now_s + 1e-3, tag))
-
-    def next_event_s(self) -> float:
-        return self._out[0][0] if self._out else math.inf
-
-    def advance(self, now_s: float) -> list[tuple[int, float]]:
-        done = [(tag, done_s) for done_s, tag in self._out if done_s <= now_s]
-        self._out = [(done_s, tag) for done_s, tag in self._out if done_s > now_s]
-        return done
-
-    def reset(self) -> None:
-        self.requested, self._out = [], []
 
 
 def recorded(spec: ArraySpec, operation: Operation, address: int, size: int) -> list[tuple[int, float, Operation, int, int]]:
     """(member, time, operation, address, size) of all that one request makes the members do."""
-    drives = [Recorder() for _ in range(int(spec.members.base))]
+    drives = [Fixed() for _ in range(int(spec.members.base))]
     array = Array(spec, drives)
     array.submit(0.0, 7, operation, address, size)
     (tag, done_s), *others = array.advance(1.0)
@@ -59,7 +30,7 @@ def recorded(spec: ArraySpec, operation: Operation, address: int, size: int) -> 
     ("level", "members", "data"), [("raid0", 1, 1), ("raid0", 6, 6), ("raid1", 2, 1), ("raid5", 6, 5), ("raid6", 6, 4), ("raid10", 6, 3)]
 )
 def test_every_byte_has_a_place_of_its_own(level: str, members: int, data: int) -> None:
-    drives = [Recorder() for _ in range(members)]
+    drives = [Fixed() for _ in range(members)]
     array = Array(array_of(level, members), drives)
     assert array.capacity_bytes == data * 10 * MIB
     for tag, address in enumerate(range(0, array.capacity_bytes, 12 * KIB)):

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from drives import FLASH, TURN_S, Request, anywhere, apart, array_of, cache, drive, in_order, iops, p
-from test_devices_array import Recorder
+from drives import FLASH, READ_S, SINGLE, TURN_S, WRITE_S, Fixed, Request, anywhere, apart, array_of, cache, drive, in_order, iops, p
 from tierwise.core.units import GB, GIB, KIB, MIB, PAGE_BYTES
 from tierwise.devices.array import Array
 from tierwise.devices.model import build
@@ -15,12 +14,11 @@ from tierwise.devices.spec import Erase
 from tierwise.devices.writeback import WriteBack
 
 READ, WRITE, FLUSH = Operation
-ALONE_S = 100e-6 + PAGE_BYTES / 500e6
 
 
 def test_a_read_takes_its_latency_and_the_transfer() -> None:
     took = drive(build(FLASH), anywhere(build(FLASH), 100))
-    assert took == pytest.approx([ALONE_S] * 100)
+    assert took == pytest.approx([READ_S] * 100)
 
 
 def test_no_more_moves_than_the_link_can_carry() -> None:
@@ -41,7 +39,7 @@ def test_a_flush_waits_for_the_writes_before_it() -> None:
 @pytest.mark.parametrize("depth", [1, 4, 32])
 def test_the_controller_takes_no_more_reads_than_it_can(depth: int) -> None:
     model = build(FLASH.model_copy(update={"max_read_iops": p(20_000, "IOPS")}))
-    assert iops(model, anywhere(model, 4_000), depth=depth) == pytest.approx(min(20_000, depth / ALONE_S), rel=0.02)
+    assert iops(model, anywhere(model, 4_000), depth=depth) == pytest.approx(min(20_000, depth / READ_S), rel=0.02)
 
 
 ERASING = FLASH.model_copy(update={"erase": Erase(latency=p(1.5, "ms"), block=p(64, "KiB"))})
@@ -57,8 +55,8 @@ def test_reads_wait_for_the_channel_that_holds_them_though_others_are_free() -> 
     for tag, page in enumerate((0, 4, 1)):  # of four channels; pages 0 and 4 lie in one
         model.submit(0.0, tag, READ, page * PAGE_BYTES, PAGE_BYTES)
     done = dict(model.advance(1.0))
-    assert done[0] == pytest.approx(ALONE_S)
-    assert done[1] == pytest.approx(2 * ALONE_S)
+    assert done[0] == pytest.approx(READ_S)
+    assert done[1] == pytest.approx(2 * READ_S)
     assert done[2] == pytest.approx(done[1] + PAGE_BYTES / 500e6), "on time, but behind on the link, which is first in, first out"
 
 
@@ -69,15 +67,15 @@ def test_a_block_is_erased_each_time_that_as_much_was_written_and_holds_up_its_c
     written_s = max(done_s for _, done_s in model.advance(1e-2))
     model.submit(1e-2, 8, READ, 7 * PAGE_BYTES, PAGE_BYTES)
     assert written_s < 1e-2
-    assert dict(model.advance(1.0))[8] == pytest.approx(1e-2 + ALONE_S), "the block is erased by then"
+    assert dict(model.advance(1.0))[8] == pytest.approx(1e-2 + READ_S), "the block is erased by then"
     model.reset()
     for number in range(8):
         model.submit(0.0, number, WRITE, number * PAGE_BYTES, PAGE_BYTES)
     model.submit(written_s, 8, READ, 6 * PAGE_BYTES, PAGE_BYTES)
     model.submit(written_s, 9, READ, 7 * PAGE_BYTES, PAGE_BYTES)
     done = dict(model.advance(1.0))
-    assert done[8] == pytest.approx(written_s + ALONE_S)
-    assert done[9] == pytest.approx(written_s + 1.5e-3 + ALONE_S)
+    assert done[8] == pytest.approx(written_s + READ_S)
+    assert done[9] == pytest.approx(written_s + 1.5e-3 + READ_S)
 
 
 OLD = FLASH.model_copy(update={"random_write_iops": p(100, "IOPS")})
@@ -107,17 +105,13 @@ def test_with_capacitors_a_flush_returns_at_once_and_without_it_waits_for_the_fl
         assert apart(model.advance(1.0)) == ([1, 2], pytest.approx([10e-6, flush_s]))
 
 
-SINGLE = FLASH.model_copy(update={"channels": p(1, "1")})
-READ_S, WRITE_S = 100e-6 + PAGE_BYTES / 500e6, 200e-6 + PAGE_BYTES / 250e6
-
-
-def behind_a_cache(level: str = "raid5", *, battery: bool = True, size_kib: int = 1024) -> tuple[WriteBack, list[Recorder]]:
-    spec, drives = array_of(level, 6), [Recorder() for _ in range(6)]
+def behind_a_cache(level: str = "raid5", *, battery: bool = True, size_kib: int = 1024) -> tuple[WriteBack, list[Fixed]]:
+    spec, drives = array_of(level, 6), [Fixed() for _ in range(6)]
     array = Array(spec, drives)
     return WriteBack(cache(battery=battery, size_kib=size_kib), array, row_bytes=array.row_bytes, depth=6), drives
 
 
-def requested(drives: list[Recorder], operation: Operation) -> int:
+def requested(drives: list[Fixed], operation: Operation) -> int:
     return sum(what is operation for drive in drives for _, what, _, _ in drive.requested)
 
 

@@ -1,7 +1,6 @@
 """The Zipfian reads, live: threads on a real file, cold, under a limit of memory that holds, beside its model."""
 
 import os
-import shutil
 import signal
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,7 +10,7 @@ import polars as pl
 import pytest
 
 from emulation import need_fuse, new_folder
-from support import SMOKE_RUN
+from support import SMOKE_RUN, smoke_with
 from tierwise.analysis.views import open_views
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.run_record import RunRecord
@@ -162,8 +161,7 @@ def test_a_flagged_live_run_is_left_out_of_the_means_and_counted(tmp_path: Path)
         result_rows=pl.when(late).then(pl.col("result_rows") * 1000).otherwise("result_rows"),
     )
     for name, rows in (("calm", calm), ("noisy", noisy)):
-        shutil.copytree(SMOKE_RUN, tmp_path / name / SMOKE_RUN.name)
-        rows.write_parquet(tmp_path / name / SMOKE_RUN.name / "timings.parquet")
+        smoke_with(rows, tmp_path / name)
     pages = [open_page(open_run(SMOKE_RUN.name, tmp_path / name), NAME, "source-r") for name in ("calm", "noisy")]
     assert [(page.values["live_runs"], page.values["live_rejected"]) for page in pages] == [(15, 0), (15, 1)]
     whole, part = (page.values["live_late"] for page in pages)

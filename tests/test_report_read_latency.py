@@ -1,6 +1,5 @@
 """The chapter on the latency study: what is in its figure and tables, and the numbers of its text."""
 
-import shutil
 from pathlib import Path
 
 import polars as pl
@@ -9,7 +8,7 @@ import pytest
 import cells
 from cells import table_of
 from latency_rows import AS_PUBLISHED, RUN, latency_run
-from support import SMOKE_RUN
+from support import SMOKE_RUN, smoke_with
 from tierwise.report.display import Figure, Missing
 from tierwise.report.page import Page, open_page
 from tierwise.report.run import open_run
@@ -69,17 +68,13 @@ def test_slower_tiers_leave_the_number_of_reads_that_wait(tmp_path: Path, monkey
     """A slowed window lasts longer by its clock, and its reads are recorded at the tiers' own pace."""
     found = []
     for slowdown in (1, 8):
-        raw = tmp_path / str(slowdown)
-        shutil.copytree(SMOKE_RUN, raw / SMOKE_RUN.name)
         rows = pl.read_parquet(SMOKE_RUN / "timings.parquet")
         slowed = (pl.col("study") == "read_latency") & (pl.col("clock") != "real")
         assert rows.filter(slowed).height
         proof = pl.col("proof").str.replace(r"^\{", f'{{"slowdown": {slowdown}, ')
         changed = {"elapsed_s": pl.col("elapsed_s") * slowdown, "proof": proof}
-        rows.with_columns(pl.when(slowed).then(new).otherwise(name).alias(name) for name, new in changed.items()).write_parquet(
-            raw / SMOKE_RUN.name / "timings.parquet"
-        )
-        monkeypatch.setenv("TIERWISE_RAW", str(raw))
+        rows = rows.with_columns(pl.when(slowed).then(new).otherwise(name).alias(name) for name, new in changed.items())
+        monkeypatch.setenv("TIERWISE_RAW", str(smoke_with(rows, tmp_path / str(slowdown)).parent))
         found.append(open_page(open_run(SMOKE_RUN.name), "read_latency", PAIR).values["waiting_disks"])
     assert found[0]
     assert found[1] == pytest.approx(found[0])
@@ -87,13 +82,11 @@ def test_slower_tiers_leave_the_number_of_reads_that_wait(tmp_path: Path, monkey
 
 def test_where_reads_by_memory_are_rejected_those_of_each_tablespace_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reads by memory come of real-time windows, of which two of five are stalled, the others of virtual-time ones."""
-    folder = tmp_path / SMOKE_RUN.name
-    shutil.copytree(SMOKE_RUN, folder)
-    rows = pl.read_parquet(folder / "timings.parquet")
+    rows = pl.read_parquet(SMOKE_RUN / "timings.parquet")
     real_time = (pl.col("study") == "read_latency") & (pl.col("clock") == "real") & (pl.col("replicate") < 2)
     assert rows.filter(real_time).height == 2
     stalled = pl.lit(["stalled"], dtype=pl.List(pl.String))
-    rows.with_columns(flags=pl.when(real_time).then(stalled).otherwise("flags")).write_parquet(folder / "timings.parquet")
+    smoke_with(rows.with_columns(flags=pl.when(real_time).then(stalled).otherwise("flags")), tmp_path)
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
     page = open_page(open_run(SMOKE_RUN.name), "read_latency", PAIR)
     (drawn,) = cells.drawn("read_latency", page.run).values()
