@@ -46,7 +46,7 @@ class Look:
 
 @pytest.fixture
 def tier(workspace: Path, cluster18: Cluster) -> Iterator[Emulated]:
-    with emulated(new_folder(workspace), "sata-7k2", owner=(cluster18.account.uid, cluster18.account.gid)) as mounted:
+    with emulated(new_folder(workspace), "sata-7k2", owner=cluster18.account.ids) as mounted:
         yield mounted
 
 
