@@ -35,7 +35,6 @@ from tierwise.timings.manifest import StudyRecord, load_manifest
 
 PLACED = {"index_placement", "pgbench_placement", "survey_placement", "wal_placement"}
 BOOK = load_book(dt.date(2026, 11, 23))
-SERVER = {"hdd": "exos-x24-raid10-x4", "ssd": "local-nvme"}
 AWS = {"hdd": "gp3", "ssd": "io2"}
 
 
