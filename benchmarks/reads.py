@@ -12,8 +12,8 @@ from pathlib import Path
 
 import duckdb
 
+from tierwise.analysis.views import OFFLINE
 from tierwise.core.units import MIB
-from tierwise.timings.store import OFFLINE
 
 ROWS = 100_000_000
 REPEATS = 3

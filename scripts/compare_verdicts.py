@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from tierwise.analysis.claims import load_claims
-from tierwise.analysis.rule_marks import changes_of
 from tierwise.analysis.runs import REFERENCE
+from tierwise.analysis.verdicts import changes_of
 from tierwise.core import paths
 from tierwise.core.rule_history import load_rules
 

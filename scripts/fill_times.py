@@ -11,8 +11,7 @@ from typing import Final
 
 from tierwise.bench.loop import gather_inputs
 from tierwise.core import paths
-from tierwise.plan.estimate import plan_of
-from tierwise.plan.recorded import load_recorded
+from tierwise.plan.estimate import load_recorded, plan_of
 
 DOCUMENTS: Final = ("README.md", "docs/artifact.md")
 MARKED: Final = re.compile(r"(?<=<!-- minutes )(\w+)( -->)[^<]*(?=<!-- end -->)")

@@ -15,7 +15,7 @@ from tierwise.core.units import MIB, PAGE_BYTES
 from tierwise.core.vocabulary import Cache, Evidence, IoMode
 from tierwise.timings.references import MANIFEST
 from tierwise.timings.schema import Origin, RelationIo, TierIo, Timing, frame
-from tierwise.timings.traces import TRACE, TrialKey, write_trace
+from tierwise.timings.trial_files import TRACE, TrialKey, write_trace
 
 TRANSACTIONS: Final = {"all_hdd": ("hdd", "hdd", 400), "table_ssd": ("ssd", "hdd", 1700), "all_ssd": ("ssd", "ssd", 2200)}
 """Tier of the tables, tier of the indexes, transactions of a window."""

@@ -130,7 +130,7 @@ def drive() -> None:
 
 def stored() -> None:
     """Open the run and ask for all of it, as `make report` does of an older run."""
-    from tierwise.timings.store import connect
+    from tierwise.analysis.views import connect
 
     connection = connect(paths.raw(), OLDER)
     for view in ("runs", "timings", "reads"):
@@ -138,14 +138,13 @@ def stored() -> None:
 
 
 def recorded(file: str) -> None:
-    from tierwise.timings.traces import TrialKey, read_trace
+    from tierwise.timings.trial_files import TrialKey, read_trace
 
     read_trace(paths.raw() / OLDER, TrialKey(*_first_of(file, "study", "pair", "trial")))
 
 
 def transacted(file: str) -> None:
-    from tierwise.timings.traces import TrialKey
-    from tierwise.timings.transactions import read_transactions
+    from tierwise.timings.trial_files import TrialKey, read_transactions
 
     *key, replicate = _first_of(file, "study", "pair", "trial", "replicate")
     read_transactions(paths.raw() / OLDER, TrialKey(*key), replicate)

@@ -13,7 +13,7 @@ from tierwise.core.vocabulary import Cache, Evidence, IoMode
 from tierwise.timings.manifest import load_manifest
 from tierwise.timings.reads import READS, write_reads
 from tierwise.timings.schema import Origin, RelationIo, TierIo, Timing, frame
-from tierwise.timings.traces import TrialKey
+from tierwise.timings.trial_files import TrialKey
 
 Histograms = Mapping[str, Mapping[int, int]]  # tablespace -> bucket (power of two of nanoseconds) -> reads
 

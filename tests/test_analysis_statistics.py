@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tierwise.analysis.machines import machine_effects
-from tierwise.analysis.scaling import extrapolate
+from tierwise.analysis.quality import machine_effects
 from tierwise.analysis.statistics import MACRO, MINIMUM_REPEATS, enough, estimable, geometric_estimate, paired_ratios
 from tierwise.core.host import fingerprint
+from tierwise.report.sizes_of_data import extrapolate
 from tierwise.timings.manifest import UsedAttempt
 
 

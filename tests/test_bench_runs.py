@@ -28,8 +28,7 @@ from tierwise.timings.manifest import DatasetRecord, Fingerprint, Manifest, Stud
 from tierwise.timings.merging import merge_runs
 from tierwise.timings.parts import read_rows, without_real_time_rows, write_part
 from tierwise.timings.replicates import RUN_REPLICATES
-from tierwise.timings.traces import TrialKey
-from tierwise.timings.transactions import TRANSACTIONS, read_transactions, write_transactions
+from tierwise.timings.trial_files import TRANSACTION, TrialKey, read_transactions, write_transactions
 
 EVERY = set(studies.names())
 WITHOUT_SERVER = {"ram_or_ssd"}
@@ -284,7 +283,7 @@ def test_what_pairs_times_by_replicate_reads_it_as_any_run(tmp_path: Path) -> No
 def test_transactions_of_every_run_are_found_under_the_numbers_of_their_replicates(tmp_path: Path) -> None:
     found = runs(tmp_path, 1, 2)
     for number, one in enumerate(found):
-        rows = pl.DataFrame({"client": [number], "ended_s": [1.0], "latency_s": [0.5]}, schema=TRANSACTIONS)
+        rows = pl.DataFrame({"client": [number], "ended_s": [1.0], "latency_s": [0.5]}, schema=TRANSACTION)
         write_transactions(one, KEY, 4, rows)
     merged = tmp_path / merge_runs(found, tmp_path).run_id
     assert [read_transactions(merged, KEY, replicate)["client"][0] for replicate in (4, RUN_REPLICATES + 4)] == [0, 1]
@@ -293,7 +292,7 @@ def test_transactions_of_every_run_are_found_under_the_numbers_of_their_replicat
 def test_a_merged_run_that_was_made_small_is_extended_by_another(tmp_path: Path) -> None:
     found = runs(tmp_path / "raw", 1, 2, 3)
     for one, client in zip(found, range(3), strict=True):
-        rows = pl.DataFrame({"client": [client] * 15_000, "ended_s": [1.0] * 15_000, "latency_s": [0.5] * 15_000}, schema=TRANSACTIONS)
+        rows = pl.DataFrame({"client": [client] * 15_000, "ended_s": [1.0] * 15_000, "latency_s": [0.5] * 15_000}, schema=TRANSACTION)
         write_transactions(one, KEY, 4, rows)
     two = merge_runs(found[:2], tmp_path / "raw").run_id
     small = export(tmp_path / "raw" / two, tmp_path / "small")

@@ -14,8 +14,7 @@ from pgbench_rows import LARGE, SMALL, pgbench_rows
 from rows import make_rows, save_run
 from support import shared
 from survey_rows import PLACEMENT_S, array_rows, placement_rows
-from tierwise.analysis.claims import Claim, Claims, Kind, load_claims
-from tierwise.analysis.published import published_series
+from tierwise.analysis.claims import Claim, Claims, Kind, load_claims, published_series
 from tierwise.analysis.views import open_views
 from tierwise.core import paths, studies
 from tierwise.core.errors import InputError

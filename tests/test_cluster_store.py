@@ -25,7 +25,7 @@ from tierwise.core.errors import InputError, TierwiseError
 from tierwise.timings.manifest import Fingerprint, Manifest, load_manifest
 from tierwise.timings.merging import merge_runs
 from tierwise.timings.parts import read_rows
-from tierwise.timings.traces import TRACES, TrialKey
+from tierwise.timings.trial_files import TRACES, TrialKey
 
 STUDY = "index_placement"
 RUN = "20260102-030405-abcd"

@@ -11,13 +11,12 @@ from prices import TODAY, book, price
 from tierwise.core.errors import MissingError
 from tierwise.core.units import GIB
 from tierwise.core.vocabulary import Evidence
-from tierwise.costs.bill import Bill
+from tierwise.costs.bill import Bill, limits, rank, ratio_over_band
 from tierwise.costs.book import load_book
 from tierwise.costs.delivered import Load, Plan, newest_server, plan_on, plans, published_load, without_flash
 from tierwise.costs.hardware import capacity_bytes, device_bill, load_hardware, power_bill, purchase, ram_bill
 from tierwise.costs.iops import READ_BYTES, SEED, Iops, device_iops, simulated_iops
 from tierwise.costs.iops import _sustained as sustained
-from tierwise.costs.sensitivity import limits, rank, ratio_over_band
 from tierwise.devices.instances import load_instances, price_item
 
 NOW = book(

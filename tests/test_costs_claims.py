@@ -18,11 +18,11 @@ from tierwise.analysis.views import open_views
 from tierwise.core import paths
 from tierwise.core.pairs import load_pair
 from tierwise.core.vocabulary import Evidence, IoMode
+from tierwise.costs.bill import turning_price
 from tierwise.costs.book import load_book
 from tierwise.costs.delivered import newest_server
 from tierwise.costs.hardware import TB, device_bill, members
 from tierwise.costs.price_band import Compared, Counted, judge_band
-from tierwise.costs.sensitivity import turning_price
 from tierwise.report.study_registry import judge_all, judges, named
 from tierwise.studies.ram_or_ssd.reading.money import DISK_ITEM, PUBLISHED, THEN, cases, ways
 from tierwise.studies.survey_arrays.reading.money import MEMBERS, SUBSYSTEMS, holding, time_ratios, turning_gbp

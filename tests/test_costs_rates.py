@@ -11,12 +11,11 @@ from tierwise.advisor.operations import Operated, Place, priced
 from tierwise.core import paths
 from tierwise.core.units import GIB, KIB, MIB
 from tierwise.core.vocabulary import Evidence
-from tierwise.costs import rate_cache as module
+from tierwise.costs import iops as module
 from tierwise.costs.book import load_book
 from tierwise.costs.break_even import break_even_s, device_over, memory_over, published
 from tierwise.costs.hardware import device_bill, load_hardware, ram_bill, server_bill
-from tierwise.costs.iops import Iops, simulated_iops
-from tierwise.costs.rate_cache import cached_rate
+from tierwise.costs.iops import Iops, cached_rate, simulated_iops
 
 
 def reported(year: int, upper: str, lower: str, page_bytes: int = 4 * KIB) -> float:

@@ -18,7 +18,7 @@ from tierwise.core.profiles import load_profile
 from tierwise.datasets import census, sky, survey
 from tierwise.datasets.dataset import Dataset, cached, sha256_of
 from tierwise.datasets.pgbench import Bank
-from tierwise.report.exhibits.tables import data as provenance
+from tierwise.report.exhibit_registry import find
 from tierwise.report.formats import DASH
 from tierwise.report.run import Run, open_run
 from tierwise.studies.pgbench_placement.measuring.grid import banks, grid
@@ -106,11 +106,12 @@ def test_the_provenance_names_every_data_set_with_source_rows_and_digest(run: Ru
         record(rows=245_828, studies=("index_placement",)),
         DatasetRecord(name=bank.name, rows=bank.rows, sha256=None, provenance=bank.provenance, studies=("pgbench_placement",)),
     )
-    assert [list(row) for row in provenance.rows(recorded, "").rows()] == [
+    table = find("tbl-data")
+    assert table.module.tabulate(table.rows(recorded, "").frame).rows == [
         ["census", "`synthetic`", "245,828", "10.0\xa0%", f"`{'1' * 16}`", "`index_placement`"],
         ["pgbench large", "`pgbench`", "3,000,000", DASH, DASH, "`pgbench_placement`"],
     ]
-    assert provenance.rows(with_records(run), "").is_empty()
+    assert table.rows(with_records(run), "").frame.is_empty()
 
 
 class Builder:

@@ -33,14 +33,16 @@ from tierwise.plan.budget import (
     Intervals,
     bought,
     expected_seconds,
+    fleets,
     load_intervals,
+    machines_in,
+    makespan,
     offers,
     ordered,
+    replicate_minutes,
     seconds_in,
 )
-from tierwise.plan.estimate import Plan, as_json, as_text, beside_runs, plan_of, sentence
-from tierwise.plan.machines import fleets, makespan, parsed, replicate_minutes
-from tierwise.plan.recorded import load_recorded
+from tierwise.plan.estimate import Plan, as_json, as_text, beside_runs, load_recorded, plan_of, sentence
 
 RECORDED = load_recorded().pace
 PROFILES = ("smoke", "quick", "full")
@@ -185,13 +187,13 @@ def test_one_machine_takes_what_the_plan_says_and_more_machines_end_sooner_at_a_
     assert (one.price or 0) < (ten.price or 0) < (hundred.price or 0)
     assert hundred.minutes == pytest.approx(max(replicate_minutes(full)) + full.report_minutes)
     assert fleets(full, [1], None)[0].price is None
-    assert fleets(full, parsed(""), 1.0) == []
+    assert fleets(full, machines_in(""), 1.0) == []
 
 
 @pytest.mark.parametrize("text", ["0", "x", "1,-2", "1000000", "1;2"])
 def test_what_is_no_number_of_machines_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="MACHINES"):
-        parsed(text)
+        machines_in(text)
 
 
 def intervals(**log_sd: float) -> Intervals:

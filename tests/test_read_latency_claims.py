@@ -10,7 +10,7 @@ import pytest
 from latency_rows import AS_PUBLISHED, RUN, Histograms, latency_run
 from support import shared
 from tierwise.analysis.causes import Cause
-from tierwise.analysis.published import published_series
+from tierwise.analysis.claims import published_series
 from tierwise.analysis.rules import COUNTS, Verdict
 from tierwise.analysis.views import open_views
 from tierwise.bench.replaying import models

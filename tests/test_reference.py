@@ -7,7 +7,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tierwise.analysis.comparison import medians
 from tierwise.analysis.heat import every, placeable
 from tierwise.analysis.views import ROWS as QUERY
 from tierwise.analysis.views import open_views
@@ -15,9 +14,9 @@ from tierwise.bench.fingerprints import fingerprints
 from tierwise.bench.loop import gather_inputs
 from tierwise.core import paths, studies
 from tierwise.core.errors import InputError
-from tierwise.timings.export import FILE_BYTES, MOST_NEEDED, MOST_ROWS, TABLES, WHOLE_BYTES
+from tierwise.report.reference import medians
+from tierwise.timings.export import FILE_BYTES, MOST_NEEDED, MOST_ROWS, TABLES, WHOLE_BYTES, check_nothing_private
 from tierwise.timings.manifest import load_manifest
-from tierwise.timings.private import check_nothing_private
 
 (FOLDER,) = paths.reference().glob("[!.]*/")
 RUN = load_manifest(FOLDER)

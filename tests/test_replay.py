@@ -32,7 +32,7 @@ from tierwise.tiers.directory import Directory
 from tierwise.timings.manifest import Manifest, StudyRecord
 from tierwise.timings.parts import read_rows, without_real_time_rows
 from tierwise.timings.schema import RelationIo, Timing
-from tierwise.timings.traces import TRACE, TRACES, TrialKey, read_trace, write_trace
+from tierwise.timings.trial_files import TRACE, TRACES, TrialKey, read_trace, write_trace
 
 SSD_READ_S = 100e-6 + PAGE_BYTES / 100e6  # one read of the flash drive alone: latency, then the link
 

@@ -14,22 +14,19 @@ from tierwise.advisor.advice import Question, advise
 from tierwise.advisor.ranking import DISKS, Gain, advised, chosen, gains_of, placed
 from tierwise.advisor.workload import fixed
 from tierwise.analysis.model_interval import Shifts
-from tierwise.analysis.rejections import never_accepted, rejections
+from tierwise.analysis.quality import never_accepted, rejections
 from tierwise.analysis.views import open_views
 from tierwise.core import paths
 from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.report.display import Figure, Missing, Table
 from tierwise.report.estimates import cell, estimates
-from tierwise.report.exhibits.tables import answer
-from tierwise.report.exhibits.tables.answer import SOURCE_PAIRS, TITLES, UNCLEAR
 from tierwise.report.formats import with_interval
 from tierwise.report.page import open_shared
-from tierwise.report.prices import book_of
-from tierwise.report.run import Run, open_run
-from tierwise.report.values import front
+from tierwise.report.run import Run, book_of, open_run
+from tierwise.report.values import answer, front
+from tierwise.report.values.answer import SOURCE_PAIRS, TITLES, UNCLEAR
 from tierwise.report.values.front import TOO_SMALL, advice, answers, newest, speedups
-from tierwise.report.values.operations import cheapest, costs
-from tierwise.report.values.workloads import gather
+from tierwise.report.values.workloads import cheapest, costs, gather
 from tierwise.timings.manifest import load_manifest
 
 REPLICATES = range(5)
@@ -183,11 +180,11 @@ SCRIPT = paths.home() / "scripts" / "recompute_headlines.py"
 
 def test_ten_headline_numbers_are_equal_to_those_that_are_printed(reference: Run) -> None:
     found = runpy.run_path(str(SCRIPT))["headlines"](reference.folder)
-    rows = answer.rows(reference, "").filter(whose=answer.SOURCE_PAIRS)
+    rows = answer.advised(reference).filter(whose=answer.SOURCE_PAIRS)
     printed = {key: cell(one) for key, one in estimates(rows, ["workload", "placement"], "speedup").items()}
     assert len(found) == 10
     assert {key: with_interval(*one) for key, one in found.items()} == {key: printed[key] for key in found}
-    table = answer.tabulate(rows)
+    table = answer.advised_cells(rows)
     assert table is not None
     assert sum(with_interval(*one) in row[1] for one in found.values() for row in table.rows) >= 5, "the first page has them"
 

@@ -24,7 +24,7 @@ import json
 from report_built import placed
 from report_run import RUN_ID
 from tierwise.core.errors import InputError
-from tierwise.report.single_file import write_one
+from tierwise.report.publish import write_one
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -16,8 +16,7 @@ from tierwise.core import paths
 from tierwise.costs.answer import device_names
 from tierwise.report.display import Figure, Table
 from tierwise.report.notebooks import inert
-from tierwise.report.prices import answer_of, book_of
-from tierwise.report.run import Run, open_run
+from tierwise.report.run import Run, answer_of, book_of, open_run
 from tierwise.report.theme import VEGA_LITE
 from tierwise.studies.ram_or_ssd.reading.costs import open_costs
 from tierwise.studies.ram_or_ssd.reading.money import DISK_NOW, FLASH_NOW, PUBLISHED, per_million, ways

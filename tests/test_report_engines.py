@@ -181,8 +181,8 @@ def test_the_query_of_a_table_is_a_script_beside_the_page(tmp_path: Path, monkey
     monkeypatch.setattr(display, "show", bundles.append)
     run = open_run(raw=paths.reference())
     sql = "select count(*) as n from timings where study = $study"
-    made = Made((of_run(run.folder, sql, {"study": "ram_or_ssd"}),), ("tierwise.x",))
-    Table(["n"], [["1"]], "A table.", made=made.as_json())._ipython_display_()
+    made = Made(queries=(of_run(run.folder, sql, {"study": "ram_or_ssd"}),), steps=("tierwise.x",))
+    Table(["n"], [["1"]], "A table.", made=made.model_dump(mode="json"))._ipython_display_()
     text = chapter(executed(tmp_path, "#| label: tbl-x\nshow()", *map(shown, bundles)), tmp_path, STAMP)
     assert text.endswith("A table. Query: `queries/tbl-x.sql`.\n\n:::\n")
     assert "-- The rows.\nselect count(*) as n from timings where study = 'ram_or_ssd';" in (tmp_path / "queries" / "tbl-x.sql").read_text()

@@ -15,10 +15,10 @@ from tierwise.analysis.statistics import geometric_estimate
 from tierwise.bench.inputs import Clocks
 from tierwise.report import formats
 from tierwise.report.display import LINE, PADDING, Table, shares
-from tierwise.report.exhibits.tables.run import rows as run_items
 from tierwise.report.figures import parts
 from tierwise.report.run import open_run
 from tierwise.report.selections import FADED, selectable
+from tierwise.report.values.provenance import run_items
 from tierwise.report.words import marked
 from tierwise.timings.manifest import load_manifest
 
@@ -90,7 +90,7 @@ def test_the_clock_of_several_sessions_is_named_where_it_is_real(tmp_path: Path,
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
     for found, why in ((Clocks(), None), (Clocks("no right to trace"), "real time: no right to trace")):
         load_manifest(folder).model_copy(update={"clocks": found.record()}).save(folder)
-        assert dict(run_items(open_run(folder.name), "").rows()).get("Several sessions") == why
+        assert dict(run_items(open_run(folder.name)).rows()).get("Several sessions") == why
 
 
 SCATTERED = (0.05, 1.2, 0.7, 2.0, 0.9)  # one window of five that a checkpoint struck: its interval goes far below what the others show

@@ -9,8 +9,7 @@ from report_run import RUN_ID, rich_run
 from tierwise.analysis.judging import ClaimVerdict
 from tierwise.core import paths
 from tierwise.report import site, staleness
-from tierwise.report.study_registry import judge_all
-from tierwise.report.verdict_cache import judged_once
+from tierwise.report.study_registry import judge_all, judged_once
 
 
 @pytest.fixture

@@ -17,7 +17,6 @@ from typer.testing import CliRunner
 from report_built import Built, placed
 from report_run import RUN_ID
 from test_report_browser import dead_links
-from tierwise.analysis.comparison import CELL
 from tierwise.analysis.views import open_views
 from tierwise.cli import app
 from tierwise.core import paths
@@ -27,7 +26,7 @@ from tierwise.report.cite import commit_of
 from tierwise.report.display import MADE_MIME, VEGA_MIME
 from tierwise.report.page import open_shared
 from tierwise.report.publish import publish
-from tierwise.report.reference import compare
+from tierwise.report.reference import CELL, compare
 from tierwise.report.render import render
 from tierwise.report.run import open_run
 from tierwise.report.site import ORDER, PDFS, QUARTO

@@ -13,7 +13,7 @@ from rows import make_rows, save_run
 from tierwise.analysis.claims import load_claims
 from tierwise.core import studies
 from tierwise.core.errors import InputError
-from tierwise.report.exhibit_registry import FOLDERS, find
+from tierwise.report.exhibit_registry import FOLDERS, declared, find
 from tierwise.report.page import Page, open_page, open_shared
 from tierwise.report.run import Run, open_run
 from tierwise.report.text_template import Text, Value, prose_environment, read_text
@@ -94,6 +94,7 @@ def pair_of(study: str) -> str:
 
 
 def exhibits(study: str) -> Iterator[str]:
+    yield from () if study else declared()
     for kind, folder in FOLDERS.items():
         modules = files(f"tierwise.studies.{study}.reading" if study else "tierwise.report.exhibits") / folder
         if modules.is_dir():

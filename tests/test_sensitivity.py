@@ -20,8 +20,7 @@ from tierwise.devices.spec import HddSpec, load_device
 from tierwise.pipeline import variables
 from tierwise.report.study_registry import judge_all
 from tierwise.sensitivity import screening
-from tierwise.sensitivity.bands import Move, load_bands, moves_of
-from tierwise.sensitivity.moved_checkout import HOME, make_checkout
+from tierwise.sensitivity.bands import HOME, Move, load_bands, make_checkout, moves_of
 from tierwise.sensitivity.screening import Base, Replayed, shown, values_in
 from tierwise.timings.parquet import read_whole
 

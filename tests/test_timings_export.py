@@ -15,6 +15,7 @@ from tierwise.advisor.advice_traces import behind_advice
 from tierwise.advisor.workload import read_workload
 from tierwise.analysis import heat
 from tierwise.analysis.runs import find_run, newest_run
+from tierwise.analysis.views import connect
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.pipeline import complete_run, runs_in
@@ -25,10 +26,18 @@ from tierwise.timings.manifest import Sample, load_manifest, manifests
 from tierwise.timings.parts import done_parts, merge_parts, read_rows, rows_so_far, write_part
 from tierwise.timings.reads import READS, write_reads
 from tierwise.timings.references import Taken, places
-from tierwise.timings.store import connect
-from tierwise.timings.traces import TRACE, TRACES, TrialKey, read_trace, write_trace
-from tierwise.timings.transactions import FILES, TRANSACTIONS, read_transactions, write_transactions
-from tierwise.timings.trial_files import TrialFiles
+from tierwise.timings.trial_files import (
+    TRACE,
+    TRACES,
+    TRANSACTION,
+    TRANSACTIONS,
+    TrialFiles,
+    TrialKey,
+    read_trace,
+    read_transactions,
+    write_trace,
+    write_transactions,
+)
 
 
 @pytest.fixture
@@ -77,7 +86,7 @@ def test_of_needed_sequences_those_fit_that_are_named_first(run: Path, tmp_path:
 
 
 def test_a_sample_of_a_sample_says_of_how_many_rows_it_is(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    table(run, FILES, 900)
+    table(run, TRANSACTIONS, 900)
     for most, kept in ((300, 300), (100, 100), (200, 100)):
         monkeypatch.setattr(exporting, "MOST_ROWS", most)
         run = export(run, tmp_path / f"at most {most}")
@@ -86,7 +95,7 @@ def test_a_sample_of_a_sample_says_of_how_many_rows_it_is(run: Path, tmp_path: P
 
 def test_of_single_transactions_the_same_share_of_each_trial_is_drawn(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exporting, "MOST_ROWS", 6_000)
-    table(run, FILES, 3_000, 9_000)
+    table(run, TRANSACTIONS, 3_000, 9_000)
     made = export(run, tmp_path / "reference")
     drawn = [read_transactions(made, key(number), number)["latency_s"] for number in (0, 1)]
     assert [len(rows) for rows in drawn] == [1_500, 4_500]
@@ -205,7 +214,7 @@ def reads(latency_ms: int) -> pl.DataFrame:
 
 
 def transactions(client: int) -> pl.DataFrame:
-    return pl.DataFrame({"client": [client], "ended_s": [1.0], "latency_s": [0.1]}, schema=TRANSACTIONS)
+    return pl.DataFrame({"client": [client], "ended_s": [1.0], "latency_s": [0.1]}, schema=TRANSACTION)
 
 
 def trace(page: int) -> pl.DataFrame:

@@ -12,11 +12,11 @@ import polars as pl
 import pytest
 
 from rows import make_manifest, make_rows, make_run, save_run
+from tierwise.analysis.views import connect
 from tierwise.core.errors import InputError
 from tierwise.timings.manifest import manifests
 from tierwise.timings.parts import PartKey, done_parts, merge_parts, read_rows, write_part
 from tierwise.timings.schema import SCHEMA
-from tierwise.timings.store import connect
 from tierwise.timings.validation import NULLABLE, validate_rows
 
 RUN = "run-1"
@@ -169,7 +169,8 @@ def timings_by_run(raw: Path, run_id: str | None = None) -> dict[str, int]:
 
 def runs(raw: Path, run_id: str | None = None) -> list[tuple[str, str, str]]:
     with connect(raw, run_id) as connection:
-        return connection.execute("select run_id, status, profile from runs order by run_id").fetchall()
+        query = "select run_id, manifest ->> 'status', manifest ->> '$.profile.name' from runs order by run_id"
+        return connection.execute(query).fetchall()
 
 
 def test_views_hold_every_complete_run_or_the_named_one(tmp_path: Path) -> None:

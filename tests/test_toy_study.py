@@ -12,10 +12,10 @@ import pytest
 from bs4 import BeautifulSoup
 
 from checkout import Home, new_home
+from tierwise.analysis.views import connect
 from tierwise.core import data_sets, paths, studies
 from tierwise.report.formats import number
 from tierwise.timings.manifest import Manifest
-from tierwise.timings.store import connect
 
 pytestmark = pytest.mark.skipif(
     not os.access("/dev/fuse", os.R_OK | os.W_OK), reason="no FUSE here: /dev/fuse cannot be opened, nothing can be emulated"

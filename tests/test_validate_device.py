@@ -16,7 +16,7 @@ from tierwise.core.errors import InputError
 from tierwise.devices.electronics import ReadAhead, plain_electronics
 from tierwise.devices.hdd import Hdd
 from tierwise.devices.protocol import Operation
-from tierwise.report.exhibits.tables.emulator import rows, tabulate
+from tierwise.report.exhibit_registry import find
 from tierwise.report.run import Run
 from tierwise.report.values.validation import MODELS, load
 from tierwise.simulate.device_validation import DriveCase, Part, read_case, validate
@@ -286,7 +286,8 @@ def test_a_missing_file_says_how_to_make_it(monkeypatch: pytest.MonkeyPatch, tmp
 
 
 def test_a_figure_of_the_emulator_that_misses_its_bound_is_in_bold(reference: Run) -> None:
-    found = rows(reference, "")
-    shown = tabulate(found).rows
+    emulator = find("tbl-emulator")
+    found = emulator.rows(reference, "").frame
+    shown = emulator.module.tabulate(found).rows
     assert len(shown) == found.height > 0
     assert [row[5].startswith("**") for row in shown] == [met is False for met in found["met"]]

@@ -16,9 +16,9 @@ from tierwise.analysis.claims import Bounds, Case, load_claims
 from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.left_open import OpenMap, points_of
 from tierwise.analysis.rates import compare_rates, held_to, load_rates
-from tierwise.analysis.rule_marks import changes_of, marks_of
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import geometric_estimate
+from tierwise.analysis.verdicts import changes_of, marks_of
 from tierwise.analysis.views import open_views
 from tierwise.bench.study import Study
 from tierwise.bench.study_registry import load_study

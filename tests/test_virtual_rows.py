@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 
 from rows import make_manifest
+from tierwise.analysis.views import connect
 from tierwise.bench.stopwatch import disturbed
 from tierwise.core.vocabulary import Cache, ClockKind, Evidence, IoMode
 from tierwise.timings.parts import write_part
 from tierwise.timings.schema import Origin, Parts, Timing, frame
-from tierwise.timings.store import connect
 
 RUN = "20260102-030405-smoke-abcdef"
 CELL = {"query": "one"}

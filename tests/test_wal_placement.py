@@ -28,8 +28,7 @@ from tierwise.tiers import sleeps
 from tierwise.tiers.open import device_model
 from tierwise.timings.manifest import load_manifest
 from tierwise.timings.parts import read_rows, without_real_time_rows
-from tierwise.timings.traces import TrialKey
-from tierwise.timings.transactions import read_transactions
+from tierwise.timings.trial_files import TrialKey, read_transactions
 from wal_rows import RATES, SLOWDOWN, Case, wal_rows
 
 TINY = {

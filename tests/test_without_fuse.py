@@ -27,7 +27,7 @@ from tierwise.studies.index_placement.reading.predictions import errors
 from tierwise.tiers import mounting
 from tierwise.timings.manifest import Manifest
 from tierwise.timings.parts import read_rows
-from tierwise.timings.traces import TrialKey, read_trace
+from tierwise.timings.trial_files import TrialKey, read_trace
 
 REPLICATES = 1
 TRIALS = 18

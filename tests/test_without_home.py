@@ -20,8 +20,8 @@ from tierwise.core.paths import home
 from tierwise.core.vocabulary import ClockKind
 from tierwise.postgres.workspace import server_account
 from tierwise.tiers.mounting import DEVICE
+from tierwise.timings.export import check_nothing_private
 from tierwise.timings.parts import rows_so_far
-from tierwise.timings.private import check_nothing_private
 
 EXECUTE = """
 import sys

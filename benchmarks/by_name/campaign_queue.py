@@ -19,7 +19,7 @@ from tierwise.cluster.client import POLL_S, SURVEY_S
 from tierwise.cluster.store import FolderStore
 from tierwise.core import host, studies
 from tierwise.core.profiles import load_profile
-from tierwise.plan.recorded import load_recorded
+from tierwise.plan.estimate import load_recorded
 
 REPLICATES: Final = 10_000
 MACHINES: Final = (10, 100, 1000)

@@ -23,7 +23,7 @@ from typing import Any, Final
 from machine_state import PERIOD_US, Quota, Sleeper, Watch
 from virtual_cells import Opened, Side, beside, held_to, opened, real_time, turned, undisturbed
 
-from tierwise.analysis.rejections import UNSEEN
+from tierwise.analysis.quality import UNSEEN
 from tierwise.bench.inputs import code_version
 from tierwise.bench.recording import Recorder
 from tierwise.bench.study import Cell, Trial

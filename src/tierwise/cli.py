@@ -194,14 +194,13 @@ def plan(
     from tierwise.bench.loop import gather_inputs  # noqa: PLC0415
     from tierwise.datasets.checking import check_first_rows  # noqa: PLC0415
     from tierwise.plan import budget as budgets  # noqa: PLC0415
-    from tierwise.plan import machines as campaign  # noqa: PLC0415
     from tierwise.plan.estimate import as_json, as_text, plan_beside_runs  # noqa: PLC0415
 
-    numbers, budget_s = campaign.parsed(machines), budgets.seconds_in(budget)
+    numbers, budget_s = budgets.machines_in(machines), budgets.seconds_in(budget)
     sources = check_first_rows({"census": census, "sky": sky})
     inputs = gather_inputs(profile=profile, tiers=tiers, seed=seed, **sources)
     planned = plan_beside_runs(inputs)
-    found = campaign.fleets(planned, numbers, price_per_hour)
+    found = budgets.fleets(planned, numbers, price_per_hour)
     offers = budgets.offers(planned, inputs, budget_s, numbers, price_per_hour) if budget_s else []
     if form is Format.JSON:
         more = {"campaigns": [asdict(one) for one in found], "budgets": [asdict(one) for one in offers]}
@@ -209,7 +208,7 @@ def plan(
     else:
         print(wrapped(as_text(planned)))
         if found:
-            print(f"\n{campaign.as_text(found)}")
+            print(f"\n{budgets.fleets_text(found)}")
         if offers:
             print(f"\n{budgets.as_text(offers, inputs)}")
 

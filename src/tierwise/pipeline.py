@@ -35,12 +35,11 @@ from tierwise.core.progress import ENDS, Progress, announcing, minutes_left, say
 from tierwise.core.tasks import LOCAL
 from tierwise.core.units import human_bytes
 from tierwise.plan.budget import MARGIN, bought, expected_seconds, load_intervals, ordered
-from tierwise.plan.estimate import Plan, plan_of, sentence
-from tierwise.plan.recorded import load_recorded
+from tierwise.plan.estimate import Plan, load_recorded, plan_of, sentence
 from tierwise.postgres.workspace import open_workspace
 from tierwise.report import staleness as freshness
 from tierwise.report.latest_answer import answer_lines, ship_answer
-from tierwise.report.verdict_cache import judged
+from tierwise.report.study_registry import judged
 from tierwise.timings.export import export
 from tierwise.timings.manifest import RETRIED, Manifest, Stage, load_manifest, manifests
 from tierwise.timings.merging import merge_runs

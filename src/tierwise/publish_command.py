@@ -22,7 +22,7 @@ def publish(
 ) -> None:
     """Copy a built report with its rows and checksums to a folder, or write the report as one HTML file."""
     from tierwise.report.publish import publish as write  # noqa: PLC0415
-    from tierwise.report.single_file import write_one  # noqa: PLC0415
+    from tierwise.report.publish import write_one  # noqa: PLC0415
 
     if one:
         say(f"published one file: {write_one(one, version)}")

@@ -11,7 +11,7 @@ from tierwise.core.errors import InputError, suggesting
 from tierwise.core.output_format import Format, FormatOption, TicketFormat, TicketFormatOption, answered
 from tierwise.core.progress import say
 from tierwise.core.vocabulary import Goal, Way
-from tierwise.costs.price_options import CurrencyOption, DayOption, RegionOption
+from tierwise.costs.cli import CurrencyOption, DayOption, RegionOption
 
 if TYPE_CHECKING:
     from tierwise.advisor.server_question import Limits

@@ -49,7 +49,7 @@ def retime(connection: duckdb.DuckDBPyConnection, run_folder: Path, pair: str, d
     `devices`. The study's views must not be there yet.
 
     Args:
-        connection: of one run, as of `timings.store.connect`.
+        connection: of one run, as of `analysis.views.connect`.
         run_folder: of that run.
         pair: whose tiers have the devices.
         devices: tier -> file of ``data/devices`` in place of the run's own.

@@ -12,7 +12,7 @@ import polars as pl
 from tierwise.advisor.placing import Placement
 from tierwise.advisor.service import SEED, Build, Counted, NewDevice, Recorded, Requests
 from tierwise.analysis import heat
-from tierwise.analysis.deciding import mode_of
+from tierwise.analysis.claim_rows import mode_of
 from tierwise.analysis.runs import run_to_read
 from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, enough, geometric_estimate
 from tierwise.analysis.views import open_views

@@ -1,14 +1,14 @@
 """What a run holds about a claim: series of values and reads from the studies' views, and facts from the manifest."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Final
 
 import duckdb
 
-from tierwise.analysis.claims import CLAIM_ID, Case, Claim, Facts
+from tierwise.analysis.claims import CLAIM_ID, Case, Claim, Facts, load_claims
 from tierwise.analysis.rules import Series, order_series
 from tierwise.core.errors import EvidenceError
 from tierwise.core.vocabulary import Evidence, IoMode
@@ -80,14 +80,10 @@ def selected(case: Case, variant: str | None) -> dict[str, str]:
     return {**case.select, VARIANT: variant} if variant is not None and case.select.get(VARIANT) == PUBLISHED else case.select
 
 
-def _chosen(select: Mapping[str, str]) -> str:
-    return " and ".join(f"{column} = ?" for column in select)
-
-
 def _case_series(connection: duckdb.DuckDBPyConnection, case: Case, pair: str, variant: str | None, *, flags: bool) -> dict[IoMode, Series]:
     """Return the series of `case` by I/O mode; without `flags`, of what is counted, which no flag of a time touches."""
     select = selected(case, variant)
-    columns = connection.table(case.study).columns
+    columns, chosen = connection.table(case.study).columns, " and ".join(f"{column} = ?" for column in select)
     flagged = "coalesce(flagged, false)" if flags else "false"
     outstanding, hangs_on = (name if name in columns else "null" for name in ("outstanding", "hangs_on"))
     rows = connection.execute(
@@ -95,7 +91,7 @@ def _case_series(connection: duckdb.DuckDBPyConnection, case: Case, pair: str, v
         select io_mode, replicate, evidence, {flagged}, ({case.value})::double, {case.note or "''"}, {outstanding}::double,
             {hangs_on}::text
         from {case.study}
-        where pair = ? and {_chosen(select)} and (({case.value}) is not null or flagged)
+        where pair = ? and {chosen} and (({case.value}) is not null or flagged)
         order by io_mode, replicate
         """,
         [pair, *select.values()],
@@ -123,3 +119,16 @@ def _one_series(
         outstanding=fmean(known) if (known := [depth for *_, depth, _ in rows if depth is not None]) else None,
         hangs_on=frozenset(one for _, _, flagged, *_, variants in rows if variants and not flagged for one in variants.split(",")),
     )
+
+
+def mode_of(study: str, measured: Iterable[str]) -> IoMode:
+    """Return the I/O mode that decides among those that were `measured`: that of ``claims.toml``, else the first of `IoMode`."""
+    found = {IoMode(mode) for mode in measured}
+    decides = load_claims().deciding.get(study)
+    return decides.io_mode if decides and decides.io_mode in found else next((mode for mode in IoMode if mode in found), IoMode.DIRECT)
+
+
+def mode_in(connection: duckdb.DuckDBPyConnection, view: str, pair: str, *, study: str = "") -> IoMode:
+    """Return `mode_of` the rows of `view` on `pair`; `study`: the one that the view is of, where it has another name."""
+    rows = connection.execute(f"select distinct io_mode from {view} where pair = ?", [pair]).fetchall()
+    return mode_of(study or view, (mode for (mode,) in rows))

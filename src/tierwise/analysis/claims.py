@@ -3,9 +3,13 @@
 from enum import StrEnum
 from typing import Annotated, Final, Literal, Self
 
+import polars as pl
 from pydantic import Field, model_validator
 
 from tierwise.core import paths
+from tierwise.core.errors import InputError
+from tierwise.core.paths import short
+from tierwise.core.text_files import read_text
 from tierwise.core.toml import Strict, read_toml
 from tierwise.core.vocabulary import IoMode
 
@@ -213,3 +217,12 @@ class Claims(Strict):
 
 def load_claims() -> Claims:
     return read_toml(paths.data() / "published" / "claims.toml", Claims)
+
+
+def published_series(file: str) -> pl.DataFrame:
+    """Return the rows of `file`, a path in the checkout, as it is cited."""
+    path = paths.home() / file
+    try:
+        return pl.read_csv(read_text(path).encode(), comment_prefix="#")
+    except pl.exceptions.PolarsError as error:
+        raise InputError(short(path), rule=f"not valid CSV: {error}") from error

@@ -10,7 +10,7 @@ import duckdb
 import polars as pl
 
 from tierwise.core import studies
-from tierwise.timings.traces import END, TrialKey, read_trace
+from tierwise.timings.trial_files import END, TrialKey, read_trace
 
 HEAT: Final = "reading/heat.sql"
 WAL: Final = "wal"
@@ -88,7 +88,7 @@ def record_of(connection: duckdb.DuckDBPyConnection, study: str, pair: str) -> R
 
 @dataclass(frozen=True)
 class Recorded:
-    """The requests of one step of a trial, in `timings.traces.TRACE`'s columns; after number `tail_after` (none: the beginning) it ends."""
+    """The requests of one step of a trial, in `trial_files.TRACE`'s columns; after number `tail_after` (none: the beginning) it ends."""
 
     step: int
     requests: pl.DataFrame
@@ -105,7 +105,7 @@ def recorded(run_folder: Path, study: str, pair: str, trial: str) -> list[Record
 
 
 def requests_of(run_folder: Path, study: str, pair: str, trial: str, step: int) -> pl.DataFrame | None:
-    """Return a step's recorded requests (`timings.traces.TRACE`): `file` is the relation with its fork; `None` where none were recorded."""
+    """Return a step's recorded requests (`trial_files.TRACE`): `file` is the relation with its fork; `None` where none were recorded."""
     trace = read_trace(run_folder, TrialKey(study, pair, trial))
     if trace is None:
         return None

@@ -254,10 +254,7 @@ def _found(claim: Claim, on: Grounds, rows: Rows, variant: str, series: Sequence
         io_mode=series[0].io_mode,
         cases=cases,
         deciding_case=furthest.case,
-        estimate=furthest.estimate,
-        low=furthest.low,
-        high=furthest.high,
-        pairs=furthest.pairs,
+        **furthest.as_estimate.fields,
         flagged=sum(case.flagged for case in cases),
         evidence=evidence,
     )

@@ -6,9 +6,8 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import Field, model_validator
 
 from tierwise.analysis.causes import Cause, Reason, phrase
-from tierwise.analysis.claim_rows import Rows, facts_of
+from tierwise.analysis.claim_rows import Rows, facts_of, mode_in
 from tierwise.analysis.claims import CLAIM_ID, Claim, Expression, Facts, Name, load_claims
-from tierwise.analysis.deciding import mode_in
 from tierwise.analysis.judging import ClaimVerdict, ruled
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import geometric_estimate

@@ -108,9 +108,9 @@ class CaseVerdict(Strict):
         return Estimate(self.estimate, self.low, self.high, self.pairs, self.runs, self.freedom)
 
 
-def needed_bounds(claim: Claim, order: Bounds = CLEARLY_ABOVE_ONE) -> Bounds | None:
-    """Return what every interval of `claim` is held against, an `order` without bounds against these; none for presence and shapes."""
-    return claim.bounds or order if claim.kind is Kind.ORDER else claim.bounds
+def needed_bounds(claim: Claim) -> Bounds | None:
+    """Return what every interval of `claim` is held against; none for presence and shapes."""
+    return claim.bounds or CLEARLY_ABOVE_ONE if claim.kind is Kind.ORDER else claim.bounds
 
 
 def one_sided(claim: Claim) -> bool:
@@ -139,9 +139,12 @@ def order_series(greater: Series, than: Series) -> Series:
 def judge_series(claim: Claim, series: Sequence[Series], withheld: Verdict | None = None) -> tuple[CaseVerdict, ...]:
     """Return estimate and verdict of each of `series`, all that one I/O mode has of `claim`; `withheld` takes the place of the verdicts."""
     assert len({one.io_mode for one in series}) <= 1, "each I/O mode is corrected by itself"
-    held = [_held(claim, one) for one in series]
-    tested = after_holm([(one.p_value, one.alone) for one in held], Verdict.CONTRADICTED)
-    return tuple(_judged(one, p_holm, withheld or verdict) for one, (p_holm, verdict) in zip(held, tested, strict=True))
+    alone = [_alone(claim, one) for one in series]
+    tested = after_holm([(one.p_value, one.verdict) for one in alone], Verdict.CONTRADICTED)
+    return tuple(
+        one.model_copy(update={"p_holm": p_holm, "verdict": withheld or verdict})
+        for one, (p_holm, verdict) in zip(alone, tested, strict=True)
+    )
 
 
 def with_model(claim: Claim, case: CaseVerdict, shifts: Shifts | None) -> CaseVerdict:
@@ -157,18 +160,8 @@ def with_model(claim: Claim, case: CaseVerdict, shifts: Shifts | None) -> CaseVe
     return case.model_copy(update={**of_model, "verdict": case.verdict if agrees else Verdict.UNDECIDED})
 
 
-@dataclass(frozen=True, slots=True)
-class _Held:
-    """A series held against the bounds by itself: `alone` is its verdict were there no other case."""
-
-    series: Series
-    estimate: Estimate
-    p_value: float | None
-    alone: Verdict
-    conditions: frozenset[str]
-
-
-def _held(claim: Claim, series: Series) -> _Held:
+def _alone(claim: Claim, series: Series) -> CaseVerdict:
+    """Hold a series against the bounds by itself, as if there were no other case."""
     values, p_value, conditions = list(series.values.values()), None, series.conditions
     if claim.kind is Kind.PRESENCE:
         estimate = Estimate(sum(values) / len(values) if enough(len(values)) else None, None, None, len(values))
@@ -188,11 +181,6 @@ def _held(claim: Claim, series: Series) -> _Held:
         conditions |= {phrase("conditions.counted", what=claim.counts)}
     if series.io_mode is IoMode.ASYNCHRONOUS and series.outstanding is not None and series.outstanding < ASYNCHRONOUS:
         conditions |= {NOT_ASYNCHRONOUS}
-    return _Held(series, estimate, p_value, verdict, conditions)
-
-
-def _judged(held: _Held, p_holm: float | None, verdict: Verdict) -> CaseVerdict:
-    series, estimate = held.series, held.estimate
     return CaseVerdict(
         case=series.case,
         io_mode=series.io_mode,
@@ -201,9 +189,8 @@ def _judged(held: _Held, p_holm: float | None, verdict: Verdict) -> CaseVerdict:
         flagged=len(series.flagged),
         freedom=estimate.freedom,
         runs=estimate.runs,
-        p_value=held.p_value,
-        p_holm=p_holm,
-        conditions=tuple(sorted(held.conditions)),
+        p_value=p_value,
+        conditions=tuple(sorted(conditions)),
         obstacles=tuple(sorted(series.obstacles)),
         outstanding=series.outstanding,
         hangs_on=tuple(sorted(series.hangs_on)),
@@ -281,14 +268,12 @@ def _why(crossing: Sequence[CaseVerdict], bounds: Bounds | None) -> Cause:
         return Cause.SOMETIMES
     if any(case.flat for case in crossing):
         return Cause.FLAT
-    if bounds is not None and bounds.apart > 1 and all(_is_small(case, bounds.model_copy(update={"apart": 1.0})) for case in crossing):
-        return Cause.SMALL
+    if bounds is not None and bounds.apart > 1:
+        exact = bounds.model_copy(update={"apart": 1.0})
+        if all(within(exact, case.as_estimate) is not Verdict.UNDECIDED for case in crossing):
+            return Cause.SMALL
     outside = (case.p_value is not None and case.p_value < 1 - CONFIDENCE for case in crossing)
     return Cause.CHANCE if all(outside) else Cause.STRADDLES
-
-
-def _is_small(case: CaseVerdict, bounds: Bounds) -> bool:
-    return within(bounds, case.as_estimate) is not Verdict.UNDECIDED
 
 
 def _of_few(case: CaseVerdict) -> Outcome:

@@ -1,7 +1,7 @@
 """The verdict on every published claim, from the raw rows of one run."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from pathlib import Path
@@ -16,17 +16,17 @@ from tierwise.analysis.claim_rows import Rows, relations
 from tierwise.analysis.claims import Claim, Claims, Kind, load_claims
 from tierwise.analysis.judging import ClaimVerdict, Grounds, Judge, decides, named
 from tierwise.analysis.rates import compare_rates, held_to
-from tierwise.analysis.rule_marks import marks_of
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.runs import newest_run, run_label
 from tierwise.analysis.statistics import scope_of
 from tierwise.analysis.today import Own, Today, today
 from tierwise.analysis.views import ROWS, open_views
 from tierwise.core import studies
+from tierwise.core.rule_history import Change, load_rules
 from tierwise.core.text_table import wrapped
 from tierwise.core.text_template import render
 from tierwise.core.vocabulary import Evidence
-from tierwise.timings.manifest import load_manifest
+from tierwise.timings.manifest import Manifest, load_manifest
 from tierwise.timings.references import MANIFEST
 
 DECIDED: Final = (Verdict.CONFIRMED, Verdict.CONTRADICTED)
@@ -196,3 +196,35 @@ def _bounds_text(claim: Claim) -> str:
 
 def _star(claim: Claim) -> str:
     return "*" if claim.bounds_how == "assumed" else ""
+
+
+ADVICE: Final = "advice"  # the group of the rules by which the first page advises
+SEVERAL: Final = 2  # the number of cases from which on a claim has several
+
+
+def changes_of(claim: Claim, since: int = 0) -> list[Change]:
+    """Return the changes that apply to `claim`, but for the first `since` of all."""
+    return _changes(_groups(claim), since)
+
+
+def marks_of(claim: Claim, manifest: Manifest) -> Mapping[str, bool]:
+    """Return the two marks of a verdict on `claim` by the run of `manifest`, as fields of the verdict."""
+    groups = _groups(claim)
+    return {"rule_newer": changed_since(manifest, groups), "rule_after_results": any(change.seen for change in _changes(groups))}
+
+
+def changed_since(manifest: Manifest, groups: Set[str]) -> bool:
+    """Return whether a rule for one of `groups` is newer than the run of `manifest`."""
+    if manifest.rules is None:
+        return any(change.day > manifest.started_at.date() for change in _changes(groups))
+    return bool(_changes(groups, since=manifest.rules.version))
+
+
+def _groups(claim: Claim) -> Set[str]:
+    orders = claim.kind is Kind.ORDER and claim.bounds is None
+    several = len(claim.orders or claim.cases) >= SEVERAL
+    return {claim.id, "all"} | ({"orders"} if orders else set()) | ({"cases"} if several else set())
+
+
+def _changes(groups: Set[str], since: int = 0) -> list[Change]:
+    return [change for change in load_rules().changes[since:] if groups & set(change.claims)]

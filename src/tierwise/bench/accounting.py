@@ -14,7 +14,7 @@ from tierwise.core.vocabulary import Evidence
 from tierwise.postgres.page_counts import PageCount
 from tierwise.tiers.tier import FileIo, Tier
 from tierwise.timings.schema import RelationIo, TierIo, Timing
-from tierwise.timings.traces import END
+from tierwise.timings.trial_files import END
 
 FileIos = Mapping[str, FileIo] | None
 

@@ -33,8 +33,7 @@ from tierwise.tiers.open import open_tier
 from tierwise.timings.reads import write_reads
 from tierwise.timings.replicates import PREDICTIONS, joined
 from tierwise.timings.schema import Timing
-from tierwise.timings.traces import TrialKey, read_trace, write_trace
-from tierwise.timings.transactions import write_transactions
+from tierwise.timings.trial_files import TrialKey, read_trace, write_trace, write_transactions
 
 
 class OnServer:

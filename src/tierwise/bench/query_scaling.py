@@ -68,7 +68,7 @@ def can_be_recorded(testbed: Testbed) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What a query asks of the storage from empty caches, in `timings.traces.TRACE`'s columns, and where each relation's extents lie."""
+    """What a query asks of the storage from empty caches, in `trial_files.TRACE`'s columns, and where each relation's extents lie."""
 
     query: pl.DataFrame
     addresses: Mapping[str, Sequence[int]]  # from the first of its data on; 0 for an extent of which nothing is read

@@ -16,7 +16,7 @@ from tierwise.recorders import strace
 from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.tier import Tier
 from tierwise.timings.schema import Timing
-from tierwise.timings.traces import END, TRACE
+from tierwise.timings.trial_files import END, TRACE
 
 SEGMENT_PAGES: Final = GIB // PAGE_BYTES  # pages of one file of a relation (RELSEG_SIZE as every distribution builds it)
 

@@ -21,7 +21,7 @@ from tierwise.simulate.replay import EXTENT_BYTES, Access, DeviceModel, Operatio
 from tierwise.tiers.open import device_model
 from tierwise.timings.replicates import Facts
 from tierwise.timings.schema import TierIo, Timing
-from tierwise.timings.traces import END, TrialKey, read_trace
+from tierwise.timings.trial_files import END, TrialKey, read_trace
 
 OTHER_SEQUENCE: Final = "sequence"  # flag of a row whose scored execution read other pages than the recorded one
 ALIKE: Final = 0.01  # share of the reads by which they may differ: which page leaves a full cache can depend on a catalogue's (assumed)

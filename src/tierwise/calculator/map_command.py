@@ -12,7 +12,7 @@ from tierwise.core.errors import InputError
 from tierwise.core.output_format import Format, FormatOption, answered
 from tierwise.core.units import GIB, PAGE_BYTES
 from tierwise.core.vocabulary import Layout
-from tierwise.costs.price_options import CurrencyOption, DayOption, RegionOption
+from tierwise.costs.cli import CurrencyOption, DayOption, RegionOption
 from tierwise.simulate.cli import DeviceOption, EventOption, InputFormatOption, PageBytesOption, ReadsOnlyOption
 
 SYNTHETIC: Final = "Workload of --synthetic"

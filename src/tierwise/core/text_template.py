@@ -34,7 +34,17 @@ def environment(load: Callable[[str], str] | None = None) -> jinja2.Environment:
 
 @cache
 def _environment() -> jinja2.Environment:
-    return environment(_source)
+    made = environment(_source)
+    made.filters["table"] = _table
+    return made
+
+
+def _table(text: str, *numbers: int) -> str:
+    """Return the lines of `text`, whose cells stand between bars, as a table for a terminal; `numbers` are aligned to the right."""
+    from tierwise.core.text_table import table  # noqa: PLC0415  heavy
+
+    header, *rows = ([cell.strip() for cell in line.split("|")] for line in text.splitlines() if line)
+    return table(header, rows, numbers) + "\n"
 
 
 def _source(template: str) -> str:

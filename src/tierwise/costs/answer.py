@@ -1,10 +1,9 @@
 """Everything that ``tierwise cost`` says, from a price book and a load."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from math import inf
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from pydantic import Field
 
@@ -13,13 +12,12 @@ from tierwise.core.errors import InputError, MissingError
 from tierwise.core.toml import Strict
 from tierwise.core.units import GB, GIB
 from tierwise.core.vocabulary import Evidence
-from tierwise.costs.bill import Bill, remarks
+from tierwise.costs.bill import Bill, Limits, limits, remarks
 from tierwise.costs.book import Book
 from tierwise.costs.break_even import BreakEven, device_over, memory_over
 from tierwise.costs.delivered import Load, Plan, plans, published_load, without_flash
 from tierwise.costs.hardware import ELECTRICITY, capacity_bytes, device_bill, load_hardware, medium, members, purchase, rented
 from tierwise.costs.iops import LATENCY_MS, Iops, device_iops, latency_limit_ms
-from tierwise.costs.sensitivity import Limits, limits
 from tierwise.costs.units import DAYS_A_YEAR, MONTHS_A_YEAR
 
 PAGE_BYTES: Final = 4096  # the size of a page in the break-evens, in bytes, as in the papers since 2007
@@ -110,14 +108,10 @@ class Answer(Strict):
     warnings: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Rated:
-    name: str
+class Rated(NamedTuple):
+    cost: DeviceCost
     bill: Bill
     iops: Iops
-    price_date: str
-    latency_ms: float | None
-    today: bool
 
 
 def answer(
@@ -147,7 +141,7 @@ def answer(
     if not rated:
         raise _nothing(left_out, book, latency_ms)
     oldest = (book.on - timedelta(days=DAYS_A_YEAR * life)).isoformat()
-    offered = {each.name: each.iops for each in rated if devices or each.price_date >= oldest[: len(each.price_date)]}
+    offered = {cost.device: iops for cost, _, iops in rated if devices or cost.price_date >= oldest[: len(cost.price_date)]}
     ways = plans(load, book, offered, life_years=life) if offered else []
     trio = without_flash(ways)
     bills = {plan.name: plan.bill for plan in ways}
@@ -158,8 +152,14 @@ def answer(
         region=book.region,
         life_years=life,
         latency_ms=None if evidence is not Evidence.SIMULATED else max(LATENCY_MS.values()) if latency_ms is None else latency_ms,
-        load=_load_of(load),
-        devices=tuple(sorted((_device(each, book, life) for each in rated), key=lambda row: (not row.today, row.per_iops))),
+        load=PricedLoad(
+            data_gib=load.data_bytes / GIB,
+            ram_gib=load.ram_bytes / GIB,
+            reads_per_s=load.reads_per_s,
+            misses_per_read=load.misses_per_read,
+            evidence=load_evidence(load),
+        ),
+        devices=tuple(sorted((each.cost for each in rated), key=lambda row: (not row.today, row.per_iops))),
         left_out=tuple(left_out),
         delivered=tuple(_delivered(plan, load, book) for plan in ways),
         without_flash=None
@@ -193,7 +193,8 @@ def _rate(
             oldest = min(behind, key=lambda quote: quote.price.day)
             limit_ms = latency_limit_ms(name, latency_ms) if evidence is Evidence.SIMULATED else None
             iops = device_iops(name, evidence, latency_ms=limit_ms)
-            rated.append(Rated(name, bill, iops, oldest.price.date, limit_ms, today=not oldest.stale))
+            cost = _device(name, bill, iops, book, life_years, price_date=oldest.price.date, today=not oldest.stale, latency_ms=limit_ms)
+            rated.append(Rated(cost, bill, iops))
         except MissingError as error:
             if named and latency_ms is not None and evidence is Evidence.SIMULATED and _priced(name, book):
                 raise InputError("--latency-ms", value=latency_ms, rule=f"{name}: {error.why}", remedy="give a longer latency") from error
@@ -219,24 +220,22 @@ def _priced(name: str, book: Book) -> bool:
     return True
 
 
-def _device(each: Rated, book: Book, life_years: float) -> DeviceCost:
-    bought, cost_a_year = purchase(each.name, book), each.bill.cost(book)
-    per_gb, per_iops = cost_a_year / (capacity_bytes(each.name) / GB), cost_a_year / each.iops.value
+def _device(name: str, bill: Bill, iops: Iops, book: Book, life_years: float, **more: Any) -> DeviceCost:
+    bought, cost_a_year, capacity_gb = purchase(name, book), bill.cost(book), capacity_bytes(name) / GB
+    per_gb, per_iops = cost_a_year / capacity_gb, cost_a_year / iops.value
     return DeviceCost(
-        device=each.name,
-        medium=medium(each.name),
-        capacity_gb=capacity_bytes(each.name) / GB,
-        iops=each.iops.value,
-        iops_evidence=each.iops.evidence,
-        price_date=each.price_date,
-        today=each.today,
+        device=name,
+        medium=medium(name),
+        capacity_gb=capacity_gb,
+        iops=iops.value,
+        iops_evidence=iops.evidence,
         purchase=None if bought is None else bought.cost(book),
         cost_a_year=cost_a_year,
         per_gb=per_gb * life_years,
         per_iops=per_iops * life_years,
         per_gb_month=per_gb / MONTHS_A_YEAR,
         per_iops_month=per_iops / MONTHS_A_YEAR,
-        latency_ms=each.latency_ms,
+        **more,
     )
 
 
@@ -278,13 +277,3 @@ def _used(bills: Sequence[Bill], book: Book) -> list[Used]:
     quotes = {item: quote for bill in bills for item, quote in bill.quotes(book).items()}
     shown = ("item", "price", "currency", "unit", "region", "date", "source")
     return [Used(**{name: getattr(quote.price, name) for name in shown}, each=quote.each) for _, quote in sorted(quotes.items())]
-
-
-def _load_of(load: Load) -> PricedLoad:
-    return PricedLoad(
-        data_gib=load.data_bytes / GIB,
-        ram_gib=load.ram_bytes / GIB,
-        reads_per_s=load.reads_per_s,
-        misses_per_read=load.misses_per_read,
-        evidence=load_evidence(load),
-    )

@@ -1,10 +1,15 @@
 """What a year needs of each priced item. A cost is linear in every price, so that a price's limits are exact."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations, product
+from math import inf
+
+from pydantic import Field
 
 from tierwise.core.dates import STALE_DAYS
 from tierwise.core.text_template import render
+from tierwise.core.toml import Strict
 from tierwise.costs.book import Book, Quote
 
 
@@ -57,3 +62,90 @@ def remarks(bills: Iterable[Bill], book: Book) -> list[str]:
 def phrase(key: str, /, **values: object) -> str:
     """Return the text of `key`, an entry of ``words.toml``."""
     return render(f"costs/words.toml:{key}", **values)
+
+
+class Limits(Strict):
+    """The prices of `item`, in its row's own currency and unit, between which a ranking by cost, or its first place, stays."""
+
+    item: str
+    now: float
+    unit: str
+    order_below: float | None = Field(description="none: the order stays at every lower price")
+    order_above: float | None
+    first_below: float | None
+    first_above: float | None
+    then_below: str | None = Field(description="the first in the order below")
+    then_above: str | None
+
+
+def limits(bills: Mapping[str, Bill], book: Book) -> list[Limits]:
+    """Find for each price behind `bills` between which values the ranking, and its first place, stay as they are."""
+    items = sorted({item for bill in bills.values() for item, amount in bill.a_year.items() if amount})
+    return [_limits(item, bills, book) for item in items]
+
+
+def rank(bills: Mapping[str, Bill], book: Book) -> list[str]:
+    return sorted(bills, key=lambda name: bills[name].cost(book))
+
+
+def crossing(cheaper: Bill, dearer: Bill, item: str, book: Book) -> float:
+    """Return the factor on the price of `item` at which both bills cost the same; infinite where there is none."""
+    quote = book.quote(item)
+    gap = dearer.cost(book) - cheaper.cost(book)
+    slope = (cheaper.a_year.get(item, 0.0) - dearer.a_year.get(item, 0.0)) * quote.each
+    return 1 + gap / slope if slope else inf
+
+
+def ratio_over_band(numerator: Bill, denominator: Bill, book: Book) -> tuple[float, float]:
+    """Return the least and the greatest ratio of two costs over all price bands: each price moves it one way, so corners suffice."""
+    items = sorted({item for bill in (numerator, denominator) for item, amount in bill.a_year.items() if amount})
+    bands = [book.band(item) for item in items]
+    corners = [dict(zip(items, corner, strict=True)) for corner in product(*({low, high} for low, high in bands))]
+    ratios = [_at(numerator, corner) / _at(denominator, corner) for corner in corners]
+    return min(ratios), max(ratios)
+
+
+def read_once(bills: Iterable[Bill], book: Book) -> str:
+    """Return which prices behind `bills` were read only once, as a condition of what is found over their bands; empty where none was."""
+    lone = sorted({item for bill in bills for item, amount in bill.a_year.items() if amount and book.lone(item)})
+    return phrase("prices.read_once", items=lone) if lone else ""
+
+
+def turning_price(dearer: Bill, cheaper: Bill, item: str, book: Book) -> float | None:
+    """Return the price of `item` at which both bills cost the same, in its row's own currency and unit; `None`: there is none."""
+    price = book.price(item).price * crossing(cheaper, dearer, item, book)
+    return price if 0 < price < inf else None
+
+
+def turning(dearer: Bill, cheaper: Bill, item: str, book: Book) -> str:
+    now = book.price(item)
+    known = {"item": item, "now": now.price, "unit": f"{now.currency} per {now.unit}"}
+    return phrase("band.turning", price=turning_price(dearer, cheaper, item, book), **known)
+
+
+def _at(bill: Bill, each: Mapping[str, float]) -> float:
+    return sum(amount * each[item] for item, amount in bill.a_year.items() if amount)
+
+
+def _limits(item: str, bills: Mapping[str, Bill], book: Book) -> Limits:
+    price = book.quote(item).price
+    order = rank(bills, book)
+    below, above, _, _ = _nearest(list(combinations(order, 2)), item, bills, book)
+    first_below, first_above, then_below, then_above = _nearest([(order[0], name) for name in order[1:]], item, bills, book)
+    factors = {"order_below": below, "order_above": above, "first_below": first_below, "first_above": first_above}
+    ends = {name: price.price * factor if 0 < factor < inf else None for name, factor in factors.items()}
+    unit = f"{price.currency} per {price.unit}"
+    return Limits(item=item, now=price.price, unit=unit, **ends, then_below=then_below, then_above=then_above)
+
+
+def _nearest(
+    pairs: Sequence[tuple[str, str]], item: str, bills: Mapping[str, Bill], book: Book
+) -> tuple[float, float, str | None, str | None]:
+    below, above, who_below, who_above = 0.0, inf, None, None
+    for cheaper, dearer in pairs:
+        factor = crossing(bills[cheaper], bills[dearer], item, book)
+        if 1 <= factor < above:
+            above, who_above = factor, dearer
+        elif below < factor < 1:
+            below, who_below = factor, dearer
+    return below, above, who_below, who_above

@@ -13,7 +13,20 @@ from tierwise.core.errors import InputError
 from tierwise.core.output_format import Format, FormatOption, answered
 from tierwise.core.units import GIB
 from tierwise.core.vocabulary import Evidence
-from tierwise.costs.price_options import CurrencyOption, DayOption, RegionOption
+
+DayOption = Annotated[
+    datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Use only prices dated on or before this day. Default: today.")
+]
+CurrencyOption = Annotated[
+    str, typer.Option(help="Currency of all costs. Prices in other currencies are converted. data/prices has exchange rates only to USD.")
+]
+RegionOption = Annotated[
+    str,
+    typer.Option(
+        help="Region whose prices are used, such as US or EU. For an item without a price in this region, a price from elsewhere is used."
+    ),
+]
+
 
 if TYPE_CHECKING:
     from tierwise.costs.book import Book
@@ -79,7 +92,7 @@ def cost(  # noqa: PLR0917  each is an option with a name
 ) -> None:
     """Compare the monthly costs of devices, in total, per GB and per IOPS, and the cost of an application's reads on each device."""
     from tierwise.costs.answer import answer  # noqa: PLC0415  the heavy libraries load only where they are needed
-    from tierwise.costs.answer_text import as_text  # noqa: PLC0415
+    from tierwise.costs.answer_text import cost_text  # noqa: PLC0415
     from tierwise.costs.book import load_book  # noqa: PLC0415
 
     book = load_book((on or datetime.now()).date(), currency=currency, region=region)  # noqa: DTZ005  the reader's day
@@ -89,7 +102,7 @@ def cost(  # noqa: PLR0917  each is an option with a name
     found = answer(
         book, load, devices=[*(names or []), *(device or [])], evidence=Evidence(iops.value), life_years=life_years, latency_ms=latency_ms
     )
-    print(answered(found, form, as_text))
+    print(answered(found, form, cost_text))
 
 
 REQUIREMENTS, MACHINE = "Requirements", "Machine"
@@ -135,9 +148,9 @@ def volumes(  # noqa: PLR0917  each is an option with a name
     """List cloud volumes with the machine that takes them, cheapest total first, with the limit that each reaches first."""
     from tierwise.core.toml import validate  # noqa: PLC0415
     from tierwise.costs import volumes as rented  # noqa: PLC0415
+    from tierwise.costs.answer_text import volumes_text  # noqa: PLC0415
     from tierwise.costs.book import load_book  # noqa: PLC0415
     from tierwise.costs.volume_offers import Wanted  # noqa: PLC0415
-    from tierwise.costs.volumes_text import as_text  # noqa: PLC0415
 
     book = load_book((on or datetime.now()).date(), currency=currency, region=region)  # noqa: DTZ005  the reader's day
     wanted = {
@@ -154,7 +167,7 @@ def volumes(  # noqa: PLR0917  each is an option with a name
         "managed": managed,
     }
     found = rented.volumes(book, validate(wanted, Wanted, where="volumes"))
-    print(answered(found, form, as_text))
+    print(answered(found, form, volumes_text))
     if not found.offers:
         raise typer.Exit(2)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from tierwise.core.errors import MissingError
+from tierwise.core.toml import Strict
 from tierwise.core.units import GIB, MIB
 from tierwise.costs.bill import Bill
 from tierwise.costs.book import Book
@@ -43,15 +44,14 @@ class Fit:
         return tightest(self.limits)[0]
 
 
-@dataclass(frozen=True)
-class Burst:
-    """Volumes whose size sustains less than the load, and that pay the rest from credits for so long."""
+class Burst(Strict):
+    """Volumes whose size sustains less than the load, and that pay the rest from credits for so long; `None`: no price."""
 
     count: int
     gib: float
     sustained_iops: float
     lasts_s: float
-    bill: Bill | None
+    per_month: float | None
 
 
 def fits(name: str, spec: CloudSpec, load: VolumeLoad, book: Book, counts: Iterable[int]) -> Iterator[Fit]:
@@ -59,12 +59,16 @@ def fits(name: str, spec: CloudSpec, load: VolumeLoad, book: Book, counts: Itera
     for count in counts:
         each = enough(spec, load.size_bytes / count, load.iops / count, load.rate / count, load.read_bytes)
         if each is not None:
-            yield _fit(name, count, each, load, book)
+            yield Fit(count, each, _volume_limits(each, *_requests(each, load, count)), _rent(name, count, each, book))
 
 
 def cheapest_fit(name: str, spec: CloudSpec, load: VolumeLoad, book: Book, counts: Iterable[int]) -> Fit | None:
     """Return the cheapest of `fits`; of those without a price the one with the fewest volumes, where none has one."""
-    return min(fits(name, spec, load, book, counts), key=lambda fit: _price(fit.bill, book), default=None)
+
+    def price(fit: Fit) -> tuple[bool, float]:
+        return fit.bill is None, fit.bill.cost(book) if fit.bill else 0.0
+
+    return min(fits(name, spec, load, book, counts), key=price, default=None)
 
 
 def least(spec: CloudSpec, load: VolumeLoad) -> tuple[int, Limit]:
@@ -84,17 +88,9 @@ def burst(name: str, spec: CloudSpec, load: VolumeLoad, book: Book, most: int) -
         return None
     saved = limits.iops_burst.base * limits.iops_burst_time.base
     lasts_s = saved / (load.iops / count - each.sold_iops)
-    fit = _fit(name, count, each, load, book)
-    return Burst(count, each.capacity.base / GIB, each.sold_iops * count, lasts_s, fit.bill)
-
-
-def _price(bill: Bill | None, book: Book) -> tuple[bool, float]:
-    return bill is None, 0.0 if bill is None else bill.cost(book) / MONTHS_A_YEAR
-
-
-def _fit(name: str, count: int, each: CloudSpec, load: VolumeLoad, book: Book) -> Fit:
-    limits = _volume_limits(each, *_requests(each, load, count))
-    return Fit(count, each, limits, _rent(name, count, each, book))
+    bill, gib, sustained_iops = _rent(name, count, each, book), each.capacity.base / GIB, each.sold_iops * count
+    month = None if bill is None else bill.cost(book) / MONTHS_A_YEAR
+    return Burst(count=count, gib=gib, sustained_iops=sustained_iops, lasts_s=lasts_s, per_month=month)
 
 
 def _requests(each: CloudSpec, load: VolumeLoad, count: int) -> tuple[float, float]:

@@ -1,19 +1,25 @@
 """How many random reads, or bytes in order, a device sustains a second: of its model, or of its data sheet; never one for the other."""
 
+import hashlib
 import random
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 from itertools import count, islice
 from math import inf
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from tierwise.core import paths
 from tierwise.core.errors import MissingError
+from tierwise.core.files import write_whole
 from tierwise.core.units import KIB, MIB
 from tierwise.core.vocabulary import Evidence
 from tierwise.costs.hardware import Medium, medium
-from tierwise.costs.rate_cache import cached_rate
 from tierwise.devices.model import build
 from tierwise.devices.parameter import ASSUMED
 from tierwise.devices.protocol import DeviceModel, Operation
@@ -136,3 +142,24 @@ def _ends_s(device: DeviceModel, places: Iterator[int], size_bytes: int, outstan
             yield end_s
             for place in islice(places, 1):
                 device.submit(end_s, tag, Operation.READ, place, size_bytes)
+
+
+def cached_rate(what: str, simulate: Callable[[], float]) -> float:
+    """Return the number that `simulate` gives, kept by `what` (all of its inputs), the code and this Python, where files can be written."""
+    if paths.installed():
+        return simulate()  # a wheel is not written into
+    named = hashlib.sha256(f"{_code()}\n{sys.version}\n{what}".encode()).hexdigest()
+    place = paths.home() / "report" / "_build" / "rates" / named
+    with suppress(OSError, ValueError):  # none yet, or what is no number
+        return float(place.read_text(encoding="utf-8"))
+    found = simulate()
+    with suppress(OSError):  # another's checkout, or a full disk
+        write_whole(place, repr(found))
+    return found
+
+
+@cache
+def _code() -> str:
+    package = Path(str(files("tierwise")))
+    modules = [*sorted((package / "core").glob("*.py")), *sorted((package / "devices").glob("*.py")), package / "costs" / "iops.py"]
+    return hashlib.sha256(b"\0".join(path.name.encode() + b"\0" + path.read_bytes() for path in modules)).hexdigest()

@@ -17,7 +17,7 @@ Band = tuple[float, float]
 
 @dataclass(frozen=True)
 class Compared:
-    """The ratio of two costs over the band of their prices; `turning`: at which price of a drive it is 1 (`sensitivity.turning`)."""
+    """The ratio of two costs over the band of their prices; `turning`: at which price of a drive it is 1 (`bill.turning`)."""
 
     evidence: Evidence
     band: Band
@@ -31,7 +31,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Counted:
-    """The ratios that a claim needs, by what is compared, and which of their prices were read only once (`sensitivity.read_once`)."""
+    """The ratios that a claim needs, by what is compared, and which of their prices were read only once (`bill.read_once`)."""
 
     cases: Mapping[str, Compared]
     read_once: str = ""

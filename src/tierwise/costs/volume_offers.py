@@ -6,7 +6,7 @@ from pydantic import Field
 
 from tierwise.core.toml import Strict
 from tierwise.core.units import GIB, KIB, MIB
-from tierwise.costs.fitting import VolumeLoad
+from tierwise.costs.fitting import Burst, VolumeLoad
 from tierwise.costs.managed import ManagedOffer
 
 READ_KIB: Final = 16
@@ -64,16 +64,6 @@ class Memory(Strict):
     cheaper: bool | None
 
 
-class BurstOffer(Strict):
-    """Smaller volumes that bear the requests only for so long."""
-
-    count: int
-    gib: float
-    sustained_iops: float
-    lasts_s: float
-    per_month: float | None
-
-
 class Offer(Strict):
     """What meets the requirements: `count` volumes of `gib` each. Money a month: `total` is of volumes and machine; `None`: no price."""
 
@@ -90,7 +80,7 @@ class Offer(Strict):
     used: float
     limits_known: bool = Field(description="whether the limits of the requested day were read")
     latency: Latency
-    burst: BurstOffer | None = None
+    burst: Burst | None = None
     memory: Memory | None
     note: str
 

@@ -1,32 +1,25 @@
 """Which rented volumes and machine meet a size, a rate of requests and a throughput, what binds them, and when memory would be cheaper."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from tierwise.core.errors import InputError
 from tierwise.core.units import GIB, KIB, MIB
 from tierwise.costs.bill import NOTHING, Bill, phrase, remarks, total
 from tierwise.costs.book import Book
-from tierwise.costs.fitting import Burst, Fit, burst, fits, least
+from tierwise.costs.fitting import Fit, burst, fits, least
 from tierwise.costs.hardware import load_hardware
 from tierwise.costs.managed import managed_offers
 from tierwise.costs.renting import LOCAL, Need, Rented, ram_gib_bill, read_by, sufficient
 from tierwise.costs.units import MONTHS_A_YEAR
-from tierwise.costs.volume_offers import BurstOffer, Latency, Machine, Meets, Memory, Offer, Refused, Volumes, Wanted
+from tierwise.costs.volume_offers import Latency, Machine, Meets, Memory, Offer, Refused, Volumes, Wanted
 from tierwise.devices.naming import named
 from tierwise.devices.parameter import ASSUMED, Parameter, older_than_a_year
 from tierwise.devices.spec import SsdSpec, load_device
 from tierwise.devices.volume import CloudSpec, Limit, tightest
 
 STEPS: Final = 40  # how many steps of bisection find the reads a second from which on memory pays
-
-
-@dataclass(frozen=True)
-class Chosen:
-    fit: Fit
-    machine: Rented
-    others: list[Rented]
 
 
 def volumes(book: Book, wanted: Wanted) -> Volumes:
@@ -87,7 +80,7 @@ def _attached(name: str, spec: CloudSpec, latency: Latency, wanted: Wanted, book
         if count > wanted.pieces:
             return Refused(volume=name, why=phrase("volumes.many", count=count, limit=_described(binds))), NOTHING
         return Refused(volume=name, why=phrase("volumes.no_machine", provider=provider, volume=name)), NOTHING
-    fit, machine = chosen.fit, chosen.machine
+    fit, machine, others = chosen
     limits = [
         *fit.limits,
         (Limit(machine.iops, f"IOPS of {machine.name}"), load.iops),
@@ -95,13 +88,15 @@ def _attached(name: str, spec: CloudSpec, latency: Latency, wanted: Wanted, book
     ]
     limit, used = tightest(limits)
     hangs_on = _machine(machine, name, book)
-    gib = ram_gib_bill(machine, chosen.others, book) if book.priced(machine.item) else None
+    gib = ram_gib_bill(machine, others, book) if book.priced(machine.item) else None
 
     def relieved(iops: float) -> Bill | None:
         lighter = replace(load, iops=iops + wanted.write_iops)
         counts = range(1, fit.count + 1)  # fewer reads need no more volumes
-        return min((one.bill for one in fits(name, spec, lighter, book, counts) if one.bill), key=_cost(book), default=None)
+        bills = (one.bill for one in fits(name, spec, lighter, book, counts) if one.bill)
+        return min(bills, key=lambda bill: bill.cost(book), default=None)
 
+    month = _month(fit.bill, book)
     offer = Offer(
         volume=name,
         provider=provider,
@@ -109,14 +104,14 @@ def _attached(name: str, spec: CloudSpec, latency: Latency, wanted: Wanted, book
         gib=fit.each.capacity.base / GIB,
         iops=fit.each.sold_iops,
         mib_s=fit.each.sold_rate / MIB,
-        total=_sum(_month(fit.bill, book), hangs_on.per_month),
-        per_month=_month(fit.bill, book),
+        total=None if month is None or hangs_on.per_month is None else month + hangs_on.per_month,
+        per_month=month,
         machine=hangs_on,
         binds=_described(limit),
         used=used,
         limits_known=known,
         latency=latency,
-        burst=_spent(burst(name, spec, load, book, wanted.pieces), book),
+        burst=burst(name, spec, load, book, wanted.pieces),
         memory=_memory(gib, wanted, book, relieved),
         note=_note(name, spec, wanted, book, known=known),
     )
@@ -124,14 +119,8 @@ def _attached(name: str, spec: CloudSpec, latency: Latency, wanted: Wanted, book
     return offer, total(bill for bill in (fit.bill, rent, gib) if bill is not None)
 
 
-def _spent(found: Burst | None, book: Book) -> BurstOffer | None:
-    if found is None:
-        return None
-    kept = {name: getattr(found, name) for name in ("count", "gib", "sustained_iops", "lasts_s")}
-    return BurstOffer(**kept, per_month=_month(found.bill, book))
-
-
-def _cheapest(name: str, spec: CloudSpec, wanted: Wanted, book: Book) -> Chosen | None:
+def _cheapest(name: str, spec: CloudSpec, wanted: Wanted, book: Book) -> tuple[Fit, Rented, list[Rented]] | None:
+    """Return the volumes that cost the least together with their machine, this machine, and every machine that can take them."""
     provider, load, need, pieces = named(name).provider, wanted.load, _need(wanted), wanted.pieces
     machines = sorted(sufficient(provider, name, book.on, need), key=_by_price(book))
     best, chosen = None, None
@@ -142,7 +131,7 @@ def _cheapest(name: str, spec: CloudSpec, wanted: Wanted, book: Book) -> Chosen 
         month = _month(fit.bill, book)
         rank = (month is None, (month or 0.0) + (_machine(able[0], name, book).per_month or 0.0), fit.count)
         if best is None or rank < best:
-            best, chosen = rank, Chosen(fit, able[0], able)
+            best, chosen = rank, (fit, able[0], able)
     return chosen
 
 
@@ -197,14 +186,6 @@ def _machine(machine: Rented, volume: str, book: Book) -> Machine:
 
 def _month(bill: Bill | None, book: Book) -> float | None:
     return None if bill is None else bill.cost(book) / MONTHS_A_YEAR
-
-
-def _sum(*shares: float | None) -> float | None:
-    return None if None in shares else sum(share or 0.0 for share in shares)
-
-
-def _cost(book: Book) -> Callable[[Bill], float]:
-    return lambda bill: bill.cost(book)
 
 
 def _note(name: str, spec: CloudSpec, wanted: Wanted, book: Book, *, known: bool) -> str:

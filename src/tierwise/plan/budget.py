@@ -2,9 +2,9 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import Final
 
 from pydantic import Field
@@ -16,7 +16,7 @@ from tierwise.bench.simulation import SimulatedStudy
 from tierwise.bench.study_registry import load_study, pairs_of
 from tierwise.core import paths
 from tierwise.core.errors import InputError
-from tierwise.core.text_table import table
+from tierwise.core.text_template import render
 from tierwise.core.toml import Strict, read_toml
 from tierwise.plan.estimate import Plan
 
@@ -80,10 +80,10 @@ def load_intervals() -> Intervals:
     return read_toml(paths.data() / "plan" / "intervals.toml", Intervals)
 
 
-def expected_seconds(plan: Plan, inputs: Inputs, studies: Sequence[str] = ()) -> dict[Unit, float]:
+def expected_seconds(plan: Plan, inputs: Inputs) -> dict[Unit, float]:
     """Return the expected seconds of every replicate that `plan` would measure, with loading; the first one has today's pairs, too."""
     found: dict[Unit, float] = {}
-    for name in studies or dict.fromkeys(line.study for line in plan.measured):
+    for name in dict.fromkeys(line.study for line in plan.measured):
         if unknown := [line.pair for line in plan.measured if line.study == name and line.minutes is None]:
             rule = f"needs recorded times, which profile {plan.profile} lacks of {name} on {unknown[0]}"
             raise InputError("BUDGET", rule=rule, remedy="use PROFILE=smoke, quick or full")
@@ -161,15 +161,66 @@ def offers(plan: Plan, inputs: Inputs, budget_s: float, machines: Sequence[int],
 
 
 def as_text(found: Sequence[Bought], inputs: Inputs) -> str:
-    names, intervals = list(found[0].replicates), load_intervals()
-    rows = [_row(name, [one.replicates[name] for one in found], inputs, intervals) for name in names]
-    rows.append(("minutes, with the report", "", *(f"{one.minutes:.1f}" for one in found), ""))
-    if found[0].price is not None:
-        rows.append(("price", "", *(f"{one.price:.2f}" for one in found), ""))
-    heads = [f"{one.machines} machine{'s' * (one.machines > 1)}" for one in found]
-    return table(("replicates bought", "of", *heads, "widest open interval"), rows, numbers=range(1, len(found) + 2))
+    intervals, last = load_intervals(), found[-1].replicates
+    rows = [
+        {
+            "study": name,
+            "of": inputs.profile.replicates_of(name),
+            "replicates": [one.replicates[name] for one in found],
+            "widest": intervals.widest(name, last[name]) if last[name] >= LEAST else None,
+        }
+        for name in last
+    ]
+    return render("plan/text/budget.txt", found=found, rows=rows)
 
 
-def _row(name: str, replicates: Sequence[int], inputs: Inputs, intervals: Intervals) -> tuple[str, ...]:
-    widest = intervals.widest(name, replicates[-1]) if replicates[-1] >= LEAST else None
-    return name, str(inputs.profile.replicates_of(name)), *map(str, replicates), f"{widest.claim}: {widest.case}" if widest else ""
+MOST: Final = 100_000
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """Estimated minutes of a run on `machines`, with the time of the report, and the price of all machines until then."""
+
+    machines: int
+    minutes: float
+    price: float | None
+
+
+def machines_in(text: str) -> list[int]:
+    try:
+        numbers = [int(part) for part in text.split(",") if part]
+    except ValueError:
+        numbers = [0]
+    if any(not 1 <= number <= MOST for number in numbers):
+        raise InputError("MACHINES", value=text, rule=f"must be numbers from 1 to {MOST}, with commas between them", remedy="MACHINES=1,10")
+    return numbers
+
+
+def replicate_minutes(plan: Plan) -> list[float]:
+    """Return the estimated minutes of each replicate that the plan would measure; a study is measured on all its pairs together."""
+    found: list[float] = []
+    for study in dict.fromkeys(line.study for line in plan.measured):
+        replicates = max(line.replicates for line in plan.measured if line.study == study)
+        found += [plan.seconds_of(study) / 60 / replicates] * replicates
+    return found
+
+
+def makespan(durations: Iterable[float], machines: int) -> float:
+    """Return when the last of the tasks ends, if each goes to the machine that is free first, the longest tasks first."""
+    free = [0.0] * machines
+    heapify(free)
+    for duration in sorted(durations, reverse=True):
+        heappush(free, heappop(free) + duration)
+    return max(free)
+
+
+def fleets(plan: Plan, machines: Sequence[int], price_per_hour: float | None) -> list[Fleet]:
+    replicates = replicate_minutes(plan)
+    minutes = {number: makespan(replicates, number) + plan.report_minutes for number in machines}
+    return [
+        Fleet(number, whole, None if price_per_hour is None else number * whole / 60 * price_per_hour) for number, whole in minutes.items()
+    ]
+
+
+def fleets_text(found: Sequence[Fleet]) -> str:
+    return render("plan/text/machines.txt", found=found)

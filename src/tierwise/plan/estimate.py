@@ -1,21 +1,53 @@
 """``tierwise plan``: trials, minutes and disk of a report, study by study, from recorded times and this machine's pace."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from datetime import date
 from typing import Any
+
+from pydantic import Field
 
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.live import is_virtual, turns_of
 from tierwise.bench.runs import Outlook, look_ahead
 from tierwise.bench.simulation import LIVE, SimulatedStudy
 from tierwise.bench.study_registry import load_study, pairs_of
-from tierwise.core import studies
+from tierwise.core import paths, studies
 from tierwise.core.pace import Pace, calibrate
 from tierwise.core.pairs import Pair
-from tierwise.core.text_table import table
 from tierwise.core.text_template import render
+from tierwise.core.toml import Strict, read_toml
 from tierwise.core.vocabulary import Evidence
-from tierwise.plan.recorded import RunTime, load_recorded
+
+
+class StudyTime(Strict):
+    seconds: float = Field(gt=0, description="of its notebook, with servers, loading and predictions, at the recorded pace")
+    trials: int = Field(gt=0, description="executions in it, on all pairs")
+    disk_gb: float = Field(ge=0, description="the most that its data take at once")
+
+
+class RunTime(Strict):
+    source: str
+    recorded: date
+    report_s: float = Field(ge=0, description="acquiring data, chapters and rendering, at the recorded pace")
+    studies: Mapping[str, StudyTime]
+
+
+class Recorded(Strict):
+    """Recorded runs by profile, and the pace of the machine that all seconds are of."""
+
+    piece_s: float = Field(gt=0, description="processor time of `core.pace.piece_s`")
+    busy_processors: float = Field(gt=0, description="processors that a run keeps busy on average")
+    tests_s: float = Field(gt=0, description="of ``make test``")
+    profiles: Mapping[str, RunTime]
+
+    @property
+    def pace(self) -> Pace:
+        return Pace(self.piece_s, self.busy_processors)
+
+
+def load_recorded() -> Recorded:
+    return read_toml(paths.data() / "plan" / "recorded.toml", Recorded)
 
 
 @dataclass(frozen=True)
@@ -61,6 +93,15 @@ class Plan:
     @property
     def minutes(self) -> float:
         return self.report_minutes + sum(line.minutes or 0.0 for line in self.measured)
+
+    @property
+    def trials(self) -> int:
+        return sum(line.trials for line in self.measured)
+
+    @property
+    def unknown(self) -> list[str]:
+        """Return the studies of which the profile has no recorded times."""
+        return sorted({line.study for line in self.measured if line.minutes is None})
 
     def seconds_of(self, study: str) -> float:
         return 60 * sum(line.minutes or 0.0 for line in self.measured if line.study == study)
@@ -122,27 +163,8 @@ def as_json(plan: Plan) -> dict[str, Any]:
 
 
 def sentence(plan: Plan) -> str:
-    unknown = sorted({line.study for line in plan.measured if line.minutes is None})
-    rest = f", without {', '.join(unknown)}" if unknown else ""
-    trials = sum(line.trials for line in plan.measured)
-    return (
-        f"plan: {trials} trials, about {plan.minutes:.1f} minutes on this machine and {plan.disk_gb:.2g} GB of disk{rest} (tierwise plan)"
-    )
-
-
-HEADER = ("study", "pair", "evidence", "cells", "replicates", "trials", "minutes", "disk GB")
+    return render("plan/text/sentence.txt", plan=plan, unknown=plan.unknown)
 
 
 def as_text(plan: Plan) -> str:
-    rows = [_cells(line) for line in plan.lines]
-    rows.append(("notebooks, rendering", "", "", "", "", "", f"{plan.report_minutes:.1f}", ""))
-    trials = sum(line.trials for line in plan.measured)
-    least = "at least " if any(line.minutes is None for line in plan.measured) else ""
-    rows.append(("together", "", "", "", "", str(trials), f"{least}{plan.minutes:.1f}", f"{plan.disk_gb:.2g}"))
-    return render("plan/text/plan.txt", plan=plan, lines=table(HEADER, rows, numbers=range(3, 8)))
-
-
-def _cells(line: Line) -> tuple[str, ...]:
-    minutes = "there" if line.rows_of else "no record" if line.minutes is None else f"{line.minutes:.1f}"
-    disk = "" if line.disk_gb is None else f"{line.disk_gb:.2g}"
-    return (line.study, line.pair, line.evidence, str(line.cells), str(line.replicates), str(line.trials), minutes, disk)
+    return render("plan/text/plan.txt", plan=plan, unknown=plan.unknown)

@@ -1,4 +1,4 @@
-"""The registry of figures and tables: each is its own module, found by its label.
+"""The registry of figures and tables: each is found by its label, as an entry of ``exhibits/tables.toml`` or as a module.
 
 ``fig-wal-rates`` is ``figures/wal_rates.py``, ``tbl-wal-ratios`` is ``tables/wal_ratios.py``, of the study whose chapter it is in, or of
 ``report/exhibits``. A module declares
@@ -15,27 +15,33 @@
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
+from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
 import polars as pl
+from pydantic import Field
 
-from tierwise.analysis.deciding import mode_in
+from tierwise.analysis.claim_rows import mode_in
 from tierwise.analysis.views import ROWS
 from tierwise.core import studies
 from tierwise.core.errors import InputError
+from tierwise.core.toml import Strict, read_table, validate
 from tierwise.report import queries
 from tierwise.report.queries import Made
 from tierwise.report.run import Run
+from tierwise.report.text_template import prose_environment
 
 FOLDERS: Final = {"fig": "figures", "tbl": "tables"}
 NAMED: Final = re.compile(r"\$([a-z_]+)")
 IO_MODE: Final = "io_mode"
+TABLES: Final = Path(str(files("tierwise.report"))) / "exhibits" / "tables.toml"
 FLAG: Final = ("flag", "flags")  # columns that say why a row is rejected; ``none``, or nothing, where it is not
 
 
@@ -46,6 +52,61 @@ class Cells:
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     align: str
+
+
+class Declared(Strict):
+    """A table of several studies, an entry of `TABLES`; its functions lie below ``tierwise.report``, its `query` below ``tierwise``."""
+
+    unit: str
+    columns: tuple[tuple[str, ...], ...] = ()
+    cells: str = ""
+    rows: str = ""
+    query: str = ""
+    derive: str = ""
+    shown: str = ""
+    facts: str = ""
+    of_run: str = ""
+    evidence: str = ""
+    words: dict[str, dict[str, str]] = Field(default_factory=dict)
+
+    def tabulate(self, rows: pl.DataFrame) -> Cells | None:
+        if self.cells:
+            made: Cells | None = _function(self.cells)(rows)
+            return made
+        columns = [column for column in self.columns if len(column) == 3 or rows[column[3]].ne("").any()]
+        templates = [prose_environment().from_string(column[2]) for column in columns]
+        grouped = _function(self.shown)(rows) if self.shown else rows
+        named = ({**row, **{name: _worded(row[name], words) for name, words in self.words.items()}} for row in grouped.rows(named=True))
+        cells = [[template.render(row) for template in templates] for row in named]
+        return Cells([column[0] for column in columns], cells, "".join(column[1] for column in columns))
+
+    @property
+    def module(self) -> ModuleType:
+        """Return a module with the names that the module of an exhibit has."""
+        made = ModuleType(f"tierwise.report.{self.rows or self.derive}")
+        functions = {name: _function(place) for name in ("derive", "facts") if (place := getattr(self, name))}
+        if self.rows:
+            functions["rows"] = lambda run, _pair: _function(self.rows)(run)
+        query = (files("tierwise") / self.query).read_text(encoding="utf-8") if self.query else ""
+        known = {"QUERY": query, "UNIT": self.unit, "OF_RUN": self.of_run, "EVIDENCE": self.evidence, "tabulate": self.tabulate}
+        vars(made).update({**known, **functions, "__file__": str(TABLES)})
+        return made
+
+
+@cache
+def declared() -> Mapping[str, Declared]:
+    """Return the tables of `TABLES` by their labels."""
+    return validate(read_table(TABLES), dict[str, Declared], where=TABLES.name)
+
+
+def _function(place: str) -> Callable[..., Any]:
+    module, _, name = place.rpartition(".")
+    found: Callable[..., Any] = getattr(import_module(f"tierwise.report.{module}"), name)
+    return found
+
+
+def _worded(value: Any, words: Mapping[str, str]) -> Any:
+    return [words.get(one, one) for one in value] if isinstance(value, list) else words.get(value, value)
 
 
 @dataclass(frozen=True)
@@ -108,6 +169,8 @@ class Exhibit:
 
 def find(label: str, study: str = "") -> Exhibit:
     """Return the exhibit `label`, of `study` or of several studies."""
+    if label in declared():
+        return Exhibit(label, declared()[label].module, "")
     kind, _, name = label.partition("-")
     inside = f"{FOLDERS.get(kind, kind)}.{name.replace('-', '_')}"
     own = f"tierwise.studies.{study}.reading.{inside}"

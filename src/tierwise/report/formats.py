@@ -48,6 +48,11 @@ def percent(share: float) -> str:
     return f"{number(100 * share)}{NBSP}%"
 
 
+def fixed(value: float, decimals: int, unit: str) -> str:
+    """Return ``12.3456, 2, "ms"`` -> ``'12.35 ms'``."""
+    return f"{value:.{decimals}f}{NBSP}{unit}"
+
+
 def difference(ratio: float) -> str:
     """Return ``1.0236`` -> ``'+2.4 %'``, ``0.9997`` -> ``'0.0 %'``, and from `FOLD` on ``140.45`` -> ``'140-fold'``."""
     if ratio >= FOLD:
@@ -60,6 +65,14 @@ def difference(ratio: float) -> str:
 def tied(text: str) -> str:
     """Return `text` with each number bound to its unit, so that no line ends between them."""
     return UNIT.sub(NBSP, text)
+
+
+def bold(text: str, chosen: bool) -> str:
+    return f"**{text}**" if chosen else text
+
+
+def code(name: str) -> str:
+    return f"`{name}`"
 
 
 def escaped(text: str) -> str:

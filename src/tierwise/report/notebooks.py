@@ -19,11 +19,12 @@ from nbformat import NotebookNode
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.files import write_whole
 from tierwise.report.cite import Stamp
+from tierwise.report.dictionary import described
 from tierwise.report.display import MADE_MIME, ROWS_MIME, VEGA_MIME
 from tierwise.report.formats import listed
-from tierwise.report.menu import menu, write_scripts
 from tierwise.report.queries import Made
-from tierwise.report.site import FIGURES, ROWS, TABLES
+from tierwise.report.site import BIBTEX, FIGURES, QUERIES, ROWS, TABLES
+from tierwise.report.text_template import fill
 
 LABEL: Final = re.compile(r"^#\|\s*label:\s*(\S+)", re.MULTILINE)
 LABELLED: Final = ("fig-", "tbl-")
@@ -93,7 +94,7 @@ def _shown(cell: NotebookNode, where: str) -> Shown:
         case [{"text/markdown": text}]:
             return Shown(cell.id, str(text), True)
         case [body, {"text/markdown": caption}] if label:
-            made = Made.from_json(body[MADE_MIME]) if MADE_MIME in body else Made()
+            made = Made.model_validate(body[MADE_MIME]) if MADE_MIME in body else Made()
             return Shown(cell.id, str(caption), True, label, body, made)
     rule = "a cell shows one sentence, or under a label (#| label: fig-... or tbl-...) one figure or one table"
     raise InputError(where, field="cell", value=cell.source, rule=rule)
@@ -149,3 +150,21 @@ def inert(spec: dict[str, Any], image: str) -> str:
     script = f'<script type="application/json">{text}</script>'
     still = f'<noscript><img src="{image}" alt="{label}"></noscript>'
     return f'<div class="vl-chart" role="img" aria-label="{label}">{script}{still}</div>'
+
+
+def menu(label: str, caption: str, made: Made, stamp: Stamp, folder: Path) -> str:
+    """Return the menu of figure `label` as HTML; its query and the JSON that describes its rows are written into `folder`."""
+    rows, facts = f"{ROWS}/{label}.csv", f"{ROWS}/{label}.json"
+    scripts = write_scripts(label, made, folder)
+    details = {"figure": label, "caption": caption, "rows": rows, "queries": scripts, "python": made.steps, **stamp.as_json()}
+    write_whole(folder / facts, json.dumps({**details, "columns": described(folder / rows)}, indent=1, ensure_ascii=False) + "\n")
+    known = {"svg": f"{FIGURES}/{label}.svg", "rows": rows, "facts": facts, "bibtex": BIBTEX, "citation": stamp.citation(f"Figure {label}")}
+    return fill("menu.html", **known, label=label, scripts=scripts, queries=made.queries, steps=made.steps).strip()
+
+
+def write_scripts(label: str, made: Made, folder: Path) -> list[str]:
+    """Write the queries behind figure or table `label` into `folder`, as they run by themselves; return their places in it."""
+    scripts = {f"{QUERIES}/{name}": text for name, text in made.scripts(label).items()}
+    for place, text in scripts.items():
+        write_whole(folder / place, text)
+    return list(scripts)

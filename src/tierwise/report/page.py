@@ -1,6 +1,6 @@
 """A page as a notebook shows it: sections of its text, and its exhibits with their captions."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from importlib import import_module
@@ -10,15 +10,17 @@ from typing import Final
 
 import polars as pl
 
-from tierwise.analysis.rejections import rejections
+from tierwise.analysis.claim_rows import mode_in
+from tierwise.analysis.quality import rejections
 from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.core import studies
-from tierwise.report.conditions import conditions
+from tierwise.core.vocabulary import ClockKind
 from tierwise.report.display import Figure, Missing, Sentence, Table
-from tierwise.report.exhibit_registry import Exhibit, find
+from tierwise.report.exhibit_registry import IO_MODE, Cells, Exhibit, find
 from tierwise.report.reference import open_reference
 from tierwise.report.run import Run
 from tierwise.report.text_template import Text, Value, fill, read_text, shared_text
+from tierwise.report.words import IO_MODES
 
 TEXT: Final = "text.md"
 ANSWERED: Final = "answered"
@@ -56,7 +58,12 @@ class Page:
         if label != next(iter(self.text.parts)) or self.own.get(ANSWERED, True):
             return Sentence(text)
         head, _, rest = text.partition("\n")
-        return Sentence(f"{head}\n\n{self._no_answer()}\n\n{rest}")
+        known: dict[str, Value] = {
+            "pair": self.pair,
+            "minimum": MINIMUM_REPEATS,
+            "reference": self.reference.name if self.reference else "",
+        }
+        return Sentence(f"{head}\n\n{_body('no_answer', known | self._rejected())}\n\n{rest}")
 
     def body(self, label: str) -> Sentence:
         """Return a section without its heading, for a page that has one of its own."""
@@ -67,44 +74,25 @@ class Page:
 
     def rows(self, label: str, *, query: str = "", **parameters: object) -> pl.DataFrame:
         """Return the rows behind the exhibit `label`; `query` and `parameters` take the place of its own."""
-        return self._exhibit(label).rows(self.run, self.pair, query=query, **parameters).frame
+        return find(label, self.study).rows(self.run, self.pair, query=query, **parameters).frame
 
     def exhibit(self, label: str, *, query: str = "", rows: pl.DataFrame | None = None, **parameters: object) -> Figure | Table | Missing:
         """Return the figure or the table `label` with its caption; `rows` in place of those that its query gives."""
-        exhibit = self._exhibit(label)
+        exhibit = find(label, self.study)
         found = exhibit.rows(self.run, self.pair, query=query, **parameters)
         frame = found.frame if rows is None else rows
-        if frame.is_empty():
-            return self._missing(exhibit, frame)
-        made = found.made.as_json()
-        if draw := getattr(exhibit.module, "draw", None):
-            chart = draw(frame)
-            if chart is None:
-                return self._missing(exhibit, frame)
-            chart.description = self.text.alt(label)
-            return Figure(chart, self.caption(exhibit, frame), chart.usermeta["chrome_px"], frame, made)
-        cells = exhibit.module.tabulate(frame)
-        if cells is None:
-            return self._missing(exhibit, frame)
-        return Table(cells.header, cells.rows, self.caption(exhibit, frame), cells.align, made)
+        show = getattr(exhibit.module, "draw", None) or exhibit.module.tabulate
+        shown, made, caption = None if frame.is_empty() else show(frame), found.made.model_dump(mode="json"), self.caption(exhibit, frame)
+        if shown is None:
+            return Missing(_body("no_rows", self._rejected()), caption)
+        if isinstance(shown, Cells):
+            return Table(shown.header, shown.rows, caption, shown.align, made)
+        shown.description = self.text.alt(label)
+        return Figure(shown, caption, shown.usermeta["chrome_px"], frame, made)
 
     def caption(self, exhibit: Exhibit, rows: pl.DataFrame) -> str:
         facts = dict(exhibit.facts(rows))
         return self.text.render(exhibit.label, {**self.values, **facts, "note": _note(self.run, self.pair, exhibit, rows, facts)})
-
-    def _exhibit(self, label: str) -> Exhibit:
-        return find(label, self.study)
-
-    def _missing(self, exhibit: Exhibit, rows: pl.DataFrame) -> Missing:
-        return Missing(_body("no_rows", self._rejected()), self.caption(exhibit, rows))
-
-    def _no_answer(self) -> str:
-        known: dict[str, Value] = {
-            "pair": self.pair,
-            "minimum": MINIMUM_REPEATS,
-            "reference": self.reference.name if self.reference else "",
-        }
-        return _body("no_answer", {**known, **self._rejected()})
 
     def _rejected(self) -> dict[str, Value]:
         found = rejections(self.run.store, self.study, self.pair) if self.study else []
@@ -149,3 +137,35 @@ def _note(run: Run, pair: str, exhibit: Exhibit, rows: pl.DataFrame, facts: Mapp
     found = rows["evidence"].unique(maintain_order=True).to_list() if "evidence" in rows.columns else map(run.evidence, pairs)
     kinds = list(dict.fromkeys(str(one) for one in ([own] if own else found) if one)) or ["nothing measured"] * bool(pairs)
     return fill("note.txt", **known, evidence=None, pairs=pairs, kinds=kinds, **conditions(run, exhibit, pairs, rows)).strip()
+
+
+PROCESSORS: Final = 2  # processors that the clock of several sessions assumes, where a study's facts name no other number
+MEASURED_SQL: Final = """
+select distinct study, io_mode, clock from timings
+where list_contains($pairs, pair) and evidence <> 'simulated' and ($study = '' or study = $study)
+"""
+
+
+def conditions(run: Run, exhibit: Exhibit, pairs: Sequence[str], rows: pl.DataFrame) -> Mapping[str, object]:
+    """Return `modes`, `clocks` (``virtual`` or ``real``) and `processors`; empty where it is not known which rows are shown."""
+    there = run.query(MEASURED_SQL, {"pairs": list(pairs), "study": exhibit.study}) if pairs else pl.DataFrame()
+    modes = _modes(run, exhibit, pairs, rows, there)
+    shown = there.filter(pl.col("io_mode").is_in(modes)) if modes else pl.DataFrame()
+    if shown.is_empty():
+        return {"modes": [], "clocks": [], "processors": []}
+    several = shown.filter(clock=str(ClockKind.VIRTUAL_SEVERAL))["study"].unique()
+    assumed = {int(record.facts.get("processors", PROCESSORS)) for record in run.manifest.studies if record.name in set(several)}
+    return {
+        "modes": [IO_MODES[mode].removesuffix(" I/O") for mode in IO_MODES if mode in modes],
+        "clocks": sorted({clock.partition("-")[0] for clock in shown["clock"]}, reverse=True),
+        "processors": [str(number) for number in sorted(assumed)],
+    }
+
+
+def _modes(run: Run, exhibit: Exhibit, pairs: Sequence[str], rows: pl.DataFrame, there: pl.DataFrame) -> list[str]:
+    if IO_MODE in rows.columns:
+        return [mode for mode in rows[IO_MODE].unique() if mode in IO_MODES]
+    if f"${IO_MODE}" in exhibit.sql:
+        return sorted({str(mode_in(run.store, exhibit.study, pair)) for pair in pairs})
+    known = there["io_mode"].unique().to_list() if exhibit.study and there.height else []
+    return known if len(known) == 1 else []

@@ -1,8 +1,10 @@
 """The engine that needs no installation: Pandoc for the page, Pandoc and Typst for the PDF, both from wheels."""
 
 import json
+import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
@@ -10,8 +12,8 @@ from typing import Final
 import pypandoc
 import typst
 
+from tierwise.core import paths
 from tierwise.core.errors import InputError, TierwiseError
-from tierwise.report import glossary
 from tierwise.report.project import BESIDE, Book
 from tierwise.report.site import ANNEX, BIBTEX, PAPER
 from tierwise.report.theme import font_folder
@@ -63,7 +65,7 @@ def pandoc(book: Book, template: str, *arguments: str) -> str:
     metadata = book.folder / "metadata.json"
     fields = {"title": book.title, "subtitle": book.subtitle, "lang": "en", "paper": book.paper, **book.variables}
     metadata.write_text(json.dumps(fields), encoding="utf-8")
-    (book.folder / "glossary.json").write_text(json.dumps(glossary.forms()), encoding="utf-8")
+    (book.folder / "glossary.json").write_text(json.dumps(glossary_forms()), encoding="utf-8")
     command = [
         pypandoc.get_pandoc_path(),
         f"--from={FROM}",
@@ -94,3 +96,26 @@ def _failed(stderr: str) -> TierwiseError:
             case ["tierwise-error", where, field, value, rule]:
                 return InputError(where, field=field, value=value, rule=rule)
     return TierwiseError(f"Pandoc: {stderr.strip()}")
+
+
+SECTIONS: Final = ("The sources", "What is measured")
+ROW: Final = re.compile(r"^\| ([^|]+) \| (.+) \|$", re.MULTILINE)
+MARKS: Final = re.compile(r"[`*]")
+
+
+def glossary_forms() -> dict[str, dict[str, str]]:
+    """Return each word in lower case, in singular and plural -> ``word``, the word itself, and ``meaning``, without marks."""
+    meaning = {word: {"word": word, "meaning": MARKS.sub("", text)} for word, text in _glossary_entries()}
+    return {form: entry for word, entry in meaning.items() for form in (word.lower(), _plural(word.lower()))}
+
+
+def _glossary_entries() -> Iterator[tuple[str, str]]:
+    whole = (paths.home() / "docs" / "glossary.md").read_text(encoding="utf-8")
+    for section in SECTIONS:
+        for word, text in ROW.findall(whole.split(f"## {section}\n")[1].split("\n## ")[0]):
+            if word != "word":
+                yield word, text
+
+
+def _plural(word: str) -> str:
+    return f"{word[:-1]}ies" if word.endswith("dy") else word if word.endswith("s") else f"{word}s"

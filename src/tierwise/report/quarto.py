@@ -84,18 +84,10 @@ def finish(site: Path) -> None:
 
 
 def _quarto(*arguments: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([_program(), *arguments], env=_environment(), capture_output=True, text=True, timeout=QUARTO_S, check=False)
+    program, environment = quarto_program(), {**os.environ, "NO_COLOR": "1"}
+    if program is None:
+        raise MissingError("quarto", why="it is not on PATH", remedy="make quarto")
+    done = subprocess.run([program, *arguments], env=environment, capture_output=True, text=True, timeout=QUARTO_S, check=False)
     if done.returncode:
         raise TierwiseError(f"quarto {arguments[0]}: {done.stderr.strip()}")
     return done
-
-
-def _program() -> str:
-    found = quarto_program()
-    if found is None:
-        raise MissingError("quarto", why="it is not on PATH", remedy="make quarto")
-    return found
-
-
-def _environment() -> dict[str, str]:
-    return {**os.environ, "NO_COLOR": "1"}

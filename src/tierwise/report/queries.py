@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from inspect import cleandoc
 from pathlib import Path
@@ -40,19 +39,11 @@ class Query(Strict):
     sql: str
 
 
-@dataclass(frozen=True)
-class Made:
+class Made(Strict):
     """What made a figure or a table: `queries`, and `steps`, the dotted names of what was called on their rows, in order."""
 
     queries: tuple[Query, ...] = ()
     steps: tuple[str, ...] = ()
-
-    def as_json(self) -> dict[str, Any]:
-        return {"queries": [query.model_dump() for query in self.queries], "steps": list(self.steps)}
-
-    @staticmethod
-    def from_json(saved: Mapping[str, Any]) -> "Made":
-        return Made(tuple(Query(**query) for query in saved["queries"]), tuple(saved["steps"]))
 
     def scripts(self, label: str) -> dict[str, str]:
         """Return file names -> SQL that runs by itself: one for each run, which has all its queries."""
@@ -113,7 +104,8 @@ def script(chosen: Sequence[Query]) -> str:
         "reads": PARQUET.format(run=run, files=f"'run/{FOLDER}/**/*.parquet'") if chosen[0].has_reads else NO_READS,
         "runs": f"select {run} as run_id, content as manifest from read_text('run/manifest.json')",
     }
-    needed = [f"create temp view {name} as\n{sql};" for name, sql in base.items() if name == "raw_timings" or _asks(whole, name)]
+    used = {"raw_timings", *(name for name in base if re.search(rf"\b(from|join) {name}\b", whole))}
+    needed = [f"create temp view {name} as\n{sql};" for name, sql in base.items() if name in used]
     timings = (files("tierwise.timings") / "timings.sql").read_text(encoding="utf-8")
     parts = [
         HEAD_SQL.format(run=run_id, version=duckdb.__version__),
@@ -132,7 +124,3 @@ def _packages(query: str) -> Iterator[str]:
             text = studies.text(study, file)
             if any(re.search(rf"\b{name}\b", query) for name in CREATED.findall(text)):
                 yield text
-
-
-def _asks(sql: str, view: str) -> bool:
-    return re.search(rf"\b(from|join) {view}\b", sql) is not None

@@ -5,14 +5,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
+import duckdb
 import polars as pl
 
-from tierwise.analysis.comparison import beside, medians
 from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.runs import REFERENCE, find_run, newest_run
-from tierwise.core import paths
+from tierwise.analysis.views import ROWS
+from tierwise.core import paths, studies
 from tierwise.core.errors import InputError
 from tierwise.report import versions
 from tierwise.report.formats import count, number, seconds
@@ -37,7 +38,7 @@ class Both(NamedTuple):
 
 @dataclass(frozen=True)
 class Beside:
-    """A run and another one; `cells` are as `analysis.comparison.beside` has them."""
+    """A run and another one; `cells` are as `beside` has them."""
 
     run: Run
     reference: Run
@@ -70,13 +71,9 @@ class Beside:
         }
 
     def as_text(self) -> str:
-        cells = [
-            f"{row['pair']}, {row['io_mode']}, {row['cell']}: {valued(row['median'], row['unit'])} / "
-            f"{valued(row['median_reference'], row['unit'])} = {number(row['ratio'])} ({row['evidence']})"
-            for row in self.cells.rows(named=True)
-        ]
+        cells = self.cells.rows(named=True)
         known = {"run": self.run, "reference": self.reference, "differing": self.differing, "claims": self.claims}
-        return fill("beside.txt", **known, caution=self.caution, cells=cells, stamped=stamped).rstrip()
+        return fill("beside.txt", **known, caution=self.caution, cells=cells, stamped=stamped, valued=valued).rstrip()
 
 
 def recoded(run: Manifest, other: Manifest) -> list[str]:
@@ -154,3 +151,27 @@ def stamped(claim: ClaimVerdict) -> str:
 
 def _as_json(claim: ClaimVerdict) -> dict[str, str]:
     return {"verdict": str(claim.verdict), "verdict_text": claim.verdict_text, "found": stamped(claim)}
+
+
+CELL: Final = ("study", "pair", "io_mode", "cell", "unit")  # what names a value in every run
+
+
+def medians(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
+    """Return a row a cell of the views ``<study>_cells`` with enough unflagged rows: `CELL`, ``median`` and ``n`` of these, evidence."""
+    queries = (f"select '{study}' as study, * from {study}_cells where not flagged" for study in studies.having(ROWS))
+    found = connection.sql(
+        f"""
+        select {", ".join(CELL)}, median(value) as median, count(*) as n,
+               if(count(distinct evidence) = 1, min(evidence), 'mixed') as evidence
+        from ({" union all by name ".join(queries)})
+        group by {", ".join(CELL)} having enough(value)
+        order by {", ".join(CELL)}
+        """
+    )
+    return pl.DataFrame(found.to_arrow_table())
+
+
+def beside(ours: pl.DataFrame, theirs: pl.DataFrame) -> pl.DataFrame:
+    """Return the cells that both have: those of `ours`, the values of `theirs` as ``*_reference``, and their ``ratio``."""
+    both = ours.join(theirs, on=CELL, how="inner", suffix="_reference", maintain_order="left")
+    return both.with_columns(ratio=pl.col("median") / pl.col("median_reference"))

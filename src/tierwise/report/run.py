@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date
+from functools import cache
 from pathlib import Path
 
 import duckdb
@@ -19,10 +21,12 @@ from tierwise.core.errors import InputError, MissingError
 from tierwise.core.renamed import refuse_old_parameters
 from tierwise.core.toml import validate
 from tierwise.core.vocabulary import Evidence
+from tierwise.costs.answer import Answer, answer
+from tierwise.costs.book import Book, load_book
 from tierwise.report import queries
 from tierwise.report.formats import count
+from tierwise.report.study_registry import judged
 from tierwise.report.text_template import fill
-from tierwise.report.verdict_cache import judged
 from tierwise.timings.manifest import Manifest, StudyRecord, load_manifest
 
 
@@ -130,3 +134,26 @@ def with_devices(run: Run, pair: str, devices: Mapping[str, str]) -> Run:
 
 def source_pair(source: str) -> str:
     return load_claims().sources[source].pair
+
+
+def book_of(run: Run, on: date | None = None) -> Book:
+    """Return the prices of the day `on`, or of the run's day, with those given for `run`."""
+    return _book(on or run.manifest.started_at.date(), tuple(sorted(run.prices.items())))
+
+
+def answer_of(run: Run) -> Answer:
+    """Return ``tierwise cost`` on the run's day, with the load of the Zipfian reads."""
+    return _answer(run.manifest.started_at.date(), tuple(sorted(run.prices.items())))
+
+
+@cache
+def _answer(on: date, given: tuple[tuple[str, float], ...]) -> Answer:
+    return answer(_book(on, given))
+
+
+@cache
+def _book(on: date, given: tuple[tuple[str, float], ...]) -> Book:
+    book = load_book(on)
+    for item, price in given:
+        book = book.with_price(item, price)
+    return book

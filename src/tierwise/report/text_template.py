@@ -25,6 +25,12 @@ HEADING: Final = re.compile(r"^#{1,4} .*\{#(sec-[\w-]+)[^}]*\}\s*$", re.MULTILIN
 CAPTION: Final = re.compile(r'^::: \{#((?:fig|tbl)-[\w-]+)(?: alt="([^"]*)")?\}\n(.*?)^:::$', re.MULTILINE | re.DOTALL)
 FILTERS: Final[dict[str, Callable[..., str]]] = {
     "number": formats.number,
+    "fixed": formats.fixed,
+    "size": formats.size,
+    "difference": formats.difference,
+    "bold": formats.bold,
+    "code": formats.code,
+    "tied": formats.tied,
     "to": formats.between,
     "count": formats.count,
     "listed": formats.listed,
@@ -101,6 +107,7 @@ def fill(name: str, **values: object) -> str:
 def prose_environment() -> jinja2.Environment:
     made = environment()
     made.filters.update(FILTERS)
+    made.globals["dash"] = formats.DASH
     return made
 
 

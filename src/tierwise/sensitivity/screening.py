@@ -14,9 +14,12 @@ from typing import Any, Final
 
 import polars as pl
 
-from tierwise.advisor.other_devices import Step, factors_of, steps_on, with_factors
+from tierwise.advisor.other_devices import factors_of, steps_on, with_factors
+from tierwise.analysis.claim_rows import series_of
+from tierwise.analysis.claims import Kind, load_claims
 from tierwise.analysis.judging import ClaimVerdict
-from tierwise.analysis.model_interval import FILE, SCHEMA, combined
+from tierwise.analysis.model_interval import CLAIM, FILE, SCHEMA, Key, combined
+from tierwise.analysis.rules import odds
 from tierwise.analysis.runs import find_run, newest_run
 from tierwise.analysis.views import open_views
 from tierwise.core import paths, studies
@@ -30,11 +33,34 @@ from tierwise.pipeline import runs_in, variables
 from tierwise.report.run import Run
 from tierwise.report.site import code_version
 from tierwise.report.study_registry import judge_all
-from tierwise.sensitivity.bands import Move, moves_of
-from tierwise.sensitivity.moved_checkout import HOME, make_checkout
-from tierwise.sensitivity.quantities import Values, values_of
+from tierwise.report.values.front import headlines_of
+from tierwise.sensitivity.bands import HOME, Move, make_checkout, moves_of
 from tierwise.timings.manifest import Manifest, load_manifest
 from tierwise.timings.parquet import keep_whole, read_whole
+
+JUDGED: Final = {Kind.RATIO, Kind.ABSOLUTE, Kind.SHARE, Kind.ORDER}  # kinds of claims whose cases have an interval of replicates
+
+Values = Mapping[Key, Mapping[int, float]]
+
+
+def values_of(run: Run, study: str, pair: str, verdicts: Mapping[str, ClaimVerdict]) -> Values:
+    """Return the values of `study` on `pair` in `run`: of claims by the variant and I/O mode of `verdicts`, shares as odds."""
+    return {**dict(_of_claims(run, study, pair, verdicts)), **dict(headlines_of(run, study, pair))}
+
+
+def _of_claims(run: Run, study: str, pair: str, verdicts: Mapping[str, ClaimVerdict]) -> Iterator[tuple[Key, Mapping[int, float]]]:
+    known = load_claims()
+    for claim in known.claims:
+        own = (claim.pair or known.sources[claim.source].pair) == pair
+        decides, judged = verdicts.get(claim.id), claim.kind in JUDGED and own and not claim.counts
+        if not judged or decides is None or decides.io_mode is None or {case.study for case in claim.cases} != {study}:
+            continue
+        for series in series_of(run.store, claim, pair, decides.variant):
+            if series.io_mode is decides.io_mode:
+                share = claim.kind is Kind.SHARE
+                values = {replicate: odds(value) if share else value for replicate, value in series.values.items()}
+                yield Key(pair, CLAIM, claim.id, series.case, decides.variant, str(series.io_mode)), values
+
 
 LARGEST: Final = 3
 """How many parameters are moved again at the size that decides: those that move any value most at the size of the screening."""
@@ -124,7 +150,8 @@ def _bases(folder: Path, study: str, *, profile: str = "", seed: int = 1, replay
         own = values_in(folder, study, pair, verdicts)
         if not own or not moves_of(study, pair) or not _as_it_was(manifest, pair):
             continue
-        if replayed := Replayed(folder, study, pair, verdicts):
+        replayed = Replayed(folder, study, pair, verdicts)
+        if replayed.steps:
             yield Base(folder, study, pair, "replay", own, replayed.values)
         elif not replayed_only:
             again = partial(moved_values, study=study, pair=pair, verdicts=verdicts, profile=profile, seed=seed, within=folder.parent)
@@ -220,9 +247,6 @@ class Replayed:
         with open_views(folder.parent, folder.name) as connection:
             self.steps = [step for step in steps_on(connection, folder, pair) if step.study == study]
 
-    def __bool__(self) -> bool:
-        return bool(self.steps)
-
     def values(self, move: Move) -> tuple[Move, Values] | None:
         """Return the values with `move`, as far as the model takes it; `None` where it takes no other value."""
         if move.kind == "scale":
@@ -237,16 +261,11 @@ class Replayed:
         return taken, self._values(devices)
 
     def _values(self, devices: Mapping[str, DeviceSpec], scale: float = 1.0) -> Values:
-        tiers = list(devices) or [tier for tier, spec in self._tiers.items() if "device" in spec]
+        tiers = list(devices) or [tier for tier, spec in self.steps[0].tiers.items() if "device" in spec]
         factors = factors_of(self.steps, [step.device_s(devices, scale) for step in self.steps])
         connection = open_views(self.folder.parent, self.folder.name, lambda rows: with_factors(rows, self.pair, tiers, factors))
         with runs_in(self.folder.parent):
             return values_of(Run(load_manifest(self.folder), connection, ()), self.study, self.pair, self.verdicts)
-
-    @property
-    def _tiers(self) -> Mapping[str, Mapping[str, object]]:
-        first: Step = self.steps[0]
-        return first.tiers
 
 
 def _touched(pair: str, file: str) -> Iterator[tuple[str, DeviceSpec]]:

@@ -5,23 +5,25 @@ sequences whole ones are drawn, because half of one cannot be replayed; those th
 Of transactions and single reads the same share of each trial and replicate is drawn. Rows that the run takes from others are copied in.
 """
 
+import os
+import platform
 import random
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import polars as pl
 
+from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.files import make_folder, put, scratch_folder
 from tierwise.timings.manifest import Manifest, Sample, load_manifest
 from tierwise.timings.parts import TIMINGS, read_rows
-from tierwise.timings.private import check_nothing_private
 from tierwise.timings.reads import FILES as READS
-from tierwise.timings.traces import TRACES
-from tierwise.timings.transactions import FILES as TRANSACTIONS
-from tierwise.timings.trial_files import LEVEL, Piece, TrialKey
+from tierwise.timings.trial_files import LEVEL, TRACES, TRANSACTIONS, Piece, TrialKey
 
 MOST_ROWS: Final = 20_000  # the most single observations of a study in one table that an export takes whole; of more a sample goes
 MOST_NEEDED: Final = 180_000
@@ -110,3 +112,37 @@ def _check_size(folder: Path) -> None:
             raise InputError(str(path.relative_to(folder)), field="size_bytes", value=size_bytes, rule=f"must be at most {FILE_BYTES:,}")
     if sum(sizes.values()) > WHOLE_BYTES:
         raise InputError(folder.name, field="size_bytes", value=sum(sizes.values()), rule=f"must be at most {WHOLE_BYTES:,}")
+
+
+COMMON: Final = frozenset({"localhost", "linux", "debian", "ubuntu"})  # host names that say nothing and stand in texts by chance
+
+
+def check_nothing_private(folder: Path) -> None:
+    """Raise `InputError` for a file below `folder` that names this machine, its user's home or a folder, or is a symbolic link."""
+    private = re.compile("|".join(rf"(?<![\w.-]){re.escape(word)}(?![\w-])" for word in _private()).encode())
+    for path in folder.rglob("*"):
+        where = str(path.relative_to(folder))
+        if path.is_symlink():
+            raise InputError(where, rule="is a symbolic link, and a published folder holds none")
+        if path.is_file() and (found := private.search(_content(path))):
+            rule = "stands in a file that would be published: a report names no host, no user and no folder"
+            raise InputError(where, value=found[0].decode(), rule=rule, remedy="report this as a bug")
+
+
+def _private() -> Iterator[str]:
+    host = platform.node().split(".")[0]
+    if len(host) >= 4 and host.lower() not in COMMON:
+        yield host
+    homes = [paths.home(), paths.raw(), paths.site()]
+    with suppress(RuntimeError):  # a user without one
+        homes.append(Path.home())
+    yield from {str(path) for path in homes} - {"/"}
+    if work := os.environ.get("TIERWISE_WORK"):
+        yield str(Path(work).resolve())
+
+
+def _content(path: Path) -> bytes:
+    if path.suffix != ".parquet":
+        return path.read_bytes()
+    texts = pl.read_parquet(path, hive_partitioning=False).select(pl.col(pl.String)).unique()
+    return texts.write_csv().encode()

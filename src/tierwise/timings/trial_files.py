@@ -1,4 +1,4 @@
-"""Tables beside the raw rows, with a file for each trial: page sequences, transactions, single reads.
+"""Tables beside the raw rows, with a file for each trial: page sequences, transactions, and single reads (`reads`).
 
 A run that measures has ``<folder>/<study>/<pair>/<trial>.parquet``, the trial's key being folders; where each repetition has a file,
 ``.../<trial>/<replicate>.parquet``. A run that ships has one file for each study and pair, ``<folder>/<study>/<pair>.parquet``. Both have
@@ -101,3 +101,44 @@ def _packed(folder: Path, study: str, pair: str) -> Path:
 def _check(rows: pl.DataFrame, columns: Mapping[str, Any], path: Path, run_folder: Path) -> None:
     if (there := dict(rows.schema)) != columns:
         raise InputError(named(path, run_folder), field="columns", value=str(there), rule=f"must be {columns}", remedy="remove it")
+
+
+END: Final = "end"
+TRACE: Final[dict[str, Any]] = {  # what each query requested, in the order of issue; the last row, `end`, closes it
+    "step": pl.Int32,  # of the trial, as in the raw rows
+    "cache": pl.String,  # cold, hot, cross, none
+    "operation": pl.String,  # read, write, flush; end: the query's last row
+    "relation": pl.String,  # name as in pg_class, with its fork where that is not the main one; null at the end
+    "tier": pl.String,  # where it lay while this was recorded; null at the end
+    "relation_pages": pl.Int64,  # of 8 KiB, in the whole relation
+    "page": pl.Int64,  # in the relation, over all its segments
+    "size_bytes": pl.Int64,
+    "address_bytes": pl.Int64,  # on the emulated device; null where none was
+    "after": pl.Int32,  # number (from 0, within the query) of the request whose completion this one follows; null: the query's start
+    "think_s": pl.Float64,  # from that completion to this issue: the host's time
+    "intended_s": pl.Float32,  # service time of the device model; null where there was none
+    "actual_s": pl.Float32,  # what it took, from issue to completion; null where the recorder disturbs times
+    "traced_s": pl.Float32,  # what it took under strace, whose stops are in it; null where nothing was traced
+}
+TRACES: Final = TrialFiles("traces", TRACE, by_replicate=False)
+write_trace: Final = TRACES.write
+read_trace: Final = TRACES.read
+
+TRANSACTION: Final[dict[str, Any]] = {  # of a load; some rows lie before and after the phases of the window
+    "client": pl.Int32,
+    "ended_s": pl.Float64,  # seconds of the Unix epoch
+    "latency_s": pl.Float64,  # from its first statement to its end
+}
+TRANSACTIONS: Final = TrialFiles("transactions", TRANSACTION, by_replicate=True)
+
+
+def write_transactions(run_folder: Path, key: TrialKey, replicate: int, rows: pl.DataFrame) -> None:
+    TRANSACTIONS.write(run_folder, key, rows, replicate)
+
+
+def read_transactions(run_folder: Path, key: TrialKey, replicate: int) -> pl.DataFrame:
+    rows = TRANSACTIONS.read(run_folder, key, replicate)
+    if rows is None:
+        where = named(TRANSACTIONS.path(run_folder, key, replicate), run_folder)
+        raise InputError(where, rule="the run has no transactions of this trial and repetition")
+    return rows

@@ -7,7 +7,7 @@ from typing import Any, Final
 import altair as alt
 import polars as pl
 
-from tierwise.analysis.published import published_series
+from tierwise.analysis.claims import published_series
 from tierwise.analysis.statistics import enough
 from tierwise.report.colours import MARK
 from tierwise.report.figures import parts

@@ -5,14 +5,15 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, Final
 
+import polars as pl
+
 from tierwise.advisor.advice import Advice, Question, ServiceTimes, advise, times
 from tierwise.advisor.service import Recorded
-from tierwise.advisor.workload import Workload
+from tierwise.advisor.workload import FAST, Workload
 from tierwise.core.units import GIB
 from tierwise.core.vocabulary import RelationClass
 from tierwise.costs.book import Book
-from tierwise.report.prices import book_of
-from tierwise.report.run import Run
+from tierwise.report.run import Run, book_of
 from tierwise.report.values.front import speedups
 from tierwise.report.values.workloads import gather, name_of
 
@@ -52,6 +53,22 @@ def _advised(workload: Workload, book: Book) -> Advised:
     parts = ((), (RelationClass.INDEX,), (RelationClass.TABLE,), tuple(RelationClass))
     sizes = {sum(one.size_bytes for one in workload.relations if one.relation_class in part) / GIB for part in parts}
     return Advised(workload, service_s, [advise(workload, Question(size_gib), book, service_s) for size_gib in sorted(sizes)])
+
+
+def regrets(run: Run) -> pl.DataFrame:
+    """Return the advised placement for each space on the SSD, and how much longer a job takes with it than with the best of all."""
+    return pl.DataFrame(
+        [
+            {
+                "ssd_bytes": one.ssd_gib * GIB,
+                "on_ssd": [name for name, tier in one.placement.items() if tier == FAST],
+                "chosen_by": str(one.chosen_by),
+                "job_s": one.job_s,
+                "regret": one.exhaustive.regret if one.exhaustive else None,
+            }
+            for one in example(run).advice
+        ]
+    )
 
 
 def errors(found: Advised) -> dict[str, float]:

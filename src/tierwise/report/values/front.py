@@ -1,29 +1,26 @@
 """What the first page shows: the placements of every workload, the one that is advised, and the numbers of its text."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
 import polars as pl
 
-from tierwise.advisor.ranking import INDEXES, NOTHING, SHORT, SPEEDUP, Gain, chosen, gains_of, placed, with_processors
+from tierwise.advisor.ranking import INDEXES, NOTHING, SHORT, SPEEDUP, Gain, chosen, gains_of, headline, placed, with_processors
 from tierwise.analysis.model_interval import Key, shifts_of
-from tierwise.analysis.rejections import never_accepted
-from tierwise.analysis.rule_marks import ADVICE, changed_since
+from tierwise.analysis.quality import never_accepted
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import Estimate, estimable
-from tierwise.analysis.verdicts import DECIDED
+from tierwise.analysis.verdicts import ADVICE, DECIDED, changed_since
 from tierwise.core.vocabulary import Evidence
 from tierwise.report import study_registry
 from tierwise.report.estimates import estimates
-from tierwise.report.formats import NO_INTERVAL
-from tierwise.report.prices import book_of
-from tierwise.report.run import Run
+from tierwise.report.formats import NO_INTERVAL, interval
+from tierwise.report.run import Run, book_of
+from tierwise.report.study_registry import named
 from tierwise.report.text_template import Value, shared_text
-from tierwise.report.values.operations import costs
-from tierwise.report.values.todays import title
-from tierwise.report.values.workloads import named_workloads
+from tierwise.report.values.workloads import costs, named_workloads, title
 
 LOG: Final = "write-ahead log"  # placement of a workload that only moves the write-ahead log
 NO_TABLE: Final = "table not measured"
@@ -175,3 +172,34 @@ def values(run: Run, pair: str = "") -> dict[str, Any]:  # noqa: ARG001  the fir
 @lru_cache(maxsize=8)  # three pages and the paper show them
 def _of_studies(run: Run) -> Mapping[str, Value]:
     return {name: module.values(run) for name, module in study_registry.named("values")}
+
+
+MODEL: Final = "; model "  # what stands between an estimate and its model interval
+
+
+def headlines_of(run: Run, study: str, pair: str) -> Iterator[tuple[Key, Mapping[int, float]]]:
+    """Yield the speed-ups of each placement of the workloads of `study` on `pair`, and of moving the log."""
+    only = pair if pair in run.manifest.todays_pairs else None
+    for _, workload in named_workloads(run, only):
+        if (workload.study, workload.pair) == (study, pair):
+            for gain in gains_of(workload):
+                ratios = {replicate: 1 / ratio for replicate, ratio in gain.ratios.items()}
+                yield headline(workload, gain.placement), ratios
+    for name, module in named("log_moves"):
+        if name == study:
+            for (moved, on, io_mode), rows in module.moved(run, only).group_by("workload", "pair", "io_mode", maintain_order=True):
+                if on == pair:
+                    yield Key(pair, SPEEDUP, str(moved), LOG, "", str(io_mode)), dict(rows.select("replicate", "ratio").rows())
+
+
+def every_headline(run: Run) -> Iterator[tuple[Key, Mapping[int, float]]]:
+    for record in run.manifest.studies:
+        yield from headlines_of(run, record.name, record.pair)
+
+
+def beside(key: Key, estimate: Estimate) -> str:
+    """Return ``; model 0.9 to 1.4``, to stand behind an estimate; empty where no model interval was computed."""
+    shifts = shifts_of(key)
+    if shifts is None or estimate.low is None or estimate.high is None:
+        return ""
+    return f"{MODEL}{interval(*shifts.widened(estimate.low, estimate.high))}"

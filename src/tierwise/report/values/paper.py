@@ -5,24 +5,23 @@ from typing import Final
 import polars as pl
 
 from tierwise.analysis.rules import CLEARLY_ABOVE_ONE
-from tierwise.report.exhibit_registry import find
 from tierwise.report.run import Run
 from tierwise.report.text_template import Value
-from tierwise.report.values import verdicts
+from tierwise.report.values import parameters, verdicts
+from tierwise.report.values.provenance import clocks
 
 NEAR: Final = CLEARLY_ABOVE_ONE.apart
 """The most by which a virtual rate should differ from the real one, either way: what an order of two times rests on."""
 
 
 def values(run: Run, pair: str = "") -> dict[str, Value]:
-    rates = find("tbl-clocks").rows(run, pair).frame.filter(pl.col("what") == "rate", pl.col("flags").list.len() == 0)["ratio"]
-    parameters = find("tbl-parameters")
-    of_devices = parameters.facts(parameters.rows(run, pair).frame)
+    rates = clocks(run).filter(pl.col("what") == "rate", pl.col("flags").list.len() == 0)["ratio"]
+    of_devices = parameters.facts(parameters.rows(run))
     far = rates.filter((rates > NEAR) | (rates < 1 / NEAR))
     return verdicts.values(run, pair) | {
         "todays": bool(run.manifest.todays_pairs),
-        "parameters": int(str(of_devices["parameters"])),
-        "assumed": int(str(of_devices["assumed"])),
+        "parameters": of_devices["parameters"],
+        "assumed": of_devices["assumed"],
         "clock_rates": len(rates),
         "clock_far": len(far),
         "clock_near": NEAR - 1,

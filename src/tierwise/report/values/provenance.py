@@ -1,24 +1,83 @@
-"""The numbers of the page on provenance."""
+"""The numbers of the page on provenance, and the rows of its tables."""
 
+from importlib.resources import files
 from statistics import median
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
-from tierwise.analysis.machines import machine_effects
-from tierwise.analysis.rejections import rejections
+from tierwise.analysis.quality import machine_effects, rejections
+from tierwise.core.data_sets import published_rows
+from tierwise.core.units import human_seconds
 from tierwise.core.vocabulary import Evidence
 from tierwise.report.estimates import least_most
-from tierwise.report.exhibit_registry import find
 from tierwise.report.reference import beside_reference, recoded
 from tierwise.report.run import Run
+from tierwise.report.text_template import fill
+
+CLOCKS: Final = "analysis/figures/clocks.sql"
 
 
-def values(run: Run, pair: str = "") -> dict[str, Any]:
+def run_items(run: Run) -> pl.DataFrame:
+    """Return when, on which machine, by which profile, on which pairs and with what code; nothing that names the machine or its user."""
+    clocks = sorted({text for text in run.manifest.clocks.values() if text != "virtual"})
+    known = {"run": run, "manifest": run.manifest, "host": run.manifest.host, "clocks": clocks, "duration": human_seconds}
+    lines = fill("run_items.txt", **known).splitlines()
+    return pl.DataFrame([line.split(": ", 1) for line in lines if line], schema=["item", "value"], orient="row")
+
+
+def data_sets(run: Run) -> pl.DataFrame:
+    found = []
+    for record in run.manifest.datasets:
+        whole = published_rows(record.name)
+        known = {"data": record.name, "source": run.manifest.source_of(record), "rows": record.rows, "studies": list(record.studies)}
+        found.append({**known, "share": record.rows / whole if whole else None, "digest": (record.sha256 or "")[:16]})
+    return pl.DataFrame(found)
+
+
+def tiers(run: Run) -> pl.DataFrame:
+    found = [
+        (name, tier, str(spec.get("kind")), str(spec.get("device") or spec.get("directory")), str(spec.get("note") or ""))
+        for name, record in run.manifest.pairs.items()
+        for tier, spec in record.get("tiers", {}).items()
+    ]
+    return pl.DataFrame(found, schema=["pair", "tier", "kind", "place", "note"], orient="row")
+
+
+def clocks(run: Run) -> pl.DataFrame:
+    """Return the cells that were measured in virtual and in real time."""
+    return clock_ratios(run, "", run.query((files("tierwise") / CLOCKS).read_text(encoding="utf-8")))
+
+
+def clock_ratios(_run: Run, _pair: str, rows: pl.DataFrame) -> pl.DataFrame:
+    """Add what is compared (the time of the devices, rates, or elapsed times), and virtual over real time, or the rates."""
+    one, rates = pl.col("clock") == "virtual-one", (pl.col("virtual_per_s") > 0) & (pl.col("per_s") > 0)
+    ratio = pl.when(one).then(pl.col("virtual_device_s") / pl.col("requests_s")).when(rates).then(pl.col("virtual_per_s") / pl.col("per_s"))
+    return rows.with_columns(
+        what=pl.when(one).then(pl.lit("devices")).when(rates).then(pl.lit("rate")).otherwise(pl.lit("elapsed")),
+        ratio=ratio.otherwise(pl.col("virtual_s") / pl.col("elapsed_s")),
+    ).filter(pl.col("ratio").is_finite())
+
+
+def cells_of_clocks(rows: pl.DataFrame) -> dict[str, object]:
+    return {"n": rows.height}
+
+
+def clock_groups(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.group_by("study", "what", maintain_order=True).agg(
+        cells=pl.len(),
+        flagged=(pl.col("flags").list.len() > 0).sum(),
+        least=pl.col("ratio").min(),
+        median=pl.col("ratio").median(),
+        most=pl.col("ratio").max(),
+    )
+
+
+def values(run: Run, pair: str = "") -> dict[str, Any]:  # noqa: ARG001  of all pairs
     live = [one for one in rejections(run.store) if one.evidence is not Evidence.SIMULATED]
     found = beside_reference(run)
     ratios = found.cells["ratio"].to_list() if found else []
-    rates = find("tbl-clocks").rows(run, pair).frame.filter(what="rate")
+    rates = clocks(run).filter(what="rate")
     kept = rates.filter(pl.col("flags").list.len() == 0)["ratio"].to_list()
     return {
         "is_reference": run.is_reference,

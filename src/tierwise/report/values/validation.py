@@ -4,10 +4,16 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any, Final
 
+import polars as pl
+
 from tierwise.analysis.causes import Cause
+from tierwise.analysis.claim_rows import Rows
+from tierwise.analysis.claims import load_claims
+from tierwise.analysis.rates import compare_rates, load_rates
 from tierwise.core import paths
 from tierwise.core.errors import MissingError
 from tierwise.core.text_files import read_json
+from tierwise.report.formats import MINUS, NBSP
 from tierwise.report.run import Run
 from tierwise.report.text_template import Value
 
@@ -16,6 +22,9 @@ EMULATOR: Final = ("data/validation/emulator.json", "benchmarks/emulator.py")
 MAP: Final = ("data/validation/map.json", "scripts/validate_map.py")
 ADVICE: Final = ("data/validation/advice.json", "scripts/validate_advice.py")
 CACHE: Final = ("data/validation/cache.json", "scripts/validate_cache.py")
+POLICIES: Final = ("smq", "bcache", "l2arc")
+PARTS: Final = ("first_half", "second_half", "own_electronics")  # of a drive's trace
+LOAD: Final = ("subject", "operation", "bytes", "depth", "jobs", "unit", "measured", "expected", "limit", "met")
 WHOLE: Final = "own_electronics"  # the part of a drive's trace with the drive's own electronics, to which nothing was fitted
 
 
@@ -48,6 +57,86 @@ def moves(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         of["within_noise"] = row["said_s"] <= row["noise"] * row["watched_s"]
         found.append(of | {"place": (row["load"], row["open"]), "before_the_rule": row.get("before_the_rule", False)})
     return found
+
+
+def drives(_run: Run) -> pl.DataFrame:
+    return pl.DataFrame([{**drive[part], "drive": drive["drive"], "part": part} for drive in load(*MODELS)["drives"] for part in PARTS])
+
+
+def caches(_run: Run) -> pl.DataFrame:
+    return pl.DataFrame(load(*MODELS)["caches"])
+
+
+def cache_rows(_run: Run) -> pl.DataFrame:
+    seconds = (pl.col(name).struct.field("seconds") for name in POLICIES)
+    return pl.DataFrame(load(*CACHE)["rows"]).with_columns(fastest_s=pl.min_horizontal("tablespace_s", *seconds))
+
+
+def emulator_loads(_run: Run) -> pl.DataFrame:
+    """Return the loads with an expected time (s) or bandwidth (B/s)."""
+    held = [line for line in load(*EMULATOR)["rows"] if line["expected"] is not None]
+    return pl.DataFrame([[line[name] for name in LOAD] for line in held], schema=LOAD, orient="row", infer_schema_length=None)
+
+
+def map_points(_run: Run) -> pl.DataFrame:
+    return pl.DataFrame(load(*MAP)["rows"])
+
+
+def map_times(_run: Run) -> pl.DataFrame:
+    return pl.DataFrame(load(*MAP)["times"])
+
+
+def memory_map(_run: Run) -> pl.DataFrame:
+    """Return misses, times and costs by the size of the RAM; `index_over_table`: what a dollar gains with the index over the table."""
+    rows = load(*MAP)["maps"]
+    return pl.DataFrame([row | {"index_over_table": gain_per_dollar(row, "index") / gain_per_dollar(row, "table")} for row in rows])
+
+
+def measured_moves(_run: Run) -> pl.DataFrame:
+    return pl.DataFrame([{name: value for name, value in one.items() if name != "place"} for one in moves(load(*ADVICE)["rows"])])
+
+
+def moves_by_load(rows: pl.DataFrame) -> pl.DataFrame:
+    found = []
+    for (name,), own in rows.group_by(["load"], maintain_order=True):
+        medium = own.filter("medium")
+        ends = dict.fromkeys(f"{100 * end:.0f}" for end in (min(own["saved"]), max(own["saved"])))
+        found.append(
+            {
+                "load": name,
+                "moves": own.height,
+                "saved": f"{' to '.join(ends).replace('-', MINUS)}{NBSP}%",
+                "medium": medium.height,
+                "close": medium["close"].sum(),
+                "worst": max(medium["off"], key=abs, default=None),
+                "held": own["held"].sum(),
+                "before": own["before_the_rule"].all(),
+            }
+        )
+    return pl.DataFrame(found)
+
+
+def left_out(_run: Run) -> pl.DataFrame:
+    """Return the stated times that no rate compares."""
+    sources = load_claims().sources
+    return pl.DataFrame([{**one.model_dump(), "source": sources[one.source].author} for one in load_rates().left_out])
+
+
+def rates(run: Run) -> pl.DataFrame:
+    sources = load_claims().sources
+    found = [
+        {
+            **one.rate.model_dump(include={"name", "stated", "published", "least", "unit", "why"}),
+            "source": sources[one.rate.source].author,
+            "claims": ", ".join(one.rate.claims),
+            "ours": one.ours,
+            "factor": one.factor,
+            "met": one.met,
+            "evidence": str(run.evidence(sources[one.rate.source].pair) or ""),
+        }
+        for one in compare_rates(Rows(run.store, run.manifest))
+    ]
+    return pl.DataFrame(found, infer_schema_length=None)
 
 
 def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of all pairs

@@ -9,14 +9,13 @@ from tierwise.analysis.claims import load_claims
 from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.rules import Verdict, one_sided
 from tierwise.analysis.statistics import MINIMUM_REPEATS
-from tierwise.analysis.today import Today
 from tierwise.analysis.verdicts import DECIDED
 from tierwise.core.rule_history import load_rules
 from tierwise.core.vocabulary import Evidence
 from tierwise.report.run import Run
 from tierwise.report.text_template import Value
-from tierwise.report.values.todays import title
-from tierwise.report.words import bounds, case_name, estimated, found, marked
+from tierwise.report.values.workloads import title
+from tierwise.report.words import bounds, case_name, estimated, found, marked, spelled
 
 
 def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of all pairs
@@ -54,17 +53,17 @@ def _has_model(claim: ClaimVerdict) -> bool:
     )
 
 
-def _today(shown: Today) -> str:
-    """Return what a pair of today shows of the placement: in the case where it makes the least difference."""
-    return f"{title(shown.pair)}: {shown.nearest.still}, {estimated(shown.nearest)}"
+def number_of_sources(_rows: pl.DataFrame) -> dict[str, object]:
+    return {"sources": len(load_claims().sources)}
 
 
-def judged(run: Run, pair: str = "", source: str = "") -> pl.DataFrame:  # noqa: ARG001  of all pairs
+def judged(run: Run, source: str = "") -> pl.DataFrame:
     """Return a row a statement, or one of `source` (a letter), with its position in the source, what was found, and its verdict."""
     sources, places = load_claims().sources, Counter[str]()
     rows = []
     for claim in run.verdicts:
         places[claim.source] += 1
+        nearest = [(title(one.pair), one.nearest) for one in claim.today if one.cases]
         decider = next((case for case in claim.cases if case.case == claim.deciding_case), None)
         rows.append(
             {
@@ -78,8 +77,8 @@ def judged(run: Run, pair: str = "", source: str = "") -> pl.DataFrame:  # noqa:
                 "found": found(claim),
                 "evidence": str(claim.evidence or ""),
                 "verdict": claim.verdict.mark,
-                "reason": str(claim.cause or ""),
-                "today": "; ".join(_today(one) for one in claim.today if one.cases),
+                "reason": spelled(str(claim.cause or "")),
+                "today": "; ".join(f"{pair}: {case.still}, {estimated(case)}" for pair, case in nearest),
                 "here": f"{marked(claim.here)} {estimated(claim.here)}" if claim.here else "",
             }
         )

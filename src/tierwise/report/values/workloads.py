@@ -3,17 +3,20 @@
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import duckdb
 import polars as pl
 
-from tierwise.advisor.ranking import names_of
+from tierwise.advisor.operations import Operated, day_of, operated, priced
+from tierwise.advisor.ranking import gains_of, names_of, placed
 from tierwise.advisor.workload import Workload, workload_of
 from tierwise.analysis import heat
 from tierwise.analysis.claims import load_claims
+from tierwise.analysis.statistics import Estimate, geometric_estimate
 from tierwise.core.errors import MissingError
-from tierwise.report.run import Run
+from tierwise.report import study_registry
+from tierwise.report.run import Run, book_of
 
 NAMES: Final = {
     "all hdd": "all on HDD",
@@ -24,6 +27,12 @@ NAMES: Final = {
     "Detection ssd": "Detection on SSD",
 }
 """What a reader calls the cells of `workload.CELLS` and the studies' own placements."""
+TITLES: Final = {
+    "today-server": "Server today",
+    "today-aws": "AWS today",
+    "today-azure": "Azure today",
+    "today-gcp": "Google Cloud today",
+}  # of pairs that are sold today
 
 
 def gather(run: Run, *, only: str | None = None) -> Sequence[Workload]:
@@ -63,3 +72,48 @@ def named_workloads(run: Run, only: str | None = None) -> Iterator[tuple[str, Wo
         if name not in found or workload.slowdown < found[name].slowdown:
             found[name] = workload
     yield from found.items()
+
+
+def title(pair: str) -> str:
+    return TITLES.get(pair, f"`{pair}`")
+
+
+def speedups(run: Run, pair: str) -> dict[tuple[str, str, str], Estimate]:
+    """Return study, workload and placement -> time with everything on the slow tier of `pair` over the time with the placement."""
+    return {
+        (workload.study, workload.name, gain.placement): geometric_estimate({of: 1 / ratio for of, ratio in gain.ratios.items()})
+        for workload in gather(run, only=pair)
+        for gain in gains_of(workload)
+    }
+
+
+SCHEMA: Final[dict[str, Any]] = {
+    **dict.fromkeys(("workload", "operation", "pair", "evidence"), pl.String),
+    "day": pl.Date,
+    "placement": pl.String,
+    **dict.fromkeys(("shared_usd", "whole_usd"), pl.Float64),
+}
+
+
+@lru_cache(maxsize=8)  # two pages and the paper show them
+def costs(run: Run) -> pl.DataFrame:
+    """Return a row a placement: USD a month at its share of everything, and with whole machines and drives; null without a price."""
+    rows = []
+    for only in (None, *run.manifest.todays_pairs):
+        for found in _operated(run, only):
+            day = day_of(found.pair, book_of(run)).on
+            of = (found.workload, found.operation, found.pair, str(found.evidence), day)
+            rows += [(*of, one.placement, one.shared, one.whole) for one in priced(found, book_of(run))]
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row").unique(["workload", "pair", "placement"], keep="first", maintain_order=True)
+
+
+def cheapest(rows: pl.DataFrame) -> pl.DataFrame:
+    least = pl.col("shared_usd").min().over("workload", "pair")
+    return rows.filter(pl.col("shared_usd") == least).unique(["workload", "pair"], keep="first", maintain_order=True)
+
+
+def _operated(run: Run, only: str | None) -> Iterator[Operated]:
+    for name, workload in named_workloads(run, only):
+        yield operated(workload, name, names_of(workload, "operations"), placed)
+    for _, module in study_registry.named("log_moves"):
+        yield from module.operated(run, only)

@@ -6,10 +6,9 @@ import altair as alt
 import polars as pl
 
 from tierwise.report import colours
-from tierwise.report.exhibits.tables import memory_map
 from tierwise.report.figures import parts
 from tierwise.report.run import Run
-from tierwise.report.values.validation import gain_per_dollar
+from tierwise.report.values.validation import memory_map
 
 UNIT: Final = "sizes of memory"
 OF_RUN: Final = "nothing"
@@ -18,22 +17,12 @@ HEIGHT_PX: Final = 130
 RATIO, RATE = "gain per dollar, index over table", "page requests a second"
 
 
-def rows(run: Run, pair: str, load: str = "") -> pl.DataFrame:
-    return memory_map.rows(run, pair).filter(pl.col("load").str.contains(load, literal=True))
+def rows(run: Run, pair: str, load: str = "") -> pl.DataFrame:  # noqa: ARG001  nothing of it hangs on a run
+    return memory_map(run).filter(pl.col("load").str.contains(load, literal=True))
 
 
 def draw(rows: pl.DataFrame) -> alt.VConcatChart:
-    shown = pl.DataFrame(
-        [
-            {
-                "load": row["load"],
-                "share": row["share"],
-                RATIO: gain_per_dollar(row, "index") / gain_per_dollar(row, "table"),
-                RATE: row["ram_pays_from"],
-            }
-            for row in rows.iter_rows(named=True)
-        ]
-    )
+    shown = rows.select("load", "share", pl.col("index_over_table").alias(RATIO), pl.col("ram_pays_from").alias(RATE))
     line = alt.Chart(pl.DataFrame({RATIO: [1.0]})).mark_rule(strokeDash=[4, 4], color=colours.QUIET).encode(y=f"{RATIO}:Q")
     panels = [
         alt.LayerChart(layer=layers, width=parts.PLOT_PX, height=HEIGHT_PX)

@@ -28,8 +28,8 @@ BELOW_PX: Final = 15  # how far below its mark a statement's id stands
 ID_PX: Final = 22  # the width of an id
 
 
-def rows(run: Run, pair: str, source: str = "") -> pl.DataFrame:
-    return judged(run, pair, source).select("source", "position", "claim", "statement", "found", "evidence", "verdict")
+def rows(run: Run, pair: str, source: str = "") -> pl.DataFrame:  # noqa: ARG001  of all pairs
+    return judged(run, source).select("source", "position", "claim", "statement", "found", "evidence", "verdict")
 
 
 def draw(rows: pl.DataFrame) -> alt.LayerChart:

@@ -4,8 +4,8 @@ from typing import Final
 
 import polars as pl
 
+from tierwise.analysis.claim_rows import mode_in
 from tierwise.analysis.claims import Bounds, Kind, load_claims
-from tierwise.analysis.deciding import mode_in
 from tierwise.analysis.statistics import estimable
 from tierwise.report.run import Run
 from tierwise.report.words import case_name

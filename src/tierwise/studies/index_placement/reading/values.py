@@ -7,8 +7,7 @@ import polars as pl
 
 from tierwise.advisor.ranking import chosen, gains_of
 from tierwise.advisor.workload import workload_of
-from tierwise.analysis.deciding import mode_in, mode_of
-from tierwise.analysis.scaling import extrapolate
+from tierwise.analysis.claim_rows import mode_in, mode_of
 from tierwise.analysis.statistics import Estimate, geometric_estimate
 from tierwise.core.data_sets import whole_rows
 from tierwise.core.errors import InputError, MissingError
@@ -16,9 +15,9 @@ from tierwise.core.units import MIB
 from tierwise.core.vocabulary import IoMode
 from tierwise.report.estimates import ends, estimates, least_most
 from tierwise.report.run import Run
-from tierwise.report.sizes_of_data import entries_of, holds, ratios
+from tierwise.report.sizes_of_data import entries_of, extrapolate, holds, ratios
 from tierwise.report.text_template import Value
-from tierwise.report.variants import PUBLISHED, Truth, saves, variants
+from tierwise.report.words import PUBLISHED, Truth, saves, variants
 from tierwise.studies.index_placement.reading.frames import clean
 from tierwise.studies.index_placement.reading.names import BOTH, INDEX, PAIR, SQL, STUDY, TABLE
 from tierwise.studies.index_placement.reading.predictions import errors

@@ -4,7 +4,7 @@ from typing import Final
 
 import polars as pl
 
-from tierwise.analysis.deciding import mode_of
+from tierwise.analysis.claim_rows import mode_of
 from tierwise.report import colours
 from tierwise.report.queries import named_queries
 from tierwise.report.run import Run

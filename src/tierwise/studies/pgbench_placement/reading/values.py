@@ -5,13 +5,12 @@ from typing import Any, Final
 import polars as pl
 
 from tierwise.analysis.causes import Cause
-from tierwise.analysis.deciding import mode_in
-from tierwise.analysis.scaling import extrapolate
+from tierwise.analysis.claim_rows import mode_in
 from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, geometric_estimate
 from tierwise.report.estimates import ends, estimates
 from tierwise.report.run import Run
 from tierwise.report.session_time import records_sessions
-from tierwise.report.sizes_of_data import entries_of, holds, ratios
+from tierwise.report.sizes_of_data import entries_of, extrapolate, holds, ratios
 from tierwise.report.text_template import Value
 from tierwise.studies.pgbench_placement.reading.names import PAIR, SQL, STUDY
 from tierwise.studies.pgbench_placement.reading.simulated import COORDINATES, GAINS, points

@@ -3,13 +3,12 @@
 from typing import Final
 
 from tierwise.core.vocabulary import Evidence
+from tierwise.costs.bill import turning_price
 from tierwise.costs.book import Book, load_book
 from tierwise.costs.delivered import newest_server
 from tierwise.costs.hardware import load_hardware, members, server_bill
-from tierwise.costs.sensitivity import turning_price
 from tierwise.costs.units import MONTHS_A_YEAR
-from tierwise.report.prices import book_of
-from tierwise.report.run import Run
+from tierwise.report.run import Run, book_of
 from tierwise.report.text_template import Value
 from tierwise.studies.ram_or_ssd.reading.money import DISK, DISK_NOW, FLASH, FLASH_NOW, THEN, Case, cases, ways
 

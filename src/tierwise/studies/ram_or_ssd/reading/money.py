@@ -10,13 +10,12 @@ import polars as pl
 
 from tierwise.core.units import GIB
 from tierwise.core.vocabulary import Evidence
-from tierwise.costs.bill import Bill
+from tierwise.costs.bill import Bill, ratio_over_band, read_once, turning
 from tierwise.costs.book import Book
 from tierwise.costs.delivered import Load, Plan, WithoutFlash, newest_server, plan_on
 from tierwise.costs.hardware import Medium, Server
 from tierwise.costs.iops import Iops, simulated_iops
 from tierwise.costs.price_band import Compared, Counted
-from tierwise.costs.sensitivity import ratio_over_band, read_once, turning
 from tierwise.studies.ram_or_ssd.reading.names import PAIR, SQL
 
 THEN: Final = dt.date(2014, 7, 11)  # when the article appeared

@@ -4,7 +4,7 @@ from typing import Final
 
 import polars as pl
 
-from tierwise.analysis.published import published_series
+from tierwise.analysis.claims import published_series
 from tierwise.analysis.statistics import estimable
 from tierwise.costs.iops import simulated_iops
 from tierwise.report.run import Run

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from tierwise.analysis.published import published_series
+from tierwise.analysis.claims import published_series
 from tierwise.report.estimates import least_most
 from tierwise.report.exhibit_registry import find
 from tierwise.report.run import Run

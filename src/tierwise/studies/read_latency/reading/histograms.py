@@ -4,7 +4,7 @@ from typing import Final
 
 import polars as pl
 
-from tierwise.analysis.published import published_series
+from tierwise.analysis.claims import published_series
 from tierwise.report.formats import seconds
 from tierwise.report.run import Run
 

@@ -11,7 +11,7 @@ from tierwise.report.exhibit_registry import find
 from tierwise.report.run import Run, source_pair
 from tierwise.report.text_template import Value
 from tierwise.report.values.validation import MODELS, load
-from tierwise.report.variants import PUBLISHED, variants
+from tierwise.report.words import PUBLISHED, variants
 from tierwise.studies.read_latency.reading import histograms
 from tierwise.studies.read_latency.reading.names import SOURCE_ID, SQL, STUDY
 

@@ -10,15 +10,14 @@ from typing import Final
 
 import duckdb
 
-from tierwise.analysis.deciding import mode_in
+from tierwise.analysis.claim_rows import mode_in
 from tierwise.analysis.statistics import Estimate, geometric_estimate
 from tierwise.core.vocabulary import Evidence
-from tierwise.costs.bill import Bill, total
+from tierwise.costs.bill import Bill, ratio_over_band, read_once, total, turning, turning_price
 from tierwise.costs.book import Book, load_book
 from tierwise.costs.hardware import TB, capacity_bytes, device_bill
 from tierwise.costs.iops import simulated_iops
 from tierwise.costs.price_band import Compared, Counted
-from tierwise.costs.sensitivity import ratio_over_band, read_once, turning, turning_price
 from tierwise.studies.survey_arrays.reading.names import SQL, STUDY
 
 THEN: Final = dt.date(2012, 7, 1)  # the talk is undated; it was given about 2012

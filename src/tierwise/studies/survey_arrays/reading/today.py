@@ -12,9 +12,9 @@ from tierwise.analysis.today import Shown
 from tierwise.core.errors import MissingError
 from tierwise.core.units import GIB
 from tierwise.core.vocabulary import Evidence
+from tierwise.costs.bill import ratio_over_band
 from tierwise.costs.book import load_book
 from tierwise.costs.hardware import share_bill
-from tierwise.costs.sensitivity import ratio_over_band
 
 
 def cases(claim: Claim, rows: Rows, pair: str) -> Sequence[Shown]:  # noqa: ARG001 - the study has one claim of money

@@ -8,7 +8,7 @@ from typing import Any, Final
 import polars as pl
 
 from tierwise.analysis.causes import Cause
-from tierwise.analysis.deciding import mode_in
+from tierwise.analysis.claim_rows import mode_in
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import Estimate
 from tierwise.costs.book import load_book

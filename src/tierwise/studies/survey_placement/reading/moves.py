@@ -11,7 +11,7 @@ from tierwise.advisor.moving import MovePlan, Times, copies_s, plan_move
 from tierwise.advisor.service import NewDevice
 from tierwise.advisor.workload import SLOW
 from tierwise.analysis import heat
-from tierwise.analysis.deciding import mode_in, mode_of
+from tierwise.analysis.claim_rows import mode_in, mode_of
 from tierwise.analysis.heat import Record
 from tierwise.analysis.statistics import enough
 from tierwise.core.vocabulary import Evidence, IoMode, Way

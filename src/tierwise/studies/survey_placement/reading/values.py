@@ -5,14 +5,13 @@ from typing import Any, Final
 
 from tierwise.advisor.ranking import advised, gains_of
 from tierwise.analysis.causes import Cause
-from tierwise.analysis.deciding import mode_in
-from tierwise.analysis.scaling import extrapolate
+from tierwise.analysis.claim_rows import mode_in
 from tierwise.analysis.statistics import Estimate, geometric_estimate
 from tierwise.report.estimates import ends, estimates, least_most
 from tierwise.report.exhibit_registry import find
 from tierwise.report.figures.places import simulated_ways
 from tierwise.report.run import Run
-from tierwise.report.sizes_of_data import entries_of, holds, ratios
+from tierwise.report.sizes_of_data import entries_of, extrapolate, holds, ratios
 from tierwise.report.text_template import Value
 from tierwise.report.values.workloads import gather
 from tierwise.studies.survey_placement.reading.names import BASE, DETECTION, INDEXES, PAIR, SCALED, SOURCE, SQL, STUDY, TEMPORARY

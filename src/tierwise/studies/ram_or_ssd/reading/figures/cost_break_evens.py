@@ -12,8 +12,7 @@ from tierwise.costs.break_even import BreakEven, device_over, memory_over, publi
 from tierwise.costs.iops import device_iops
 from tierwise.report import colours
 from tierwise.report.figures import parts
-from tierwise.report.prices import book_of
-from tierwise.report.run import Run
+from tierwise.report.run import Run, book_of
 from tierwise.studies.ram_or_ssd.reading.money import DISK, DISK_NOW, FLASH, FLASH_NOW, THEN
 
 UNIT: Final = "intervals"

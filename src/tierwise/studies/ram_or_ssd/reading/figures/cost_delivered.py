@@ -8,8 +8,7 @@ import polars as pl
 
 from tierwise.core.vocabulary import Evidence
 from tierwise.report.figures import parts
-from tierwise.report.prices import book_of
-from tierwise.report.run import Run
+from tierwise.report.run import Run, book_of
 from tierwise.studies.ram_or_ssd.reading import money
 from tierwise.studies.ram_or_ssd.reading.names import SQL
 from tierwise.studies.ram_or_ssd.reading.sliders import ANSWERS, COLUMNS, SHOWN, WAYS, answers, cost_of, slider

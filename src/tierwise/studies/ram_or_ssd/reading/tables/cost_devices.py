@@ -13,8 +13,7 @@ from tierwise.devices.spec import load_device
 from tierwise.devices.volume import CloudSpec
 from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import count, number
-from tierwise.report.prices import answer_of
-from tierwise.report.run import Run
+from tierwise.report.run import Run, answer_of
 
 UNIT: Final = "devices"
 OF_RUN: Final = "prices"

@@ -8,7 +8,7 @@ from tierwise.analysis.statistics import Estimate
 from tierwise.report.estimates import cell, estimates
 from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import count
-from tierwise.report.values.headlines import beside
+from tierwise.report.values.front import beside
 from tierwise.studies.wal_placement.reading.log_moves import headline
 from tierwise.studies.wal_placement.reading.names import GROUPED, PAIR, SHORT
 

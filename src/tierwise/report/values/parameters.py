@@ -7,17 +7,15 @@ from typing import Any, Final
 import polars as pl
 
 from tierwise.core.dates import is_stale
-from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import NBSP, tied
 from tierwise.report.run import Run
 from tierwise.report.words import unit_of
 
-UNIT: Final = "groups of parameters with one source"
 ASSUMED: Final = "assumed"
 SCHEMA: Final = {"device": pl.String, "source": pl.String, "parameter": pl.String}
 
 
-def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  of the whole run
+def rows(run: Run) -> pl.DataFrame:
     devices = {name: spec for record in run.manifest.pairs.values() for name, spec in record.get("devices", {}).items()}
     on = run.manifest.started_at.date()
     leaves = [(device, path, leaf) for device, spec in sorted(devices.items()) for path, leaf in _leaves(spec)]
@@ -25,12 +23,7 @@ def rows(run: Run, pair: str) -> pl.DataFrame:  # noqa: ARG001  of the whole run
     return pl.DataFrame(found, schema=SCHEMA, orient="row").group_by("device", "source", maintain_order=True).agg("parameter")
 
 
-def tabulate(rows: pl.DataFrame) -> Cells:
-    cells = [[f"`{device}`", "; ".join(parameters), source] for device, source, parameters in rows.rows()]
-    return Cells(["Device", "Parameters", "Source"], cells, "lll")
-
-
-def facts(rows: pl.DataFrame) -> dict[str, object]:
+def facts(rows: pl.DataFrame) -> dict[str, int]:
     stated = rows["parameter"].list.len()
     assumed = stated.filter(rows["source"].str.contains(ASSUMED, literal=True))
     return {"parameters": int(stated.sum()), "assumed": int(assumed.sum())}

@@ -12,35 +12,20 @@ from tierwise.analysis.model_interval import CLAIM, Key, Shifts, shifts_of
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import geometric_estimate
 from tierwise.report.estimates import cell
-from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import DASH, interval, percent
 from tierwise.report.run import Run
-from tierwise.report.values.headlines import every_headline
+from tierwise.report.values.front import every_headline
 from tierwise.report.words import case_name, estimated
 
-UNIT: Final = "statements and headlines"
-HEADER: Final = {
-    "of": "Claim or headline",
-    "case": "Case",
-    "replicates": "By replicates (95 % interval)",
-    "model": "Model interval",
-    "largest": "Largest parameter",
-    "before": "Verdict by replicates",
-    "verdict": "Verdict",
-}
+COLUMNS: Final = ("of", "case", "replicates", "model", "largest", "before", "verdict", "evidence")
 ABSENT: Final = "not computed"
 
 
-def rows(run: Run, pair: str = "") -> pl.DataFrame:  # noqa: ARG001  of all pairs
+def rows(run: Run) -> pl.DataFrame:
     """Return a row for each statement with an interval, by the case that decides, and one for each ratio of the first page."""
     judged = zip(load_claims().claims, run.verdicts, strict=True)
-    return pl.DataFrame(
-        [*filter(None, (_of_claim(*both) for both in judged)), *_of_headlines(run)], schema=dict.fromkeys((*HEADER, "evidence"), pl.String)
-    )
-
-
-def tabulate(rows: pl.DataFrame) -> Cells:
-    return Cells([*HEADER.values()], rows.select(*HEADER).rows(), "llrrlll")
+    of_claims = filter(None, (_of_claim(*both) for both in judged))
+    return pl.DataFrame([*of_claims, *_of_headlines(run)], schema=dict.fromkeys(COLUMNS, pl.String))
 
 
 def by_replicates(claim: Claim, now: ClaimVerdict) -> Verdict:

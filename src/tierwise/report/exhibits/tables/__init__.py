@@ -1,1 +1,0 @@
-"""Tables of several studies, one a module."""
