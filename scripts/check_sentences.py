@@ -10,6 +10,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterable, Iterator
 from math import ceil
 from pathlib import Path
@@ -22,7 +23,7 @@ MEDIAN, MOST, SHARE = 18, 30, 0.95
 KINDS: Final = {
     "report": ("src/**/text.md", "src/tierwise/report/text/*.md", "report/*.qmd"),
     "documents": ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md", "report/README.md"),
-    "docstrings and help": ("src/**/*.py", "scripts/*.py"),
+    "docstrings and help": ("src/**/*.py", "scripts/*.py", "src/tierwise/options.toml"),
 }
 ASIDE_HTML: Final = "table, figure, figcaption, li, blockquote, pre, nav, header, footer, details"
 ASIDE: Final = re.compile(r"^```.*?^```[^\n]*$|<!--.*?-->|\{%.*?%\}|^:::.*?$|\$\$.*?\$\$", re.MULTILINE | re.DOTALL)
@@ -52,6 +53,8 @@ def texts(path: Path) -> Iterator[str]:
         for node in ast.walk(ast.parse(whole)):
             if isinstance(node, ast.Expr | ast.keyword) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
                 yield node.value.value if isinstance(node, ast.Expr) or node.arg == "help" else ""
+    elif path.suffix == ".toml":
+        yield from (text for entries in tomllib.loads(whole).values() for text in entries.values())
     elif path.suffix == ".ipynb":
         for output in (output for cell in json.loads(whole)["cells"] for output in cell.get("outputs", ())):
             yield "".join(output.get("data", {}).get("text/markdown", ""))

@@ -64,7 +64,8 @@ def type_in(*command: str, **more: str) -> None:
     say(f"demo: {shlex.join(command)}")
     words = [sys.executable, "-m", *command] if command[0] == "tierwise" else list(command)
     if subprocess.run(words, check=False, env={**os.environ, **more}).returncode:
-        raise SystemExit("demo: this command failed. Remedy: run the demo again when the machine does nothing else")
+        rule = "demo: this command failed. Remedy: run the demo again when the machine does nothing else"
+        raise SystemExit(f"{rule}. Its files stay in {open_workspace() / 'demo'}")
 
 
 def main() -> None:
@@ -73,23 +74,21 @@ def main() -> None:
     reclaim_tiers(folder.parent)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o755)
-    before, after, mine, plan = (str(folder / name) for name in ("before.parquet", "after.parquet", "mine.toml", "plan"))
+    before, after, mine, plan = (str(folder / name) for name in ("before.parquet", "after.parquet", "server.toml", "plan"))
     say("demo: starting PostgreSQL with its tables on an emulated disk")
-    try:
-        with site(folder) as at:
-            prepare(at)
-            cluster, socket = at.cluster, str(socket_folder(at.cluster.folder))
-            write_tiers(Path(mine), at)
-            with pgbench(cluster, "--builtin=simple-update"):
-                watch = ("tierwise", "watch", at.dsn, "--for", f"{WATCH_S}s", "--out")
-                type_in(*watch, before)
-                type_in("tierwise", "advise", "--activity", before, "--tiers", mine, "--plan", plan)
-                path = f"{cluster.binaries.folder}:{os.environ['PATH']}"
-                type_in("sh", f"{plan}/plan.sh", PGHOST=socket, PGPORT=str(PORT), PGUSER=SUPERUSER, PATH=path)
-                type_in(*watch, after)
-                type_in("tierwise", "check", "--before", before, "--after", after, "--tiers", mine)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with site(folder) as at:
+        prepare(at)
+        cluster, socket = at.cluster, str(socket_folder(at.cluster.folder))
+        write_tiers(Path(mine), at)
+        with pgbench(cluster, "--builtin=simple-update"):
+            watch = ("tierwise", "watch", at.dsn, "--for", f"{WATCH_S}s", "--out")
+            type_in(*watch, before)
+            type_in("tierwise", "advise", "--activity", before, "--tiers", mine, "--plan", plan)
+            path = f"{cluster.binaries.folder}:{os.environ['PATH']}"
+            type_in("sh", f"{plan}/plan.sh", PGHOST=socket, PGPORT=str(PORT), PGUSER=SUPERUSER, PATH=path)
+            type_in(*watch, after)
+            type_in("tierwise", "check", "--before", before, "--after", after, "--tiers", mine)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":

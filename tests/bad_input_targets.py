@@ -122,10 +122,10 @@ def page_trace(file: str) -> None:
 
 
 def drive() -> None:
-    from tierwise.simulate.device_validation import validate
+    from tierwise.simulate.device_validation import read_case
 
     trace, model, seek, specs = (paths.home() / "mine" / f"drive.{ending}" for ending in ("trace", "model", "seek", "diskspecs"))
-    validate(trace, model, seek, specs=specs)
+    read_case(trace, model, seek, specs=specs).judge()
 
 
 def stored() -> None:

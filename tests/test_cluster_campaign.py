@@ -13,7 +13,7 @@ import pytest
 from campaign import MEASURES, PATIENCE_S, REPLICATES, Site, campaign_site
 from s3_server import free_port
 from tierwise.cluster.client import check_options
-from tierwise.cluster.connection import checked, refuse_unsafe
+from tierwise.cluster.worker import checked, refuse_unsafe
 from tierwise.core.errors import InputError, MissingError
 from tierwise.timings.manifest import load_manifest
 

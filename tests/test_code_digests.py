@@ -90,7 +90,7 @@ def anew(package: Path, before: dict[str, Fingerprint]) -> Iterator[Anew]:
         ("devices/controller.py", "import math", "import math\n\nLIMIT = 1", {"survey_arrays", "survey_placement"}),
         *((file, '"""', '"""Said otherwise: ', set[str]()) for file in ("tiers/clock.py", "bench/live.py")),
         ("recorders/strace.py", "\nfrom ", "\n# why\nfrom ", set()),
-        ("devices/cloud.py", "import math", "import math\n\nLIMIT = 1", set()),
+        ("devices/volume.py", "import math", "import math\n\nLIMIT = 1", set()),
         ("simulate/closed_loop.py", "np.empty(0, np.int64)", "np.empty(1, np.int64)", {"ram_or_ssd"}),
         ("tiers/clock.py", "HISTORY_S: Final = 2e-4", "HISTORY_S: Final = 3e-4", EVERY),
         ("postgres/cold_proof.py", "METAPAGES: Final = 1", "METAPAGES: Final = 2", LIVE),

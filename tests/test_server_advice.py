@@ -21,7 +21,7 @@ from tierwise.core.activity import Activity, Band, Cause, RelationLoad, Steadine
 from tierwise.core.errors import InputError
 from tierwise.core.output_format import TicketFormat
 from tierwise.core.text_table import WIDTH
-from tierwise.core.units import GIB
+from tierwise.core.units import GIB, MIB
 from tierwise.costs.book import load_book
 from tierwise.devices.own_device import fitted
 from tierwise.devices.spec import Measured
@@ -120,14 +120,21 @@ def test_a_step_takes_as_long_as_its_bytes_are_read_and_written(tiers: Path) -> 
     tiers.write_text(
         TIERS.replace("wal = true", "wal = true\ncopy_mb_s = [100, 90]").replace("[tiers.ssd]", "[tiers.ssd]\ncopy_mb_s = [500, 200]")
     )
-    loads = relation(1, "busy", 0.05, gib=10), relation(2, "busy_key", 0.03, kind="index", gib=1, owner=1)
-    first, second = advised(activity(*loads), tiers).steps
+    busy = relation(1, "busy", 0.05, gib=10, writes_per_s=Band(low=0, high=25))
+    watch = activity(busy, relation(2, "busy_key", 0.03, kind="index", gib=1, owner=1))
+    found = advised(watch.model_copy(update={"page_writes_per_s": 25.0, "buffer_bytes": 80 * MIB}), tiers)
+    first, second = found.steps
     assert (first.unit, second.unit) == ("busy_key", "busy")
-    built = 2 * 10 * GIB / 100e6 + GIB * (1 / 40e6 + 2 * (1 / 500e6 + 1 / 200e6))
-    assert (first.duration_s, second.duration_s) == pytest.approx((1 + built, 1 + 10 * GIB * (1 / 100e6 + 1 / 200e6)))
-    text = shown(advised(activity(*loads), tiers), TicketFormat.TABLE)
-    assert "online >4.3 min" in text
-    assert "closed >2.7 min" in text
+    read, logged, changed = 165 * 0.03, GIB / 90e6, 10240 / 2 / 2
+    built = 2 * 10 * GIB / 500e6 + GIB * (1 / 40e6 + 2 / 200e6 + 3 / 500e6)
+    waited = 6 * 0.1 * (1 + 1 / 2 + 1 / 3 + 1 / 4)
+    copied = 10 * GIB * (1 / 100e6 + 1 / 200e6)
+    assert (first.duration_s, second.duration_s) == pytest.approx(
+        (read + logged + built + waited, read + 10 * logged + changed * 0.01 + copied)
+    )
+    text = shown(found, TicketFormat.TABLE)
+    assert "online ~1.8 min" in text
+    assert "locked ~5.2 min" in text
 
 
 def test_the_relation_with_most_gain_per_gib_comes_first_and_nothing_is_a_row(tiers: Path) -> None:

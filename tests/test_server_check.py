@@ -62,6 +62,12 @@ def test_a_prediction_holds_or_misses(waiting_s: tuple[float, float], held: bool
     assert [unit["moved"] for unit in found["units"]] == [True, False]
 
 
+def test_other_transactions_than_before_are_not_compared(tiers: str, tmp_path: Path) -> None:
+    command = checked(tmp_path, tiers, after((0.0005, 0.02), gib=2.0, reads_per_s=25.0))
+    assert said_as_json(*command)["other_work"] == ["busy"]
+    assert "Cannot compare" in said(*command)
+
+
 def test_bloat_that_a_rewrite_removed_is_not_the_devices(tiers: str, tmp_path: Path) -> None:
     command = checked(tmp_path, tiers, after((0.0005, 0.02), gib=1.0, reads_per_s=25.0))
     found = said_as_json(*command)

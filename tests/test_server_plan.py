@@ -2,7 +2,6 @@
 
 import os
 import random
-import re
 import shutil
 import signal
 import subprocess
@@ -201,8 +200,8 @@ def test_the_files_of_sql_alone_move_and_go_back_and_do_nothing_twice(planned: P
     assert planned.value("SELECT count(*) FROM orders") == 20000
 
 
-@pytest.mark.parametrize("listed", ["index|expects", "expects", "none"])
-def test_a_plan_killed_while_it_rebuilds_an_index_drops_only_indexes_that_its_journal_lists(planned: Planned, listed: str) -> None:
+@pytest.mark.parametrize("listed", [True, False])
+def test_a_plan_killed_while_it_rebuilds_an_index_drops_only_indexes_that_its_journal_lists(planned: Planned, listed: bool) -> None:
     session = planned.session
     session.execute("CREATE TABLE other (a int)")
     session.execute("INSERT INTO other VALUES (1), (1)")
@@ -213,19 +212,18 @@ def test_a_plan_killed_while_it_rebuilds_an_index_drops_only_indexes_that_its_jo
     session.execute("UPDATE pace SET seconds = 0.02")
     running = planned.start(REPACK="no")
     built = "SELECT indexrelid FROM pg_index JOIN pg_class ON oid = indexrelid WHERE NOT indisvalid AND relname ~ '^Odd'"
-    until(planned, running, built, lambda: f" {planned.value(built)}\n" in planned.journal())
+    until(planned, running, built)
     assert "another run" in planned.psql(step="-1")
     planned.kill(running)
     session.execute("UPDATE pace SET seconds = 0")
     half_built = f"{ODD[:34]}_ccnew"
     assert planned.invalid() == [f'"{half_built}"', "other_ccnew"]
-    lines = [line for line in planned.journal().splitlines(keepends=True) if not re.search(" (index|expects) ", line)]
-    lines += [line for line in planned.journal().splitlines(keepends=True) if re.search(f" ({listed}) ", line)]
+    lines = [line for line in planned.journal().splitlines(keepends=True) if listed or " expects " not in line]
     (planned.plan / "journal.txt").write_text("".join(lines))
     status, output = planned.run(REPACK="no")
     assert status == 0, output
     assert planned.places() == {"fast"}
-    assert planned.invalid() == ([f'"{half_built}"'] if listed == "none" else []) + ["other_ccnew"]
+    assert planned.invalid() == ([] if listed else [f'"{half_built}"']) + ["other_ccnew"]
 
 
 @pytest.mark.parametrize(("direction", "there"), [("plan", "fast"), ("rollback", "pg_default")])
@@ -370,6 +368,8 @@ def test_a_plan_stops_at_the_first_condition_that_does_not_hold(planned: Planned
         connection.close()
         assert (server.service, server.superuser) == (service, True)
         stops("managed service", after=(undo,))
+    plan.write_text(text.replace("set_config('tierwise.system', ''", "set_config('tierwise.system', '1'"))
+    stops("not the server that was watched")
     plan.write_text(text.replace('"schema": "public", "name": "orders"', '"schema": "pg_catalog", "name": "pg_largeobject"'))
     stops("belongs to the catalogs")
     session.execute("CREATE ROLE clerk LOGIN")

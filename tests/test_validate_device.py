@@ -19,7 +19,7 @@ from tierwise.devices.protocol import Operation
 from tierwise.report.exhibit_registry import find
 from tierwise.report.run import Run
 from tierwise.report.values.validation import MODELS, load
-from tierwise.simulate.device_validation import DriveCase, Part, read_case, validate
+from tierwise.simulate.device_validation import DriveCase, Part, read_case
 from tierwise.simulate.drive_files import read_drive, read_specs
 
 DRIVES = ("atlas10k", "barracuda", "cheetah4LP")
@@ -109,7 +109,7 @@ def test_the_files_are_read_whatever_their_order_spacing_and_units(files: dict[s
     assert geometry.spot(198 * 512)[1] == 1, "two spares end each cylinder of 200 blocks"
     assert geometry.spot(198 * 512)[0] == pytest.approx(2.3)
     assert geometry.spot(1980 * 512)[1] == 10, "zones are in the order of their cylinders"
-    assert validate(files["trace"], files["model"], files["seek"]).n == 3
+    assert read_case(files["trace"], files["model"], files["seek"]).judge().n == 3
 
 
 def test_a_negative_write_settling_is_read_and_brings_a_write_forward_but_not_before_the_arm_sets_off(files: dict[str, Path]) -> None:
@@ -155,7 +155,7 @@ def test_bad_specs_are_refused(files: dict[str, Path], old: str, new: str, said:
     assert old in SPECS
     files["diskspecs"].write_text(SPECS.replace(old, new), encoding="utf-8")
     with pytest.raises(InputError, match=r"small\.diskspecs") as caught:
-        validate(files["trace"], files["model"], files["seek"], specs=files["diskspecs"])
+        read_case(files["trace"], files["model"], files["seek"], specs=files["diskspecs"])
     for part in said:
         assert part in str(caught.value)
 
@@ -164,12 +164,12 @@ def test_the_bus_adds_its_time_with_and_without_specs(files: dict[str, Path]) ->
     for operation, specs in [("W", None), ("R", files["diskspecs"])]:  # buffered writes; reads, of which all but the first are hits
         files["trace"].write_text(f"{operation} Hit 0 4 5000 20000\n" * 50, encoding="utf-8")
         means_s = [
-            validate(files["trace"], files["model"], files["seek"], specs=specs, bus_ms_per_sector=bus_ms).mean_predicted_s
+            read_case(files["trace"], files["model"], files["seek"], specs=specs, bus_ms_per_sector=bus_ms).judge().mean_predicted_s
             for bus_ms in (0.0, 0.5)
         ]
         assert means_s[1] - means_s[0] == pytest.approx(4 * 0.5e-3, abs=1e-5), "four sectors"
     with pytest.raises(InputError, match="--bus-ms-per-sector is -1"):
-        validate(files["trace"], files["model"], files["seek"], bus_ms_per_sector=-1)
+        read_case(files["trace"], files["model"], files["seek"], bus_ms_per_sector=-1)
 
 
 FORMULAS = [
@@ -241,7 +241,7 @@ def test_a_bad_file_is_refused_with_its_place_value_and_rule(
     assert old in text
     files[ending].write_text(text.replace(old, new), encoding="utf-8")
     with pytest.raises(InputError) as caught:
-        validate(files["trace"], files["model"], files["seek"])
+        read_case(files["trace"], files["model"], files["seek"])
     for part in said:
         assert part in str(caught.value)
 
@@ -251,7 +251,7 @@ def test_an_absent_or_empty_file_is_refused(files: dict[str, Path], ending: str)
     for spoil in (lambda path: path.write_text(""), Path.unlink):
         spoil(files[ending])
         with pytest.raises(InputError, match=f"small.{ending}"):
-            validate(files["trace"], files["model"], files["seek"])
+            read_case(files["trace"], files["model"], files["seek"])
 
 
 def test_the_command_takes_specs(files: dict[str, Path]) -> None:

@@ -534,9 +534,9 @@ def test_partitions_and_names_that_are_not_ascii_are_answered_on_one_screen(serv
 def test_the_fullest_answer_has_at_most_30_lines_and_folds_no_name(name: str, server: Cluster, tmp_path: Path) -> None:
     found = watched(server, tmp_path / "full.parquet", seconds=1.0)
     wide, reads = Band(low=0.0123, high=123456.0), Band(low=0.0, high=1.0)
-    times: dict[str, Any] = {"read_s": 0.0123, "waiting_s": 0.123, "low_s": 0.0, "high_s": 1.0}
+    times: dict[str, Any] = {"read_s": 0.0123, "low_s": 0.0, "high_s": 1.0}
     times |= {"reads_per_s": 123456.0, "client_reads_per_s": reads, "writes_per_s": wide}
-    row = relation(99999, name, 0.1, kind="materialized view", gib=4096, **times)
+    row = relation(99999, name, 0.123, kind="materialized view", gib=4096, **times)
     index = row.model_copy(update={"kind": "index", "droppable": True, "scans": 0})
     words = ("read times", "device reads", "tablespaces", "autovacuum", "statements", "parallel workers", "waits")
     beside = {"background_transactions_per_s": 9.0, "autovacuum_reads_per_s": 9.0, "replay_share": 0.5, "transaction_s": 1.0}
@@ -662,6 +662,17 @@ def test_the_size_of_a_locked_relation_is_unknown_at_once(
             began_s = time.monotonic()
             assert snapshot.sizes(pairs[0][0], [orders]) == ({}, 1 if listed else 2)
             assert time.monotonic() - began_s < 0.5
+
+
+def test_a_table_is_measured_with_its_toast_and_the_index_of_that(loaded: tuple[Cluster, Path]) -> None:
+    cluster, _ = loaded
+    with linked(cluster) as pairs, cluster.connect() as session:
+        session.execute("CREATE TABLE wide (words text)")
+        (wide,) = session.execute("SELECT 'wide'::regclass::oid::int8").fetchone() or (0,)
+        found, _ = snapshot.sizes(pairs[0][0], [wide])
+        session.execute("DROP TABLE wide")
+    assert sorted(found.values()) == [0, 0, 8192]
+    assert found[wide] == 0
 
 
 def test_workers_waits_belong_to_their_leader_once_and_asynchronous_reads_are_counted_once() -> None:

@@ -17,6 +17,7 @@ from tierwise.cluster.cli import campaigns
 from tierwise.core import completion, paths, studies
 from tierwise.core.command_errors import run_command
 from tierwise.core.data_sets import SYNTHETIC
+from tierwise.core.errors import InputError
 from tierwise.core.measurement_options import (
     BudgetOption,
     CensusOption,
@@ -32,13 +33,13 @@ from tierwise.core.measurement_options import (
     YesOption,
     confirming,
 )
+from tierwise.core.option_texts import argument, option
 from tierwise.core.output_format import Format, FormatOption
 from tierwise.core.progress import say
 from tierwise.core.text_table import wrapped
 from tierwise.costs.cli import cost, volumes
 from tierwise.datasets.cli import check_data
 from tierwise.device_command import own_device
-from tierwise.publish_command import publish
 from tierwise.report.site import PDFS
 from tierwise.scans.cli import predict_scan
 from tierwise.simulate.cli import simulating, validating
@@ -70,7 +71,7 @@ def _version(wanted: bool) -> None:
 @app.callback(invoke_without_command=True, epilog="Example: tierwise advise --ssd-gib 4")
 def tierwise(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and the commit.")] = False,  # noqa: ARG001
+    version: Annotated[bool, option("tierwise.version", "--version", callback=_version, is_eager=True)] = False,  # noqa: ARG001
 ) -> None:
     """Find the right storage for PostgreSQL's tables, indexes and logs, and the cost of each I/O on this storage.
 
@@ -95,14 +96,7 @@ def report(
     fresh: FreshOption = False,
     retry: RetryOption = False,
     engine: EngineOption = "auto",
-    run: Annotated[
-        str,
-        typer.Option(
-            help="Measure nothing, and build the report from this complete run: latest, reference or a run id.",
-            envvar="RUN",
-            autocompletion=completion.runs,
-        ),
-    ] = "",
+    run: Annotated[str, option("report.run", envvar="RUN", autocompletion=completion.runs)] = "",
     scheduler: SchedulerOption = "",
     store: StoreOption = "",
     budget: BudgetOption = "",
@@ -117,18 +111,7 @@ def report(
     from tierwise.plan.budget import seconds_in  # noqa: PLC0415
 
     sources = check_first_rows({"census": census, "sky": sky})
-    request = ReportRequest(
-        profile=profile,
-        tiers=tiers,
-        seed=seed,
-        sources=sources,
-        fresh=fresh,
-        retry=retry,
-        agree=confirming(yes=yes),
-        scheduler=scheduler,
-        store=store,
-        budget_s=seconds_in(budget),
-    )
+    request = ReportRequest(profile, tiers, seed, sources, fresh, retry, scheduler, store, seconds_in(budget), agree=confirming(yes=yes))
     site = make_report(request, engine=engine, run_id=run)
     say(f"report: {site / 'index.html'}")
     for name, file in PDFS.items():
@@ -146,9 +129,7 @@ def run_study(
     *,
     census: CensusOption = SYNTHETIC,
     sky: SkyOption = SYNTHETIC,
-    trials: Annotated[
-        str, typer.Option(help="Measure only trials with these settings, such as 'wal=ssd clients=8'. Default: all trials.")
-    ] = "",
+    trials: Annotated[str, option("run_study.trials")] = "",
     yes: YesOption = False,
 ) -> None:
     """Measure one study.
@@ -174,15 +155,8 @@ def plan(
     *,
     census: CensusOption = SYNTHETIC,
     sky: SkyOption = SYNTHETIC,
-    machines: Annotated[
-        str,
-        typer.Option(
-            help="Numbers of machines like this one to estimate a campaign for, such as 1,3,10. Default: none.", envvar="MACHINES"
-        ),
-    ] = "",
-    price_per_hour: Annotated[
-        float | None, typer.Option(help="Price of one machine for an hour, in any currency.", envvar="PRICE_PER_HOUR", min=0)
-    ] = None,
+    machines: Annotated[str, option("plan.machines", envvar="MACHINES")] = "",
+    price_per_hour: Annotated[float | None, option("plan.price_per_hour", envvar="PRICE_PER_HOUR", min=0)] = None,
     budget: BudgetOption = "",
     form: FormatOption = Format.TABLE,
 ) -> None:
@@ -230,10 +204,8 @@ def claims(run: RunOption = "", form: FormatOption = Format.TABLE) -> None:
 
 @command(STUDY, "diff reference latest")
 def diff(
-    before: Annotated[str, typer.Argument(metavar="BEFORE", help="Run or version to compare AFTER with.", autocompletion=completion.runs)],
-    after: Annotated[
-        str, typer.Argument(metavar="AFTER", help="Run or version: latest, reference, or its name.", autocompletion=completion.runs)
-    ] = "latest",
+    before: Annotated[str, argument("diff.before", metavar="BEFORE", autocompletion=completion.runs)],
+    after: Annotated[str, argument("diff.after", metavar="AFTER", autocompletion=completion.runs)] = "latest",
     form: FormatOption = Format.TABLE,
 ) -> None:
     """Compare every measured value and verdict of two runs, each named by itself or by a version of the report."""
@@ -243,15 +215,32 @@ def diff(
     print(json.dumps(found.as_json(), indent=2) if form is Format.JSON else wrapped(found.as_text()))
 
 
-command(STUDY, "publish --one report.html")(publish)
+@command(STUDY, "publish --one report.html")
+def publish(
+    to: Annotated[Path | None, argument("publish.to", metavar="FOLDER", envvar="TO")] = None,
+    version: Annotated[str, option("publish.version", autocompletion=completion.versions)] = "latest",
+    one: Annotated[Path | None, option("publish.one", envvar="ONE")] = None,
+) -> None:
+    """Copy a built report with its rows and checksums to a folder, or write the report as one HTML file."""
+    from tierwise.report.publish import publish as write  # noqa: PLC0415
+    from tierwise.report.publish import write_one  # noqa: PLC0415
+
+    if one:
+        say(f"published one file: {write_one(one, version)}")
+        return
+    if to is None:
+        remedy = "run make publish TO=dir, or make publish ONE=report.html for one file"
+        raise InputError("TO", rule="names no folder to write the report into", remedy=remedy)
+    made = write(to, version)
+    say(f"published {made.built.version}: {made.files} files in {to}")
+    if made.dirty:
+        say("the code had uncommitted changes when this report was built, so no commit has exactly this code")
 
 
 @command(STUDY, "export latest runs-for-git")
 def export(
-    run: Annotated[
-        str, typer.Argument(metavar="RUN", help="Complete run to copy: latest, reference or a run id.", autocompletion=completion.runs)
-    ],
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder to write the copy into.")],
+    run: Annotated[str, argument("export.run", metavar="RUN", autocompletion=completion.runs)],
+    folder: Annotated[Path, argument("export.folder", metavar="FOLDER")],
 ) -> None:
     """Copy a complete run to a folder, small enough for a git repository.
 
@@ -266,16 +255,7 @@ def export(
 
 
 @command(STUDY, "merge latest /mnt/other/data/raw/20261126-174349-full-5b31ca")
-def merge(
-    runs: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="RUN",
-            help="Runs to merge: run ids, latest, reference, folders of runs, or addresses in a store, such as s3://bucket/prefix/RUN. "
-            "Runs may come from other machines.",
-        ),
-    ],
-) -> None:
+def merge(runs: Annotated[list[str], argument("merge.runs", metavar="RUN")]) -> None:
     """Merge runs with the same measurements and different seeds into one run.
 
     If you merge three or more runs, the 95 % intervals also cover the variation between runs.
@@ -310,23 +290,9 @@ app.add_typer(campaigns, name="campaign", rich_help_panel=STUDY)
 
 @command(STUDY, f"sensitivity --study {studies.names()[0]} --repeat ''")
 def sensitivity(
-    study: Annotated[
-        str, typer.Option(help="Study whose parameters are moved. Default: every study.", envvar="STUDY", autocompletion=studies.names)
-    ] = "",
-    run: Annotated[
-        str,
-        typer.Option(
-            help="Complete run whose recorded requests are replayed too: latest, reference or a run id. Empty: none.",
-            autocompletion=completion.runs,
-        ),
-    ] = "reference",
-    repeat: Annotated[
-        str,
-        typer.Option(
-            help="Profile with which the three parameters that matter most are moved again. Empty: none.",
-            autocompletion=completion.profiles,
-        ),
-    ] = "full",
+    study: Annotated[str, option("sensitivity.study", envvar="STUDY", autocompletion=studies.names)] = "",
+    run: Annotated[str, option("sensitivity.run", autocompletion=completion.runs)] = "reference",
+    repeat: Annotated[str, option("sensitivity.repeat", autocompletion=completion.profiles)] = "full",
     seed: SeedOption = 1,
     *,
     yes: YesOption = False,
@@ -347,7 +313,7 @@ def sensitivity(
 
 command(SERVER, "watch 'host=db.example dbname=shop user=watcher' --for 10m --out activity.parquet")(watch)
 command(SERVER, "advise --ssd-gib 4 --run reference")(advise)
-command(SERVER, "check --before before.parquet --after after.parquet --tiers mine.toml")(check)
+command(SERVER, "check --before before.parquet --after after.parquet --tiers server.toml")(check)
 command(SERVER, "move-plan --size-gib 10 --hdd sata-7k2 --ssd gp3 --before-s 100 --after-s 10", "move-plan")(move_plan)
 scan = "--pages 1000000 --rows 20000000 --selectivity 0.01 --correlation 0.9"
 command(SERVER, f"predict-scan --device nvme {scan} --method bitmap --cache cold", "predict-scan")(predict_scan)
@@ -355,24 +321,13 @@ command(SERVER, f"predict-scan --device nvme {scan} --method bitmap --cache cold
 
 @command(SERVER, "trace --cluster /var/lib/postgresql/18/main --seconds 10")
 def trace(
-    seconds: Annotated[float, typer.Option(help="Duration of the recording, in seconds.")],
-    cluster: Annotated[Path | None, typer.Option(help="Data directory of the running server. Give --cluster or --pid, not both.")] = None,
-    pid: Annotated[int | None, typer.Option(help="Process id of one session, to record only this session.")] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Parquet file to write, with a row for each of the first 300,000 reads. Default: no file.")
-    ] = None,
-    recorder: Annotated[
-        str, typer.Option(help="Recording program: bpftrace (needs root), strace, or auto (bpftrace if it can run, else strace).")
-    ] = "auto",
+    seconds: Annotated[float, option("trace.seconds")],
+    cluster: Annotated[Path | None, option("trace.cluster")] = None,
+    pid: Annotated[int | None, option("trace.pid")] = None,
+    out: Annotated[Path | None, option("trace.out")] = None,
+    recorder: Annotated[str, option("trace.recorder")] = "auto",
     *,
-    requests: Annotated[
-        bool,
-        typer.Option(
-            "--requests",
-            help="Record page requests to shared_buffers, hits and misses, for `tierwise map`: at most 1,000,000. "
-            "Needs --out, root, bpftrace and PostgreSQL 17 or later.",
-        ),
-    ] = False,
+    requests: Annotated[bool, option("trace.requests", "--requests")] = False,
 ) -> None:
     """Record every read of a running PostgreSQL, and show the read times by tablespace.
 
@@ -390,10 +345,8 @@ command(COSTS, "volumes --gib 500 --iops 6000 --mibs 200 --latency-ms 2")(volume
 @command(MODELS, "emulate sata-7k2 /tmp/files /mnt/slow")
 def emulate(
     device: Annotated[str, typer.Argument(metavar="DEVICE", help=completion.DEVICE, autocompletion=completion.devices)],
-    backing: Annotated[Path, typer.Argument(metavar="BACKING", help="Existing folder that stores the files of MOUNTPOINT.")],
-    mountpoint: Annotated[
-        Path, typer.Argument(metavar="MOUNTPOINT", help="Existing folder in which the files of BACKING appear, as slow as on DEVICE.")
-    ],
+    backing: Annotated[Path, argument("emulate.backing", metavar="BACKING")],
+    mountpoint: Annotated[Path, argument("emulate.mountpoint", metavar="MOUNTPOINT")],
     yes: YesOption = False,
 ) -> None:
     """Mount a folder that is as slow as a device, until you unmount the folder or end the command.
@@ -444,15 +397,8 @@ def clean() -> None:
 def reference(
     profile: ProfileOption = "smoke",
     fresh: FreshOption = False,
-    run: Annotated[
-        str,
-        typer.Option(
-            help="Copy this complete run into data/reference, and measure nothing. Give latest or a run id.",
-            envvar="RUN",
-            autocompletion=completion.runs,
-        ),
-    ] = "",
-    runs: Annotated[int, typer.Option(min=1, help="Number of runs to merge, each with another seed, from 1 on.", envvar="RUNS")] = 1,
+    run: Annotated[str, option("reference.run", envvar="RUN", autocompletion=completion.runs)] = "",
+    runs: Annotated[int, option("reference.runs", min=1, envvar="RUNS")] = 1,
     yes: YesOption = False,
 ) -> None:
     """Replace the reference run in data/reference, which every checkout contains.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tierwise.core.option_texts import argument, option
 from tierwise.core.output_format import Format, FormatOption, answered
 
 if TYPE_CHECKING:
@@ -13,23 +14,19 @@ if TYPE_CHECKING:
 
 own_device = typer.Typer(no_args_is_help=True, help="Describe your own disk as a device, from a measurement.")
 
-OutOption = Annotated[Path, typer.Option(help="New device file. Files in data/devices can be named in every command that takes a device.")]
-CapacityOption = Annotated[float | None, typer.Option(help="Size of the disk, in GiB. Default: 1,000, marked as assumed.")]
+OutOption = Annotated[Path, option("device.out")]
+CapacityOption = Annotated[float | None, option("device.capacity")]
 
 
 @own_device.command("from-fio", epilog="Example: tierwise device from-fio fio.json --out data/devices/mine.toml")
 def from_fio(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Output of fio 2 or 3 with --output-format=json, with random reads.")],
+    file: Annotated[Path, argument("from_fio.file", metavar="FILE")],
     out: OutOption,
     capacity_gib: CapacityOption = None,
     form: FormatOption = Format.TABLE,
 ) -> None:
     """Write a device file from fio's JSON: IOPS and latency percentiles by queue depth, and the model that fits them."""
-    from tierwise.devices.own_device import (  # noqa: PLC0415
-        fitted,
-        read_fio,
-        write_device,
-    )
+    from tierwise.devices.own_device import fitted, read_fio, write_device  # noqa: PLC0415
 
     version, points = read_fio(file)
     source = f"{version}, {file.name}"
@@ -39,11 +36,9 @@ def from_fio(
 
 @own_device.command("calibrate", epilog="Example: tierwise device calibrate /mnt/disk --out data/devices/mine.toml")
 def calibrate(
-    directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Directory on the disk. A file of 256 MiB is written there and removed.")
-    ],
+    directory: Annotated[Path, argument("calibrate.directory", metavar="DIR")],
     out: OutOption,
-    seconds: Annotated[float, typer.Option(help="Duration of the measurement, in seconds.")] = 9.0,
+    seconds: Annotated[float, option("calibrate.seconds")] = 9.0,
     capacity_gib: CapacityOption = None,
     form: FormatOption = Format.TABLE,
 ) -> None:
@@ -61,16 +56,13 @@ def calibrate(
         points, direct = calibrated_points(directory, seconds=seconds)
     except OSError as error:
         rule = f"cannot hold the file of the measurement ({error.strerror})"
-        raise InputError(
-            "DIR", value=str(directory), rule=rule, remedy="name a directory that you may write to, with 256 MiB free"
-        ) from error
+        remedy = "name a directory that you may write to, with 256 MiB free"
+        raise InputError("DIR", value=str(directory), rule=rule, remedy=remedy) from error
     if not direct:
         rule = "its file system has no direct reads, so that memory would be measured"
-        raise InputError(
-            "DIR", value=str(directory), rule=rule, remedy="name a directory on ext4 or xfs, or use `tierwise device from-fio`"
-        )
-    source = f"direct reads in {directory}"
-    today = dt.datetime.now(tz=dt.UTC).date()
+        remedy = "name a directory on ext4 or xfs, or use `tierwise device from-fio`"
+        raise InputError("DIR", value=str(directory), rule=rule, remedy=remedy)
+    source, today = f"direct reads in {directory}", dt.datetime.now(tz=dt.UTC).date()
     spec = fitted(out.stem, points, source=source, capacity_gib=capacity_gib, date=today, host=host.mark())
     print(answered(write_device(spec, out), form, _as_text))
 

@@ -88,8 +88,8 @@ def _unless(name: str, obstacle: str | None, detail: str, remedy: str | None = N
 
 def examine() -> list[Finding]:
     """Examine what `make report`, the tests and the recorders use, in order of need; only the work folder may be made."""
-    host, several = fingerprint(), session_group.obstacle()
-    drops = os.access("/proc/sys/vm/drop_caches", os.W_OK)
+    host, several, memory = fingerprint(), session_group.obstacle(), psutil.virtual_memory()
+    free, drops = human_bytes(memory.available), os.access("/proc/sys/vm/drop_caches", os.W_OK)
     system = f"{host.distribution}, {host.system} {host.kernel}, {host.architecture}"
     return [
         _found("system", host.system == "Linux" and host.architecture in {"x86_64", "aarch64"}, system),
@@ -98,7 +98,7 @@ def examine() -> list[Finding]:
         _fuse(),
         *([_found("checkout", False, "none: installed from a wheel, with the inputs of data/")] if installed() else _work_folder()),
         _found("cores", host.cores >= 2, str(host.cores)),
-        _memory(),
+        _found("memory", memory.available >= LITTLE_MEMORY_BYTES, f"{free} of {human_bytes(memory.total)} available"),
         _busy(),
         _unless("memory cgroup", memory_group.obstacle(), "can be made", memory_group.REMEDY),
         _unless("virtual time", several and f"of one session alone: {several}", "of one session and of several"),
@@ -175,12 +175,6 @@ def _space(name: str, free_bytes: int, *, needed: bool) -> Finding:
     return Finding(title, lacking, detail, f"PROFILE={name} is refused", remedy)
 
 
-def _memory() -> Finding:
-    memory = psutil.virtual_memory()
-    detail = f"{human_bytes(memory.available)} of {human_bytes(memory.total)} available"
-    return _found("memory", memory.available >= LITTLE_MEMORY_BYTES, detail)
-
-
 def _busy() -> Finding:
     cores, before = os.cpu_count() or 1, Processors.now()
     pace = calibrate()
@@ -207,9 +201,8 @@ def table(findings: list[Finding]) -> str:
     for finding in findings:
         lines.append(f"{finding.status:<16}  {finding.name:<{width}}  {finding.detail}")
         if finding.status is not Status.OK:
-            lines += [
-                f"{'':<16}  {'':<{width}}    {word} {text}" for word, text in (("effect:", finding.cost), ("remedy:", finding.remedy))
-            ]
+            indent = " " * (width + 22)
+            lines += [f"{indent}effect: {finding.cost}", f"{indent}remedy: {finding.remedy}"]
     return "\n".join(lines)
 
 

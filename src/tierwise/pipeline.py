@@ -121,11 +121,11 @@ def record_intervals(folder: Path) -> None:
     """Write how far the replicates of the run in `folder` lie apart, from which a budget orders its replicates (`plan.budget`)."""
     lines = [f'run = "{folder.name}"  # scripts/record_intervals.py writes this file', "", "[studies]"]
     for study, found in sorted(spreads(judged(folder)).items()):
-        fields = (
-            f"  {{ claim = {json.dumps(claim)}, case = {json.dumps(case)}, log_sd = {log_sd}, decided_from = {decided_from} }},"
-            for claim, case, log_sd, decided_from in found
-        )
-        lines += [f"{study} = [", *fields, "]"]
+        lines.append(f"{study} = [")
+        for claim, case, log_sd, decided_from in found:
+            named = f"claim = {json.dumps(claim)}, case = {json.dumps(case)}"
+            lines.append(f"  {{ {named}, log_sd = {log_sd}, decided_from = {decided_from} }},")
+        lines.append("]")
     write_whole(paths.data() / "plan" / "intervals.toml", "\n".join(lines) + "\n")
 
 
@@ -235,9 +235,8 @@ def _measure(request: ReportRequest, inputs: Inputs, names: Sequence[str], chose
         if deadline is not None:
             _drive(_acquiring(names, inputs), folder, inputs, "")
             with _stage(folder, BUDGET):
-                return measure_within(
-                    deadline, inputs, folder, scheduler=request.scheduler, address=request.store or str(folder / ATTEMPTS)
-                )
+                address = request.store or str(folder / ATTEMPTS)
+                return measure_within(deadline, inputs, folder, scheduler=request.scheduler, address=address)
         _drive([*_acquiring(names, inputs), *_driving(names)], folder, inputs, RETRIED if run.retry else "", plan)
     return run
 
@@ -367,23 +366,18 @@ def execute(notebook: Path, run_id: str) -> None:
             ours = error.ename in {InputError.__name__, MissingError.__name__}  # names the rule and, where there is one, its own remedy
             raise TierwiseError(text if ours else with_remedy(text)) from None
         except (DeadKernelError, RuntimeError) as error:  # the latter: it died while it began
-            raise TierwiseError(
-                f"{notebook.stem}: its kernel ended ({one_line(str(error))}), as where memory is short. Remedy: {GO_ON}"
-            ) from None
+            text = f"{notebook.stem}: its kernel ended ({one_line(str(error))}), as where memory is short. Remedy: {GO_ON}"
+            raise TierwiseError(text) from None
         put(part, kept)
     failed.unlink(missing_ok=True)
 
 
 def check_free_space(profile: Profile) -> None:
-    """Refuse before anything is written where the profile would not fit."""
     workspace = open_workspace()
     for folder in (workspace, paths.home()):
         free_bytes = shutil.disk_usage(folder).free
         if free_bytes < profile.free_space_bytes:
-            raise InputError(
-                f"profile {profile.name}",
-                field="free_space_bytes",
-                value=human_bytes(profile.free_space_bytes),
-                rule=f"only {human_bytes(free_bytes)} are free for {'the work folder' if folder == workspace else 'the checkout'}",
-                remedy="use PROFILE=smoke, or set TIERWISE_WORK to a folder on a larger disk",
-            )
+            where, needed = f"profile {profile.name}", human_bytes(profile.free_space_bytes)
+            rule = f"only {human_bytes(free_bytes)} are free for {'the work folder' if folder == workspace else 'the checkout'}"
+            remedy = "use PROFILE=smoke, or set TIERWISE_WORK to a folder on a larger disk"
+            raise InputError(where, field="free_space_bytes", value=needed, rule=rule, remedy=remedy)

@@ -4,20 +4,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from tierwise.core.option_texts import option
 from tierwise.core.output_format import TicketFormat, TicketFormatOption
 
 
 def check(  # noqa: PLR0917  each is an option with a name
-    before: Annotated[Path, typer.Option(help="Activity file of `tierwise watch` from before the move.")],
-    after: Annotated[Path, typer.Option(help="Activity file of `tierwise watch` from after the move.")],
-    tiers: Annotated[Path, typer.Option(help="TOML file with the server's tiers hdd and ssd, as `tierwise advise` reads it.")],
-    moved: Annotated[
-        list[str] | None,
-        typer.Option(help="What moved by hand, which a watch does not see: 'write-ahead log' or 'temporary files'. Repeatable."),
-    ] = None,
-    key: Annotated[Path | None, typer.Option(help="Key file of `tierwise watch --mask`, to print the names of the server.")] = None,
+    before: Annotated[Path, option("check.before")],
+    after: Annotated[Path, option("check.after")],
+    tiers: Annotated[Path, option("check.tiers")],
+    moved: Annotated[list[str] | None, option("check.moved")] = None,
+    key: Annotated[Path | None, option("check.key")] = None,
     form: TicketFormatOption = TicketFormat.TABLE,
 ) -> None:
     """Compare what a move to the SSD saved with what `tierwise advise` predicts for it.

@@ -8,6 +8,7 @@ import typer
 
 from tierwise.core import completion, paths, studies
 from tierwise.core.errors import InputError, suggesting
+from tierwise.core.option_texts import option
 from tierwise.core.output_format import Format, FormatOption, TicketFormat, TicketFormatOption, answered
 from tierwise.core.progress import say
 from tierwise.core.vocabulary import Goal, Way
@@ -16,28 +17,10 @@ from tierwise.costs.cli import CurrencyOption, DayOption, RegionOption
 if TYPE_CHECKING:
     from tierwise.advisor.server_question import Limits
 
-RunOption = Annotated[
-    str,
-    typer.Option(
-        help="Run to read: latest, reference or a run id. Default: your newest complete run, else your newest run, else the reference run.",
-        autocompletion=completion.runs,
-    ),
-]
-StudyOption = Annotated[
-    str,
-    typer.Option(
-        help="Study whose workload, tables and indexes are used. Default: the run's first study with tables or indexes to move.",
-        autocompletion=studies.names,
-    ),
-]
-PairOption = Annotated[
-    str,
-    typer.Option(
-        help="Pair of storage tiers (a file in data/tiers) on which the study was measured. Default: the study's first pair.",
-        autocompletion=completion.pairs,
-    ),
-]
-WorkloadOption = Annotated[str, typer.Option(help="Name of one of the study's workloads. Default: the study's first workload.")]
+RunOption = Annotated[str, option("advisor.run", autocompletion=completion.runs)]
+StudyOption = Annotated[str, option("advisor.study", autocompletion=studies.names)]
+PairOption = Annotated[str, option("advisor.pair", autocompletion=completion.pairs)]
+WorkloadOption = Annotated[str, option("advisor.workload")]
 HddOption = Annotated[
     str,
     typer.Option(
@@ -50,46 +33,16 @@ SsdOption = Annotated[
 
 
 def advise(  # noqa: PLR0917  each is an option with a name
-    ssd_gib: Annotated[
-        float | None,
-        typer.Option(help="Space on the SSD for tables and indexes, in GiB. Needed without --activity. Default with --activity: no limit."),
-    ] = None,
-    activity: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="Activity file of `tierwise watch`, to advise for your own server instead of a run. "
-            "Repeatable: more watches of the server, and of its standbys, whose scans count before an index is called unused."
-        ),
-    ] = None,
-    tiers: Annotated[
-        Path | None, typer.Option(help="With --activity: TOML file with the server's tiers hdd and ssd (docs/commands.md shows one).")
-    ] = None,
-    key: Annotated[
-        Path | None, typer.Option(help="With --activity: key file of `tierwise watch --mask`, to print the names of the server.")
-    ] = None,
-    plan: Annotated[
-        Path | None,
-        typer.Option(help="With --activity: new folder for plan.sql, plan.sh and rollback.sql, which you read and run yourself."),
-    ] = None,
-    report: Annotated[
-        Path | None, typer.Option(help="With --activity: folder for report.html, a page of the advice that loads nothing from elsewhere.")
-    ] = None,
-    latency_ms: Annotated[
-        float | None, typer.Option(help="With --activity: highest accepted mean time of a transaction, in milliseconds. Default: no limit.")
-    ] = None,
-    budget: Annotated[
-        float | None,
-        typer.Option(help="Highest accepted monthly cost in the currency of --currency, with --activity in USD. Default: no limit."),
-    ] = None,
-    goal: Annotated[
-        str, typer.Option(help="Quantity to minimise: run time of a job (time) or monthly cost (cost).", autocompletion=completion.goals)
-    ] = "time",
-    jobs_per_hour: Annotated[
-        float,
-        typer.Option(
-            help="Number of jobs per hour. The cost includes the time for which jobs keep devices busy. With 0, the cost covers only space."
-        ),
-    ] = 0.0,
+    ssd_gib: Annotated[float | None, option("advise.ssd_gib")] = None,
+    activity: Annotated[list[Path] | None, option("advise.activity")] = None,
+    tiers: Annotated[Path | None, option("advise.tiers")] = None,
+    key: Annotated[Path | None, option("advise.key")] = None,
+    plan: Annotated[Path | None, option("advise.plan")] = None,
+    report: Annotated[Path | None, option("advise.report")] = None,
+    latency_ms: Annotated[float | None, option("advise.latency_ms")] = None,
+    budget: Annotated[float | None, option("advise.budget")] = None,
+    goal: Annotated[str, option("advise.goal", autocompletion=completion.goals)] = "time",
+    jobs_per_hour: Annotated[float, option("advise.jobs_per_hour")] = 0.0,
     run: RunOption = "",
     study: StudyOption = "",
     pair: PairOption = "",
@@ -128,30 +81,13 @@ def advise(  # noqa: PLR0917  each is an option with a name
 
 
 def move_plan(  # noqa: PLR0917  each is an option with a name
-    relation: Annotated[list[str] | None, typer.Option(help="Table or index to move. Repeatable. Default: all tables and indexes.")] = None,
-    size_gib: Annotated[
-        float | None,
-        typer.Option(
-            help="Size of your own data, in GiB, to use instead of a run. This option needs --hdd, --ssd, --before-s and --after-s."
-        ),
-    ] = None,
-    jobs: Annotated[int, typer.Option(help="How many jobs run, one after the other, while the data are on the SSD.")] = 1,
-    way: Annotated[
-        Way, typer.Option(help="Method of copying: page by page (server), or at the full throughput of the devices (bandwidth).")
-    ] = Way.SERVER,
-    predict: Annotated[
-        bool,
-        typer.Option(
-            "--predict",
-            help="Simulate the time of a job even if the run measured it. Default: simulate only times that the run lacks.",
-        ),
-    ] = False,
-    before_s: Annotated[
-        float | None, typer.Option(help="Time of a job with all data on the disk, in seconds. Default: the time that the run measured.")
-    ] = None,
-    after_s: Annotated[
-        float | None, typer.Option(help="Time of a job after the move, in seconds. Default: the time that the run measured.")
-    ] = None,
+    relation: Annotated[list[str] | None, option("move_plan.relation")] = None,
+    size_gib: Annotated[float | None, option("move_plan.size_gib")] = None,
+    jobs: Annotated[int, option("move_plan.jobs")] = 1,
+    way: Annotated[Way, option("move_plan.way")] = Way.SERVER,
+    predict: Annotated[bool, option("move_plan.predict", "--predict")] = False,
+    before_s: Annotated[float | None, option("move_plan.before_s")] = None,
+    after_s: Annotated[float | None, option("move_plan.after_s")] = None,
     run: RunOption = "",
     study: StudyOption = "",
     pair: PairOption = "",

@@ -105,6 +105,10 @@ def advise_server(question: Question) -> ServerAdvice:
     enough = (number for number, step in enumerate(good, 1) if bound is not None and step.left_s.high <= bound)
     advised = next(enough, len(good))
     moved = [step.unit for step in steps[:advised]]
+    units = {unit.name: unit for unit in question.units}
+    before = [{*moved, *(step.unit for step in steps[:number])} for number in range(1, len(steps) + 1)]
+    durations = [step_s(units[step.unit], names, question) for step, names in zip(steps, before, strict=True)]
+    steps = tuple(step.model_copy(update={"duration_s": took_s}) for step, took_s in zip(steps, durations, strict=True))
     return ServerAdvice(
         server=activity.server,
         database=activity.database,
@@ -136,10 +140,11 @@ def advise_server(question: Question) -> ServerAdvice:
 def steady_s(activity: Activity, option: str) -> float:
     """Return the time of a transaction of a steady load."""
     if activity.steadiness is not Steadiness.STEADY or activity.transaction_s is None:
-        rule = "shows no steady load, so nothing can be predicted from it"
-        raise InputError(
-            option, field="steadiness", value=str(activity.steadiness), rule=rule, remedy="tierwise watch --show FILE says why"
+        rule, remedy = (
+            "shows no steady load, so nothing can be predicted from it",
+            f"tierwise watch --show with the file of {option} says why",
         )
+        raise InputError(option, field="steadiness", value=str(activity.steadiness), rule=rule, remedy=remedy)
     return activity.transaction_s
 
 
@@ -227,7 +232,7 @@ def _step(question: Question, moved: list[Unit], noise: float, *, worth: bool) -
         stay_gain_s=_widened(stay, noise),
         usd_a_month=question.usd_a_month(sum(unit.size_bytes or 0.0 for unit in moved)),
         lock=LOCKS[moved[-1].kind],
-        duration_s=step_s(moved[-1], [unit.name for unit in moved], question),
+        duration_s=None,
         binds=tuple(dict.fromkeys((closed.binds, opened.binds))),
         worth=worth,
         fits=_fits(question, moved),

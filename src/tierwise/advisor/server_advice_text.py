@@ -11,9 +11,9 @@ from tierwise.core.text_template import render
 from tierwise.core.units import GIB
 
 LINES, ROWS, NAMES, LONGEST = 25, 8, 3, 25
-HEADINGS: Final = ("move", "GiB", "saves, ms", "left, ms", "others, ms", "$/month", "lock", "binds", "")
+HEADINGS: Final = ("move", "GiB", "saves, ms", "left, ms", "others, ms", "$/month", "lock", "then slow", "remark")
 NUMBERS: Final = (1, 2, 3, 4, 5)
-LOCKS: Final = {"table": "closed", "index": "online", "wal": "stop", "none": "none"}
+LOCKS: Final = {"table": "locked", "index": "online", "wal": "stop", "none": "none"}
 
 
 def shown(advice: ServerAdvice, form: TicketFormat) -> str:
@@ -47,7 +47,7 @@ def _row(step: Step) -> list[str]:
         milliseconds_band(step.left_s),
         milliseconds_band(step.stay_gain_s),
         "?" if step.usd_a_month is None else short(step.usd_a_month),
-        LOCKS[step.lock] if step.duration_s is None else f"{LOCKS[step.lock]} >{time_of(step.duration_s)}",
+        LOCKS[step.lock] if step.duration_s is None else f"{LOCKS[step.lock]} ~{time_of(step.duration_s)}",
         ", ".join(step.binds),
         "noise" if not step.worth else "" if step.fits else "limit",
     ]
@@ -81,4 +81,4 @@ def short_band(band: Band) -> str:
 
 
 def short(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.2g}"
+    return f"{value:,.0f}" if abs(value) >= 99.5 else f"{value:.2g}"

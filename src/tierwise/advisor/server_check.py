@@ -11,6 +11,8 @@ from tierwise.core.activity import Band
 from tierwise.core.errors import InputError
 from tierwise.core.toml import Strict
 
+MIX: Final = 1.5  # times that a relation may be read more or less often a transaction, before the transactions are others (chosen)
+LEAST_SHARE: Final = 0.05  # of a transaction's time, from which on a relation tells of what kind transactions are (chosen)
 SHRUNK: Final = 0.98  # a relation that keeps less of its size was rewritten without its bloat (chosen)
 
 
@@ -20,10 +22,14 @@ class CheckedUnit(UnitTime):
     seen_s: float
     rewrite_s: float
     size_share: float | None
+    reads: tuple[float, float]  # of a transaction, before and after
 
 
 class ServerCheck(Strict):
-    """The answer of `check`: savings of a transaction's time; `seen_s` leaves out what the rewrite saved."""
+    """The answer of `check`: savings of a transaction's time; `seen_s` leaves out what the rewrite saved.
+
+    `other_work`: units that transactions read far more or less often than before, so that the savings say nothing.
+    """
 
     database: str
     before_s: float
@@ -35,6 +41,7 @@ class ServerCheck(Strict):
     held: bool
     transactions_per_s: tuple[float, float]
     units: tuple[CheckedUnit, ...]
+    other_work: tuple[str, ...]
 
 
 def check_move(before: Question, after: Question, *, by_hand: Sequence[str] = ()) -> ServerCheck:
@@ -73,7 +80,14 @@ def check_move(before: Question, after: Question, *, by_hand: Sequence[str] = ()
         held=predicted.low <= saved_s <= predicted.high,
         transactions_per_s=(first.transactions_per_s.high, second.transactions_per_s.high),
         units=units,
+        other_work=tuple(unit.unit for unit in units if unit.before_s > LEAST_SHARE * whole_s and _is_other_work(unit)),
     )
+
+
+def _is_other_work(unit: CheckedUnit) -> bool:
+    """Return whether its reads a transaction changed, without a rewrite that made it smaller."""
+    before, after = unit.reads
+    return before > 0 and not (1 / MIX <= after / before <= MIX) and not unit.rewrite_s
 
 
 def _units(before: Question, after: Question, moved: list[str]) -> list[CheckedUnit]:
@@ -90,12 +104,17 @@ def _units(before: Question, after: Question, moved: list[str]) -> list[CheckedU
                 seen_s=now.waiting_s if now else 0.0,
                 rewrite_s=unit.waiting_s * _fewer_reads((before, unit), (after, now)) if shrunk and now else 0.0,
                 size_share=share,
+                reads=(_reads(before, unit), _reads(after, now) if now else 0.0),
             )
         )
     return rows
 
 
+def _reads(question: Question, unit: Unit) -> float:
+    return unit.reads_per_s / question.activity.transactions_per_s.high
+
+
 def _fewer_reads(before: tuple[Question, Unit], after: tuple[Question, Unit]) -> float:
     """Return the share of a transaction's reads that went."""
-    old, new = (unit.reads_per_s / question.activity.transactions_per_s.high for question, unit in (before, after))
+    old, new = (_reads(*each) for each in (before, after))
     return max(0.0, 1 - new / old) if old else 0.0

@@ -13,7 +13,7 @@ from psycopg import sql
 from tierwise.advisor.server_advice import ServerAdvice
 from tierwise.advisor.server_question import TEMPORARY, Question, unit_name
 from tierwise.advisor.server_tiers import FAST
-from tierwise.core.activity import RelationLoad
+from tierwise.core.activity import Activity, RelationLoad
 from tierwise.core.errors import InputError
 from tierwise.core.files import make_folder, write_whole
 from tierwise.core.text_template import render
@@ -89,7 +89,7 @@ def write_plan(advice: ServerAdvice, question: Question, folder: Path) -> None:
     ]
     make_folder(folder)
     for name, moves in (("plan.sql", steps), ("rollback.sql", back)):
-        write_whole(folder / name, _sql(name, question.activity.database, moves))
+        write_whole(folder / name, _sql(name, question.activity, moves))
     texts = {"title": _title("plan.sh"), "by_hand": by_hand}
     values = {"database": question.activity.database, "steps": steps, "back": back, "quoted": shlex.quote}
     write_whole(folder / "plan.sh", render(f"{TEMPLATES}/plan.sh", **texts, **values) + "\n")
@@ -99,8 +99,13 @@ def identifier(name: str) -> str:
     return sql.Identifier(name).as_string()
 
 
-def _sql(file: str, database: str, moves: Sequence[Move]) -> str:
-    values = {"database": database, "steps": moves, "steps_json": json.dumps([move.fields for move in moves])}
+def _sql(file: str, watched: Activity, moves: Sequence[Move]) -> str:
+    values = {
+        "database": watched.database,
+        "system": watched.system,
+        "steps": moves,
+        "steps_json": json.dumps([move.fields for move in moves]),
+    }
     return render(f"{TEMPLATES}/moves.sql", title=_title(file), identifier=identifier, literal=sql.quote, **values) + "\n"
 
 

@@ -20,7 +20,6 @@ OF_A_KIND: Final = frozenset(
     for name in (
         "array",
         "cache_policy",
-        "cloud",
         "controller",
         "hdd",
         "instances",

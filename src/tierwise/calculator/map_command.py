@@ -5,10 +5,9 @@ from math import floor
 from pathlib import Path
 from typing import Annotated, Final
 
-import typer
-
 from tierwise.core import completion
 from tierwise.core.errors import InputError
+from tierwise.core.option_texts import argument, option
 from tierwise.core.output_format import Format, FormatOption, answered
 from tierwise.core.units import GIB, PAGE_BYTES
 from tierwise.core.vocabulary import Layout
@@ -20,81 +19,29 @@ MOST_GIB: Final = 2**20
 
 
 def map_command(
-    traces: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="TRACE...", help="Traces to read one after the other. `tierwise simulate trace --help` lists formats."),
-    ] = None,
-    pages: Annotated[str, typer.Option(help="Cache sizes in pages, separated by commas. Default: powers of two from 1024.")] = "",
-    relation: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=FILE",
-            help="Name of the relation that is stored in FILE: one of the traces, or a device or file as the traces name it. Repeatable.",
-        ),
-    ] = None,
+    traces: Annotated[list[Path] | None, argument("map_command.traces", metavar="TRACE...")] = None,
+    pages: Annotated[str, option("map_command.pages")] = "",
+    relation: Annotated[list[str] | None, option("map_command.relation", metavar="NAME=FILE")] = None,
     *,
-    by_time: Annotated[bool, typer.Option("--by-time", help="Merge the traces by the time of their requests.")] = False,
-    sample: Annotated[float, typer.Option(help="Share of the pages to follow, for an estimate of large traces (SHARDS).")] = 1.0,
-    behind: Annotated[
-        int | None, typer.Option(help="Pages of the cache above the recorder, if the trace has reads of a device. Default: none.")
-    ] = None,
-    policy: Annotated[
-        str,
-        typer.Option(
-            help="Other eviction policy to replay at each size, such as clock, or postgresql for shared_buffers. Default: none.",
-            autocompletion=completion.policies,
-        ),
-    ] = "",
-    tiers: Annotated[
-        str,
-        typer.Option(
-            help="Pair of tiers in data/tiers, to print time and cost per month of each placement. Default: none.",
-            autocompletion=completion.pairs,
-        ),
-    ] = "",
-    synthetic: Annotated[
-        bool, typer.Option("--synthetic", help="Take no trace but the workload of the following options.", rich_help_panel=SYNTHETIC)
-    ] = False,
-    table_gib: Annotated[float, typer.Option(help="Size of the table in GiB.", rich_help_panel=SYNTHETIC)] = 100.0,
-    index_gib: Annotated[float, typer.Option(help="Size of its index in GiB.", rich_help_panel=SYNTHETIC)] = 15.0,
-    ram_gib: Annotated[
-        float | None, typer.Option(help="RAM for the cache in GiB. Default: the cheapest.", rich_help_panel=SYNTHETIC)
-    ] = None,
-    requests: Annotated[float, typer.Option(help="Requests for a row per second.", rich_help_panel=SYNTHETIC)] = 1000.0,
-    writes: Annotated[
-        float, typer.Option(help="Share of the requests that update their row, from 0 to 1.", rich_help_panel=SYNTHETIC)
-    ] = 0.1,
-    skew: Annotated[
-        float, typer.Option(help="Exponent of the Zipf distribution of requests over rows. 0: uniform.", rich_help_panel=SYNTHETIC)
-    ] = 0.9,
-    layout: Annotated[
-        Layout,
-        typer.Option(
-            help="Where hot rows lie: everywhere (strewn), together in both files (recent), or together in the table only (random-keys).",
-            rich_help_panel=SYNTHETIC,
-        ),
-    ] = Layout.STREWN,
-    clients: Annotated[int, typer.Option(help="Clients that wait for requests at the same time.", rich_help_panel=SYNTHETIC)] = 16,
-    market: Annotated[str, typer.Option(help="Devices to choose from: server, aws, azure or gcp.", rich_help_panel=SYNTHETIC)] = "server",
-    local_ssd: Annotated[
-        bool,
-        typer.Option(
-            "--local-ssd", help="Choose also local SSDs, which lose their data when the machine stops.", rich_help_panel=SYNTHETIC
-        ),
-    ] = False,
-    ram_price: Annotated[
-        float | None,
-        typer.Option(min=0.0, help="Your price of a GiB of RAM per month. Default: of data/prices.", rich_help_panel=SYNTHETIC),
-    ] = None,
-    page: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="New HTML file with a calculator that answers in a browser, without a network.", rich_help_panel=SYNTHETIC
-        ),
-    ] = None,
-    price: Annotated[
-        list[str] | None, typer.Option(metavar="ITEM=VALUE", help="Your own price of an item, such as ram=20. Repeatable.")
-    ] = None,
+    by_time: Annotated[bool, option("map_command.by_time", "--by-time")] = False,
+    sample: Annotated[float, option("map_command.sample")] = 1.0,
+    behind: Annotated[int | None, option("map_command.behind")] = None,
+    policy: Annotated[str, option("map_command.policy", autocompletion=completion.policies)] = "",
+    tiers: Annotated[str, option("map_command.tiers", autocompletion=completion.pairs)] = "",
+    synthetic: Annotated[bool, option("map_command.synthetic", "--synthetic", rich_help_panel=SYNTHETIC)] = False,
+    table_gib: Annotated[float, option("map_command.table_gib", rich_help_panel=SYNTHETIC)] = 100.0,
+    index_gib: Annotated[float, option("map_command.index_gib", rich_help_panel=SYNTHETIC)] = 15.0,
+    ram_gib: Annotated[float | None, option("map_command.ram_gib", rich_help_panel=SYNTHETIC)] = None,
+    requests: Annotated[float, option("map_command.requests", rich_help_panel=SYNTHETIC)] = 1000.0,
+    writes: Annotated[float, option("map_command.writes", rich_help_panel=SYNTHETIC)] = 0.1,
+    skew: Annotated[float, option("map_command.skew", rich_help_panel=SYNTHETIC)] = 0.9,
+    layout: Annotated[Layout, option("map_command.layout", rich_help_panel=SYNTHETIC)] = Layout.STREWN,
+    clients: Annotated[int, option("map_command.clients", rich_help_panel=SYNTHETIC)] = 16,
+    market: Annotated[str, option("map_command.market", rich_help_panel=SYNTHETIC)] = "server",
+    local_ssd: Annotated[bool, option("map_command.local_ssd", "--local-ssd", rich_help_panel=SYNTHETIC)] = False,
+    ram_price: Annotated[float | None, option("map_command.ram_price", min=0.0, rich_help_panel=SYNTHETIC)] = None,
+    page: Annotated[Path | None, option("map_command.page", metavar="FILE", rich_help_panel=SYNTHETIC)] = None,
+    price: Annotated[list[str] | None, option("map_command.price", metavar="ITEM=VALUE")] = None,
     input_format: InputFormatOption = "",
     reads_only: ReadsOnlyOption = False,
     device: DeviceOption = "",

@@ -80,7 +80,6 @@ class Survey:
     ignored: dict[str, str] = field(default_factory=dict)
 
     def add(self, later: "Survey") -> None:
-        """Take over what a later survey of one replicate found."""
         self.counting |= later.counting
         self.failed += [one for one in later.failed if one not in self.failed]
 
@@ -100,12 +99,10 @@ def described(content: bytes) -> StoredObject:
 
 
 def sealed(attempt: Attempt, tables: Mapping[str, bytes]) -> Attempt:
-    """Return the manifest with the sizes and digests of the encoded `tables`."""
     return attempt.model_copy(update={"objects": {table: described(content) for table, content in tables.items()}})
 
 
 def put_attempt(store: Store, attempt: Attempt, tables: Mapping[str, bytes], *, patience_s: float = PATIENCE_S) -> None:
-    """Store the encoded `tables`, then the manifest."""
     whole = sealed(attempt, tables)
     contents = {whole.name_of(table): content for table, content in tables.items()}
     contents[whole.name] = whole.model_dump_json(indent=2).encode()

@@ -4,12 +4,11 @@ from typing import Annotated
 
 import typer
 
+from tierwise.core.option_texts import argument
 from tierwise.core.text_table import table
 
 campaigns = typer.Typer(help="See or end a campaign, a run that workers measure.", rich_markup_mode="markdown", no_args_is_help=True)
-RunAddress = Annotated[
-    str, typer.Argument(metavar="ADDRESS", help="Address of the run: the store's, followed by the run's id, as s3://bucket/prefix/RUN.")
-]
+RunAddress = Annotated[str, argument("cluster.run_address", metavar="ADDRESS")]
 
 
 @campaigns.command(epilog="Example: tierwise campaign status s3://bucket/prefix/20261126-174349-full-5b31ca")

@@ -18,10 +18,10 @@ from tierwise.bench.study_registry import load_study, summary_of
 from tierwise.cluster import work
 from tierwise.cluster.attempts import Attempt, Survey, Surveyor, new_name
 from tierwise.cluster.collecting import CUT, Campaign, begin_campaign, collect_study, collect_there, report_leftovers
-from tierwise.cluster.connection import checked, need_dask, refuse_unsafe, security
 from tierwise.cluster.machine import machine_id
 from tierwise.cluster.replicate import ENDED, Job
 from tierwise.cluster.store import PATIENCE_S, Store, open_store, patiently, write_patiently
+from tierwise.cluster.worker import checked, need_dask, refuse_unsafe, security
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.progress import Progress, say
 from tierwise.core.tasks import LOCAL
@@ -29,16 +29,12 @@ from tierwise.timings.manifest import Manifest, load_manifest
 from tierwise.timings.parts import done_parts
 
 POLL_S: Final = 1.0
-SURVEY_S: Final = 30.0
-"""How often the client looks at all attempts of a study; at those of a replicate it looks when its task has ended."""
-MOST_FAILURES: Final = 3
-"""Failed attempts at one replicate after which the campaign ends."""
-CANCELLED: Final = "cancelled"
-"""The folder of objects in a run that end its campaign."""
+SURVEY_S: Final = 30.0  # how often the client looks at all attempts of a study; at those of a replicate it looks when its task has ended
+MOST_FAILURES: Final = 3  # failed attempts at one replicate after which the campaign ends
+CANCELLED: Final = "cancelled"  # the folder of objects in a run that end its campaign
 
 
-Unit = tuple[str, int]
-"""A study and the number of one of its replicates."""
+Unit = tuple[str, int]  # A study and the number of one of its replicates
 
 
 @dataclass(frozen=True)
@@ -159,9 +155,8 @@ def check_options(scheduler: str, store: str) -> None:
     if scheduler and scheduler != LOCAL:
         checked(scheduler)
         if not store:
-            raise InputError(
-                "STORE", rule="workers need a store for their rows", remedy="make report STORE=s3://bucket/prefix, or a folder"
-            )
+            remedy = "make report STORE=s3://bucket/prefix, or a folder"
+            raise InputError("STORE", rule="workers need a store for their rows", remedy=remedy)
     if store:
         open_store(store)
         if not scheduler:
@@ -208,11 +203,8 @@ def measure_within(deadline: Deadline, inputs: Inputs, folder: Path, *, schedule
 
 def _campaign(store: Store, run: Manifest, inputs: Inputs) -> Campaign:
     names = [name for name in run.fingerprints if name not in run.taken and name in (run.chosen or run.fingerprints)]
-    return begin_campaign(store, run, {name: _replicates(name, inputs, run) for name in names})
-
-
-def _replicates(name: str, inputs: Inputs, run: Manifest) -> int:
-    return loop.replicates_in(loop.with_trials(load_study(name), inputs, run.chosen.get(name, "")), inputs, run)
+    chosen = {name: loop.with_trials(load_study(name), inputs, run.chosen.get(name, "")) for name in names}
+    return begin_campaign(store, run, {name: loop.replicates_in(study, inputs, run) for name, study in chosen.items()})
 
 
 def _dispatch_here(dispatch: Dispatch, scheduler: str = LOCAL) -> Survey:
@@ -229,7 +221,6 @@ def _dispatch_here(dispatch: Dispatch, scheduler: str = LOCAL) -> Survey:
 
 @contextmanager
 def _ended_at(dispatch: Dispatch) -> Iterator[None]:
-    """End the replicate that this process measures at the deadline, if there is one."""
     if dispatch.deadline is None:
         yield
         return
@@ -251,9 +242,8 @@ def _dispatch(dispatch: Dispatch, scheduler: str) -> Survey:
                 return _until_whole(dispatch, client, progress)
         except (OSError, TimeoutError) as error:
             if time.monotonic() > deadline_s:
-                raise TierwiseError(
-                    f"the scheduler {scheduler} is away: {error}. Remedy: start it; make report continues the run"
-                ) from error
+                remedy = "start it; make report continues the run"
+                raise TierwiseError(f"the scheduler {scheduler} is away: {error}. Remedy: {remedy}") from error
             say(f"the scheduler or the store is away, next try in {POLL_S:.0f} s ({error})")
             dispatch.running.clear()  # what workers still measure, they store
             if dispatch.deadline is not None and dispatch.deadline.is_over:
@@ -286,9 +276,8 @@ def _until_whole(dispatch: Dispatch, client: Any, progress: Progress) -> Survey:
                 continue
             unit = dispatch.choose(machine, found, len(workers))
             if unit is not None:
-                future = client.submit(
-                    work.measure, dispatch.job(unit), key=f"{dispatch.run_id}-{new_name()}", workers=[fit[0]], pure=False
-                )
+                key = f"{dispatch.run_id}-{new_name()}"
+                future = client.submit(work.measure, dispatch.job(unit), key=key, workers=[fit[0]], pure=False)
                 dispatch.running[machine] = Running(unit, fit[0], future)
         time.sleep(POLL_S)
         for study, replicate in ended:
@@ -307,7 +296,6 @@ def _until_whole(dispatch: Dispatch, client: Any, progress: Progress) -> Survey:
 
 
 def _by_machine(client: Any) -> dict[str, list[str]]:
-    """Return the addresses of the connected workers of this version by machine."""
     if client.status != "running":
         raise OSError(f"the connection is {client.status}")
     found: dict[str, list[str]] = {}

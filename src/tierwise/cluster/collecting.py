@@ -22,14 +22,11 @@ from tierwise.timings.references import MANIFEST
 from tierwise.timings.replicates import PREDICTIONS, joined
 from tierwise.timings.trial_files import TrialKey
 
-MOST_NAMED: Final = 10
-"""How many ignored objects are named before the rest is only counted."""
+MOST_NAMED: Final = 10  # how many ignored objects are named before the rest is only counted
 
-CUT: Final = "cut"
-"""The folder of objects in a run that say that a budget ended: the run is what the store has."""
+CUT: Final = "cut"  # the folder of objects in a run that say that a budget ended: the run is what the store has
 
-Completes = Callable[[str], Manifest]
-"""Merges the parts of the run with this id and marks the run complete."""
+Completes = Callable[[str], Manifest]  # merges the parts of the run with this id and marks the run complete
 
 
 class Campaign(Strict):

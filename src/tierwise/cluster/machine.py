@@ -23,7 +23,6 @@ def machine_id() -> str:
 
 @contextmanager
 def host_lock() -> Iterator[None]:
-    """Wait for the lock of the host, and hold it."""
     held = _opened(Path(tempfile.gettempdir()) / LOCK)
     try:
         try:

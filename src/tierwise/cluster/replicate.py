@@ -35,15 +35,11 @@ from tierwise.timings.export import TABLES
 from tierwise.timings.manifest import Manifest, StudyRecord, load_manifest
 from tierwise.timings.parts import rows_so_far
 
-FOLDER: Final = "campaign"
-"""The folder within the work folder that holds a worker's own files."""
+FOLDER: Final = "campaign"  # the folder within the work folder that holds a worker's own files
 SPOOL: Final = "spool"
-UNFIT: Final = 3
-"""Exit status: this machine has other code or inputs, and no replicate of the run can be measured here."""
-ENDED: Final = "the worker ended it"
-"""Error of an attempt that failed because its worker, its campaign or its budget ended."""
-GRACE_S: Final = 30.0
-"""How long servers and mounts may take to go before the whole process group is killed."""
+UNFIT: Final = 3  # exit status: this machine has other code or inputs, and no replicate of the run can be measured here
+ENDED: Final = "the worker ended it"  # error of an attempt that failed because its worker, its campaign or its budget ended
+GRACE_S: Final = 30.0  # how long servers and mounts may take to go before the whole process group is killed
 
 
 class Job(Strict):

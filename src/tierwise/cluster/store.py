@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from tierwise.core.errors import InputError, TierwiseError, with_remedy
@@ -16,20 +16,10 @@ from tierwise.core.progress import say
 S3: Final = "s3"
 ENDPOINT: Final = "AWS_ENDPOINT_URL"
 """The variable that names an S3 server other than Amazon's. pyarrow reads the other usual variables and profiles, but not this one."""
-PATIENCE_S: Final = 1800.0
-"""How long a refused write is tried again."""
+PATIENCE_S: Final = 1800.0  # how long a refused write is tried again
 LONGEST_PAUSE_S: Final = 30.0
 
 Result = TypeVar("Result")
-
-
-class Store(Protocol):
-    @property
-    def url(self) -> str: ...
-    def write(self, name: str, content: bytes) -> None: ...
-    def read(self, name: str) -> bytes: ...
-    def sizes(self, prefix: str) -> dict[str, int]:
-        """Return the size in bytes of each object whose name begins with `prefix`/, by name."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +38,7 @@ class FolderStore:
         return (self.root / name).read_bytes()
 
     def sizes(self, prefix: str) -> dict[str, int]:
+        """Return the size in bytes of each object whose name begins with `prefix`/, by name."""
         files = (path for path in (self.root / prefix).rglob("*") if path.is_file() and not path.name.startswith("."))
         return {path.relative_to(self.root).as_posix(): path.stat().st_size for path in files}
 
@@ -71,6 +62,9 @@ class S3Store:
 
         found = self.files.get_file_info(FileSelector(f"{self.root}/{prefix}", recursive=True, allow_not_found=True))
         return {one.path.removeprefix(f"{self.root}/"): one.size for one in found if one.is_file}
+
+
+Store = FolderStore | S3Store
 
 
 def open_store(url: str) -> Store:
@@ -104,8 +98,7 @@ def is_stored(name: str) -> bool:
     return name.startswith(f"{S3}://") or (Path(name) / CAMPAIGN).is_file()
 
 
-CAMPAIGN: Final = "campaign.json"
-"""The object of a run that says what is to be measured."""
+CAMPAIGN: Final = "campaign.json"  # the object of a run that says what is to be measured
 
 
 def patiently(

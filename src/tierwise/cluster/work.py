@@ -34,9 +34,6 @@ def measure(text: str, scheduler: str = LOCAL) -> None:
     """Measure the `Job` in `text` and wait until the store has the attempt; a failed attempt is in the store, too.
 
     Simulated work uses this machine's processors unless `scheduler` is empty.
-
-    Raises:
-        InputError: this machine has other code or inputs than the run, or too little free space.
     """
     job, started_at = Job.model_validate_json(text), datetime.now(UTC)
     _check_space(job)
@@ -83,7 +80,6 @@ def end_run(run_id: str = "") -> int:
 
 
 def _kill(note: dict[str, Any]) -> None:
-    """Kill a group that goes on after its interrupt."""
     if _is(note):
         os.killpg(note["group"], signal.SIGKILL)
 

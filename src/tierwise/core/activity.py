@@ -121,6 +121,8 @@ class Activity(Strict):
     unknown: tuple[str, ...]
     service: str = ""  # the managed service that runs the server
     superuser: bool = False  # whether a superuser watched
+    system: str = ""  # the server's system identifier
+    buffer_bytes: float = 0.0  # shared_buffers
     host: str = ""  # mark of the machine that watched and ran the server; empty if these were two
     counted_days: float | None = None  # since the last reset of the server's statistics
 

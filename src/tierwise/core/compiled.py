@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, ParamSpec, TypeVar, cast
+from typing import Any, Final, ParamSpec, Protocol, TypeVar, cast
 
 import numba
 import numpy as np
@@ -39,29 +39,12 @@ def released(function: Callable[P, R]) -> Callable[P, R]:
     return _kept(function, nogil=True)
 
 
-def bits_set(number: int) -> int:
-    """Return how many of the lowest 32 bits of `number` are 1: one instruction, which numba has no name for."""
-    return (number & 2**32 - 1).bit_count()
-
-
 @extending.intrinsic
 def _bits_set(_: Any, number: Any) -> Any:  # noqa: ARG001
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
         return builder.zext(builder.ctpop(builder.trunc(arguments[0], context.get_value_type(types.int32))), arguments[0].type)
 
     return types.int64(types.int64), generate
-
-
-@extending.overload(bits_set)
-def _overloaded(number: Any) -> Any:  # noqa: ARG001
-    def counted(number: Any) -> int:
-        return int(_bits_set(number))  # type: ignore[call-arg]  # the first is numba's own
-
-    return counted
-
-
-def prefetch(table: NDArray[Any], at: int) -> None:
-    """Have the processor fetch `table[at]` while it goes on, which changes nothing but time: an instruction that numba has no name for."""
 
 
 @extending.intrinsic
@@ -77,19 +60,6 @@ def _prefetch(_: Any, table: Any, at: Any) -> Any:  # noqa: ARG001
     return types.void(table, types.int64), generate
 
 
-@extending.overload(prefetch)
-def _overloaded_prefetch(table: Any, at: Any) -> Any:  # noqa: ARG001
-    def fetched(table: Any, at: Any) -> None:
-        _prefetch(table, at)  # type: ignore[call-arg]  # the first is numba's own
-
-    return fetched
-
-
-def uncounted(array: NDArray[T]) -> NDArray[T]:
-    """Return `array` as one whose references compiled code does not count: somebody else must hold it for as long as it is used."""
-    return array
-
-
 @extending.intrinsic
 def _uncounted(_: Any, array: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -100,12 +70,17 @@ def _uncounted(_: Any, array: Any) -> Any:
     return array(array), generate
 
 
-@extending.overload(uncounted)
-def _overloaded_uncounted(array: Any) -> Any:  # noqa: ARG001
-    def borrowed(array: Any) -> Any:
-        return _uncounted(array)  # type: ignore[call-arg]  # the first is numba's own
+class Uncounted(Protocol):
+    def __call__(self, array: NDArray[T]) -> NDArray[T]: ...
 
-    return borrowed
+
+# For compiled code alone: instructions that numba has no name for.
+bits_set = cast("Callable[[Any], int]", _bits_set)
+"""Return how many of the lowest 32 bits of a number are 1."""
+prefetch = cast("Callable[[NDArray[Any], int], None]", _prefetch)
+"""Have the processor fetch an entry of a table while it goes on, which changes nothing but time."""
+uncounted = cast("Uncounted", _uncounted)
+"""Return an array as one whose references are not counted: somebody else must hold it for as long as it is used."""
 
 
 def _kept(function: Callable[P, R], **options: Any) -> Callable[P, R]:

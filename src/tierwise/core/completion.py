@@ -1,5 +1,6 @@
 """What a shell offers for an option while it is typed; light, because it runs at every key."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -10,40 +11,25 @@ DEVICE: Final = "Name of a device in data/devices, such as aws-gp3, or the part 
 
 
 def runs() -> list[str]:
-    return ["latest", "reference", *_stems(paths.raw(), "[!.]*/manifest.json")]
+    return _stems(paths.raw(), "[!.]*/manifest.json")
 
 
 def versions() -> list[str]:
-    return ["latest", "reference", *_stems(paths.site(), "[!.]*/build.json")]
-
-
-def devices() -> list[str]:
-    return _files("devices")
-
-
-def pairs() -> list[str]:
-    return _files("tiers")
-
-
-def profiles() -> list[str]:
-    return _files("profiles")
-
-
-def goals() -> list[str]:
-    return ["time", "cost"]
-
-
-def policies() -> list[str]:
-    return ["lru", "clock", "two-list", "mapped", "postgresql"]
-
-
-def engines() -> list[str]:
-    return ["auto", "quarto", "plain"]
-
-
-def _files(folder: str) -> list[str]:
-    return sorted(path.stem for path in (paths.data() / folder).glob("*.toml"))
+    return _stems(paths.site(), "[!.]*/build.json")
 
 
 def _stems(folder: Path, pattern: str) -> list[str]:
-    return sorted({path.parent.name for path in folder.glob(pattern) if not path.parent.is_symlink()})
+    return ["latest", "reference", *sorted({path.parent.name for path in folder.glob(pattern) if not path.parent.is_symlink()})]
+
+
+def _files(folder: str) -> Callable[[], list[str]]:
+    return lambda: sorted(path.stem for path in (paths.data() / folder).glob("*.toml"))
+
+
+def _words(*words: str) -> Callable[[], list[str]]:
+    return lambda: list(words)
+
+
+devices, pairs, profiles = map(_files, ("devices", "tiers", "profiles"))
+goals, engines = _words("time", "cost"), _words("auto", "quarto", "plain")
+policies = _words("lru", "clock", "two-list", "mapped", "postgresql")

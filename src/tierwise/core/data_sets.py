@@ -31,9 +31,8 @@ def names() -> list[str]:
 @cache
 def facts(name: str) -> DataSet:
     if name not in names():
-        raise InputError(
-            "data set", value=name, rule=f"no such data set; there are: {', '.join(names())}", remedy=suggesting(name, names())
-        )
+        rule = f"no such data set; there are: {', '.join(names())}"
+        raise InputError("data set", value=name, rule=rule, remedy=suggesting(name, names()))
     text = (files("tierwise") / "datasets" / name / FACTS).read_text(encoding="utf-8")
     return DataSet(**tomllib.loads(text))
 

@@ -24,8 +24,6 @@ class InputError(TierwiseError):
 
 
 class MissingError(TierwiseError):
-    """Something that the work needs and that is not there."""
-
     def __init__(self, what: str, *, why: str, remedy: str):
         self.what, self.why, self.remedy = what, why, remedy
         super().__init__(f"{what} is missing: {why}. Remedy: {remedy}")
@@ -78,7 +76,6 @@ EXTRAS: Final = {
 
 
 def extra_of(module: str) -> str | None:
-    """Return the extra that brings `module`."""
     top = module.split(".", maxsplit=1)[0]
     return next((extra for extra, modules in EXTRAS.items() if top in modules), None)
 

@@ -1,14 +1,8 @@
 """Files that are whole or absent, and folders for what nobody keeps.
 
-What is kept is written in one order, so that neither a kill nor a power cut leaves half of it, or a claim of what is not there:
-
-1. content first: a file, or a folder that takes its place as a whole, is written beside it and flushed to disk (`fsync`), then renamed;
-2. then the name: the folder that holds it is flushed, and where folders were made for it, each that holds a new one;
-3. last what speaks of it: a manifest names what was measured once its rows are on disk, a key says that a chapter or a site was made
-   once that is on disk, and the parts of a run go once the file that they were merged into is there.
-
-A removed file may come back by a power cut: whoever reads parts counts each row once. Work files (servers, tiers, scratch folders) are
-not flushed: what was loaded before the machine was last started is loaded again (`tierwise.bench.workspace`).
+What is kept is written in one order, so that neither a kill nor a power cut leaves half of it, or a claim of what is not there: a file or
+folder is written beside its place, flushed to disk and renamed, then each folder that holds a new name is flushed, and last comes what
+speaks of it (docs/development.md). A removed file may come back by a power cut: whoever reads parts counts each row once.
 """
 
 import errno

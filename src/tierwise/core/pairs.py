@@ -50,10 +50,8 @@ class Pair(Strict):
 
     name: FileName
     description: str
-    source: str | None = Field(
-        default=None,
-        description="letter of the source whose claims this pair judges; or the study, where no source has its question; or `today`",
-    )
+    source: str | None = None
+    """Letter of the source whose claims this pair judges; or the study, where no source has its question; or `today`."""
     tiers: dict[FileName, TierSpec] = Field(min_length=1)
 
     @property

@@ -23,14 +23,12 @@ def home() -> Path:
 
 
 def need_checkout(what: str) -> None:
-    """Refuse `what`, a command, with a `MissingError` where there is no checkout."""
     if installed():
         remedy = "work in a clone of the repository, or set TIERWISE_HOME to the folder of a clone"
         raise MissingError("the checkout", why=f"{what} needs its notebooks and folders, which no wheel has", remedy=remedy)
 
 
 def data() -> Path:
-    """Return inputs (in git) and outputs (``work``, ``raw``, ``external``; not in git)."""
     return home() / "data"
 
 

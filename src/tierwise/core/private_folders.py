@@ -22,9 +22,6 @@ def reached(path: Path, *, start: Path = Path("/")) -> Iterator[int]:
     """Open the folder `path`, made where absent, by a way that no other user can bend; yield its descriptor.
 
     The way begins at `start`, which is trusted. Whoever owns a folder on it is trusted as well: as root one may name the folder of a user.
-
-    Raises:
-        UnsafeFolderError: every user can put something else in the place of a step (no sticky bit), or a link on the way is another user's.
     """
     with ExitStack() as opened:
 

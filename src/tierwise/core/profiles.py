@@ -33,9 +33,7 @@ class Profile(Strict):
     replicates: int = Field(ge=1, description="interleaved repetitions of every trial; a verdict needs five")
     io_modes: tuple[IoMode, ...] = Field(min_length=1)
     memory_fraction: float = Field(gt=0, description="shared_buffers over the size of table + index")
-    today: tuple[FileName, ...] = Field(
-        default=(), description="pairs of data/tiers on which each study of a placement has a few of its cells as well, then and now"
-    )
+    today: tuple[FileName, ...] = ()  # pairs of data/tiers on which each study of a placement has a few of its cells as well, then and now
     sweep: Sweep = Field(description="variants beside the published protocol: sample (does it work?), deciding (a first answer), whole")
     studies: dict[str, dict[str, Any]] = Field(default_factory=dict)
 

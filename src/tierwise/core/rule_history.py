@@ -17,8 +17,6 @@ class RuleVersion(Strict):
 
 
 class Change(Strict):
-    """One change of a rule, a bound or a threshold."""
-
     day: date
     claims: tuple[str, ...] = Field(min_length=1, description="ids, or a group: all, orders, cases, advice")
     before: str = Field(description="empty: the claims had not been there")
@@ -27,8 +25,6 @@ class Change(Strict):
 
 
 class RuleHistory(Strict):
-    """All changes in the order of their days."""
-
     changes: tuple[Change, ...] = Field(min_length=1)
 
     @model_validator(mode="after")

@@ -18,7 +18,6 @@ def names() -> list[str]:
 
 
 def known(name: str) -> str:
-    """Return `name`, if there is such a study; else an `InputError` that tells which there are."""
     if name not in names():
         raise InputError("study", value=name, rule=f"no such study; there are: {', '.join(names())}", remedy=suggesting(name, names()))
     return name

@@ -21,10 +21,8 @@ def read_text(path: Path, where: str = "") -> str:
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            f"{where} line {line}", value=content[error.start : error.end], rule="not UTF-8", remedy="save the file as UTF-8"
-        ) from error
+        line, wrong = content.count(b"\n", 0, error.start) + 1, content[error.start : error.end]
+        raise InputError(f"{where} line {line}", value=wrong, rule="not UTF-8", remedy="save the file as UTF-8") from error
 
 
 def read_json(path: Path, where: str = "") -> Any:

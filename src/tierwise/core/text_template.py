@@ -9,12 +9,9 @@ import jinja2
 
 
 def render(template: str, /, **values: object) -> str:
-    """Return the text of a template, with `values` inserted by name.
+    """Return the text of a template, with `values` inserted by name: numbers, words and functions that format them.
 
-    Args:
-        template: a file of the package, such as ``advisor/text/advice.txt``, or one entry of a TOML file, such as
-            ``analysis/words.toml:causes.small``.
-        values: numbers, words and functions that format them; a number without a format, a truth value and None cannot be shown.
+    A template is a file of the package, such as ``advisor/text/advice.txt``, or an entry of one: ``analysis/words.toml:causes.small``.
     """
     return _environment().get_template(template).render(values).strip()
 

@@ -39,8 +39,8 @@ def read_toml(path: Path, model: type[Model]) -> Model:
 
 def read_table(path: Path) -> dict[str, Any]:
     if not path.exists():
-        there = sorted(p.stem for p in path.parent.glob("*.toml"))
-        remedy = suggesting(path.stem, there, f"name one of: {', '.join(there) or 'none'}")
+        there = sorted(p.stem for p in path.parent.glob("*.toml")) if path.is_relative_to(paths.data()) else []
+        remedy = suggesting(path.stem, there, f"name one of: {', '.join(there)}") if there else "name a file that is there"
         raise InputError(short(path), rule="no such file", remedy=remedy)
     text = read_text(path)
     try:

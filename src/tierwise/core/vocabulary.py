@@ -30,8 +30,6 @@ class ClockKind(StrEnum):
 
 
 class Cache(StrEnum):
-    """What the caches held when the clock started."""
-
     COLD = "cold"
     HOT = "hot"
     CROSS = "cross"
@@ -39,8 +37,6 @@ class Cache(StrEnum):
 
 
 class IoMode(StrEnum):
-    """How the server does I/O."""
-
     DIRECT = "direct"  # the session itself reads past the page cache, one request at a time
     BUFFERED = "buffered"  # reads pass through the kernel's page cache, which reads ahead of the session
     ASYNCHRONOUS = "asynchronous"  # where a plan reads ahead, workers of the server read past the page cache, several requests at a time
@@ -51,8 +47,6 @@ class IoMode(StrEnum):
 
 
 class RelationClass(StrEnum):
-    """What a placement speaks of."""
-
     TABLE = "table"
     INDEX = "index"
     WAL = "wal"
@@ -67,15 +61,10 @@ class Layout(StrEnum):
 
 
 class Goal(StrEnum):
-    """What an optimal placement has least of."""
-
     QUICKEST = "quickest"
     CHEAPEST = "cheapest"
 
 
 class Way(StrEnum):
-    """How a relation is copied."""
-
-    SERVER = "server"
-    """``ALTER TABLE ... SET TABLESPACE`` past a page cache: 32 pages are read, one by one, then written, one by one."""
+    SERVER = "server"  # ``ALTER TABLE ... SET TABLESPACE`` past a page cache: 32 pages are read, one by one, then written, one by one
     BANDWIDTH = "bandwidth"  # reading and writing at once, in large requests: the slower of both

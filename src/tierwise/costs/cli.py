@@ -10,6 +10,7 @@ import typer
 
 from tierwise.core import completion
 from tierwise.core.errors import InputError
+from tierwise.core.option_texts import option
 from tierwise.core.output_format import Format, FormatOption, answered
 from tierwise.core.units import GIB
 from tierwise.core.vocabulary import Evidence
@@ -44,48 +45,15 @@ def cost(  # noqa: PLR0917  each is an option with a name
         typer.Argument(metavar="DEVICE", help=f"{completion.DEVICE} Default: all devices.", autocompletion=completion.devices),
     ] = None,
     on: DayOption = None,
-    price: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="ITEM=VALUE",
-            help="Your own price of an item, such as ram=20. `tierwise cost` lists the items and their units. Repeatable.",
-        ),
-    ] = None,
-    device: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Device to compare, in addition to the devices given as arguments. Repeatable.", autocompletion=completion.devices
-        ),
-    ] = None,
-    data_gib: Annotated[
-        float | None, typer.Option(help="Size of the application's data, in GiB. Default: 32, from data/costs/load.toml.")
-    ] = None,
-    ram_gib: Annotated[float | None, typer.Option(help="RAM that caches the data, in GiB. Default: 16, from data/costs/load.toml.")] = None,
-    reads_per_s: Annotated[
-        float | None,
-        typer.Option(
-            help="Reads per second that the application makes, from cache and device together. Default: 146,850, from data/costs/load.toml."
-        ),
-    ] = None,
-    misses_per_read: Annotated[
-        float | None,
-        typer.Option(
-            help="Number of device reads (cache misses) for each read of the application. Default: 0.225, from data/costs/load.toml."
-        ),
-    ] = None,
-    life_years: Annotated[
-        float | None, typer.Option(help="Years over which the price of bought devices and machines is spread. Default: 5.")
-    ] = None,
-    iops: Annotated[
-        Rating, typer.Option(help="Source of each device's reads per second: its model (simulated) or its data sheet (published).")
-    ] = Rating.SIMULATED,
-    latency_ms: Annotated[
-        float | None,
-        typer.Option(
-            help="Highest accepted average read latency, in ms. Simulated IOPS are the most reads per second within this latency. "
-            "Default: 2 on flash and 30 on disks."
-        ),
-    ] = None,
+    price: Annotated[list[str] | None, option("cost.price", metavar="ITEM=VALUE")] = None,
+    device: Annotated[list[str] | None, option("cost.device", autocompletion=completion.devices)] = None,
+    data_gib: Annotated[float | None, option("cost.data_gib")] = None,
+    ram_gib: Annotated[float | None, option("cost.ram_gib")] = None,
+    reads_per_s: Annotated[float | None, option("cost.reads_per_s")] = None,
+    misses_per_read: Annotated[float | None, option("cost.misses_per_read")] = None,
+    life_years: Annotated[float | None, option("cost.life_years")] = None,
+    iops: Annotated[Rating, option("cost.iops")] = Rating.SIMULATED,
+    latency_ms: Annotated[float | None, option("cost.latency_ms")] = None,
     currency: CurrencyOption = "USD",
     region: RegionOption = "US",
     form: FormatOption = Format.TABLE,
@@ -109,37 +77,17 @@ REQUIREMENTS, MACHINE = "Requirements", "Machine"
 
 
 def volumes(  # noqa: PLR0917  each is an option with a name
-    gib: Annotated[float, typer.Option(help="Size of the volume that you need, in GiB.", rich_help_panel=REQUIREMENTS)],
-    iops: Annotated[float, typer.Option(help="Reads per second that the volume must serve.", rich_help_panel=REQUIREMENTS)],
-    mibs: Annotated[float, typer.Option(help="Throughput that the volume must deliver, in MiB/s.", rich_help_panel=REQUIREMENTS)],
-    write_iops: Annotated[
-        float, typer.Option(help="Writes per second that the volume must serve beside the reads.", rich_help_panel=REQUIREMENTS)
-    ] = 0,
-    latency_ms: Annotated[
-        float | None,
-        typer.Option(help="Highest accepted median latency of a single read, in ms. Default: no limit.", rich_help_panel=REQUIREMENTS),
-    ] = None,
-    read_kib: Annotated[float, typer.Option(help="Size of each read and write, in KiB.", rich_help_panel=REQUIREMENTS)] = 16,
-    pieces: Annotated[
-        int, typer.Option(help="Largest number of volumes that may be striped on one machine.", rich_help_panel=REQUIREMENTS)
-    ] = 16,
-    vcpus: Annotated[int, typer.Option(help="Least number of vCPUs of the machine.", rich_help_panel=MACHINE)] = 0,
-    memory_gib: Annotated[float, typer.Option(help="Least memory of the machine, in GiB.", rich_help_panel=MACHINE)] = 0,
-    managed: Annotated[
-        bool,
-        typer.Option(
-            "--managed",
-            help="Also list storage of managed PostgreSQL: RDS, Aurora, Flexible Server and Cloud SQL.",
-            rich_help_panel=MACHINE,
-        ),
-    ] = False,
-    reads_per_gib: Annotated[
-        float | None,
-        typer.Option(
-            help="Reads per second that 1 GiB of additional RAM would save. The output then says whether RAM costs less than these reads.",
-            rich_help_panel=MACHINE,
-        ),
-    ] = None,
+    gib: Annotated[float, option("volumes.gib", rich_help_panel=REQUIREMENTS)],
+    iops: Annotated[float, option("volumes.iops", rich_help_panel=REQUIREMENTS)],
+    mibs: Annotated[float, option("volumes.mibs", rich_help_panel=REQUIREMENTS)],
+    write_iops: Annotated[float, option("volumes.write_iops", rich_help_panel=REQUIREMENTS)] = 0,
+    latency_ms: Annotated[float | None, option("volumes.latency_ms", rich_help_panel=REQUIREMENTS)] = None,
+    read_kib: Annotated[float, option("volumes.read_kib", rich_help_panel=REQUIREMENTS)] = 16,
+    pieces: Annotated[int, option("volumes.pieces", rich_help_panel=REQUIREMENTS)] = 16,
+    vcpus: Annotated[int, option("volumes.vcpus", rich_help_panel=MACHINE)] = 0,
+    memory_gib: Annotated[float, option("volumes.memory_gib", rich_help_panel=MACHINE)] = 0,
+    managed: Annotated[bool, option("volumes.managed", "--managed", rich_help_panel=MACHINE)] = False,
+    reads_per_gib: Annotated[float | None, option("volumes.reads_per_gib", rich_help_panel=MACHINE)] = None,
     on: DayOption = None,
     currency: CurrencyOption = "USD",
     region: RegionOption = "US",

@@ -5,12 +5,13 @@ from typing import Annotated
 import typer
 
 from tierwise.core.errors import InputError
+from tierwise.core.option_texts import option
 from tierwise.core.output_format import Format, FormatOption, answered
 
 
 def check_data(
-    census: Annotated[str, typer.Option(help="File of the 1990 census to check, as file:PATH.")] = "",
-    sky: Annotated[str, typer.Option(help="File of the 2MASS sky catalog to check, or folder of Parquet files, as file:PATH.")] = "",
+    census: Annotated[str, option("check_data.census")] = "",
+    sky: Annotated[str, option("check_data.sky")] = "",
     form: FormatOption = Format.TABLE,
 ) -> None:
     """Read your own data file as a run would, and report format, rows, columns, NULLs and the first fault.

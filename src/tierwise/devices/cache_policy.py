@@ -19,8 +19,7 @@ from typing import Final
 from tierwise.core.units import KIB, MIB, PAGE_BYTES
 from tierwise.devices.protocol import Operation
 
-STREAMS: Final = 128
-"""Sequential streams that bcache follows: RECENT_IO of bcache.h."""
+STREAMS: Final = 128  # sequential streams that bcache follows: RECENT_IO of bcache.h
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,6 @@ class CachePolicy:
     sequential_bytes: float = math.inf  # a sequential stream passes the flash by from here on
 
     def begin(self, slots: int, capacity_bytes: int) -> "Residents":  # noqa: ARG002
-        """Return the state of an empty cache of `slots` blocks before a disk of `capacity_bytes`."""
         return Residents(self, slots)
 
 

@@ -66,9 +66,8 @@ class Electronics(Strict):
     holds_bus: Flag = Field(default=False, alias="Hold bus entire read xfer")
     watermark: float = Field(default=0.0, ge=0, le=1, alias="High (read) water mark", description="is read before the bus is taken")
     watermark_of_request: Flag = Field(default=True, alias="Set watermark by reqsize", description="no: of a segment")
-    least_write_seek_ms: Milliseconds = Field(
-        default=0.0, alias="Minimum seek delay", description="from a command's overhead to the medium, of writes out of order"
-    )
+    least_write_seek_ms: Milliseconds = Field(default=0.0, alias="Minimum seek delay")
+    """From a command's overhead to the medium, of writes out of order."""
     extra_disconnect: Flag = Field(default=False, alias="Extra write disconnect", description="before the data of writes out of order")
     extra_command_ms: Milliseconds = Field(default=0.0, alias="Extradisc command overhead", description="in the place of the other one")
     extra_disconnect_ms: Milliseconds = Field(default=0.0, alias="Extradisc disconnect overhead")
@@ -91,7 +90,6 @@ class Electronics(Strict):
     queue: int = Field(default=1, description="commands that the drive orders by positioning time; 1: first in, first out")
 
     def command_ms(self, operation: Operation, *, hit: bool, before: Operation) -> float:
-        """Return the drive's own work for a command, by whether the buffer answers it and by the command before, in ms."""
         names = ("read", "write")
         return self.every_request_ms + float(getattr(self, f"{names[operation]}_{'hit' if hit else 'miss'}_after_{names[before]}_ms"))
 

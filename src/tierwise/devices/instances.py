@@ -76,7 +76,6 @@ class Instances(Sourced):
 
 
 def load_instances(provider: str) -> Instances | None:
-    """Return the machines of `provider`; `None` where there is no file of them."""
     path = paths.data() / "instances" / f"{provider}.toml"
     return _read(path) if path.exists() else None
 
@@ -101,7 +100,6 @@ def _table(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def attached(provider: str, name: str, volume: str = "") -> InstanceLimits:
-    """Return what the machine `name` takes from volumes of the type `volume`; an `InputError` where no page says it."""
     there = load_instances(provider)
     known = {each.lower(): each for each in there.instances} if there else {}
     if there is None or name not in there.instances:

@@ -64,7 +64,6 @@ class Segments:
         self._held: list[Held] = []  # the newest last
 
     def find(self, address: int, end: int) -> Held | None:
-        """Return the segment that holds `address` to `end`, if hits on it are allowed."""
         if self._caching:
             for held in self._held:
                 if held.start <= address and end <= held.end and (self._written_data_hit or not held.written):

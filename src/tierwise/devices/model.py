@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from tierwise.core.units import PAGE_BYTES
 from tierwise.devices.array import Array
-from tierwise.devices.cloud import Cloud
 from tierwise.devices.controller import Controller
 from tierwise.devices.hdd import Hdd
 from tierwise.devices.protocol import DeviceModel
@@ -12,7 +11,7 @@ from tierwise.devices.slowed_device import BusyTime
 from tierwise.devices.spec import ArraySpec, CachedSpec, DeviceSpec, HddSpec, SsdSpec
 from tierwise.devices.ssd import ErasingSsd, Ssd
 from tierwise.devices.ssd_cache import POLICIES, SsdCache
-from tierwise.devices.volume import CloudSpec
+from tierwise.devices.volume import Cloud, CloudSpec
 from tierwise.devices.writeback import WriteBack
 
 
@@ -21,11 +20,9 @@ def build(
 ) -> DeviceModel:
     """Return the model of `spec`; equal seeds give equal times.
 
-    `stretch` multiplies seek distances, so that a file of a scaled-down data set spans as much of the disk as the
-    full one would; sequential access stays sequential. A controller's write cache shrinks by it, to eight rows at least, and a cache on
-    flash, to a bucket at least, so that they hold the same share of the data. With `erasing` flash whose file describes erasing is held up
-    by it; else erasing is part of its rates.
-    Each drive is added to `drives`, if given, with its busy time.
+    `stretch` multiplies seek distances, so that a file of a scaled-down data set spans as much of the disk as the full one would. Caches
+    shrink by it, to hold the same share of the data: a controller's to eight rows at least, one on flash to a bucket at least. `erasing`:
+    flash whose file describes erasing is held up by it. Each drive is added to `drives`, if given, with its busy time.
     """
     match spec:
         case HddSpec():

@@ -30,7 +30,6 @@ class Named:
 
     @property
     def path(self) -> Path:
-        """Return the device's file; an `InputError` where there is none."""
         place = input_file("devices", self.stem)
         if not place.exists():
             whole, short = stems(), short_names()

@@ -26,8 +26,6 @@ Numbers = Mapping[str, Any]
 
 
 class Key(NamedTuple):
-    """Jobs of one group run at the same time: those of the same kind are one load."""
-
     group: int
     operation: Literal["read", "write"]
     random: bool
@@ -125,8 +123,6 @@ CAPACITY_GIB: Final = 1000
 
 
 class OwnDevice(Strict):
-    """What was written: the file, the name that commands take, the model, and the points that it was fitted to."""
-
     file: str
     device: str
     model: SsdSpec
@@ -175,13 +171,11 @@ def _figures(points: Sequence[Measured]) -> tuple[float, float, float]:
 
 
 def write_device(spec: SsdSpec, out: Path) -> OwnDevice:
-    """Write `spec` to the new file `out`, which then can be named as a device."""
     if out.suffix != ".toml":
         raise InputError("--out", value=str(out), rule="must end with .toml", remedy="such as data/devices/mine.toml")
     if out.exists():
-        raise InputError(
-            "--out", value=str(out), rule="already exists, and is not overwritten", remedy="name another file, or remove this one"
-        )
+        remedy = "name another file, or remove this one"
+        raise InputError("--out", value=str(out), rule="already exists, and is not overwritten", remedy=remedy)
     lines = [f"{name} = {_toml(value)}" for name, value in _fields(spec) if name != "measured"]
     for point in spec.measured:
         lines += ["", "[[measured]]", *(f"{name} = {_toml(value)}" for name, value in _fields(point))]

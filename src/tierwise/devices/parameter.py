@@ -50,14 +50,9 @@ BOUNDS: dict[str, tuple[float, float]] = {
 
 
 class Sourced(Strict):
-    """Anything that somebody must have read somewhere."""
-
     source: str = Field(pattern=r"\S", description=f"what was read, or exactly `{ASSUMED}`")
-    date: str | None = Field(
-        default=None,
-        pattern=r"^[12][0-9]{3}(-[01][0-9](-[0-3][0-9])?)?$",
-        description="of what was read; of an undated page the day on which it was read",
-    )
+    date: str | None = Field(default=None, pattern=r"^[12][0-9]{3}(-[01][0-9](-[0-3][0-9])?)?$")
+    """Of what was read; of an undated page the day on which it was read."""
     fitted_on: str | None = Field(default=None, description="the data that the value was fitted on; no claim on them is judged with it")
 
     @field_validator("date")

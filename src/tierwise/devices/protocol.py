@@ -15,9 +15,8 @@ class Operation(IntEnum):
 class DeviceModel(Protocol):
     """A device as a machine of events; time is whatever clock the driver goes by, in seconds.
 
-    The driver submits requests, looks up the next event and advances to it. A request may be submitted a little
-    before the time of the last advance (an emulator learns of requests late); it is then served as if it had come in time,
-    where what was served since allows that.
+    The driver submits requests, looks up the next event and advances to it. A request may be submitted a little before the time of the
+    last advance (an emulator learns of requests late); it is then served as if it had come in time, as far as that is possible.
     """
 
     capacity_bytes: int
@@ -37,8 +36,6 @@ class DeviceModel(Protocol):
 
 @runtime_checkable
 class CountsHits(Protocol):
-    """A device with a cache that counts."""
-
     def hits(self) -> tuple[int, int]:
         """Return (reads that its flash served, reads) since the last reset."""
 
@@ -69,7 +66,6 @@ class RateLimit:
         self._paid_s = -math.inf  # what has gone through is paid for at this time
 
     def enter(self, now_s: float, amount: float = 1.0) -> float:
-        """Return when `amount` units that come at `now_s` may go on."""
         enter_s = max(now_s, self._paid_s - self._saved_s)
         self._paid_s = max(now_s, self._paid_s) + amount / self._rate
         return enter_s

@@ -44,10 +44,9 @@ class BusyTime:
 
 
 class SlowedDevice:
-    """`below` with all its times, those of the background work included, multiplied by a factor, which may be changed at any time.
+    """`below`, made of `drives`, with all its times multiplied by a factor, which may be changed at any time.
 
-    A host that is too slow for a device can so be given a device that it is quick enough for: two devices that are slowed by one factor
-    keep their ratio to each other. `drives`: those of which it is made.
+    So a slow host has devices that it is quick enough for, and two devices that are slowed by one factor keep their ratio.
     """
 
     def __init__(self, below: DeviceModel, drives: Sequence[BusyTime] = ()):
@@ -57,7 +56,6 @@ class SlowedDevice:
         self._origin_s = 0.0  # when the device's clock was at zero; not slowed, both clocks are the same to the last bit
 
     def slow(self, now_s: float, factor: float) -> None:
-        """Slow the device down, so that from `now_s` on it takes `factor` times as long."""
         self._origin_s, self._factor = now_s - self._below_s(now_s) * factor, factor
 
     def submit(self, now_s: float, tag: int, operation: Operation, address_bytes: int, size_bytes: int) -> None:

@@ -15,10 +15,8 @@ from tierwise.devices.volume import CloudSpec, sold
 
 
 def three_point_curve(track: float, mean: float, full: float) -> tuple[float, float, float]:
-    """Return (a, b, c) of ``seek(x) = a + b sqrt(x) + c x``, x the share of the full stroke.
-
-    Between two uniform random places E[sqrt x] = 8/15 and E[x] = 1/3, so the three times give a, b and c exactly.
-    """
+    """Return (a, b, c) of ``seek(x) = a + b sqrt(x) + c x``, x the share of the full stroke."""
+    # Between two uniform random places E[sqrt x] = 8/15 and E[x] = 1/3, so the three times give a, b and c exactly.
     root = 5 * (mean - track) - 5 / 3 * (full - track)
     return track, root, full - track - root
 
@@ -64,8 +62,6 @@ class HddSpec(Strict):
 
 
 class WriteCache(Strict):
-    """Memory that takes writes before the drive or the array behind it does."""
-
     battery_backed: Flag = Field(description="yes, or by capacitors: a flush returns at once; no: it waits until the cache has drained")
     size: Size
     latency: Time = Field(description="of a write that finds space, and of a read of what is still in the cache")
@@ -105,15 +101,12 @@ class SsdSpec(Strict):
     read_latency: Time
     write_latency: Time = Field(description="of the flash; with a write_cache hidden behind the latency of that")
     flush_latency: Time = Field(description="after the last write before it is down")
-    ordered_read_latency: Time | None = Field(
-        default=None, description="of a read that continues the one before it, which the drive foresees; absent: as of any other"
-    )
+    ordered_read_latency: Time | None = None
+    """Of a read that continues the one before it, which the drive foresees; absent: as of any other."""
     read_rate: Rate
     write_rate: Rate
     max_read_iops: Frequency | None = Field(default=None, description="reads that the controller takes in a second")
-    random_write_iops: Frequency | None = Field(
-        default=None, description="sustained: 4 KiB writes in a second that do not continue the write before them"
-    )
+    random_write_iops: Frequency | None = None  # sustained: 4 KiB writes in a second that do not continue the write before them
     write_cache: WriteCache | None = None
     measured: tuple[Measured, ...] = Field(default=(), description="what the model was fitted to, where a reader measured the device")
     calibrated_on: str = Field(default="", description="mark of the machine whose disk `tierwise device calibrate` measured")
@@ -128,9 +121,7 @@ class ArraySpec(Strict):
     kind: Literal["array"]
     name: str
     description: str
-    member: Annotated[
-        HddSpec | SsdSpec | CloudSpec, Field(discriminator="kind", description="in the file: the name of a file in data/devices")
-    ]
+    member: Annotated[HddSpec | SsdSpec | CloudSpec, Field(discriminator="kind")]  # in the file: the name of a file in data/devices
     level: Level
     members: Count
     stripe: Size | None = Field(default=None, validate_default=True, description="contiguous bytes on one member; raid1 has none")
@@ -163,9 +154,7 @@ class ArraySpec(Strict):
 # A controller that knows no single drives has each as a separate array.
 _LEAST_MEMBERS = {"raid0": 1, "raid1": 2, "raid5": 3, "raid6": 4, "raid10": 4}
 
-Part = Annotated[
-    HddSpec | SsdSpec | CloudSpec | ArraySpec, Field(discriminator="kind", description="in the file: the name of another file")
-]
+Part = Annotated[HddSpec | SsdSpec | CloudSpec | ArraySpec, Field(discriminator="kind")]  # in the file: the name of another file
 
 
 class CacheRule(Sourced):
@@ -218,10 +207,9 @@ def drive_of(spec: DeviceSpec) -> HddSpec | SsdSpec | CloudSpec:
 
 
 def load_device(name: str) -> DeviceSpec:
-    """Return the device `name`: a file of ``data/devices``, or what its name says after the maker's; with the devices that it is made of.
+    """Return the device `name` with the devices that it is made of: a file of ``data/devices``, or what its name says after the maker's.
 
-    A volume may be provisioned in its name, ``gp3:500GiB,6000IOPS,250MiB/s@m7i.large``: size, requests and bytes a second, and the
-    instance that it hangs on, each as far as it is not to be as in the file.
+    A volume may be provisioned in its name, ``gp3:500GiB,6000IOPS,250MiB/s@m7i.large``; what is left out is as in the file.
     """
     found = named(name)
     table, where = read_table(found.path), paths.short(found.path)

@@ -1,8 +1,8 @@
-"""Volumes over a network: what was paid for, what a provider sells at most of it, and the smallest that is enough."""
+"""Volumes over a network: what was paid for, what a provider sells at most of it, the smallest that is enough, and the model."""
 
 import datetime as dt
+import math
 from collections.abc import Mapping, Sequence
-from math import ceil, inf
 from typing import Literal, NamedTuple, Self
 
 from pydantic import Field, ValidationInfo, field_validator
@@ -13,6 +13,7 @@ from tierwise.core.toml import Strict
 from tierwise.core.units import GIB, MIB
 from tierwise.devices.instances import InstanceLimits
 from tierwise.devices.parameter import Density, Flag, Frequency, Parameter, Rate, Size, Sourced, Time, Turnover
+from tierwise.devices.protocol import KnownCompletions, Operation, RateLimit
 
 PROVISIONED = "as provisioned"  # the source of what is chosen in the name of a volume
 
@@ -76,9 +77,7 @@ class VolumeLimits(Strict):
     smallest: Size
     largest: Size
     iops: Frequency = Field(description="of one volume")
-    iops_floor: Frequency | None = Field(
-        default=None, description="the least that can be provisioned, whatever the size; whether it is included says its price"
-    )
+    iops_floor: Frequency | None = None  # the least that can be provisioned, whatever the size; whether it is included says its price
     iops_per_gib: Density | None = None
     floor_by_size: Flag | None = Field(default=None, description="yes: a volume too small for iops_floor has iops_per_gib and no more")
     iops_burst: Frequency | None = Field(default=None, description="up to which a volume bursts whose IOPS come with its size")
@@ -88,9 +87,7 @@ class VolumeLimits(Strict):
     rate: Rate = Field(description="of one volume")
     rate_floor: Rate | None = Field(default=None, description="included in any size; absent: the rate is not provisioned, it comes along")
     rate_per_iops: Size | None = Field(default=None, description="bytes a second for each request a second")
-    rate_per_tib: Turnover | None = Field(
-        default=None, description="with baseline_per_tib: both come with the size, neither is provisioned"
-    )
+    rate_per_tib: Turnover | None = None  # with baseline_per_tib: both come with the size, neither is provisioned
     baseline_per_tib: Turnover | None = Field(default=None, description="of a volume that bursts up to rate_per_tib")
 
     @property
@@ -121,22 +118,21 @@ class VolumeLimits(Strict):
         )
 
     def iops_of(self, size_bytes: float) -> Limit:
-        by_size = max(self.least_iops(size_bytes), self.iops_per_gib.base * size_bytes) if self.iops_per_gib else inf
+        by_size = max(self.least_iops(size_bytes), self.iops_per_gib.base * size_bytes) if self.iops_per_gib else math.inf
         step = self._step(size_bytes)
-        by_step = step.iops.base if step and step.iops else inf
+        by_step = step.iops.base if step and step.iops else math.inf
         return min(Limit(self.iops.base, "IOPS per volume"), Limit(by_size, "IOPS per GiB"), Limit(by_step, "IOPS of its size"))
 
     def rate_of(self, size_bytes: float, iops: float) -> Limit:
-        by_iops = self.rate_per_iops.base * iops if self.rate_per_iops else inf
-        by_size = self.rate_per_tib.base * size_bytes if self.rate_per_tib else inf
+        by_iops = self.rate_per_iops.base * iops if self.rate_per_iops else math.inf
+        by_size = self.rate_per_tib.base * size_bytes if self.rate_per_tib else math.inf
         step = self._step(size_bytes)
-        of_one = Limit(min(self.rate.base, step.rate.base if step else inf), "throughput per volume")
+        of_one = Limit(min(self.rate.base, step.rate.base if step else math.inf), "throughput per volume")
         return min(of_one, Limit(by_iops, "throughput per IOPS"), Limit(by_size, "throughput per TiB"))
 
     def _step(self, size_bytes: float) -> SizeStep | None:
-        return next(
-            (step for step in reversed(self.steps) if step.size.base <= size_bytes * (1 + 1e-9)), self.steps[0] if self.steps else None
-        )
+        reached = (step for step in reversed(self.steps) if step.size.base <= size_bytes * (1 + 1e-9))
+        return next(reached, self.steps[0] if self.steps else None)
 
     def sold_size(self, size_bytes: float) -> float:
         """Return the size that is billed: the next that is sold."""
@@ -160,9 +156,7 @@ class CloudSpec(Strict):
     io_size: Size = Field(description="most that counts as one request; requests that follow each other are counted together")
     limits: VolumeLimits
     earlier: tuple[EarlierLimits, ...] = Field(default=(), description="limits of other days")
-    burst: Burst | None = Field(
-        default=None, description="absent: max_rate can be sustained; credits are spent in whole requests of io_size"
-    )
+    burst: Burst | None = None  # absent: max_rate can be sustained; credits are spent in whole requests of io_size
     instance: InstanceLimits | None = Field(default=None, description="the machine that it hangs on; absent: one that takes all of it")
 
     @field_validator("burst")
@@ -180,18 +174,16 @@ class CloudSpec(Strict):
 
     @property
     def sold_rate(self) -> float:
-        """Return the bytes a second that are provisioned and billed: never more than the provider sells with such size and requests."""
         return min(self.max_rate.base, self.limits.rate_of(self.capacity.base, self.sold_iops).value)
 
     @property
     def iops(self) -> float:
         """Return the requests a second that arrive: what was sold, as far as the instance takes it."""
-        return min(self.sold_iops, self.instance.max_iops.base if self.instance else inf)
+        return min(self.sold_iops, self.instance.max_iops.base if self.instance else math.inf)
 
     @property
     def rate(self) -> float:
-        """Return the bytes a second that arrive: what was sold, as far as the instance takes it."""
-        return min(self.sold_rate, self.instance.max_rate.base if self.instance else inf)
+        return min(self.sold_rate, self.instance.max_rate.base if self.instance else math.inf)
 
     @property
     def sustained_rate(self) -> float:
@@ -213,12 +205,8 @@ class CloudSpec(Strict):
             rate = limits.rate_of(size_bytes, iops).value
         baseline = min(rate, limits.baseline_per_tib.base * size_bytes) if limits.baseline_per_tib else rate
         burst = Burst(baseline=_given(baseline / MIB, "MiB/s"), credits=_given(size_bytes / GIB, "GiB")) if baseline < rate else None
-        provisioned = {
-            "capacity": _given(size_bytes / GIB, "GiB"),
-            "max_iops": _given(iops, "IOPS"),
-            "max_rate": _given(rate / MIB, "MiB/s"),
-        }
-        return self.model_copy(update={**provisioned, "burst": burst})
+        capacity, max_iops, max_rate = _given(size_bytes / GIB, "GiB"), _given(iops, "IOPS"), _given(rate / MIB, "MiB/s")
+        return self.model_copy(update={"capacity": capacity, "max_iops": max_iops, "max_rate": max_rate, "burst": burst})
 
 
 def _given(value: float, unit: str) -> Parameter:
@@ -251,10 +239,9 @@ def _within(text: str, unit: str, amount: float, least: float, most: Limit) -> N
 
 
 def enough(spec: CloudSpec, size_bytes: float, iops: float, rate: float, io_bytes: float) -> CloudSpec | None:
-    """Return the smallest volume like `spec` that sustains `iops` requests of `io_bytes` and `rate` bytes a second; `None` if none does.
+    """Return the smallest volume like `spec`, of whole GiB, that sustains `iops` requests of `io_bytes` and `rate` bytes a second, if any.
 
-    A volume grows where its IOPS or its throughput come with its size, and gets more IOPS where its throughput comes with those. GiB are
-    sold whole.
+    A volume grows where its IOPS or its throughput come with its size, and gets more IOPS where its throughput comes with those.
     """
     limits = spec.limits
     iops *= max(1.0, io_bytes / spec.io_size.base)
@@ -282,12 +269,12 @@ def _comes_with(limits: VolumeLimits, size_bytes: float, iops: float, rate: floa
     if limits.iops_per_gib and iops > limits.least_iops(size_bytes):
         size_bytes = max(size_bytes, iops / limits.iops_per_gib.base)
     fitting = (step.size.base for step in limits.steps if step.rate.base >= rate and (step.iops is None or step.iops.base >= iops))
-    return max(size_bytes, next(fitting, inf if limits.steps else 0.0))
+    return max(size_bytes, next(fitting, math.inf if limits.steps else 0.0))
 
 
 def _whole(amount: float) -> int:
     """Round up, but for what rounding made of a whole number."""
-    return ceil(amount * (1 - 1e-12))
+    return math.ceil(amount * (1 - 1e-12))
 
 
 def fewest(spec: CloudSpec, size_bytes: float, iops: float, rate: float, io_bytes: float) -> tuple[int, CloudSpec]:
@@ -303,3 +290,40 @@ def tightest(limits: Sequence[tuple[Limit, float]]) -> tuple[Limit, float]:
     """Return the limit that is used to the greatest share, and that share, among (limit, how much of it is used)."""
     limit, used = max(limits, key=lambda each: each[1] / each[0].value)
     return limit, used / limit.value
+
+
+class Cloud(KnownCompletions):
+    """The volume of `spec`. A request counts once for each `io_size` it begins, or for its share if it continues the one before."""
+
+    def __init__(self, spec: CloudSpec):
+        self._spec = spec
+        self.capacity_bytes = int(spec.capacity.base)
+        self._read_s, self._write_s = spec.read_latency.base, spec.write_latency.base
+        self._io_bytes = spec.io_size.base
+        self.reset()
+
+    def reset(self) -> None:
+        super().reset()
+        spec, burst = self._spec, self._spec.burst
+        self._iops, self._rate = RateLimit(spec.iops), RateLimit(spec.rate)
+        self._credits = RateLimit(spec.sustained_rate, saved=burst.credits.base) if burst else None
+        self._end = -1  # of the request before
+        self._written_s = -math.inf
+
+    def submit(self, now_s: float, tag: int, operation: Operation, address_bytes: int, size_bytes: int) -> None:
+        if operation is Operation.FLUSH:
+            self._will_be_done(max(now_s, self._written_s), tag)
+            return
+        requests = size_bytes / self._io_bytes
+        if address_bytes != self._end:
+            requests = math.ceil(requests)
+        self._end = address_bytes + size_bytes
+        enter_s = max(self._iops.enter(now_s, requests), self._rate.enter(now_s, size_bytes))
+        if self._credits:
+            enter_s = max(enter_s, self._credits.enter(now_s, requests * self._io_bytes))
+        if operation is Operation.READ:
+            done_s = enter_s + self._read_s
+        else:
+            done_s = enter_s + self._write_s
+            self._written_s = max(self._written_s, done_s)
+        self._will_be_done(done_s, tag)

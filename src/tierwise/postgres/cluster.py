@@ -29,8 +29,8 @@ SETTINGS_FILE: Final = "tierwise.conf"
 START_S: Final = 600
 STOP_S: Final = 600  # how long a start and a stop may take: recovery and checkpoint go through the tiers' delays
 
-Mode = Literal["smart", "fast", "immediate"]
-_SIGNALS: Final[dict[Mode, signal.Signals]] = {"smart": signal.SIGTERM, "fast": signal.SIGINT, "immediate": signal.SIGQUIT}
+Mode = Literal["fast", "immediate"]
+_SIGNALS: Final[dict[Mode, signal.Signals]] = {"fast": signal.SIGINT, "immediate": signal.SIGQUIT}
 
 
 @dataclass(frozen=True)

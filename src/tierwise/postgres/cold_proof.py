@@ -68,13 +68,8 @@ def relation_files(conn: Connection, relations: Sequence[str]) -> list[Path]:
         """,
         {"oids": oids},
     ).fetchall()
-    mains = [Path(data) / path for data, path in rows]
-    return sorted(
-        path.resolve()
-        for main in mains
-        for path in main.parent.iterdir()
-        if re.fullmatch(rf"{main.name}(_(fsm|vm|init))?(\.\d+)?", path.name)
-    )
+    places = [(path, main) for main in (Path(data) / path for data, path in rows) for path in main.parent.iterdir()]
+    return sorted(path.resolve() for path, main in places if re.fullmatch(rf"{main.name}(_(fsm|vm|init))?(\.\d+)?", path.name))
 
 
 def main_files(conn: Connection, relations: Sequence[str]) -> dict[str, Path]:
@@ -89,10 +84,8 @@ def main_files(conn: Connection, relations: Sequence[str]) -> dict[str, Path]:
 def warm_catalogues(conn: Connection, statement: str) -> None:
     """Read into the session and shared_buffers every catalogue page that `statement` needs, and no page of any relation.
 
-    A throw-away PREPARE parses and analyses, which reads no index and does not plan. EXPLAIN EXECUTE would plan, and planning
-    reads the metapage of every B-tree of the table into the session's relation cache: on a slow tier one of the few reads that make
-    the difference. So the rest is fetched without planning: a relation's size opens it without reading it, and the columns'
-    statistics are read through the same index as the planner does.
+    A throw-away PREPARE parses and analyses, but does not plan: planning reads the metapage of every B-tree of the table. So the rest is
+    fetched otherwise: a relation's size opens it without reading it, and the columns' statistics are read through the same index.
     """
     conn.execute(sql.SQL("PREPARE tierwise_warm AS {}").format(sql.SQL(statement)))
     conn.execute("DEALLOCATE tierwise_warm")
@@ -114,10 +107,9 @@ def visibility_pages(conn: Connection, table: str, predicate: str, *, mapped: in
 
 
 def index_pages(conn: Connection, table: str, index: str, predicate: str) -> int:
-    """Return how many pages of B-tree `index` planning and one index scan for `predicate` (``column = value``) touch.
+    """Return how many pages of B-tree `index` planning and one index scan for `predicate` (``column = value``) touch: all are distinct.
 
-    The scan descends from the root once and follows the leaves once, so accesses are distinct pages. The counted scan is the
-    session's second, whose relation cache holds the metapage already; a fresh session reads that too when it plans, so one is added.
+    The counted scan is the session's second, whose relation cache holds the metapage already; a fresh session reads that, too.
     """
     name = sql.Identifier(table).as_string(conn)
     statement = f"SELECT count(*) FROM {name} WHERE {predicate}"

@@ -8,6 +8,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Literal, Self
@@ -90,8 +91,7 @@ def _rank(accounts: int) -> str:
 def age(conn: Connection, *, scattered: int = 0) -> None:
     """Give every page of the accounts space for one more row, of branches and tellers for several, as after long use.
 
-    The first update of a freshly filled page goes to the end of the table and writes to the index, so a benchmark would slow down
-    for minutes. `scattered`: how many accounts were `scatter`ed.
+    Updates of freshly filled pages would slow a benchmark down for minutes. `scattered`: how many accounts were `scatter`ed.
     """
     place = _rank(scattered) if scattered else "aid - 1"
     conn.execute(f"UPDATE pgbench_accounts SET abalance = abalance WHERE ({place}) % {ROWS_PER_PAGE} = 0")
@@ -158,19 +158,8 @@ class TpcB:
     branches: int
 
     def scripts(self, accounts: int) -> dict[str, tuple[str, int]]:
-        text = f"""\\set aid random(1, {accounts})
-\\set bid random(1, {self.branches})
-\\set tid random(1, {TELLERS * self.branches})
-\\set delta random(-5000, 5000)
-BEGIN;
-UPDATE pgbench_accounts SET abalance = abalance + :delta WHERE aid = :aid;
-SELECT abalance FROM pgbench_accounts WHERE aid = :aid;
-UPDATE pgbench_tellers SET tbalance = tbalance + :delta WHERE tid = :tid;
-UPDATE pgbench_branches SET bbalance = bbalance + :delta WHERE bid = :bid;
-INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES (:tid, :bid, :aid, :delta, CURRENT_TIMESTAMP);
-END;
-"""
-        return {"tpcb": (text, 1)}
+        text = (files("tierwise") / "postgres" / "tpcb.sql").read_text(encoding="utf-8")
+        return {"tpcb": (text.format(accounts=accounts, branches=self.branches, tellers=TELLERS * self.branches), 1)}
 
 
 class Load:

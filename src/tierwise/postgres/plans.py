@@ -45,8 +45,7 @@ class Plan:
 def planned(conn: Connection, statement: str, settings: Mapping[str, str] | None = None) -> Plan:
     """Return the plan of `statement` under the session's settings and `settings`, without executing it.
 
-    Planning reads the metapage of every B-tree of the tables into the session and shared_buffers, so never call it before a cold
-    measurement unless the server restarts in between.
+    Never call it before a cold measurement without a restart: planning reads the metapage of every B-tree of the tables.
     """
     with applied(conn, settings or {}):
         (found,) = one_value(conn, sql.SQL("EXPLAIN (FORMAT JSON) {}").format(sql.SQL(statement)))
@@ -86,7 +85,6 @@ class IndexScanCost:
         return uncorrelated + correlation**2 * (correlated - uncorrelated)
 
     def bounds(self, rows: float) -> tuple[float, float]:
-        """Return the cost where row order and index order are unrelated, and where they are the same."""
         share = rows / self.tuples
         index = math.ceil(share * self.index_pages) * RANDOM_PAGE_COST + rows * (CPU_INDEX_TUPLE_COST + CPU_OPERATOR_COST)
         apart = self._pages_fetched(rows) * RANDOM_PAGE_COST

@@ -52,7 +52,6 @@ def postmaster(data: Path) -> psutil.Process | None:
 
 
 def signalled(data: Path, number: signal.Signals) -> bool:
-    """Send the signal to the postmaster of `data`; return whether there is one."""
     server = postmaster(data)
     if server is not None:
         with suppress(psutil.NoSuchProcess):
@@ -61,7 +60,6 @@ def signalled(data: Path, number: signal.Signals) -> bool:
 
 
 def wait_down(data: Path, timeout_s: float, *, kill: bool = False) -> bool:
-    """Wait until nothing serves `data`, and return whether that is so; `kill` sends SIGKILL to each process that does."""
     deadline_s = time.monotonic() + timeout_s
     while still := server_processes(data):
         if time.monotonic() > deadline_s:

@@ -30,30 +30,17 @@ QUEUE: Final = "processor queue"
 UNNAMED: Final = "unnamed"
 
 LIGHT, LOCK, PIN, FROM_CLIENT, IPC, TIMEOUT, FILES = (kind << 24 for kind in (0x01, 0x03, 0x04, 0x06, 0x08, 0x09, 0x0A))
-EVENTS: Final[Mapping[int, str]] = MappingProxyType({
-    FILES | 0: READS,  # AioIoCompletion
-    FILES | 17: WRITES,  # DataFileExtend
-    FILES | 18: WRITES,  # DataFileFlush
-    FILES | 19: WRITES,  # DataFileImmediateSync
-    FILES | 20: READS,  # DataFilePrefetch
-    FILES | 21: READS,  # DataFileRead
-    FILES | 22: WRITES,  # DataFileSync
-    FILES | 23: WRITES,  # DataFileTruncate
-    FILES | 24: WRITES,  # DataFileWrite
-    FILES | 73: WAL,  # WalInitSync
-    FILES | 74: WAL,  # WalInitWrite
-    FILES | 78: WAL,  # WalSync
-    FILES | 80: WAL,  # WalWrite
-    LIGHT | 7: WAL,  # WALBufMapping
-    LIGHT | 8: WAL,  # WALWrite
-    LIGHT | 61: WAL,  # WALInsert
-    LOCK | 4: ROW_LOCKS,  # tuple
-    LOCK | 5: ROW_LOCKS,  # transactionid
-    IPC | 8: READS,  # BufferIO: another session reads the page
-    IPC | 41: OTHER_LOCKS,  # ProcArrayGroupUpdate
-    IPC | 56: OTHER_LOCKS,  # XactGroupUpdate
-    TIMEOUT | 6: OTHER_LOCKS,  # SpinDelay
-})  # fmt: skip
+_NUMBERS: Final = (  # what is waited for, class and numbers of events
+    (READS, FILES, (0, 20, 21)),  # AioIoCompletion, DataFilePrefetch, DataFileRead
+    (READS, IPC, (8,)),  # BufferIO: another session reads the page
+    (WRITES, FILES, (17, 18, 19, 22, 23, 24)),  # DataFileExtend, DataFileFlush, DataFileImmediateSync, ...Sync, ...Truncate, ...Write
+    (WAL, FILES, (73, 74, 78, 80)),  # WalInitSync, WalInitWrite, WalSync, WalWrite
+    (WAL, LIGHT, (7, 8, 61)),  # WALBufMapping, WALWrite, WALInsert
+    (ROW_LOCKS, LOCK, (4, 5)),  # tuple, transactionid
+    (OTHER_LOCKS, IPC, (41, 56)),  # ProcArrayGroupUpdate, XactGroupUpdate
+    (OTHER_LOCKS, TIMEOUT, (6,)),  # SpinDelay
+)
+EVENTS: Final = MappingProxyType({kind | number: what for what, kind, numbers in _NUMBERS for number in numbers})
 KINDS: Final[Mapping[int, str]] = MappingProxyType({LIGHT: OTHER_LOCKS, LOCK: OTHER_LOCKS, PIN: OTHER_LOCKS, FROM_CLIENT: CLIENT})
 """The rest of a class."""
 
@@ -111,13 +98,11 @@ def _missing(why: str, remedy: str) -> MissingError:
 
 
 def _maps(pid: int) -> list[tuple[int, int, int, str]]:
-    """Return start, end, offset and file of each mapping of a process."""
     lines = re.findall(r"^(\w+)-(\w+) \S+ (\w+) \S+ \d+ *(.*)$", Path(f"/proc/{pid}/maps").read_text(encoding="utf-8"), re.MULTILINE)
     return [(int(start, 16), int(end, 16), int(offset, 16), name) for start, end, offset, name in lines]
 
 
 def _symbol(program: Path, base: int) -> int:
-    """Return the address of `POINTER` in a process of `program` that is loaded at `base`."""
     text = program.read_bytes()
     kind, where, size, count = _HEADER.unpack_from(text)
     sections = [_SECTION.unpack_from(text, where + number * size) for number in range(count)]

@@ -7,49 +7,26 @@ import typer
 
 from tierwise.core import completion
 from tierwise.core.errors import InputError
+from tierwise.core.option_texts import option
 from tierwise.core.output_format import Format, FormatOption, answered
 from tierwise.scans.options import Buffers, IoMethod, ScanMethod
 
 
 def predict_scan(  # noqa: PLR0917  each is an option with a name
     device: Annotated[str, typer.Option(help=completion.DEVICE, autocompletion=completion.devices)],
-    pages: Annotated[int, typer.Option(help="Size of the table, in pages of 8 KiB.")],
-    rows: Annotated[int, typer.Option(help="Number of rows in the table.")],
-    selectivity: Annotated[float, typer.Option(help="Share of the table's rows that the scan selects, from 0 to 1.")],
-    correlation: Annotated[
-        float,
-        typer.Option(
-            help="Correlation between the column's values and the order of rows in the table, from -1 to 1, as in pg_stats.correlation."
-        ),
-    ],
-    method: Annotated[ScanMethod, typer.Option(help="Kind of scan.")],
-    cache: Annotated[
-        Buffers, typer.Option(help="State of the cache before the scan: nothing in memory (cold), or everything in shared buffers (warm).")
-    ],
-    io_method: Annotated[IoMethod, typer.Option(help="PostgreSQL setting io_method, for sequential and bitmap scans.")] = IoMethod.WORKER,
-    io_workers: Annotated[int, typer.Option(help="PostgreSQL setting io_workers, for --io-method worker.")] = 3,
-    effective_io_concurrency: Annotated[
-        int, typer.Option(help="PostgreSQL setting effective_io_concurrency: number of reads that the scan starts early, or 0 for none.")
-    ] = 16,
-    work_mem_mib: Annotated[
-        int,
-        typer.Option(
-            help="PostgreSQL setting work_mem, in MiB. A bitmap that would exceed this size becomes lossy: it stores pages, not rows."
-        ),
-    ] = 4,
-    cpu_us_per_row: Annotated[
-        float | None,
-        typer.Option(
-            help="Processor time per row, in us. Default: 0.029 per table row (sequential); 0.047 (index), 0.048 (bitmap) per selected row."
-        ),
-    ] = None,
-    cpu_speed: Annotated[
-        float | None,
-        typer.Option(help="Your processor's speed divided by the speed of the AMD EPYC (Zen 3, 2.25 GHz) that we measured. Default: 1."),
-    ] = None,
-    processors: Annotated[
-        int | None, typer.Option(help="Number of processors that the server's processes share. Default: one processor for each process.")
-    ] = None,
+    pages: Annotated[int, option("predict_scan.pages")],
+    rows: Annotated[int, option("predict_scan.rows")],
+    selectivity: Annotated[float, option("predict_scan.selectivity")],
+    correlation: Annotated[float, option("predict_scan.correlation")],
+    method: Annotated[ScanMethod, option("predict_scan.method")],
+    cache: Annotated[Buffers, option("predict_scan.cache")],
+    io_method: Annotated[IoMethod, option("predict_scan.io_method")] = IoMethod.WORKER,
+    io_workers: Annotated[int, option("predict_scan.io_workers")] = 3,
+    effective_io_concurrency: Annotated[int, option("predict_scan.effective_io_concurrency")] = 16,
+    work_mem_mib: Annotated[int, option("predict_scan.work_mem_mib")] = 4,
+    cpu_us_per_row: Annotated[float | None, option("predict_scan.cpu_us_per_row")] = None,
+    cpu_speed: Annotated[float | None, option("predict_scan.cpu_speed")] = None,
+    processors: Annotated[int | None, option("predict_scan.processors")] = None,
     form: FormatOption = Format.TABLE,
 ) -> None:
     """Predict how long PostgreSQL 18 takes to scan a range of a column's values, and how many pages the scan touches.

@@ -95,8 +95,6 @@ Part = Literal["all", "first half", "second half"]
 
 
 class Validation(Strict):
-    """How far the model is from the measurements of one trace."""
-
     trace: str
     part: Part
     fitted_on: str | None = Field(description="none: the electronics are the drive's own, and nothing is fitted")
@@ -147,12 +145,6 @@ def read_case(
     mechanics = read_drive(model, seek)
     requests = read_trace(trace, mechanics.geometry.capacity_bytes)
     return DriveCase(short(trace), mechanics, requests, read_specs(specs) if specs else None, bus_ms_per_sector)
-
-
-def validate(
-    trace: Path, model: Path, seek: Path | None = None, *, specs: Path | None = None, bus_ms_per_sector: float = 0.0
-) -> Validation:
-    return read_case(trace, model, seek, specs=specs, bus_ms_per_sector=bus_ms_per_sector).judge()
 
 
 def as_text(found: Validation) -> str:

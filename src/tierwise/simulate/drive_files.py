@@ -75,7 +75,6 @@ def bare_lines(path: Path) -> list[str]:
 
 
 def read_blocks(path: Path) -> Block:
-    """Return the file as one block without a kind."""
     pieces = [piece for part in _PIECE.findall("\n".join(bare_lines(path))) if (piece := part.strip())]
     try:
         return _Parser(pieces[::-1], short(path)).block("", closing=None)
@@ -288,12 +287,11 @@ def seek_formula(mechanism: Block, cylinders: int) -> SeekCurve:
     if kind not in KINDS:
         remedy = "give a table of cylinders and milliseconds with --seek"
         raise InputError(mechanism.where, field="Seek type", value=kind or None, rule=f"must be one of {', '.join(KINDS)}", remedy=remedy)
-    if kind == "linear":
-        curve_ms = _line(number(SINGLE), number(FULL), cylinders)
+    if kind in {"linear", "constant"}:
+        single_ms, full_ms = (number(name) for name in ((SINGLE, FULL) if kind == "linear" else (AVERAGE, AVERAGE)))
+        curve_ms: SeekCurve = lambda distance: single_ms + (full_ms - single_ms) * (distance - 1) / max(1, cylinders - 2)  # noqa: E731
     elif kind == "curve":
         curve_ms = _three_points(number(SINGLE), number(AVERAGE), number(FULL), cylinders)
-    elif kind == "constant":
-        curve_ms = _line(number(AVERAGE), number(AVERAGE), cylinders)
     else:
         first_ms = _list(mechanism, FIRST_TEN, 10) if kind == "hplplus10" else []
         curve_ms = _equation(_list(mechanism, EQUATION, 6), first_ms)
@@ -301,10 +299,6 @@ def seek_formula(mechanism: Block, cylinders: int) -> SeekCurve:
     if lowest_ms < 0:
         raise InputError(mechanism.where, field="Seek type", value=kind, rule=f"gives {lowest_ms:g} ms at some distance, below zero")
     return lambda distance: curve_ms(max(1.0, distance)) / 1e3
-
-
-def _line(single_ms: float, full_ms: float, cylinders: int) -> SeekCurve:
-    return lambda distance: single_ms + (full_ms - single_ms) * (distance - 1) / max(1, cylinders - 2)
 
 
 def _three_points(single_ms: float, mean_ms: float, full_ms: float, cylinders: int) -> SeekCurve:

@@ -10,8 +10,7 @@ import numpy as np
 from tierwise.core.compiled import Ints, bits_set, compiled, inlined, prefetch, uncounted
 from tierwise.simulate.cache_table import AHEAD, CAPACITY, FILE_PAGES, HEAD, NOW, OLDEST, RESIDENT, SLOTS, Table
 
-BITS = 32
-"""The bits of a number. Position 0 is that of pages never used; its number of bits is not used."""
+BITS = 32  # the bits of a number. Position 0 is that of pages never used; its number of bits is not used
 
 
 @inlined

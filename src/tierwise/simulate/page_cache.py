@@ -30,11 +30,9 @@ DENSE_PAGES: Final = 2**26  # the most pages of a table indexed by page number, 
 class PageCache:
     """A cache of `pages` pages over a file of `file_pages`; every fault reads a centred window of `read_around` pages.
 
-    Args:
-        policy: ``lru``; ``clock``: first in, first out, with a second chance for pages used since; ``two-list``: Linux's inactive and
-            active list with refault distances; pages are promoted at their second use, the fault being the first; ``mapped``: the same
-            lists as Linux 3.2 had them for mapped pages, of whose uses it learns by looking at accessed bits, and with `read_around` the
-            page three quarters into a window that is marked: its first use reads on (`run_threads` does).
+    Policies: ``lru``; ``clock``: first in, first out, with a second chance for pages used since; ``two-list``: Linux's lists with refault
+    distances, where pages are promoted at their second use, the fault being the first; ``mapped``: these lists as Linux 3.2 had them for
+    mapped pages, where with `read_around` the page three quarters into a window is marked: its first use reads on (`run_threads` does).
     """
 
     def __init__(self, file_pages: int, pages: int, policy: str = "lru", *, read_around: int = 1):

@@ -23,8 +23,7 @@ from tierwise.simulate.trace_formats import MOST_REQUEST_BYTES, ORACLE, PAGE_BIT
 
 _READ_BYTES: Final = 16 * MIB
 _COLUMNS: Final = ("relation", "page", "size_bytes")  # columns of our Parquet files, beside ``operation`` where writes are recorded too
-_REQUESTS: Final = (b"tierwise.records", b"page requests")
-"""Metadata of a Parquet file whose recorder had no cache above it."""
+_REQUESTS: Final = (b"tierwise.records", b"page requests")  # metadata of a Parquet file whose recorder had no cache above it
 _EVENTS: Final = ("Q", "D", "C")
 
 

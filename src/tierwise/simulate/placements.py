@@ -51,7 +51,6 @@ def recorded_case(rows: Rows, case: Case, *, clients: int, host_s: float, transa
 
 
 def rates_by_type(recorded: Recorded, devices: Devices, seed: int) -> dict[str, float]:
-    """Return transactions a second with everything on hdd, indexes, the table, or both on ssd."""
     return {name: rate(recorded, placement, devices(seed)) for name, placement in BY_TYPE.items()}
 
 
@@ -84,7 +83,6 @@ def by_heat(recorded: Recorded, budget_bytes: int) -> dict[str, str]:
 
 
 def rate_by_heat(recorded: Recorded, devices: Devices, seed: int, *, budget_bytes: int, parts: int) -> float:
-    """Return transactions a second with the partitions and the index that are read most on an SSD of `budget_bytes`."""
     cut = partitioned(recorded, parts)
     return rate(cut, by_heat(cut, budget_bytes), devices(seed))
 

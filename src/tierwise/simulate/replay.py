@@ -17,11 +17,9 @@ EXTENT_BYTES: Final = 16 * MIB
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One request of the host, and the one whose completion it follows.
+    """One request of the host, issued `think_s` after access number `after` of its trace is complete; None: after the beginning.
 
-    Closed loop: it is issued `think_s` after the completion of access number `after` (of the same trace, below its own). Open:
-    `after` is None, and it is issued `think_s` after the beginning, whatever the devices do. `think_s` may lie a little below
-    zero, because an emulator dates requests back by the time of their way to it.
+    `think_s` may lie a little below zero, because an emulator dates requests back by the time of their way to it.
     """
 
     relation: str
@@ -101,13 +99,9 @@ def replay(
     *,
     started_s: float = 0.0,
 ) -> Replayed:
-    """Run `trace` on `devices`, as they stand, from `started_s` of their clock on.
+    """Run `trace` on `devices` (by tier, with nothing outstanding), from `started_s` of their clock on, which is after their last event.
 
-    Args:
-        placement: relation -> tier.
-        devices: tier -> model, with nothing outstanding.
-        addresses: relation -> address of each of its extents of `EXTENT_BYTES` on its tier's device, in order.
-        started_s: not before the last event of the devices.
+    `placement`: the tier of each relation. `addresses`: of each extent (`EXTENT_BYTES`) of a relation on its tier's device, in order.
     """
     use = {tier: TierUse() for tier in devices}
     issued_s, done_s = [math.nan] * len(trace.accesses), [math.nan] * len(trace.accesses)

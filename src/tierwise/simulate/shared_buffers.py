@@ -24,12 +24,10 @@ from tierwise.simulate.trace_stream import Stream
 POLICY: Final = "postgresql"
 RING_BUFFERS: Final = 32
 MOST_USES: Final = 5
-COMBINED: Final = 16
-"""Pages of one read at most: the default of io_combine_limit."""
+COMBINED: Final = 16  # pages of one read at most: the default of io_combine_limit
 PROCESSES: Final = 100 + 16 + 8 + 10 + 2 + 38
 """Among which the server divides its buffers (`GetPinLimit`), by its defaults: sessions, autovacuum, workers, senders, auxiliary."""
-HELD: Final = 8
-"""Buffers of this share that a session is taken to hold already (`GetAdditionalPinLimit`)."""
+HELD: Final = 8  # buffers of this share that a session is taken to hold already (`GetAdditionalPinLimit`)
 
 
 def misses(stream: Stream, buffers: int) -> NDArray[np.bool_]:

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tierwise.core.compiled import Ints, bits_set, compiled, inlined, prefetch
+from tierwise.core.compiled import Ints, bits_set, compiled, prefetch
 from tierwise.simulate.trace_fields import Numbering
 
 Places = NDArray[np.int32]
@@ -42,7 +42,6 @@ class Curve:
         return int(self.reads.shape[1]) - 1
 
     def at(self, pages: int) -> Misses:
-        """Return the counts of a cache of `pages`."""
         return Misses(*(kind.astype(np.int64) for kind in self.between(pages)))
 
     def between(self, pages: float) -> list[Any]:
@@ -55,9 +54,8 @@ class Curve:
 
 @dataclass(frozen=True)
 class SampledCurve:
-    """Counts of a sample of pages at `rate`; `near`, where there is one, has the exact counts of small caches.
-
-    A larger cache misses as many of the requests that the largest exact one misses as it does in the sample.
+    """Counts of a sample of pages at `rate`; `near`, where there is one, has the exact counts of small caches. A larger cache misses as
+    many of the requests that the largest exact one misses as it does in the sample.
     """
 
     sample: Curve
@@ -85,7 +83,6 @@ class NearCounts:
         self._keys, self._relation, self._dirty = np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32)
 
     def add(self, keys: Ints, writes: NDArray[np.bool_], relation: NDArray[np.integer[Any]]) -> None:
-        """Count requests for the pages `keys`, each of its relation."""
         held, numbering = len(self._keys), Numbering()
         keys, relation = np.concatenate([self._keys, keys]), np.concatenate([self._relation, relation])
         numbers = numbering.of(keys)
@@ -141,19 +138,11 @@ def _curve(found: Any) -> Curve:
     return Curve(missed[0], missed[1], np.cumsum(found[2], axis=1, dtype=np.int64)[:, :-1])
 
 
-@inlined
-def _set(word: Any) -> int:
-    return bits_set(word)
-
-
 @compiled
 def _pass(  # noqa: PLR0917
     pages: Places, writes: Any, relation: Places, found: Any, last: Places, dirty: Places, bits: Any, tree: Places, held: int
 ) -> None:
-    """Count each request in `found` [read, write, write-back; relation; distance]; `last` has each page's last mark plus one.
-
-    The last distance of `found` stands for all from there on.
-    """
+    """Count each request in `found` [read, write, write-back; relation; distance, or more]; `last` has each page's last mark plus one."""
     now, distinct, slots, farthest = held, held, 32 * len(bits), found.shape[2] - 1
     for at in range(len(pages)):
         prefetch(last, pages[min(at + _AHEAD, len(pages) - 1)])
@@ -167,9 +156,9 @@ def _pass(  # noqa: PLR0917
         else:
             word, block = mark >> 5, mark >> _BLOCK_BITS
             keep = np.uint32(1 << (mark & 31))
-            after = _set(np.int64(bits[word]) >> (mark & 31)) - 1
+            after = bits_set(np.int64(bits[word]) >> (mark & 31)) - 1
             for each in range(word + 1, (block + 1) * _BLOCK_WORDS):
-                after += _set(np.int64(bits[each]))
+                after += bits_set(np.int64(bits[each]))
             if block < now >> _BLOCK_BITS:  # its block is full
                 before, node = 0, block + 1
                 while node > 0:
@@ -201,7 +190,7 @@ def _pass(  # noqa: PLR0917
 def _close(bits: Any, tree: Places, block: int) -> None:
     count = 0
     for each in range(block * _BLOCK_WORDS, (block + 1) * _BLOCK_WORDS):
-        count += _set(np.int64(bits[each]))
+        count += bits_set(np.int64(bits[each]))
     node = block + 1
     while node < len(tree):
         tree[node] += count
@@ -214,18 +203,17 @@ def _renumber(last: Places, bits: Any, tree: Places) -> int:
     before, count = np.empty(len(bits), np.int32), 0
     for each in range(len(bits)):
         before[each] = count
-        count += _set(np.int64(bits[each]))
+        count += bits_set(np.int64(bits[each]))
     for page in range(len(last)):
         mark = last[page] - 1
         if mark >= 0:
-            last[page] = before[mark >> 5] + _set(np.int64(bits[mark >> 5]) & ((1 << (mark & 31)) - 1)) + 1
+            last[page] = before[mark >> 5] + bits_set(np.int64(bits[mark >> 5]) & ((1 << (mark & 31)) - 1)) + 1
     _mark(bits, tree, count)
     return count
 
 
 @compiled
 def _mark(bits: Any, tree: Places, count: int) -> None:
-    """Set the first `count` marks alone."""
     for each in range(len(bits)):
         left = count - 32 * each
         bits[each] = np.uint32(0xFFFFFFFF) if left >= 32 else np.uint32((1 << max(left, 0)) - 1)

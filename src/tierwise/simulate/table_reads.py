@@ -43,9 +43,7 @@ def lookups(rows: float, *, depth: int = 1) -> Reading:
 
 
 def duration_s(device: DeviceModel, reading: Reading, table_bytes: float, *, requests: int, seed: int) -> float:
-    """Return seconds that `device`, as new, takes for `reading` of a table that begins at address 0. At least `requests` are simulated,
-    from a place of the table that `seed` decides.
-    """
+    """Return seconds that `device`, as new, takes for `reading` of a table, from at least `requests` at a place that `seed` decides."""
     if table_bytes > device.capacity_bytes:
         raise ValueError(f"a table of {table_bytes:.3g} bytes does not fit on a device of {device.capacity_bytes:.3g}")
     sample = max(requests, SAMPLE_BYTES // reading.request_bytes if not reading.scattered else 0)

@@ -26,6 +26,7 @@ DEFAULT_EVENT: Final = "Q"
 _SAMPLE_LINES: Final = 200
 
 DeviceNumber = Callable[[str], int]
+Reader = Callable[[Fields, DeviceNumber, str], "Columns"]
 
 
 class Columns(NamedTuple):
@@ -47,7 +48,7 @@ class TextFormat:
     title: str
     line: str
     names: tuple[str, ...]
-    read: Callable[[Fields, DeviceNumber, str], Columns]
+    read: Reader
     units: tuple[int, int] | None
     commas: bool = False
     least: int = 0
@@ -73,27 +74,13 @@ def _arc(fields: Fields, _: DeviceNumber, __: str) -> Columns:
     return Columns(_constant(fields, READ), start, size, _constant(fields), {0: good, 1: fine & (size > 0)} | others)
 
 
-def _msr(fields: Fields, device: DeviceNumber, _: str) -> Columns:
-    (start, good), (size, fine) = fields.whole(4), fields.whole(5)
-    disk = fields.meanings(1, lambda word: device(word.replace(",", ".")), until=2)  # hosts number their disks alike
-    return Columns(_kinds(fields, 3, "read", "write"), start, size, disk, {4: good, 5: fine})
+def _placed(start: int, kind: tuple[int, str, str, str], *, device: int = 0, until: int | None = None) -> Reader:
+    """Return the reader of a format with a request's place in field `start` and its size in the next; `kind` is of `_kinds`."""
 
-
-def _alibaba(fields: Fields, device: DeviceNumber, _: str) -> Columns:
-    (start, good), (size, fine) = fields.whole(2), fields.whole(3)
-    return Columns(_kinds(fields, 1, "r", "w"), start, size, fields.meanings(0, device), {2: good, 3: fine})
-
-
-def _spc(fields: Fields, device: DeviceNumber, _: str) -> Columns:
-    (start, good), (size, fine) = fields.whole(1), fields.whole(2)
-    return Columns(_kinds(fields, 3, "r", "w"), start, size, fields.meanings(0, device), {1: good, 2: fine})
-
-
-def _fio(first: int) -> Callable[[Fields, DeviceNumber, str], Columns]:
-    def read(fields: Fields, device: DeviceNumber, _: str) -> Columns:
-        (start, good), (size, fine) = fields.whole(first + 2), fields.whole(first + 3)
-        kind = _kinds(fields, first + 1, "read", "write", "add open close wait sync datasync trim")
-        return Columns(kind, start, size, fields.meanings(first, device), {first + 2: good, first + 3: fine})
+    def read(fields: Fields, number: DeviceNumber, _: str) -> Columns:
+        (place, good), (size, fine) = fields.whole(start), fields.whole(start + 1)
+        of_host = (lambda word: number(word.replace(",", "."))) if until else number  # hosts number their disks alike
+        return Columns(_kinds(fields, *kind), place, size, fields.meanings(device, of_host, until=until), {start: good, start + 1: fine})
 
     return read
 
@@ -126,7 +113,10 @@ def _lrb(fields: Fields, _: DeviceNumber, __: str) -> Columns:
 
 
 _FIO_NAMES: Final = ("file", "action", "offset", "length")
+_FIO_KINDS: Final = ("read", "write", "add open close wait sync datasync trim")
 _MSR_LINE: Final = r"\d+\s*,[^,]*,\s*\d+\s*,\s*(read|write)\s*,\s*\d+\s*,\s*\d+\s*,\s*\d+"
+_msr = _placed(4, (3, "read", "write", ""), device=1, until=2)
+_alibaba, _spc = _placed(2, (1, "r", "w", "")), _placed(1, (3, "r", "w", ""))
 _MSR_NAMES: Final = ("time", "host", "disk", "type", "offset", "size", "response")
 _ALIBABA_LINE: Final = r"\w+\s*,\s*[rw]\s*,\s*\d+\s*,\s*\d+\s*,\s*\d+(\.\d+)?"
 _ALIBABA_NAMES: Final = ("device", "opcode", "offset", "length", "timestamp")
@@ -137,8 +127,8 @@ _TWITTER_NAMES: Final = ("timestamp", "key", "key size", "value size", "client",
 _BLKPARSE_NAMES: Final = ("device", "processor", "number", "time", "process", "event", "operation", "sector", "+", "sectors")
 TEXTS: Final[dict[str, TextFormat]] = {
     "arc": TextFormat("ARC", r"\d+\s+\d+\s+\d+\s+\d+", ("start", "blocks", "x", "request"), _arc, (0, 0), least=4, most=4),
-    "fio2": TextFormat("fio iolog version 2", "", _FIO_NAMES, _fio(0), (1, 1)),
-    "fio3": TextFormat("fio iolog version 3", "", ("time", *_FIO_NAMES), _fio(1), (1, 1), time=0),
+    "fio2": TextFormat("fio iolog version 2", "", _FIO_NAMES, _placed(2, (1, *_FIO_KINDS)), (1, 1)),
+    "fio3": TextFormat("fio iolog version 3", "", ("time", *_FIO_NAMES), _placed(3, (2, *_FIO_KINDS), device=1), (1, 1), time=0),
     "msr": TextFormat("MSR Cambridge CSV", _MSR_LINE, _MSR_NAMES, _msr, (1, 1), time=0, commas=True, least=7, most=7),
     "alibaba": TextFormat("Alibaba CSV", _ALIBABA_LINE, _ALIBABA_NAMES, _alibaba, (1, 1), time=4, commas=True, least=5, most=5),
     "spc": TextFormat("SPC", _SPC_LINE, _SPC_NAMES, _spc, (SECTOR_BYTES, 1), time=4, commas=True, least=5, most=100),

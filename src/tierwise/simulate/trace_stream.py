@@ -20,8 +20,7 @@ OBJECTS: Final = "objects"
 PAGES: Final = "pages"
 NEAR_PAGES: Final = 2**16
 """A sample of pages has few of a small cache's, and none or all of a busy page's requests: up to this size all requests are counted."""
-MOST_NEAR_RELATIONS: Final = 256
-"""These counts take 0.8 MB a relation."""
+MOST_NEAR_RELATIONS: Final = 256  # these counts take 0.8 MB a relation
 _SHARES: Final = 2**24
 
 
@@ -78,11 +77,9 @@ class _Places:
 def read_stream(
     paths: Sequence[Path], options: TraceOptions, *, named: Mapping[str, str] | None = None, sample_rate: float = 1.0
 ) -> Stream:
-    """Read `paths` one after the other, or merged by time if the options are timed.
+    """Read `paths` one after the other, or merged by time if the options are timed; `sample_rate` of the pages are kept, by their hashes.
 
-    Args:
-        named: name of a relation by the path of a whole file, or by a device as traces name it.
-        sample_rate: share of the pages that are kept, by a hash of each page.
+    `named`: name of a relation by the path of a whole file, or by a device as traces name it.
     """
     named = {str(Path(file).resolve()) if Path(file) in paths else file: relation for file, relation in (named or {}).items()}
     known, readers, parts = _Places(), [TraceReader(path, options) for path in paths], list[Requests]()

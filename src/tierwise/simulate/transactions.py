@@ -56,16 +56,10 @@ class Rows:
 
 @dataclass(frozen=True)
 class Load:
-    """What the clients do.
-
-    `skew` is the exponent of a Zipfian over the rows; 0: uniform. `writes` is the share of transactions that update their row. `host_s`
-    is a transaction's time outside the storage.
-    """
-
     clients: int
-    writes: float
-    skew: float
-    host_s: float
+    writes: float  # share of transactions that update their row
+    skew: float  # exponent of a Zipfian over the rows; 0: uniform
+    host_s: float  # a transaction's time outside the storage
     layout: Layout = Layout.STREWN
 
 
@@ -218,7 +212,6 @@ def _recorded(window: _Window, seen: list[tuple[str, int]]) -> Recorded:
 
 
 def addresses(recorded: Recorded, placement: Mapping[str, str]) -> dict[str, list[int]]:
-    """Return where the extents of each relation lie on the device of its tier."""
     laid: dict[str, list[int]] = {}
     for tier in set(placement.values()):
         laid |= lay_out({name: size for name, size in recorded.sizes_bytes.items() if placement[name] == tier})

@@ -21,7 +21,6 @@ from typing import Final
 import numpy as np
 
 from tierwise.core.compiled import Floats, Ints, compiled
-from tierwise.core.errors import InputError
 
 THETA: Final = 0.99
 RANKS: Final = 10_000_000_000
@@ -103,9 +102,6 @@ def scrambled(chances: Floats, items: int, scale: int = 1) -> Ints:
 
 def zipfian_pages(items: int, *, seed: int, items_per_page: int = 1, scale: int = 1, chunk: int = 2**16) -> Iterator[Ints]:
     """Yield, without end, chunks of pages that scrambled Zipfian reads of `items` items touch; these stand for `scale` times as many."""
-    if items < 1 or items_per_page < 1 or scale < 1:
-        rule = "items, items_per_page and scale must be 1 or more"
-        raise InputError("zipfian", field="items", value=(items, items_per_page, scale), rule=rule)
     chance = np.random.default_rng(seed)
     while True:
         drawn = scrambled(chance.random(chunk), items, scale)

@@ -51,9 +51,8 @@ Drain = Callable[[], bool]  # takes the requests that have come unseen; True whe
 class Real:
     """Real time, of CLOCK_MONOTONIC; the methods are those of every clock.
 
-    `meet`: a request of the process `pid` has come. `blocked`: nobody is left who could run, so that the clock may jump. `parts`: `now_s`,
-    and of it, since the clock was set, `computed_s` (processors) and `jumped_s` (devices); `strangers`, requests that it cannot count
-    truly; `used_s`, processor time of all that is counted, of which `mount_s` was the mount's and `charged_s` is charged.
+    `meet`: a request of the process `pid` has come. `blocked`: nobody is left who could run, so that the clock may jump. `parts`: those
+    of `tierwise.tiers.daemon.ClockParts`.
     """
 
     kind = ClockKind.REAL
@@ -133,7 +132,6 @@ class StoppedClock:
         self.gained_s = 0.0
 
     def behind_s(self) -> float:
-        """Return how far it may go now; negative or 0 while it is to stand."""
         return time.monotonic() - self._since_s - HELD_MOST_S - self.gained_s
 
 
@@ -186,7 +184,6 @@ class VirtualSeveral:
             self._unspared_s += self._request_s.get(opcode, 0.0)
 
     def record(self, sessions_time: SessionTime) -> None:
-        """Have `sessions_time` record from now on where the sessions' time goes."""
         self.now()
         if self._sessions_time:
             self._sessions_time.close()

@@ -28,15 +28,15 @@ SLEEP_MOST_S: Final = 3600.0  # the most real seconds that anybody waits for a v
 
 @dataclass(frozen=True, slots=True)
 class ClockParts:
-    """What a clock has gained, and where its sessions' time went until the same moment."""
+    """What a clock has gained since it was set, and where its sessions' time went until the same moment."""
 
     now_s: float
-    computed_s: float = 0.0
-    jumped_s: float = 0.0
-    strangers: int = 0
-    used_s: float = 0.0
-    mount_s: float = 0.0
-    charged_s: float = 0.0
+    computed_s: float = 0.0  # gained by processors
+    jumped_s: float = 0.0  # gained by devices
+    strangers: int = 0  # requests that it cannot count truly
+    used_s: float = 0.0  # processor time of all that is counted
+    mount_s: float = 0.0  # of it, the mount's
+    charged_s: float = 0.0  # of it, what is charged
     sessions: int = 0  # whose time is recorded
     processor_s: float = 0.0  # of them
     blocked_s: Sequence[tuple[int, str, str, float]] = ()  # wait event, tier, function of the kernel, seconds of all sessions
@@ -120,7 +120,6 @@ class Daemon:
     # Its clock
 
     def wait_in_real_time(self) -> None:
-        """Have every request wait as long as its device would have taken."""
         if self.clock is not ClockKind.REAL:
             self.call("clock")
         self.clock = ClockKind.REAL
@@ -145,7 +144,6 @@ class Daemon:
             sleeper.sleep(seconds, hold=hold)
 
     def serve_sleeps(self, descriptor: int) -> None:
-        """Serve the sleeps that Linux reports at `descriptor` of this process (`tierwise.tiers.sleeps`)."""
         self.call("sleeps", pid=os.getpid(), descriptor=descriptor)
 
     def history(self) -> NDArray[np.float64]:
@@ -158,11 +156,9 @@ class Daemon:
             path.unlink(missing_ok=True)
 
     def record(self, memory: Path, places: Mapping[int, int]) -> None:
-        """Have a clock that counts several record where its sessions' time goes (see `tierwise.tiers.sessions`)."""
         self.call("record", memory=str(memory), places=list(places.items()))
 
     def hold(self, held: bool) -> None:
-        """Have a clock that counts several not jump, while figures are read that belong to one moment."""
         self.call("hold", held=held)
 
     def _start(self) -> None:

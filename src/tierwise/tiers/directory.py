@@ -78,15 +78,11 @@ class Calibration(Strict):
 def calibrate(directory: Path, *, seconds: float = 3.0) -> Calibration:
     """Measure the disk of `directory` on a temporary file of 256 MiB, which goes in any case; a third of `seconds` for each figure."""
     part_s = seconds / 3
-    with _filled(directory) as path:
-        descriptor, direct = _open(path)
-        try:
-            pages, blocks = FILE_BYTES // PAGE_BYTES, FILE_BYTES // MIB
-            done, took_s = _read_for(part_s, descriptor, PAGE_BYTES, pages, jobs=1)
-            done_8, took_8_s = _read_for(part_s, descriptor, PAGE_BYTES, pages, jobs=JOBS)
-            done_in_order, took_in_order_s = _read_for(part_s, descriptor, MIB, blocks, jobs=1, in_order=True)
-        finally:
-            os.close(descriptor)
+    with _filled(directory) as (descriptor, direct):
+        pages, blocks = FILE_BYTES // PAGE_BYTES, FILE_BYTES // MIB
+        done, took_s = _read_for(part_s, descriptor, PAGE_BYTES, pages, jobs=1)
+        done_8, took_8_s = _read_for(part_s, descriptor, PAGE_BYTES, pages, jobs=JOBS)
+        done_in_order, took_in_order_s = _read_for(part_s, descriptor, MIB, blocks, jobs=1, in_order=True)
     return Calibration(
         random_read_latency_s=took_s / done,
         random_read_iops_8jobs=done_8 / took_8_s,
@@ -98,13 +94,9 @@ def calibrate(directory: Path, *, seconds: float = 3.0) -> Calibration:
 def calibrated_points(directory: Path, *, seconds: float = 9.0) -> tuple[list[Measured], bool]:
     """Measure random reads of a page at each of `DEPTHS`, and reads of 1 MiB in order; return also whether they were direct."""
     part_s = seconds / (len(DEPTHS) + 1)
-    with _filled(directory) as path:
-        descriptor, direct = _open(path)
-        try:
-            random = [_point(part_s, descriptor, PAGE_BYTES, depth, random=True) for depth in DEPTHS]
-            return [*random, _point(part_s, descriptor, MIB, 1, random=False)], direct
-        finally:
-            os.close(descriptor)
+    with _filled(directory) as (descriptor, direct):
+        random = [_point(part_s, descriptor, PAGE_BYTES, depth, random=True) for depth in DEPTHS]
+        return [*random, _point(part_s, descriptor, MIB, 1, random=False)], direct
 
 
 def _point(part_s: float, descriptor: int, block_bytes: int, depth: int, *, random: bool) -> Measured:
@@ -122,21 +114,22 @@ def _point(part_s: float, descriptor: int, block_bytes: int, depth: int, *, rand
 
 
 @contextmanager
-def _filled(directory: Path) -> Iterator[Path]:
+def _filled(directory: Path) -> Iterator[tuple[int, bool]]:
+    """Yield the descriptor of a temporary file of `FILE_BYTES` in `directory`, and whether its reads are direct."""
     with NamedTemporaryFile(dir=directory, prefix=".tierwise-calibration-") as file:
         for _ in range(FILE_BYTES // MIB):
             file.write(random.randbytes(MIB))
         file.flush()
         os.fsync(file.fileno())
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-        yield Path(file.name)
-
-
-def _open(path: Path) -> tuple[int, bool]:
-    try:
-        return os.open(path, os.O_RDONLY | os.O_DIRECT), True
-    except OSError:
-        return os.open(path, os.O_RDONLY), False
+        try:
+            descriptor, direct = os.open(file.name, os.O_RDONLY | os.O_DIRECT), True
+        except OSError:
+            descriptor, direct = os.open(file.name, os.O_RDONLY), False
+        try:
+            yield descriptor, direct
+        finally:
+            os.close(descriptor)
 
 
 def _read_for(duration_s: float, descriptor: int, size: int, places: int, *, jobs: int, in_order: bool = False) -> tuple[int, float]:

@@ -42,7 +42,6 @@ class Mount:
         return self._path.get("seconds", 0.0) if self.daemon.clock is ClockKind.REAL else 0.0
 
     def mount(self, *, cache: bool) -> None:
-        """Mount the tier, delays off; `cache` lets the kernel keep pages."""
         load_device(self.device)  # a bad file is reported here, not in the daemon's words
         require_fuse()
         if mounts_below(self.directory):
@@ -181,7 +180,6 @@ class Emulated(Mount, Tier):
         return float(self.call("busy"))
 
     def hits(self) -> tuple[int, int] | None:
-        """Return (hits, reads) of a cached device since it was as new; None for another device."""
         found = self.call("hits")
         return tuple(found) if found else None
 

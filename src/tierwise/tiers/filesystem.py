@@ -8,6 +8,7 @@ import os
 import stat
 import time
 from collections.abc import Callable
+from functools import partialmethod
 from typing import Final
 
 from tierwise.tiers import fuse_abi as abi
@@ -77,19 +78,15 @@ class Filesystem:
         os.link(self._nodes.where(self._nodes.by_id[linked]), self._child(number, name), src_dir_fd=self._nodes.root.descriptor)
         return self._entry(number, name)
 
-    def _unlink(self, number: int, body: memoryview, _uid: int, _gid: int) -> bytes:
-        return self._removed(number, body, os.unlink)
-
-    def _rmdir(self, number: int, body: memoryview, _uid: int, _gid: int) -> bytes:
-        return self._removed(number, body, os.rmdir)
-
-    def _removed(self, number: int, body: memoryview, remove: Callable[[str], None]) -> bytes:
+    def _removed(self, remove: Callable[[str], None], number: int, body: memoryview, _uid: int, _gid: int) -> bytes:
         (name,) = _names(body)
         path = self._child(number, name)
         gone = os.lstat(path)
         remove(path)
         self._nodes.lost_name(gone)
         return b""
+
+    _unlink, _rmdir = partialmethod(_removed, os.unlink), partialmethod(_removed, os.rmdir)
 
     def _rename(self, number: int, body: memoryview, _uid: int, _gid: int) -> bytes:
         (target,) = abi.RENAME_IN.unpack_from(body)

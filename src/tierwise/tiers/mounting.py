@@ -28,11 +28,8 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 def require_fuse() -> None:
     if not DEVICE.exists() or DEVICE.stat().st_rdev != NUMBER:
-        raise MissingError(
-            str(DEVICE),
-            why="emulated tiers are FUSE mounts",
-            remedy="modprobe fuse (a container needs --device /dev/fuse --cap-add SYS_ADMIN)",
-        )
+        remedy = "modprobe fuse (a container needs --device /dev/fuse --cap-add SYS_ADMIN)"
+        raise MissingError(str(DEVICE), why="emulated tiers are FUSE mounts", remedy=remedy)
     try:
         os.close(os.open(DEVICE, os.O_RDWR | os.O_CLOEXEC))
     except OSError as error:
@@ -67,10 +64,8 @@ def unmount(mountpoint: Path, *, lazily: bool = False) -> None:
             return
         if "busy" not in said.stderr:
             raise OSError(errno.EINVAL, said.stderr.strip(), str(mountpoint))
-    users = ", ".join(holders(mountpoint)) or "a process that may not be looked into"
-    raise InputError(
-        str(mountpoint), rule=f"cannot be unmounted while in use by {users}", remedy="end these processes, or leave the folder"
-    )
+    rule = f"cannot be unmounted while in use by {', '.join(holders(mountpoint)) or 'a process that may not be looked into'}"
+    raise InputError(str(mountpoint), rule=rule, remedy="end these processes, or leave the folder")
 
 
 def mounts_below(folder: Path) -> list[Path]:
@@ -118,9 +113,8 @@ def _mount_as_root(mountpoint: Path) -> int:
     if _libc.mount(b"tierwise", os.fsencode(mountpoint), KIND.encode(), _NOSUID_NODEV, options.encode()):
         failed = ctypes.get_errno()
         os.close(descriptor)
-        raise TierwiseError(
-            f"{mountpoint}: cannot be mounted: {os.strerror(failed)}. Remedy: mounting needs CAP_SYS_ADMIN, which containers withhold"
-        )
+        remedy = "mounting needs CAP_SYS_ADMIN, which containers withhold"
+        raise TierwiseError(f"{mountpoint}: cannot be mounted: {os.strerror(failed)}. Remedy: {remedy}")
     return descriptor
 
 

@@ -88,13 +88,8 @@ class Extents:
                     self._files.setdefault(int(inode), {})[int(number)] = self._last = int(extent)
                     self._used.add(int(extent))
                 case _:
-                    rule = "must be `inode number extent` or `inode - -`"
-                    raise InputError(
-                        f"{short(self._path)} line {line}",
-                        value=text,
-                        rule=rule,
-                        remedy="remove the file: tierwise then assigns new addresses",
-                    )
+                    where, rule = f"{short(self._path)} line {line}", "must be `inode number extent` or `inode - -`"
+                    raise InputError(where, value=text, rule=rule, remedy="remove the file: tierwise then assigns new addresses")
 
 
 SPARE: Final = 0.5  # share of the descriptors that is left for open files
@@ -143,13 +138,11 @@ class Nodes:
         return f"{self.where(parent)}/{node.name}"
 
     def stat(self, node: Node) -> os.stat_result:
-        """Return the attributes of `node`, of a symbolic link those of the link."""
         if node.descriptor >= 0:
             return os.fstat(node.descriptor)
         return os.fstat(next(iter(node.handles))) if node.handles else os.lstat(self.where(node))
 
     def path_of(self, node: Node) -> str:
-        """Return its path below the mount, or the part of it that is known."""
         names = [node.name]
         while (node := self.by_id.get(node.parent, self.root)) is not self.root:
             names.append(node.name)

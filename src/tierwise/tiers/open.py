@@ -17,10 +17,9 @@ from tierwise.tiers.tier import Tier
 def open_tier(
     name: str, spec: TierSpec, *, work: Path, stretch: float, seed: int, owner: tuple[int, int], daemon: Daemon | None = None
 ) -> Tier:
-    """Return the tier `name`, not started, which keeps what it needs in the folder `work`.
+    """Return the tier `name`, not started, which keeps what it needs in the folder `work`; its `owner` is the server's account (uid, gid).
 
-    `stretch` of seek distances comes on top of the tier's own `scale`; `owner` is uid and gid of the server's account; `daemon` serves
-    all emulated tiers by one clock; without it each has its own daemon.
+    `stretch` of seek distances comes on top of the tier's own `scale`. Without a `daemon`, an emulated tier has its own one and clock.
     """
     if isinstance(spec, DirectoryTier):
         return Directory(name, spec.directory, work=work, owner=owner)

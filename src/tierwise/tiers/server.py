@@ -4,7 +4,6 @@
 signal, and leaves no mount.
 """
 
-import argparse
 import gc
 import os
 import signal
@@ -81,7 +80,6 @@ class Server:
         }
 
     def serve(self, control: ControlServer) -> None:
-        """Answer the kernel until everything is unmounted, by somebody else or because of a signal."""
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._end)
         signal.set_wakeup_fd(self._waker, warn_on_full_buffer=False)
@@ -318,12 +316,6 @@ class Server:
         (self._wakefulness.hold if wanted else self._wakefulness.release)()
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="tierwise.tiers.server", description=__doc__)
-    parser.add_argument("folder", type=Path, help="Folder for the control channel and the record of this process.")
-    return serve(Server, parser.parse_args().folder)
-
-
 def serve(server_type: type[Server], folder: Path) -> int:
     """Serve until there is nothing to serve; an error is one line on standard error."""
     try:
@@ -342,4 +334,4 @@ def serve(server_type: type[Server], folder: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(serve(Server, Path(sys.argv[1])))

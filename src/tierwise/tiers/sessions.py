@@ -154,7 +154,6 @@ class TaskStates:
         self._request = _message(family, _CGROUPSTATS_GET, _attribute(_CGROUP_FD, folder.to_bytes(4, "little")))
 
     def counted(self) -> tuple[int, int]:
-        """Return (tasks in a state that the kernel counts, of them running or runnable)."""
         self._socket.send(self._request)
         sleeping, running, stopped, uninterruptible, _ = _STATES.unpack_from(self._answer(), _HEADER.size + _GENERIC.size + _ATTRIBUTE.size)
         return sleeping + running + stopped + uninterruptible, running

@@ -46,9 +46,9 @@ _TIME: Final = Struct("@qq")  # seconds, nanoseconds
 
 
 def reporting_sleeps(start: Callable[[], None], listener: Callable[[int], None]) -> None:
-    """Do `start`, the sleeps of whose child processes come to the descriptor that `listener` gets before; it is closed at the end.
+    """Do `start` in its own thread; the sleeps of its child processes come to a descriptor, closed at the end, that `listener` gets before.
 
-    In its own thread, which alone could not be rid of its filter. `listener` has to see to them from then on, or they sleep for ever.
+    `listener` has to see to them from then on, or they sleep for ever.
     """
 
     def work() -> None:
@@ -64,7 +64,6 @@ def reporting_sleeps(start: Callable[[], None], listener: Callable[[int], None])
 
 
 def obstacle() -> str | None:
-    """Return why sleeps cannot be reported here; None: they can."""
     if platform.machine() not in _CALLS:
         return f"numbers of system calls are not known for a processor {platform.machine()}"
     try:
@@ -88,7 +87,7 @@ class Sleepers:
 
     def take(self) -> tuple[int, float] | None:
         """Return a process that has gone to sleep, by a number, and for how many seconds; None where none has."""
-        while self._waiting():
+        while any(seen & POLLIN for _, seen in self._poll.poll(0)):
             notice = bytearray(_NOTICE.size)
             try:
                 ioctl(self.descriptor, _RECEIVE, notice)
@@ -114,9 +113,6 @@ class Sleepers:
         """Hear no more; who sleeps then is woken with an error."""
         os.close(self.descriptor)
         self.descriptor = -1
-
-    def _waiting(self) -> bool:
-        return any(seen & POLLIN for _, seen in self._poll.poll(0))
 
     def _answer(self, number: int, flags: int) -> None:
         with suppress(OSError, ValueError):  # a signal has woken it, or it was killed; or nobody is heard any more

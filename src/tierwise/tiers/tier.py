@@ -36,10 +36,9 @@ class Tier:
         """Take `slowdown` times as long as the device would, or be as quick as possible (for loading)."""
 
     def empty_cache(self, *, cached: bool | None = None) -> None:
-        """Forget every page that the kernel holds of an emulated tier (a remount, for which the server must be down) and the device itself.
+        """Forget what the kernel holds of an emulated tier (by a remount, for which the server must be down) and what the device holds.
 
-        `cached` says whether the kernel's page cache is used from now on (None: as before); a mount past it, before and after, is
-        not remounted. A directory's pages the kernel gives up file by file (posix_fadvise).
+        `cached`: whether the kernel's page cache is used from now on (None: as before); a mount past it is not remounted.
         """
 
     def forget(self) -> None:

@@ -111,7 +111,6 @@ class Transfers:
 
     @property
     def path_s(self) -> tuple[float, float]:
-        """Return what a request needs beyond the device: in all, and before the loop reads it and after the answer."""
         return self._path_s, self._way_s
 
     @property
@@ -242,7 +241,6 @@ class Transfers:
         self._path_s, self._way_s = seconds, outside
 
     def forget(self) -> None:
-        """Forget what the device holds in its own buffers; not while it has requests."""
         if self._out:
             raise ValueError(f"{len(self._out)} requests are under way")
         self._model.reset()
@@ -260,11 +258,9 @@ class Transfers:
         return {path: io.as_dict() for path, io in total.items()}
 
     def busy(self) -> float:
-        """Return the seconds in which the device had a request at least."""
         return self._busy_s + (max(0.0, self._clock.now() - self._busy_since_s) if self._out else 0.0)
 
     def drives_busy_s(self) -> float:
-        """Return the seconds in which a drive of the device had something to do, the mean of its drives."""
         return self._model.busy_s(self._clock.now())
 
     def hits(self) -> tuple[int, int] | None:

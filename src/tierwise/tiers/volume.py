@@ -144,7 +144,6 @@ class Volume:
 
 
 def busy_s(volumes: Mapping[str, Volume]) -> dict[str, float]:
-    """Return how long the drives of each had something to do, the mean of them."""
     return {name: volume.transfers.drives_busy_s() for name, volume in volumes.items()}
 
 

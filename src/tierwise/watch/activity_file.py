@@ -16,7 +16,7 @@ from tierwise.core.files import make_folder, replacing
 from tierwise.timings.parquet import keep_whole, read_whole
 from tierwise.watch.columns import RELATION, counters
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 VERSION: Final = "tierwise.activity"
 SCHEMA: Final[dict[str, Any]] = {
     "window": pl.Int32,  # from 0 on; a gap lies between two windows where an event says so

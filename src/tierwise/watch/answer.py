@@ -82,6 +82,8 @@ def answer(path: Path, service: ServiceTimes) -> Activity:
         replicas=int(server["replicas"]),
         service=server.get("service", ""),
         superuser=server.get("superuser") == "True",
+        system=server.get("system", ""),
+        buffer_bytes=float(server["shared_buffers"]),
         host=server.get("host", ""),
         counted_days=None if (days := server.get("counted_days", "None")) == "None" else float(days),
         unknown=tuple(_unknown(found, service, places=len(division.places))),

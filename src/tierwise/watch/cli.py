@@ -4,9 +4,8 @@ import re
 from pathlib import Path
 from typing import Annotated, Final
 
-import typer
-
 from tierwise.core.errors import InputError
+from tierwise.core.option_texts import argument, option
 from tierwise.core.output_format import TicketFormat, TicketFormatOption
 
 UNITS_S: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -14,29 +13,14 @@ SHORTEST_S, LONGEST_S = 10.0, 31 * 86400.0
 
 
 def watch(  # noqa: PLR0917  each is an option with a name
-    dsn: Annotated[
-        str,
-        typer.Argument(
-            metavar="[DSN]",
-            help="Connection string of the server, without a password, such as 'host=db.example dbname=shop'. Default: libpq's settings.",
-        ),
-    ] = "",
-    duration: Annotated[str, typer.Option("--for", help="Duration of the watch, such as 10m or 24h.")] = "10m",
-    out: Annotated[Path | None, typer.Option(help="Activity file to write. After a kill, the same command continues it.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="Watch relations of every database. Default: only the database of DSN.")] = False,
-    mask: Annotated[
-        Path | None,
-        typer.Option(help="Key file. Pseudonyms replace names in the activity file, and only this key file restores the names."),
-    ] = None,
-    show: Annotated[Path | None, typer.Option(help="Watch nothing, and print the answer of this activity file.")] = None,
-    service: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="TABLESPACE=MS[@DEPTH]",
-            help="Calibrated time of a single read on a tablespace, in milliseconds, with the number of requests at a time. Repeatable.",
-        ),
-    ] = None,
-    trace: Annotated[Path | None, typer.Option(help="File of `tierwise trace --out`, recorded during the watch.")] = None,
+    dsn: Annotated[str, argument("watch.dsn", metavar="[DSN]")] = "",
+    duration: Annotated[str, option("watch.duration", "--for")] = "10m",
+    out: Annotated[Path | None, option("watch.out")] = None,
+    every: Annotated[bool, option("watch.every", "--all")] = False,
+    mask: Annotated[Path | None, option("watch.mask")] = None,
+    show: Annotated[Path | None, option("watch.show")] = None,
+    service: Annotated[list[str] | None, option("watch.service", metavar="TABLESPACE=MS[@DEPTH]")] = None,
+    trace: Annotated[Path | None, option("watch.trace")] = None,
     form: TicketFormatOption = TicketFormat.TABLE,
 ) -> None:
     """Record what the transactions of a running PostgreSQL wait for, and print the answer.

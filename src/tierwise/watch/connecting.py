@@ -30,7 +30,7 @@ class Server:
     standby: bool
     version_text: str
     timed: bool
-    shared_buffers: str
+    shared_buffers: int
     checkpoint_timeout: str
     synchronous_commit: str
     io_method: str | None

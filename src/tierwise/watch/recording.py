@@ -90,6 +90,8 @@ class Watch:
     def run(self, ready: Callable[[], None] = lambda: None) -> None:
         """Watch until the time is over or a signal comes; a lost connection is a gap, a refused one at the start an error."""
         link: Link | None = self._linked()
+        if link and not link.server.superuser and not link.server.service:
+            say("watch: this role is no superuser, so its file serves for advice on volumes, and not on relations")
         ready()
         lost_s: float | None = None
         while self.watched_s < self.request.duration_s - 0.5 * self.request.window_s and not self.stopped:

@@ -131,19 +131,17 @@ def moved_places(before: pl.DataFrame | None, after: pl.DataFrame) -> tuple[list
 
 
 def sizes(connection: Connection, relations: Iterable[int]) -> tuple[dict[int, int], int]:
-    """Return the bytes of relations that no session holds or wants under ACCESS EXCLUSIVE, and how many statements that took."""
-    locked = {oid for (oid,) in connection.execute(statements.LOCKED.encode())}
-    found, sent = {}, 1
+    """Return the bytes of relations and their TOAST, without what a session locks or wants to lock, and how many statements that took."""
+    locked = [oid for (oid,) in connection.execute(statements.LOCKED.encode())]
+    found: dict[int, int] = {}
+    sent = 1
     for oid in relations:
         if oid in locked:
             continue
         sent += 1
         try:
-            row = connection.execute(statements.SIZE.encode(), [oid]).fetchone()
+            rows = connection.execute(statements.SIZE.encode(), [locked, oid]).fetchall()
         except psycopg.errors.LockNotAvailable:  # a lost race: the size stays unknown
             continue
-        except psycopg.errors.UndefinedTable:
-            continue
-        if row and row[0] is not None:
-            found[oid] = int(row[0])
+        found |= {part: size for part, size in rows if size is not None}
     return found, sent

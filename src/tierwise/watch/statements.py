@@ -17,7 +17,7 @@ RIGHTS: Final = "SELECT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')"
 CLOCK: Final = "SELECT current_setting('tierwise.clock', true)"
 SERVER: Final = """
 SELECT d.oid::bigint, d.datname, pg_postmaster_start_time()::text, pg_is_in_recovery(), current_setting('server_version'),
-       current_setting('track_io_timing') = 'on', current_setting('shared_buffers'), current_setting('checkpoint_timeout'),
+       current_setting('track_io_timing') = 'on', pg_size_bytes(current_setting('shared_buffers')), current_setting('checkpoint_timeout'),
        current_setting('synchronous_commit'), current_setting('io_method', true),
        (SELECT count(*) FROM pg_stat_replication), EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_stat_statements'),
        CASE WHEN EXISTS (SELECT FROM pg_proc WHERE proname = 'aurora_version') THEN 'aurora'
@@ -57,7 +57,13 @@ LEFT JOIN pg_inherits AS h ON h.inhrelid = c.oid AND c.relispartition
 WHERE c.oid = ANY (%s)
 """
 LOCKED: Final = "SELECT DISTINCT relation::bigint FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND relation IS NOT NULL"
-SIZE: Final = "SELECT pg_relation_size(%s::oid)"
+SIZE: Final = """
+SELECT o.oid::bigint, pg_relation_size(o.oid)
+FROM pg_class AS c
+LEFT JOIN pg_index AS i ON i.indrelid = c.reltoastrelid
+JOIN LATERAL unnest(ARRAY[c.oid, c.reltoastrelid, i.indexrelid]) AS o (oid) ON o.oid <> 0 AND o.oid <> ALL (%s::oid[])
+WHERE c.oid = %s::oid
+"""
 
 
 def relations(version: int) -> str:

@@ -32,6 +32,7 @@ SELECT set_config('tierwise.directories', :'directories', false) AS ignored,
        set_config('tierwise.old_s', :'old_s', false) AS ignored,
        set_config('lock_timeout', :'lock_s' || 's', false) AS ignored,
        set_config('tierwise.database', {{ literal(database) }}, false) AS ignored,
+       set_config('tierwise.system', {{ literal(system) }}, false) AS ignored,
        set_config('tierwise.steps', {{ literal(steps_json) }}, false) AS ignored
 \gset
 
@@ -42,6 +43,9 @@ DECLARE
 BEGIN
     IF current_database() <> current_setting('tierwise.database') THEN
         RAISE EXCEPTION 'this plan is for the database %, not for %', current_setting('tierwise.database'), current_database();
+    ELSIF current_setting('tierwise.system') NOT IN ('', (SELECT system_identifier::text FROM pg_control_system())) THEN
+        RAISE EXCEPTION 'this is not the server that was watched: its system identifier is another'
+            USING HINT = 'Set PGHOST and PGPORT to those of the server that was watched.';
     ELSIF pg_is_in_recovery() THEN
         RAISE EXCEPTION 'this server is a standby' USING HINT = 'Run the plan on the primary.';
     ELSIF EXISTS (SELECT FROM pg_roles WHERE rolname IN ('rds_superuser', 'cloudsqlsuperuser', 'azure_pg_admin'))

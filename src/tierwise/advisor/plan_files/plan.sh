@@ -46,18 +46,18 @@ ORDER BY pass LIMIT 1;
 SQL
 }
 
-# Drop indexes that a broken run of this plan left invalid and the journal lists: by number, or by the name that a rebuild of $relation
-# was about to give when it was killed. Only if no run and no build is at work.
+# Drop indexes that a broken run of this plan left invalid and the journal lists: the old one by its number, the new one by the name that
+# a rebuild of $relation was about to give. Only if no run and no build is at work.
 clear_indexes() {
     [ -e "$journal" ] || return 0
-    made=$(awk '$2 == "index" { print $4 }' "$journal" | sort -u | paste -s -d , -)
+    old=$(awk '$2 == "index" { print $4 }' "$journal" | sort -u | paste -s -d , -)
     listed=$(awk -v step="$direction-$number" '$3 != step { next } $2 == "done" { name = "" }
         $2 == "expects" { sub(/^[^ ]+ [^ ]+ [^ ]+ /, ""); name = $0 } END { print name }' "$journal")
-    query -v made="$made" -v listed="$listed" -v relation="$relation" <<'SQL'
+    query -v old="$old" -v listed="$listed" -v relation="$relation" <<'SQL'
 SELECT format('DROP INDEX CONCURRENTLY %I.%I', n.nspname, c.relname)
 FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
 WHERE NOT i.indisvalid AND c.relname ~ '_cc(new|old)[0-9]*$'
-  AND (c.oid = ANY (string_to_array(nullif(:'made', ''), ',')::oid[])
+  AND (c.oid = ANY (string_to_array(nullif(:'old', ''), ',')::oid[])
     OR c.relname = :'listed' AND i.indrelid = (SELECT indrelid FROM pg_index WHERE indexrelid = :'relation'::regclass))
   AND NOT EXISTS (SELECT FROM pg_stat_progress_create_index AS p WHERE p.index_relid = c.oid)
   AND NOT EXISTS (SELECT FROM pg_stat_activity WHERE application_name = 'tierwise plan' AND datname = current_database())
@@ -65,22 +65,11 @@ WHERE NOT i.indisvalid AND c.relname ~ '_cc(new|old)[0-9]*$'
 SQL
 }
 
-# What psql does in step $1, beside which the numbers of half-built indexes go into the journal.
+# What psql does in step $1, and how long.
 sql() {
     psql -X -q -v VERBOSITY=verbose -v step="$1" -v directories="${DIRECTORIES:-no}" -v lock_s="${LOCK_S:-2}" -v old_s="${OLD_S:-600}" \
         -f "$direction.sql" >/dev/null 2>"$errors" &
     running=$!
-    found=
-    while [ "${2:-}" = index ] && kill -0 "$running" 2>/dev/null; do
-        built=$(query -v old="$oid" <<'SQL' || true
-SELECT p.index_relid FROM pg_stat_progress_create_index AS p JOIN pg_stat_activity AS a USING (pid)
-WHERE a.application_name = 'tierwise plan' AND p.datname = current_database() AND p.index_relid NOT IN (0, :old);
-SQL
-)
-        [ -z "$built" ] || [ "$built" = "$found" ] || note index "$direction-$1" "$built"
-        found=${built:-$found}
-        sleep 0.2
-    done
     status=0
     wait "$running" || status=$?
     running=
@@ -179,24 +168,25 @@ step() {
     [ "$there" != t ] || { echo "step $number: $relation is in $target already"; return 0; }
     sql -1 || exit 1
     echo "step $number: moving $relation, $bytes bytes, to $target"
-    began_s=$(date +%s)
     before=$bytes tries=1 way=sql
     if [ "$kind" = table ] && can_repack; then way=repack; check_place 2; check_indexes; elif [ "$kind" = index ]; then check_place 2; else check_place 1; fi
     [ "$kind" != index ] || note expects "$direction-$number" "$(expected)"
     note begin "$direction-$number" "$oid" "$bytes"
     [ "$kind" != index ] || note index "$direction-$number" "$oid"
+    began_ms=$(date +%s%3N)
     # A lock that was not free is tried again; what else fails stops the plan.
-    until { [ $way = repack ] && repack; } || { [ $way = sql ] && sql "$number" "$kind"; }; do
+    until { [ $way = repack ] && repack; } || { [ $way = sql ] && sql "$number"; }; do
         [ $way = repack ] || grep -q 55P03 "$errors" || stop "step $number: $relation stays where it is"
         [ "$tries" -lt "${TRIES:-10}" ] || stop "step $number: $relation was in use $tries times: try at a quieter hour, or with TRIES=100"
         tries=$((tries + 1))
         sleep "${PAUSE_S:-5}"
     done
+    took_ms=$(($(date +%s%3N) - began_ms))
     [ "$kind" != index ] || clear_indexes
     look
     [ "$there" = t ] || stop "step $number: $relation is not in $target"
     note "done" "$direction-$number" "$oid" "$before" "$bytes"
-    echo "step $number: $relation moved to $target in $(($(date +%s) - began_s)) s, at try $tries: $before bytes before, $bytes bytes now"
+    echo "step $number: $relation moved to $target in $((took_ms / 1000)).$((took_ms / 100 % 10)) s, at try $tries: $before bytes before, $bytes bytes now"
 }
 
 if [ "$direction" = plan ]; then
