@@ -12,7 +12,7 @@ from rows import CROSS, ELAPSED_S, PLACEMENTS, TABLE_ON_SSD, make_manifest, make
 from tierwise.core import paths
 from tierwise.core.toml import read_table
 from tierwise.core.vocabulary import Evidence, IoMode
-from tierwise.report.cite import Stamp
+from tierwise.report.versions import Stamp
 
 RUN_ID: Final = "20260102-030405-quick-abcdef"
 STAMP: Final = Stamp("r1", "2026-01-01T00:00:00Z", "abc1234", {"cores": 2}, "v1", "abc1234", "2026-01-01")

@@ -66,6 +66,13 @@ def test_a_verdict_holds_for_all_that_the_text_leaves_open_or_for_nothing(tmp_pa
     assert open_map(tmp_path / "c", 2.0, 1.1).verdict is Verdict.UNDECIDED, "one setting says what no point of the map does"
 
 
+def test_a_verdict_holds_at_every_measured_setting_that_the_text_leaves_open(tmp_path: Path) -> None:
+    half = pgbench_rows({**LARGE, "table_ssd": 1000.0}, mix={"memory": 0.5})
+    found = judged(tmp_path, pgbench_rows(LARGE), half)
+    assert (found["V8"].verdict, found["V8"].cause) == (Verdict.UNDECIDED, Cause.LEFT_OPEN), "3.9 and 2.3 times, of 2 to 2.86"
+    assert found["V3"].verdict is Verdict.CONFIRMED, "at both"
+
+
 def test_what_the_processors_bound_is_judged_on_slower_tiers_and_says_so(tmp_path: Path) -> None:
     busy = dict.fromkeys(SMALL, "cpu")
     slow = {name: tps / 8 for name, tps in SMALL.items()}

@@ -22,7 +22,6 @@ from tierwise.cli import app
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.report import pandoc_engine, versions
-from tierwise.report.cite import commit_of
 from tierwise.report.display import MADE_MIME, VEGA_MIME
 from tierwise.report.page import open_shared
 from tierwise.report.publish import publish
@@ -30,6 +29,7 @@ from tierwise.report.reference import CELL, compare
 from tierwise.report.render import render
 from tierwise.report.run import open_run
 from tierwise.report.site import ORDER, PDFS, QUARTO
+from tierwise.report.versions import commit_of
 from tierwise.timings.manifest import load_manifest
 from tierwise.timings.parts import read_rows
 

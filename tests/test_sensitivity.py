@@ -83,6 +83,14 @@ def test_the_size_that_decides_counts_and_an_effect_that_is_missing_leaves_no_in
     assert shifts(("a", "low", 0.3, 0.02), ("a", "high", None, 0.02)) == {}
 
 
+def test_a_value_that_the_screening_lacks_has_no_interval_of_the_largest_parameters_alone() -> None:
+    screened, repeated = (
+        [{**dict.fromkeys(SCHEMA), "name": name, "parameter": one, "log_shift": 0.1} for one in moved]
+        for name, moved in (("M1", "ab"), ("M2", "a"))
+    )
+    assert [key.name for key in combined(pl.DataFrame([*screened, *repeated], schema=SCHEMA))] == ["M1"]
+
+
 @pytest.mark.parametrize(
     ("low", "high", "shift", "verdict"),
     [

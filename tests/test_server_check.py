@@ -84,6 +84,7 @@ def test_the_page_loads_nothing_and_shows_names_as_text(tiers: str, tmp_path: Pa
     assert page.count("&lt;script&gt;") >= 3, "in the sentence, the table and the chart"
     assert {address for address in re.findall(r"https?://[^\"' <]+", page) if "w3.org" not in address} == set()
     assert "<svg" in page
+    assert "¶" not in page
     assert "SHA-256" in page
     with pytest.raises(InputError, match="must not exist"):
         said("advise", "--activity", activity_file, "--tiers", tiers, "--report", str(tmp_path / "page"))

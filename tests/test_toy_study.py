@@ -34,7 +34,7 @@ import sys
 from pathlib import Path
 from tierwise.core import paths
 from tierwise.pipeline import execute
-from tierwise.report.cite import stamp_of
+from tierwise.report.versions import stamp_of
 from tierwise.report.pandoc_engine import PlainEngine
 from tierwise.report import project
 from tierwise.report.run import open_run

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
 
 import polars as pl
 import pytest
@@ -104,10 +103,6 @@ CASES = [
     for case in claim.cases
     if case.study in DECIDING
 ]
-ELSEWHERE: Final = {
-    "newest partition on SSD",  # whose load the view names in other words than the cell
-    "all on disks",
-}
 
 
 def cells(study: str, source: str, profile: str) -> list[dict[str, str]]:
@@ -135,7 +130,7 @@ def test_every_judged_cell_of_full_is_measured_by_the_io_mode_that_decides(study
         if case.study == study:
             requested = [cell for cell in cells(study, source, "full") if selected(case, cell)]
             deciding = {without_io_mode(cell) for cell in requested if cell["io_mode"] == DECIDING[study]}
-            assert deciding or case.name in ELSEWHERE, f"{source} {case.name}"
+            assert deciding, f"{source} {case.name}"
             assert {without_io_mode(cell) for cell in requested if cell["io_mode"] == IoMode.DIRECT} <= deciding, f"{source} {case.name}"
 
 

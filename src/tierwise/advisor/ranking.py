@@ -73,15 +73,15 @@ def gains_of(workload: Workload) -> tuple[Gain, ...]:
     )
 
 
-def with_processors(workload: Workload, placement: str) -> float | None:
-    """Return the speed-up if the processors take their own time too, and never work while a drive does; `None` at the drives' own speed.
+def with_processors(workload: Workload, placement: str) -> Mapping[int, float]:
+    """Return the speed-ups if the processors take their own time too, and never work while a drive does; none at the drives' own speed.
 
     Drives that were slowed leave out the processors' time, as if processors were faster by the same factor.
     """
     if workload.slowdown == 1:
-        return None
+        return {}
     moved, disks = (workload.measured[name].with_processors_s for name in (placement, DISKS))
-    return geometric_estimate(paired_ratios(disks, moved)).value if moved and disks else None
+    return paired_ratios(disks, moved)
 
 
 def headline(workload: Workload, placement: str) -> Key:

@@ -51,7 +51,8 @@ def write_report(advice: ServerAdvice, activity: Activity, sources: Sequence[Pat
             extra_arguments=["--log-level=CRITICAL"],
         )
         executed = nbformat.read(scratch / "executed.ipynb", as_version=4)
-    body, _ = HTMLExporter(template_name="basic", exclude_input=True, exclude_output_prompt=True).from_notebook_node(executed)
+    exporter = HTMLExporter(template_name="basic", exclude_input=True, exclude_output_prompt=True, exclude_anchor_links=True)
+    body, _ = exporter.from_notebook_node(executed)
     make_folder(folder)
     write_whole(target, render("advisor/text/server_page.html", body=body, title=f"PostgreSQL {advice.server}, {advice.database}") + "\n")
     return target

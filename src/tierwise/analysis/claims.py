@@ -1,5 +1,6 @@
 """The published claims as data: what each says, how certain its figure is, and which rows it is judged on."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Final, Literal, Self
 
@@ -142,6 +143,9 @@ class Claim(Strict):
     orders: tuple[Order, ...] = ()
     facts: Facts | None = None
     left_open: LeftOpen | None = None
+    settings: tuple[dict[Name, str], ...] = Field(
+        default=(), description="columns and words of its cases that the text leaves open; the first are those of `cases`"
+    )
     counts: str | None = Field(
         default=None,
         min_length=1,
@@ -151,6 +155,15 @@ class Claim(Strict):
     @property
     def source(self) -> str:
         return self.id[0]
+
+    @property
+    def open_axes(self) -> tuple[str, ...]:
+        """Return the names of what its text leaves open, where that can be varied."""
+        return self.left_open.axes if self.left_open else tuple(self.settings[0]) if self.settings else ()
+
+    def at(self, setting: Mapping[str, str]) -> Self:
+        cases = [case.model_copy(update={"select": {**case.select, **setting}}) for case in self.cases]
+        return self.model_copy(update={"cases": tuple(cases)})
 
     @model_validator(mode="after")
     def _fits_its_kind(self) -> Self:

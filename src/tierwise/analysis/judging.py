@@ -1,10 +1,4 @@
-"""One claim on one pair of tiers: the verdict by the variant and I/O mode that decide, and beside it the verdicts of every other.
-
-Who judges is found by the claim's kind in `JUDGES`; those of costs, which rows do not decide alone, are the studies' own and handed in.
-
-A study is run in variants of the published protocol, each by one or several I/O modes. One of them decides,
-as ``claims.toml`` fixes it for each study.
-"""
+"""One claim on one pair of tiers: the verdict by the variant and I/O mode that decide, and beside it the verdicts of every other."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +10,7 @@ from tierwise.analysis import rules
 from tierwise.analysis.causes import Cause, Reason, cure, phrase
 from tierwise.analysis.claim_rows import PUBLISHED, Rows, facts_of, fitted_claims, pair_evidence, series_of, variants_of
 from tierwise.analysis.claims import Claim, Deciding, Fitted, Kind, load_claims
-from tierwise.analysis.left_open import OpenMap, map_of
+from tierwise.analysis.left_open import OpenMap, map_of, measured_map
 from tierwise.analysis.model_interval import CLAIM, Key, shifts_of
 from tierwise.analysis.rules import CaseVerdict, Outcome, Series, Verdict
 from tierwise.analysis.today import Today
@@ -149,7 +143,10 @@ def judge_cases(claim: Claim, on: Grounds) -> ClaimVerdict:
     found = _decider(claim, every)
     if found is None:
         return on.absent(study=study, others=every)
-    mapped = map_of(claim, manifest, on.pair, found.verdict) if claim.left_open else None
+    mapped = map_of(claim, manifest, on.pair, found.verdict)
+    if claim.settings and found.io_mode:
+        variants = [found.variant, *sorted({name for case in found.cases for name in case.hangs_on})]
+        mapped = measured_map(claim, on.rows, on.pair, variants, found.io_mode, at_one=found.verdict)
     own = _agreed(claim, found, every)
     outcome = mapped.outcome(own) if mapped else own
     aside = [*_aside(claim, found, mapped), *([] if claim.counts else _of_replicates(outcome[0], found))]
@@ -183,8 +180,8 @@ def _aside(claim: Claim, decider: ClaimVerdict, mapped: OpenMap | None) -> list[
     deciding = load_claims().deciding[claim.cases[0].study]
     if not decides(decider, deciding):
         found.append(phrase("conditions.other_mode", decider=named(decider), wanted=named(deciding)))
-    if claim.left_open and mapped is None:
-        found.append(phrase("conditions.one_setting", axes=" and ".join(claim.left_open.axes)))
+    if claim.open_axes and mapped is None:
+        found.append(phrase("conditions.one_setting", axes=" and ".join(claim.open_axes)))
     return found
 
 

@@ -6,15 +6,17 @@ inside the bounds and that of the points whose interval is not wholly outside.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 
 from pydantic import computed_field
 
 from tierwise.analysis.causes import Cause, Reason, phrase
+from tierwise.analysis.claim_rows import Rows, series_of
 from tierwise.analysis.claims import Bounds, Claim
-from tierwise.analysis.rules import Outcome, Verdict, within
+from tierwise.analysis.rules import Outcome, Verdict, judge_series, within
 from tierwise.analysis.statistics import Estimate, geometric_estimate
 from tierwise.core.toml import Strict
-from tierwise.core.vocabulary import Evidence
+from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.timings.manifest import Manifest
 from tierwise.timings.replicates import replicates_of
 
@@ -86,3 +88,16 @@ def map_of(claim: Claim, manifest: Manifest, pair: str, at_one: Verdict) -> Open
         found.append(({axis: f"{entry[axis]:g}" for axis in mapped.axes}, geometric_estimate(ratios)))
     points = points_of(found, bounds)
     return OpenMap(axes=mapped.axes, evidence=Evidence.SIMULATED, at_one=at_one, points=points) if points else None
+
+
+def measured_map(claim: Claim, rows: Rows, pair: str, variants: Sequence[str], io_mode: IoMode, *, at_one: Verdict) -> OpenMap | None:
+    """Return the map of `claim` by `variants` over the settings that were measured; `None` where there is but one."""
+    points, kinds = list[Point](), set[Evidence]()
+    for setting, variant in product(claim.settings, variants):
+        series = [one for one in series_of(rows.connection, claim.at(setting), pair, variant) if one.io_mode is io_mode]
+        kinds.update(*(one.evidence_kinds for one in series))
+        known = [case for case in judge_series(claim, series) if case.low is not None]
+        points += [Point(setting={**setting, "variant": variant}, **case.as_estimate.fields, verdict=case.verdict) for case in known]
+    if all(setting == claim.settings[0] for setting in claim.settings if any(point.setting.items() >= setting.items() for point in points)):
+        return None
+    return OpenMap(axes=claim.open_axes, evidence=Evidence.of(kinds), at_one=at_one, points=tuple(points))

@@ -13,8 +13,6 @@ from tierwise.analysis.statistics import CONFIDENCE, enough, holm
 from tierwise.core.vocabulary import Evidence
 from tierwise.timings.manifest import UsedAttempt
 
-UNSEEN: Final = "unseen"  # a flag that says what a row does not know, and rejects nothing else of it
-
 
 @dataclass(frozen=True)
 class Rejections:
@@ -35,10 +33,7 @@ def rejections(connection: duckdb.DuckDBPyConnection, study: str = "", pair: str
     where = "(? in ('', study)) and (? in ('', pair))"
     counted = connection.execute(
         f"""
-        with rows as (
-            select evidence, list_filter(flags, lambda flag: flag <> '{UNSEEN}') as flags from timings where {where}
-        )
-        select evidence, count(*), count(*) filter (len(flags) > 0) from rows group by evidence order by evidence
+        select evidence, count(*), count(*) filter (len(flags) > 0) from timings where {where} group by evidence order by evidence
         """,
         [study, pair],
     ).fetchall()
@@ -46,7 +41,7 @@ def rejections(connection: duckdb.DuckDBPyConnection, study: str = "", pair: str
     for evidence, flag, rows in connection.execute(
         f"""
         select evidence, flag, count(*) from (select evidence, unnest(flags) as flag from timings where {where})
-        where flag <> '{UNSEEN}' group by all order by flag
+        group by all order by flag
         """,
         [study, pair],
     ).fetchall():
@@ -60,14 +55,13 @@ def never_accepted(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
     found = connection.execute(
         """
         with measurements as (
-            select study, bool_and(len(list_filter(flags, lambda flag: flag <> $unseen)) > 0) as rejected
+            select study, bool_and(len(flags) > 0) as rejected
             from timings
             where evidence <> 'simulated' and (clock <> 'real' or evidence = 'measured')
             group by study, pair, trial, step
         )
         select study, count(*) from measurements where rejected group by study order by study
-        """,
-        {"unseen": UNSEEN},
+        """
     ).fetchall()
     return dict(found)
 

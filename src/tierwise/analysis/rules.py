@@ -1,9 +1,7 @@
 """The rules by which observations become a verdict; no file is read here.
 
-Confirmed: the whole interval lies inside the bounds. Contradicted: it lies wholly outside. Else undecided. The model interval, where it is
-known, must lie there too. Of several
-cases all must be inside, and one wholly outside contradicts, if it does so after Holm's correction for all of them. An interval
-without a width decides nothing, unless counts are judged. All cases are of one I/O mode.
+Confirmed: the whole interval lies inside the bounds, that of every case. Contradicted: one lies wholly outside, after Holm's correction.
+The model interval, where it is known, must lie there too. An interval without a width decides nothing, unless counts are judged.
 """
 
 import math

@@ -51,8 +51,6 @@ def judge(
     `todays`: what studies themselves report of the pair of today, by claim.
     A verdict by another I/O mode than the deciding one says so where the run in the folder `reference` contradicts it by the latter.
     `views`: what `open_views` gave for this run, where it is open already; views that claims are judged on are tables then.
-
-    Raises `InputError` where `run_id` is unknown or its files break the schema. Without any run nothing is measured.
     """
     published = load_claims()
     with _rows(raw, newest_run(raw) if run_id is None else run_id, views=views) as rows:

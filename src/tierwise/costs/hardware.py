@@ -133,9 +133,6 @@ def device_bill(name: str, book: Book, *, life_years: float | None = None, write
     """Return what a year of the device `name` takes: its share of the purchase, power, replacement of what writes wear out; or the rent.
 
     `writes_bytes_a_year` go to every drive; by default `drive_writes_a_day` of its capacity.
-
-    Raises:
-        MissingError: nothing says what the device costs.
     """
     if parts := _parts(name):
         disk, flash = (device_bill(part, book, life_years=life_years, writes_bytes_a_year=writes_bytes_a_year) for part in parts)
@@ -170,9 +167,6 @@ def volume_bill(name: str, size_bytes: float, iops: float, throughput_bytes_s: f
 def share_bill(name: str, size_bytes: float, book: Book) -> Bill:
     """Return what a year of `size_bytes` on the device `name` takes: a volume of that size with what is provisioned, as far as that is sold
     with it; of a drive or an array the share of its package.
-
-    Raises:
-        MissingError: nothing says what the device costs.
     """
     spec = load_device(name)
     if not size_bytes:

@@ -5,9 +5,8 @@ arc.c, and openzfs/zfs commit 887a3c533 for l2arc_write_max. Simpler than both: 
 detection of sequential streams knows no processes; L2ARC, which takes what is near the end of the cache in memory, is fed what was just
 read from the disk, as all of that comes to the end sooner or later. Metadata take no space and no requests.
 
-*smq*: Linux, drivers/md/dm-cache-policy-smq.c and Documentation/admin-guide/device-mapper/cache-policies.rst. Simpler: no block is dirty,
-because `lvmcache` uses *writethrough* by default (lvmcache(7)). Blocks migrate at once, and a promotion that finds no free block replaces
-one; the kernel demotes one then, and promotes at a later miss.
+*smq*: Linux since 4.12, drivers/md/dm-cache-policy-smq.c and Documentation/admin-guide/device-mapper/cache-policies.rst. Simpler: no block
+is dirty, because `lvmcache` uses *writethrough* by default (lvmcache(7)), and a demotion takes no time.
 """
 
 import math
@@ -33,6 +32,7 @@ class CachePolicy:
     )
     least_recent_goes: bool = True  # what makes space: the bucket used least recently, or (no) the one that was written first
     writes_through: bool = True  # whether a write goes to both, and completes with the later; else the block leaves the flash
+    makes_space_first: bool = False  # whether a block that finds no space only has one given up, so that a later block finds it
     takes_writes: bool = False  # whether a block that is written is taken in as well
     bucket_blocks: int = 1  # blocks that are given up together
     fill_rate: float = math.inf  # bytes a second that are taken in at most, a second's worth at once; what comes beyond is not taken in
@@ -102,7 +102,7 @@ L2ARC: Final = CachePolicy(PAGE_BYTES, least_recent_goes=False, writes_through=F
 
 
 LEVELS: Final = 64  # NR_HOTSPOT_LEVELS and NR_CACHE_LEVELS
-HOTSPOT_PERIOD_S, CACHE_PERIOD_S = 1.0, 10.0  # HOTSPOT_UPDATE_PERIOD and CACHE_UPDATE_PERIOD
+HOTSPOT_PERIOD_S, CACHE_PERIOD_S = 1.0, 60.0  # HOTSPOT_UPDATE_PERIOD and CACHE_UPDATE_PERIOD
 HOTSPOT_BLOCKS: Final = 16  # cache blocks of a hotspot block at most: calc_hotspot_params
 LEAST_HOTSPOTS: Final = 1024  # the same function
 TOP_LEVELS: Final = 8  # nr_top_levels of the hotspot queue
@@ -116,7 +116,7 @@ class Queue:
     def __init__(self) -> None:
         self.level_of: dict[int, int] = {}
         self._levels: list[OrderedDict[int, None]] = [OrderedDict() for _ in range(LEVELS)]
-        self._hit: set[int] = set()  # in this period
+        self.hit: set[int] = set()  # in this period
 
     def __len__(self) -> int:
         return len(self.level_of)
@@ -127,25 +127,25 @@ class Queue:
 
     def remove(self, entry: int) -> None:
         del self._levels[self.level_of.pop(entry)][entry]
-        self._hit.discard(entry)
+        self.hit.discard(entry)
 
     def use(self, entry: int, jump: int) -> None:
         """Move `entry` up by `jump` levels, but only once in a period."""
         level = self.level_of[entry]
-        above = level if entry in self._hit else min(LEVELS - 1, level + jump)
+        above = level if entry in self.hit else min(LEVELS - 1, level + jump)
         del self._levels[level][entry]
         if above > level and self._levels[above]:
             oldest, _ = self._levels[above].popitem(last=False)
             self.push(oldest, level)
         self.push(entry, above)
-        self._hit.add(entry)
+        self.hit.add(entry)
 
-    def oldest_first(self) -> Iterator[int]:
-        return (entry for level in self._levels for entry in level)
+    def oldest_first(self, levels: int = LEVELS) -> Iterator[int]:
+        return (entry for level in self._levels[:levels] for entry in level)
 
     def end_period(self, in_top: int = -1) -> None:
         """Have the same number of entries in each level, but `in_top` of them in the top levels, if given."""
-        self._hit.clear()
+        self.hit.clear()
         in_top = min(in_top, len(self))
         low = LEVELS if in_top < 0 else LEVELS - TOP_LEVELS
         targets = [*_shares(len(self) - max(0, in_top), low), *_shares(max(0, in_top), LEVELS - low)]
@@ -166,7 +166,7 @@ class SmqPolicy(CachePolicy):
         return Multiqueue(self, slots, capacity_bytes)
 
 
-SMQ: Final = SmqPolicy(256 * KIB, copies=True)
+SMQ: Final = SmqPolicy(256 * KIB, copies=True, makes_space_first=True)
 """Documentation/admin-guide/device-mapper/cache.rst: "Typically we've been using block sizes of 256KB - 1024KB"."""
 
 
@@ -200,7 +200,8 @@ class Multiqueue(Residents):
 
     def hit(self, now_s: float, bucket: int) -> None:
         self._tick(now_s)
-        self._cache.use(bucket, 1)
+        if bucket not in self._cache.hit:
+            self._cache.use(bucket, 1)
 
     def add(self, now_s: float, block: int, bucket: int) -> None:  # noqa: ARG002
         self._cache.push(bucket, LEVELS - 1)
@@ -209,8 +210,8 @@ class Multiqueue(Residents):
         self._cache.remove(bucket)
 
     def next_to_go(self, busy: Iterable[int]) -> int | None:
-        busy = set(busy)
-        found = next((bucket for bucket in self._cache.oldest_first() if bucket not in busy), None)
+        """Give up a block of the lower levels, as `queue_demotion` does: a block that came in this period stays."""
+        found = next((bucket for bucket in self._cache.oldest_first(LEVELS // 2) if bucket not in busy), None)
         if found is not None:
             self._cache.remove(found)
         return found

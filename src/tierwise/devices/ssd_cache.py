@@ -112,7 +112,9 @@ class SsdCache(KnownCompletions):
                 continue
             if not self._residents.admits(now_s, block, operation):
                 continue
-            if policy.copies:
+            if policy.makes_space_first and len(self._slot_of) + len(self._filling) >= self._slots:
+                self._make_space()
+            elif policy.copies:
                 address = block * policy.block_bytes
                 size = min(policy.block_bytes, self.capacity_bytes - address)
                 self._disk.submit(now_s, self._fill_part(block), Operation.READ, address, size)

@@ -18,13 +18,13 @@ from nbformat import NotebookNode
 
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.files import write_whole
-from tierwise.report.cite import Stamp
 from tierwise.report.dictionary import described
 from tierwise.report.display import MADE_MIME, ROWS_MIME, VEGA_MIME
 from tierwise.report.formats import listed
 from tierwise.report.queries import Made
 from tierwise.report.site import BIBTEX, FIGURES, QUERIES, ROWS, TABLES
 from tierwise.report.text_template import fill
+from tierwise.report.versions import Stamp
 
 LABEL: Final = re.compile(r"^#\|\s*label:\s*(\S+)", re.MULTILINE)
 LABELLED: Final = ("fig-", "tbl-")

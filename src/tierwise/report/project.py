@@ -14,9 +14,9 @@ import yaml
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.report import notebooks
-from tierwise.report.cite import Stamp
 from tierwise.report.site import BIBTEX, FIGURES, PAPER, QUERIES, ROWS, SQL, TABLES
 from tierwise.report.theme import VEGA_LITE
+from tierwise.report.versions import Stamp
 
 VARIABLE: Final = re.compile(r"\{\{<\s*var\s+([\w-]+)\s*>\}\}")
 PAPER_NOTEBOOK: Final = "show-paper"

@@ -13,11 +13,10 @@ from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.files import make_folder, put, scratch_folder, write_whole
 from tierwise.report import render, site, versions
-from tierwise.report.cite import CITATION, commit_of
 from tierwise.report.dictionary import dictionary
 from tierwise.report.site import LATEST
 from tierwise.report.text_template import fill
-from tierwise.report.versions import Version
+from tierwise.report.versions import CITATION, Version, commit_of
 from tierwise.timings.export import check_nothing_private, pack_tables, whole
 from tierwise.timings.manifest import Manifest, load_manifest
 from tierwise.timings.parts import TIMINGS, read_rows

@@ -8,11 +8,10 @@ from tierwise.core import paths
 from tierwise.core.errors import InputError, suggesting
 from tierwise.core.files import make_folder, put, scratch_folder
 from tierwise.report import notebooks, quarto, site, versions
-from tierwise.report.cite import stamp_of
 from tierwise.report.pandoc_engine import PlainEngine
 from tierwise.report.project import Book, Engine, assemble, assemble_paper
 from tierwise.report.run import Run, book_of, open_run
-from tierwise.report.versions import Version
+from tierwise.report.versions import Version, stamp_of
 
 ENGINES = ("auto", "quarto", "plain")
 

@@ -16,6 +16,7 @@
 -- more than a tenth of its time (assumed): its sessions were blocked by what no device serves, such as the kernel's own writing back. The
 -- clock stands then, and after a second goes by real time; in runs of versions before 0.2.0 it went on to the window's end at once. (The
 -- log's windows are exempt: their sessions sleep before a commit, which the clock counts.)
+-- The flag `unseen` of a raw row rejects nothing here: it says that the recorder did not see what memory served.
 create temp table timings as
 with
 usual as (
@@ -55,7 +56,7 @@ estimators as (
 select raw_timings.* replace (
     coalesce(device_s + if(apart, own_s, host_s), raw_timings.elapsed_s) as elapsed_s,
     list_concat(
-        raw_timings.flags,
+        list_filter(raw_timings.flags, lambda flag: flag <> 'unseen'),
         if(unsteady and cache = 'hot', ['host'], []),
         if(
             cell ->> 'phase' <> 'commits'

@@ -31,9 +31,6 @@ class Server:
     version_text: str
     timed: bool
     shared_buffers: int
-    checkpoint_timeout: str
-    synchronous_commit: str
-    io_method: str | None
     replicas: int
     statements: bool
     service: str

@@ -17,8 +17,7 @@ RIGHTS: Final = "SELECT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')"
 CLOCK: Final = "SELECT current_setting('tierwise.clock', true)"
 SERVER: Final = """
 SELECT d.oid::bigint, d.datname, pg_postmaster_start_time()::text, pg_is_in_recovery(), current_setting('server_version'),
-       current_setting('track_io_timing') = 'on', pg_size_bytes(current_setting('shared_buffers')), current_setting('checkpoint_timeout'),
-       current_setting('synchronous_commit'), current_setting('io_method', true),
+       current_setting('track_io_timing') = 'on', pg_size_bytes(current_setting('shared_buffers')),
        (SELECT count(*) FROM pg_stat_replication), EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_stat_statements'),
        CASE WHEN EXISTS (SELECT FROM pg_proc WHERE proname = 'aurora_version') THEN 'aurora'
             WHEN EXISTS (SELECT FROM pg_roles WHERE rolname = 'rds_superuser') OR current_setting('rds.extensions', true) <> '' THEN 'rds'

@@ -314,7 +314,7 @@
     }
     found.dataset.answer = JSON.stringify(best && { ...best, low: solved.at(best, "low"), high: solved.at(best, "high"), times: [solved.timeAt(best, "low"), solved.timeAt(best, "high")], volumes: solved.volumes(best), shares: solved.shares(best), next: solved.next, turns: solved.turns });
     place("summary").textContent = !solved ? `Not computed: ${refused}.` : !best ? "No placement serves this rate with this number of clients."
-      : `Cheapest: ${where(best.on)}, ${gib(best.ram)} of RAM, ${money(best.cost)} ${market.currency} per month.`;
+      : `Cheapest: ${where(best.on)}, ${gib(best.ram)} of RAM, ${number(1e3 * best.time)} ms a request, ${money(best.cost)} ${market.currency} per month.`;
     found.replaceChildren(...(best ? answered(solved, load, sold) : []));
     if (solved) draw(solved, market.currency); else chart.replaceChildren();
     place("command").textContent = command;

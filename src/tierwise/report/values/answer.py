@@ -6,7 +6,7 @@ import polars as pl
 
 from tierwise.advisor.ranking import SPEEDUP
 from tierwise.analysis.model_interval import Key
-from tierwise.report.estimates import cell
+from tierwise.report.estimates import cell, estimates
 from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import DASH, number, seconds, with_interval
 from tierwise.report.reference import open_reference
@@ -65,8 +65,8 @@ def _advice(rows: pl.DataFrame, workload: str) -> str:
     if isinstance(best, str):
         return best
     key = Key(found["pair"][0], SPEEDUP, workload, best[0], "", found["io_mode"][0])
-    least = found.filter(placement=best[0])["with_processors"][0]
-    processors = f"{PROCESSORS}{number(least)}" if least is not None else ""
+    paced = estimates(found.filter(placement=best[0]).drop_nulls("with_processors"), ["placement"], "with_processors")
+    processors = "".join(f"{PROCESSORS}{cell(one)}" for one in paced.values())
     return f"{UNCLEAR if found['unclear'].any() else ''}{best[0]}, {cell(best[1])}{beside(key, best[1])}{processors}"
 
 

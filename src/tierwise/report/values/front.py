@@ -51,8 +51,8 @@ def speedups(run: Run, only: str | None = None) -> pl.DataFrame:
         for gain in gains:
             of = (run.run_id, workload.pair, str(workload.evidence), workload.io_mode, name, ", ".join(workload.queries), workload.slowdown)
             what = (placed(gain.placement), *_standing(gain if gain is best else None), workload.too_small)
-            least = with_processors(workload, gain.placement)
-            rows += [(*of, *what, replicate + 1, round(1 / ratio, DIGITS), least) for replicate, ratio in gain.ratios.items()]
+            paced = with_processors(workload, gain.placement)
+            rows += [(*of, *what, one + 1, round(1 / ratio, DIGITS), paced.get(one)) for one, ratio in gain.ratios.items()]
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 

@@ -1,18 +1,18 @@
-"""The rows of the ledger: every statement with its cases, what it rests on, other I/O modes, and how the rules changed."""
+"""The rows of the ledger: every statement with its cases, what it rests on, other variants, and how the rules changed."""
 
 from collections.abc import Iterator
 
 import polars as pl
 
 from tierwise.analysis.claims import load_claims
-from tierwise.analysis.judging import ClaimVerdict, decides
+from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.rules import NOT_ASYNCHRONOUS, Verdict, one_sided
 from tierwise.analysis.verdicts import changes_of, marks_of
 from tierwise.core.rule_history import load_rules
 from tierwise.core.vocabulary import Evidence
 from tierwise.report.formats import DASH, count, number, tied
 from tierwise.report.run import Run
-from tierwise.report.words import PUBLISHED, bounds, case_name, estimated, marked, quoted, tested, variants, way_of
+from tierwise.report.words import bounds, case_name, estimated, marked, quoted, tested, variants, way_of
 
 
 def cases(run: Run) -> pl.DataFrame:
@@ -64,12 +64,9 @@ def choices(run: Run) -> pl.DataFrame:
 
 
 def ways(run: Run) -> pl.DataFrame:
-    """Return what other I/O modes say of the statements that were measured by several."""
-    known, found = load_claims(), []
-    for published, claim in zip(known.claims, run.verdicts, strict=True):
-        decider = known.deciding[published.cases[0].study] if published.cases else None
-        shown = [one for one in variants(claim) if one.variant == PUBLISHED or (decider and decides(one, decider))]
-        found += [_way(claim, one) for one in shown if len(shown) > 1]
+    """Return what other variants and I/O modes say of the statements that have several."""
+    several = [(claim, shown) for claim in run.verdicts if len(shown := variants(claim)) > 1]
+    found = [_way(claim, one) for claim, shown in several for one in shown]
     schema = {**dict.fromkeys(("claim", "way", "found", "requests", "verdict", "evidence"), pl.String), "decides": pl.Boolean}
     return pl.DataFrame(found, schema=schema)
 

@@ -146,7 +146,7 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of al
     memory_map = load(*MAP)
     points, times, sizes = memory_map["rows"], memory_map["times"], memory_map["maps"]
     cached = load(*CACHE)
-    caches = [{row[name]["seconds"] for name in ("smq", "bcache", "l2arc")} for row in cached["rows"]]
+    reading = [row for row in cached["rows"] if row["smq"]["warm_s"]]  # a log is not read
     beside = emulator["mount_over_empty_server"]
     every = moves(load(*ADVICE)["rows"])
     medium = [one for one in every if one["medium"]]
@@ -178,10 +178,10 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of al
         "index_first": sum(row["index_ssd_s"] < row["table_ssd_s"] for row in sizes),
         "index_per_dollar": sum(gain_per_dollar(row, "index") > gain_per_dollar(row, "table") for row in sizes),
         "map_prices": date.fromisoformat(memory_map["prices"]),
-        "cache_sizes": len(caches),
-        "caches_faster": sum(min(taken_s) < row["tablespace_s"] for taken_s, row in zip(caches, cached["rows"], strict=True)),
+        "cache_sizes": len(reading),
+        "caches_faster": sum(min(row[name]["seconds"] for name in POLICIES) < row["tablespace_s"] for row in reading),
         "cache_seed": cached["seed"],
-        "cache_policies": len(cached["check"]),
+        "cache_policies": len({row["policy"] for row in cached["check"]}),
         "cache_off": max(abs(row["hit_ratio"] - row["simulated"]) for row in cached["check"]),
         "missed": sum(claim.cause is Cause.STATED_RATE for claim in run.verdicts),
     }

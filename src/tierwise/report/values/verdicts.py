@@ -4,7 +4,7 @@ from collections import Counter
 
 import polars as pl
 
-from tierwise.analysis.causes import Cause
+from tierwise.analysis.causes import Cause, phrase
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.rules import Verdict, one_sided
@@ -34,7 +34,7 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of al
         "certain": ", ".join(claim.id for claim in decided if claim.certain),
         "modelled": sum(_has_model(claim) for claim in decided),
         "turned": sum(claim.cause is Cause.MODEL for claim in run.verdicts),
-        "alone": sum(not _has_model(claim) and any(case.low is not None for case in claim.cases) for claim in decided),
+        "alone": sum(phrase("conditions.replicates_alone") in claim.conditions for claim in decided),
         "fitted": sum(claim.fitted is not None for claim in run.verdicts),
         "newer": sum(claim.rule_newer for claim in decided),
         "after_results": sum(claim.rule_after_results for claim in decided),

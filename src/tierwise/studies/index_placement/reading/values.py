@@ -108,7 +108,7 @@ def _hunt(run: Run) -> dict[str, Value]:
     truth = {one.variant: saves(one, limit or 0.0) for one in others if one.io_mode == mode_of(STUDY, modes[one.variant])}
     saving = [name for name, found in truth.items() if found is Truth.TRUE]
     unclear = sum(found is Truth.UNKNOWN for found in truth.values())
-    return {"variants": len(truth), "saving": len(saving), "unclear": unclear, "only_cached": saving == ["asymmetric"]}
+    return {"variants": len(truth), "saving": len(saving), "unclear_variants": unclear, "only_cached": saving == ["asymmetric"]}
 
 
 def _planner(facts: Mapping[str, Any]) -> dict[str, Value]:

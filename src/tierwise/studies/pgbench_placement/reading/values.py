@@ -36,7 +36,7 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Any]:
         "evidence": str(run.evidence(pair)) if tables else None,
         "io_mode": str(mode_in(run.store, STUDY, pair)),
         "slowdown": round(judged["slowdown"][0]) if judged.height else None,
-        "busy": float(rows["cpu_share"].max()) if rows.height else None,  # type: ignore[arg-type]  # a column of shares
+        "busy": rows.filter(flag="none")["cpu_share"].max(),
         "tables_first": _pays(tables, indexes),
         "indexes_first": _pays(indexes, tables),
         "indexes_pay": _pays(indexes),

@@ -11,19 +11,19 @@ from wal_placement_windows where pair = $pair
 -- name: moved
 with paces as (
     -- Of a commit, with the drives at their own speed and the processors' time behind the drives'.
-    select cell ->> 'wal' as place, avg(device_s / (cell ->> 'slowdown')::double / result_rows + cpu_s / result_rows) as commit_s
+    select cell ->> 'wal' as place, replicate, avg(device_s / (cell ->> 'slowdown')::double / result_rows + cpu_s / result_rows) as commit_s
     from timings
     where study = 'wal_placement' and pair = $pair and (cell ->> 'clients')::int = $clients
         and (cell ->> 'commit_delay_us')::int = 0 and len(flags) = 0
-    group by place
+    group by all
 )
-select pair, evidence, io_mode, over, replicate, ratio, slowdown, before.commit_s / after.commit_s as with_processors
+select pair, evidence, io_mode, over, wal_placement.replicate, ratio, slowdown, before.commit_s / after.commit_s as with_processors
 from wal_placement
 join (select distinct trial, slowdown from wal_placement_windows) using (trial)
-left join paces as before on before.place = over
-left join paces as after on after.place = 'ssd'
+left join paces as before on (before.place, before.replicate) = (over, wal_placement.replicate)
+left join paces as after on (after.place, after.replicate) = ('ssd', wal_placement.replicate)
 where pair = $pair and wal = 'ssd' and group_commit = 'off' and over_group_commit = 'off' and clients = $clients and not flagged
-order by over desc, replicate
+order by over desc, wal_placement.replicate
 
 -- name: windows
 with windows as (

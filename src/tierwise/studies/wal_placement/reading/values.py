@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+import polars as pl
+
 from tierwise.analysis.model_interval import shifts_of
 from tierwise.analysis.statistics import Estimate
 from tierwise.report.estimates import ends, estimates
@@ -11,7 +13,7 @@ from tierwise.report.exhibit_registry import find
 from tierwise.report.run import Run
 from tierwise.report.session_time import records_sessions
 from tierwise.report.text_template import Value
-from tierwise.studies.wal_placement.reading.log_moves import headline
+from tierwise.studies.wal_placement.reading.log_moves import WORKLOADS, headline, moved
 from tierwise.studies.wal_placement.reading.names import PAIR, SQL, STUDY
 
 WORTH: Final = 1.1  # the least gain in commits per second that is worth a drive (assumed)
@@ -24,8 +26,10 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Any]:
     widened = any(model[key] != one for key, one in cache.items())
     delay = {key: one for key, one in estimates(run.query(SQL["delayed"], {"pair": pair}), ["wal", "clients"]).items() if one.interval}
     readers = run.manifest.reader_pair
+    paced = moved(run, pair).filter(workload=WORKLOADS["hdd"]).drop_nulls("with_processors").with_columns(flag=pl.lit("none"))
     return {
         "answered": bool(disks or cache),
+        "with_processors": next((one.value for one in estimates(paced, ["workload"], "with_processors").values()), None),
         "worth": WORTH,
         "recorded": records_sessions(run, STUDY, pair),
         **run.query(SQL["slowed"], {"pair": pair}).row(0, named=True),
