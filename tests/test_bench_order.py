@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tierwise.bench.order import interleave
 from tierwise.bench.recording import Recorder
-from tierwise.bench.study import Cell, Trial
+from tierwise.bench.study import Cell, Trial, interleave
 from tierwise.bench.testbed import Session, Testbed
 from tierwise.core.errors import EvidenceError
 from tierwise.core.pairs import load_pair

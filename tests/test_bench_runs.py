@@ -9,12 +9,11 @@ import polars as pl
 import pytest
 
 from rows import make_rows
-from tierwise.bench.fingerprints import fingerprint, fingerprints
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.loop import gather_inputs
 from tierwise.bench.run_record import update
 from tierwise.bench.runs import begin_run, complete, finish, lacking, look_ahead, origins, shown_source
-from tierwise.bench.study_registry import load_study, pairs_of
+from tierwise.bench.study_registry import fingerprint, fingerprints, load_study, pairs_of
 from tierwise.core import paths, studies
 from tierwise.core.errors import InputError
 from tierwise.timings.manifest import DatasetRecord, Manifest, StudyRecord, load_manifest

@@ -12,7 +12,7 @@ from tierwise.core.errors import InputError
 from tierwise.datasets import census
 from tierwise.datasets.dataset import Dataset
 
-NAMES = [column.name for column in census.COLUMNS]
+NAMES = list(census.TYPES)
 Rows = list[list[str]]
 
 
@@ -22,7 +22,7 @@ def acquire(path: Path, folder: Path) -> Dataset:
 
 def good_rows(count: int) -> Rows:
     plain = {"boolean": "0", "integer": "-7", "text": "P"}
-    rows = [[plain[column.type] for column in census.COLUMNS] for _ in range(count)]
+    rows = [[plain[kind] for kind in census.TYPES.values()] for _ in range(count)]
     for place, row in enumerate(rows):
         row[NAMES.index("AGE")] = str(place)
     return rows

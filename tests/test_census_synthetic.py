@@ -181,7 +181,7 @@ def test_the_parquet_has_the_sources_types_and_no_nulls(tmp_path: Path) -> None:
     parquet = census.acquire("synthetic", fraction=0.001, seed=SEED, folder=tmp_path).parquet
     kinds: dict[str, pl.DataType] = {"boolean": pl.Boolean(), "integer": pl.Int32(), "text": pl.String()}
     frame = pl.read_parquet(parquet)
-    assert dict(frame.schema) == {column.name: kinds[column.type] for column in census.COLUMNS}
+    assert dict(frame.schema) == {name: kinds[kind] for name, kind in census.TYPES.items()}
     assert frame.null_count().sum_horizontal().item() == 0
     assert frame["RECTYPE"].unique().to_list() == ["P"]
 

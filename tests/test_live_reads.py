@@ -26,8 +26,7 @@ from tierwise.report.page import open_page
 from tierwise.report.run import open_run
 from tierwise.simulate.zipf import WINDOW_PAGES
 from tierwise.studies.ram_or_ssd.measuring.live_reads import open_live
-from tierwise.studies.ram_or_ssd.measuring.mapped_reads import PAGE_BYTES, Reading, read_mapped, write_items
-from tierwise.studies.ram_or_ssd.measuring.reader_process import started_reader
+from tierwise.studies.ram_or_ssd.measuring.mapped_reads import PAGE_BYTES, Reading, read_mapped, started_reader, write_items
 from tierwise.studies.ram_or_ssd.measuring.trials import ADVICE, HOW_LIVE, HOW_MODEL, LIVE_INTERVALS, NAME, STUDY, LiveCell, trials
 from tierwise.tiers.reclaim import discard
 from tierwise.timings.parts import read_rows

@@ -9,13 +9,12 @@ import time
 import pytest
 from typer.testing import CliRunner
 
-from tierwise.bench.fingerprints import fingerprints
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.live import turns_of
 from tierwise.bench.loop import gather_inputs
 from tierwise.bench.runs import Outlook
 from tierwise.bench.simulation import SimulatedStudy
-from tierwise.bench.study_registry import load_study
+from tierwise.bench.study_registry import fingerprints, load_study
 from tierwise.cli import app
 from tierwise.core import studies
 from tierwise.core.errors import InputError

@@ -12,10 +12,9 @@ import pytest
 
 from checkout import Home
 from rows import STARTED, make_manifest, make_rows, save_run
-from tierwise.bench.order import Turn, interleave, replicate_seed
 from tierwise.bench.run_record import RunRecord, record_stage
 from tierwise.bench.runs import begin_retry, plan_retry
-from tierwise.bench.study import Cell, Trial
+from tierwise.bench.study import Cell, Trial, Turn, interleave, replicate_seed
 from tierwise.bench.trial_loop import run_trials
 from tierwise.core.pairs import Pair, load_pair
 from tierwise.core.vocabulary import Cache, Evidence, IoMode

@@ -13,7 +13,7 @@ from support import SMOKE_RUN
 from tierwise.report.display import Figure, Missing
 from tierwise.report.page import Page, open_page
 from tierwise.report.run import open_run
-from tierwise.studies.read_latency.reading.names import SPACES
+from tierwise.studies.read_latency.reading.histograms import SPACES
 from tierwise.timings.manifest import load_manifest
 
 PAIR = "source-l"
