@@ -15,12 +15,11 @@ from tierwise import pipeline
 from tierwise.analysis.runs import newest_run
 from tierwise.analysis.statistics import RANDOM_FROM, Scope, geometric_estimate
 from tierwise.analysis.views import open_views
-from tierwise.bench.fingerprints import fingerprint, fingerprints
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.loop import gather_inputs
 from tierwise.bench.run_record import update
 from tierwise.bench.runs import begin_run, complete, finish, lacking, look_ahead, origins, shown_source
-from tierwise.bench.study_registry import load_study, pairs_of
+from tierwise.bench.study_registry import fingerprint, fingerprints, load_study, pairs_of
 from tierwise.core import paths, studies
 from tierwise.core.errors import InputError
 from tierwise.timings.export import export

@@ -183,7 +183,7 @@ def test_the_parquet_has_the_sources_types_and_no_nulls(tmp_path: Path) -> None:
     parquet = census.acquire("synthetic", fraction=0.001, seed=SEED, folder=tmp_path).parquet
     kinds: dict[str, pl.DataType] = {"boolean": pl.Boolean(), "integer": pl.Int32(), "text": pl.String()}
     frame = pl.read_parquet(parquet)
-    assert dict(frame.schema) == {column.name: kinds[column.type] for column in census.COLUMNS}
+    assert dict(frame.schema) == {name: kinds[kind] for name, kind in census.TYPES.items()}
     assert frame.null_count().sum_horizontal().item() == 0
     assert frame["RECTYPE"].unique().to_list() == ["P"]
 
@@ -195,7 +195,7 @@ def test_a_fraction_out_of_range_is_refused(tmp_path: Path, fraction: float) -> 
     assert list(tmp_path.iterdir()) == []
 
 
-NAMES = [column.name for column in census.COLUMNS]
+NAMES = list(census.TYPES)
 Rows = list[list[str]]
 
 
@@ -205,7 +205,7 @@ def acquire(path: Path, folder: Path) -> Dataset:
 
 def good_rows(count: int) -> Rows:
     plain = {"boolean": "0", "integer": "-7", "text": "P"}
-    rows = [[plain[column.type] for column in census.COLUMNS] for _ in range(count)]
+    rows = [[plain[kind] for kind in census.TYPES.values()] for _ in range(count)]
     for place, row in enumerate(rows):
         row[NAMES.index("AGE")] = str(place)
     return rows

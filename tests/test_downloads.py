@@ -38,8 +38,8 @@ def zipped(seed: int, *, rows: int = ROWS, member: str = MEMBER) -> bytes:
     """Return an archive as the publisher's: the raw file, tab-separated and with a blank line at the end, beside others."""
     chance = np.random.default_rng(seed)
     drawn = {
-        column.name: ["P"] * rows if column.type == "text" else chance.integers(2 if column.type == "boolean" else 99_999, size=rows)
-        for column in census.COLUMNS
+        name: ["P"] * rows if kind == "text" else chance.integers(2 if kind == "boolean" else 99_999, size=rows)
+        for name, kind in census.TYPES.items()
     }
     text = pl.DataFrame(drawn).write_csv(separator="\t", include_header=False) + "\n"
     packed = io.BytesIO()
@@ -184,7 +184,7 @@ def test_the_census_is_read_from_the_archive_and_fetched_once(home: Path) -> Non
     assert data.rows == ROWS
     with zipfile.ZipFile(io.BytesIO(GOOD)) as archive:
         rows = archive.read(f"mld/{MEMBER}").decode().splitlines()
-    place = [column.name for column in census.COLUMNS].index("POB")
+    place = list(census.TYPES).index("POB")
     assert pl.read_parquet(data.parquet)["POB"].to_list() == [int(row.split("\t")[place]) for row in rows if row]
     assert data.provenance["file_sha256"] == hashlib.sha256(GOOD).hexdigest()
     assert data.provenance["sha256_recorded"] == "2026-01-02: this test"

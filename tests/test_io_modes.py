@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from emulation import tablespace
-from tierwise.bench.accounting import outstanding, tier_io
+from tierwise.bench.recording import outstanding, tier_io
 from tierwise.core import session_group
 from tierwise.core.errors import InputError
 from tierwise.core.session_group import SessionGroup

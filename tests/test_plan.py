@@ -12,13 +12,12 @@ from typer.testing import CliRunner
 from support import BUSY, beside
 from tierwise.analysis.runs import REFERENCE, find_run
 from tierwise.analysis.statistics import MINIMUM_REPEATS
-from tierwise.bench.fingerprints import fingerprints
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.live import turns_of
 from tierwise.bench.loop import gather_inputs
 from tierwise.bench.runs import Outlook
 from tierwise.bench.simulation import SimulatedStudy
-from tierwise.bench.study_registry import load_study
+from tierwise.bench.study_registry import fingerprints, load_study
 from tierwise.cli import app
 from tierwise.cluster.client import Deadline
 from tierwise.core import studies

@@ -7,8 +7,7 @@ import pytest
 
 from emulation import emulated
 from random_readers import filled, need_groups, readers, run
-from tierwise.bench.processor_time import BATCH, BATCHES, PROBE, measured_charge, processor_shares
-from tierwise.bench.stopwatch import Reading
+from tierwise.bench.stopwatch import BATCH, BATCHES, PROBE, Reading, measured_charge, processor_shares
 from tierwise.core import session_group
 from tierwise.postgres.cluster import Cluster
 from tierwise.tiers.clock import Charge

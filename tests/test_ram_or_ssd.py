@@ -30,8 +30,7 @@ from tierwise.report.run import open_run
 from tierwise.report.study_registry import judge_all
 from tierwise.simulate.zipf import WINDOW_PAGES
 from tierwise.studies.ram_or_ssd.measuring.live_reads import open_live
-from tierwise.studies.ram_or_ssd.measuring.mapped_reads import PAGE_BYTES, Reading, read_mapped, write_items
-from tierwise.studies.ram_or_ssd.measuring.reader_process import started_reader
+from tierwise.studies.ram_or_ssd.measuring.mapped_reads import PAGE_BYTES, Reading, read_mapped, started_reader, write_items
 from tierwise.studies.ram_or_ssd.measuring.trials import (
     ADVICE,
     HOW_LIVE,

@@ -18,7 +18,7 @@ import pytest
 from tierwise.core.errors import EvidenceError, InputError, MissingError
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.settings import Connection
-from tierwise.recorders import bpftrace, strace_reads, watching
+from tierwise.recorders import bpftrace, strace, watching
 from tierwise.recorders.reads import COUNTS, count_reads, data_files, find_server
 from tierwise.recorders.selection import RECORDERS, choose
 from tierwise.recorders.trace_command import as_text, trace
@@ -170,12 +170,12 @@ def test_a_recorder_ends_by_itself(server: Cluster, recorder: str) -> None:
 
 
 def test_more_reads_than_it_may_keep_are_left_out_and_reported(server: Cluster, recorder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr({bpftrace.NAME: bpftrace, strace_reads.NAME: strace_reads}[recorder], "MOST_READS", 50)
+    monkeypatch.setattr({bpftrace.NAME: bpftrace, strace.NAME: strace}[recorder], "MOST_READS", 50)
     with RECORDERS[recorder].recorded(find_server(cluster=server.data), seconds=60) as recording, server.connect() as connection:
         for _ in range(3):
             connection.execute(LOAD)
     assert recording.full
-    assert 0 < len(recording.reads) <= 50 * strace_reads.LINE_BYTES / 80  # a line of strace has 80 characters at least
+    assert 0 < len(recording.reads) <= 50 * strace.LINE_BYTES / 80  # a line of strace has 80 characters at least
 
 
 def test_one_process_alone_is_recorded(server: Cluster, recorder: str) -> None:
@@ -280,7 +280,7 @@ def test_strace_output_of_several_processes_is_read_call_by_call(tmp_path: Path)
     file = tmp_path / "100"
     file.touch()
     reported = file.stat()
-    reads = list(strace_reads.parse(SAID.replace("/d/16384/5/100", str(file)), epoch_s=1_700_000_000.0))
+    reads = list(strace.parse_reads(SAID.replace("/d/16384/5/100", str(file)), epoch_s=1_700_000_000.0))
     place = (reported.st_dev, reported.st_ino)
     assert [(read[0], read[1], read[2:4], read[4], read[5]) for read in reads] == [
         (100_000, 100, place, 16384, 8192),

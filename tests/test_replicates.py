@@ -13,11 +13,10 @@ import pytest
 
 from checkout import Home
 from rows import STARTED, make_manifest, make_rows, save_run
-from tierwise.bench.order import Turn, interleave, replicate_seed
 from tierwise.bench.recording import Recorder
 from tierwise.bench.run_record import RunRecord, record_stage
 from tierwise.bench.runs import begin_retry, plan_retry
-from tierwise.bench.study import Cell, Trial
+from tierwise.bench.study import Cell, Trial, Turn, interleave, replicate_seed
 from tierwise.bench.testbed import Session, Testbed
 from tierwise.bench.trial_loop import run_trials
 from tierwise.core.errors import EvidenceError

@@ -19,9 +19,9 @@ from tierwise.report.display import Figure, Missing, Sentence
 from tierwise.report.formats import DASH
 from tierwise.report.page import Page, open_page
 from tierwise.report.run import Run, open_run
-from tierwise.studies.read_latency.reading.names import SPACES
-from tierwise.studies.survey_arrays.reading.tables.survey_arrays_claims import CLAIMS as ARRAY_CLAIMS
-from tierwise.studies.survey_placement.reading.tables.survey_placement_claims import CLAIMS
+from tierwise.studies.read_latency.reading.histograms import SPACES
+from tierwise.studies.survey_arrays.reading.tbl_survey_arrays_claims import CLAIMS as ARRAY_CLAIMS
+from tierwise.studies.survey_placement.reading.tbl_survey_placement_claims import CLAIMS
 from tierwise.timings.manifest import load_manifest
 
 PAIR = "source-h"

@@ -12,7 +12,7 @@ import pytest
 
 from emulation import tablespace
 from random_readers import filled, need_groups, run, virtual_readers
-from tierwise.bench.bounds import (
+from tierwise.bench.window import (
     CPU_BOUND,
     LOCK_BOUND,
     WAL_BOUND,

@@ -21,9 +21,9 @@ from tierwise.datasets import sky
 from tierwise.datasets.archive_table import arrow_type
 from tierwise.datasets.dataset import Dataset
 from tierwise.datasets.sky import stars, synthetic
-from tierwise.datasets.sky.density import bins_joined
-from tierwise.datasets.sky.facts import load_facts
-from tierwise.datasets.sky.queries import Form
+from tierwise.datasets.sky.columns import Form
+from tierwise.datasets.sky.positions import bins_joined
+from tierwise.datasets.sky.stars import load_facts
 from tierwise.datasets.sky_coordinates import galactic, htm_ids, unit_vectors
 
 FRACTION, SEED = 0.0005, 3
@@ -182,12 +182,12 @@ def test_the_facts_are_what_the_script_distils_from_the_real_excerpts() -> None:
 
 def test_the_queries_are_those_that_the_source_prints() -> None:
     text = " ".join(shared("seeds", "003_b4bf1d9b1393ac7d.txt").read_text(encoding="utf-8").split())
-    for name in sky.NAMES:
+    for name in sky.QUERY_NAMES:
         printed = sky.load_queries().queries[name].printed.where
         assert f"Select * From twomass_psc Where {printed} " in text, name
 
 
-@pytest.mark.parametrize("name", sky.NAMES)
+@pytest.mark.parametrize("name", sky.QUERY_NAMES)
 @pytest.mark.parametrize("form", ["printed", "meant"])
 def test_a_fraction_keeps_the_share_that_each_query_finds(rows: pl.DataFrame, name: str, form: Form) -> None:
     clause = sky.load_queries().queries[name].form(form)

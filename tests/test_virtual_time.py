@@ -15,7 +15,7 @@ import pytest
 from emulation import replayed_s
 from random_readers import FILE_BYTES, READER, filled, need_groups, read_at_random, readers, run, virtual_readers
 from support import BUSY, beside
-from tierwise.bench.accounting import outstanding, tier_io
+from tierwise.bench.recording import outstanding, tier_io
 from tierwise.core import session_group
 from tierwise.core.errors import TierwiseError
 from tierwise.core.vocabulary import ClockKind
