@@ -20,8 +20,8 @@ from tierwise.analysis.statistics import geometric_estimate
 from tierwise.core.units import GIB, KIB, MIB
 from tierwise.datasets.sky import synthetic as sky
 from tierwise.datasets.sky.columns import PSC
-from tierwise.datasets.survey.schema import load_tables
-from tierwise.datasets.survey.synthetic import Survey
+from tierwise.datasets.survey import Survey
+from tierwise.datasets.survey.rows import load_tables
 
 SKY_FRACTION, SURVEY_FRACTION = 0.003, 0.05
 REPEATS = 5

@@ -30,7 +30,7 @@ from tierwise.postgres.workspace import server_account
 ROWS = 1_000_000
 REPEATS = 6
 BOUND = 1.25
-COLUMNS = [column.name for column in census.COLUMNS]
+COLUMNS = list(census.TYPES)
 
 
 def main() -> int:

@@ -18,7 +18,7 @@ from tierwise.postgres.cluster import DATABASE, Cluster
 from tierwise.postgres.loading import copy_parquet
 from tierwise.postgres.relations import create_tablespace, move
 from tierwise.postgres.workspace import open_workspace, server_account
-from tierwise.studies.index_placement.measuring.count_query import statement
+from tierwise.studies.index_placement.measuring.protocol import statement
 
 FRACTION, SEED, FEW, MANY = 0.02, 1, 2, 12
 PLACES: Final = ("one", "other")
@@ -54,7 +54,7 @@ def main() -> None:
                     for each in PLACES:
                         create_tablespace(session, each, folder / each)
                     session.execute(census.ddl("census"))
-                    copy_parquet(session, data.parquet, "census", [column.name for column in census.COLUMNS])
+                    copy_parquet(session, data.parquet, "census", list(census.TYPES))
                     session.execute("CREATE INDEX pob ON census (pob)")
                     session.execute("VACUUM (FREEZE, ANALYZE) census")
                 move(session, "pob", place)

@@ -15,8 +15,7 @@ import polars as pl
 
 from tierwise.core import paths
 from tierwise.core.files import write_whole
-from tierwise.datasets.census.columns import COLUMNS, ROWS
-from tierwise.datasets.census.facts import HEAD, OTHER_RELATIVE, PARTNERED_HEAD, SPOUSE, STAGES, Bools, Ints, stage
+from tierwise.datasets.census.facts import HEAD, OTHER_RELATIVE, PARTNERED_HEAD, ROWS, SPOUSE, STAGES, TYPES, Bools, Ints, stage
 
 SAMPLE = paths.home().parent / "shared" / "realdata" / "census1990" / "hUSCensus1990raw50K.csv.bz2"
 SOURCE = (
@@ -62,7 +61,7 @@ class Sample:
 
     def __init__(self) -> None:
         frame = pl.read_csv(bz2.decompress(SAMPLE.read_bytes())).drop("")
-        assert set(frame.columns) == {column.name for column in COLUMNS}
+        assert set(frame.columns) == set(TYPES)
         self.columns: dict[str, Ints] = {name: frame[name].to_numpy() for name in frame.columns if name != "RECTYPE"}
         serial = self["SERIALNO"]
         self.block = np.concatenate([[0], np.cumsum(np.diff(serial) < 0)])
@@ -185,7 +184,7 @@ def distil(sample: Sample) -> dict[str, Any]:
     assert np.array_equal(sample["RELAT2"] > 0, sample["RELAT1"] == OTHER_RELATIVE)
     assert np.array_equal(sample["CITIZEN"] == 0, sample["POB"] < 60)
     assert np.array_equal(sample["CITIZEN"] == 1, (sample["POB"] >= 60) & (sample["POB"] < 100))
-    free = [column.name for column in COLUMNS if column.name not in DERIVED]
+    free = [name for name in TYPES if name not in DERIVED]
     zeros = {name: (sample[name] != 0).tobytes() for name in free}
     wide = {zeros[name] for name in free if len(np.unique(sample[name])) > FEW or name in GIVEN_BY_BIRTH_OR_ROLE}
     many = [name for name in free if zeros[name] in wide]

@@ -19,7 +19,7 @@ from scipy.stats import spearmanr
 from tierwise.core import paths
 from tierwise.core.files import write_whole
 from tierwise.datasets.sky.columns import ROWS
-from tierwise.datasets.sky.density import Density
+from tierwise.datasets.sky.positions import Density
 from tierwise.datasets.sky_coordinates import declination
 
 Floats = npt.NDArray[np.float64]

@@ -193,12 +193,12 @@ def site(folder: Path) -> Iterator[Site]:
 
 
 @contextmanager
-def pgbench(cluster: Cluster, *options: str, clients: int = CLIENTS) -> Iterator[None]:
+def pgbench(cluster: Cluster, *options: str, clients: int = CLIENTS) -> Iterator[subprocess.Popen[bytes]]:
     """Run pgbench beside what is done inside."""
     always = ["--protocol=prepared", f"--client={clients}", "--time=36000", "--no-vacuum"]
     running = subprocess.Popen(command(cluster, [*options, *always]), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        yield
+        yield running
     finally:
         running.terminate()
         running.wait()

@@ -99,7 +99,7 @@ def load_data(connection: Connection, cluster: Cluster, workload: str) -> None:
         return
     data = census.acquire("synthetic", fraction=CENSUS_FRACTION, seed=DATA_SEED, folder=paths.data() / "external" / "census")
     connection.execute(census.ddl("census"))
-    copy_parquet(connection, data.parquet, "census", [column.name for column in census.COLUMNS])
+    copy_parquet(connection, data.parquet, "census", list(census.TYPES))
     connection.execute("CREATE INDEX pob ON census (pob) WITH (deduplicate_items = off)")
     connection.execute("VACUUM (FREEZE, ANALYZE) census")
 

@@ -288,13 +288,13 @@ def make_home(folder: Path) -> None:
 
 
 def own_files(folder: Path) -> None:
-    from test_sky_files import by_astropy, text
+    from test_sky_data import by_astropy, text
     from test_validate_device import MODEL, SEEK, SPECS, TRACE
     from tierwise.datasets import census, sky
 
     plain = {"boolean": "0", "integer": "-7", "text": "P"}
-    row = [plain[column.type] for column in census.COLUMNS]
-    names = [column.name for column in census.COLUMNS]
+    row = [plain[kind] for kind in census.TYPES.values()]
+    names = list(census.TYPES)
     (folder / "census.csv").write_text("\n".join(",".join(cells) for cells in (names, row, row, row)) + "\n", encoding="utf-8")
     (folder / "census.tsv.gz").write_bytes(gzip.compress(("\t".join(row) + "\n").encode() * 3))
     rows = pl.read_parquet(sky.acquire("synthetic", fraction=1e-5, seed=2, folder=folder / "made").parquet).head(5)

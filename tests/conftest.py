@@ -46,7 +46,7 @@ LONGEST: Final = (  # what takes half a minute and more, the longest first, so t
     "tests/test_virtual_time.py",
     "tests/test_run_study.py",
     "tests/test_pgbench_server.py",
-    "tests/test_live_reads.py",
+    "tests/test_ram_or_ssd.py",
     "tests/test_analysis_verdicts.py",
     "tests/test_read_latency.py",
 )

@@ -1,9 +1,10 @@
 """Devices of round figures, and a driver with a fixed number of requests outstanding."""
 
+import math
 import random
 from collections.abc import Iterator
 
-from tierwise.core.units import PAGE_BYTES
+from tierwise.core.units import MIB, PAGE_BYTES
 from tierwise.devices.parameter import Flag, Parameter
 from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.devices.spec import ArraySpec, HddSpec, Level, SsdSpec, WriteCache
@@ -46,6 +47,33 @@ FLASH = SsdSpec(
     read_rate=p(500, "MB/s"),
     write_rate=p(250, "MB/s"),
 )
+SINGLE = FLASH.model_copy(update={"channels": p(1, "1")})
+READ_S, WRITE_S = 100e-6 + PAGE_BYTES / 500e6, 200e-6 + PAGE_BYTES / 250e6
+
+
+class Fixed:
+    """A device that takes the same time for everything, however much there is to do, and notes what it was requested, and when."""
+
+    def __init__(self, service_s: float = 1e-3, capacity_bytes: int = 10 * MIB):
+        self.capacity_bytes, self._service_s = capacity_bytes, service_s
+        self.reset()
+
+    def reset(self) -> None:
+        self.requested: list[tuple[float, Operation, int, int]] = []
+        self._out: list[tuple[float, int]] = []
+
+    def submit(self, now_s: float, tag: int, operation: Operation, address_bytes: int, size_bytes: int) -> None:
+        assert address_bytes + size_bytes <= self.capacity_bytes
+        self.requested.append((now_s, operation, address_bytes, size_bytes))
+        self._out.append((now_s + self._service_s, tag))
+
+    def next_event_s(self) -> float:
+        return self._out[0][0] if self._out else math.inf
+
+    def advance(self, now_s: float) -> list[tuple[int, float]]:
+        done = [(tag, done_s) for done_s, tag in self._out if done_s <= now_s]
+        self._out = [(done_s, tag) for done_s, tag in self._out if done_s > now_s]
+        return done
 
 
 def array_of(

@@ -14,11 +14,15 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from conftest import empty
 from tierwise.core import paths
 from tierwise.core.errors import MissingError
 from tierwise.devices.model import build
 from tierwise.devices.protocol import Operation
 from tierwise.devices.spec import load_device
+from tierwise.postgres.cluster import Cluster
+from tierwise.postgres.relations import create_tablespace
+from tierwise.postgres.settings import loading_settings
 from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.mounting import mounts_below, require_fuse
 from tierwise.tiers.reclaim import reclaim
@@ -64,6 +68,25 @@ def emulated(work: Path, device: str = "mtron-3025", *, cached: bool = False, ow
     finally:
         reclaim(work)
         tier.stop()
+
+
+@contextmanager
+def tablespace(workspace: Path, cluster: Cluster, device: str, *statements: str) -> Iterator[Emulated]:
+    """Mount a tablespace `disk` for a server, in which these statements make tables; it is stopped, and has none afterwards."""
+    with emulated(new_folder(workspace), device, owner=cluster.account.ids) as tier:
+        cluster.start(loading_settings())
+        with cluster.connect() as session:
+            create_tablespace(session, "disk", tier.directory)
+            for statement in (*statements, "CHECKPOINT"):
+                session.execute(statement)
+        cluster.stop()
+        try:
+            yield tier
+        finally:
+            tier.daemon.wait_in_real_time()
+            tier.delays(False)
+            empty(cluster)
+            cluster.stop()
 
 
 @contextmanager

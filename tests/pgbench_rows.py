@@ -8,7 +8,7 @@ from typing import Any, Final
 import polars as pl
 
 from rows import STARTED
-from tierwise.bench.bounds import WAL_BOUND
+from tierwise.bench.window import WAL_BOUND
 from tierwise.core.vocabulary import Cache, Evidence, IoMode
 from tierwise.timings.schema import Origin, RelationIo, TierIo, Timing, frame
 

@@ -17,7 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 from support import shared
-from test_census_raw_file import NAMES, good_rows, tab_separated
+from test_census_data import NAMES, good_rows, tab_separated
 from tierwise.cli import app
 from tierwise.core.errors import InputError
 from tierwise.datasets import census, sky

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tierwise.bench import code_digests
-from tierwise.bench.fingerprints import code_of_study, fingerprints
 from tierwise.bench.inputs import Inputs
+from tierwise.bench.study_registry import code_of_study, fingerprints
 from tierwise.core import studies
 from tierwise.core.pairs import load_pair
 from tierwise.core.profiles import load_profile
@@ -104,7 +104,7 @@ def anew(package: Path, before: dict[str, Fingerprint]) -> Iterator[Anew]:
         ),
         ("studies/survey_arrays/measuring/trials.py", 'FIRST: Final = "hdd"', 'FIRST: Final = "ssd"', {"survey_arrays"}),
         ("studies/survey_arrays/reading/rows.sql", "as gain", "as gained", set()),  # SQL
-        ("studies/read_latency/reading/figures/read_histograms.py", "import ", "LIMIT = 1\nimport ", set()),  # a figure
+        ("studies/read_latency/reading/fig_read_histograms.py", "import ", "LIMIT = 1\nimport ", set()),  # a figure
         ("studies/index_placement/reading/words.toml", '"Florida"', '"the Sunshine State"', set()),  # prose
         ("timings/timings.sql", "1.4826", "1.5", set()),  # how rows are read, not what they are
         ("timings/manifest.py", "class Stage", "LIMIT = 1\n\n\nclass Stage", set()),

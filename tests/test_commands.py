@@ -31,8 +31,7 @@ from tierwise.report import latest_answer, staleness
 from tierwise.report.latest_answer import SHIPPED, Kept, answer_lines, newest_answer
 from tierwise.report.reference import open_before, open_newest
 from tierwise.report.run import open_run
-from tierwise.scans.options import ScanMethod
-from tierwise.scans.processor import load_processor
+from tierwise.scans.processor import ScanMethod, load_processor
 from tierwise.timings.manifest import load_manifest
 
 (SHIPPED_RUN,) = paths.reference().glob("[!.]*/")

@@ -26,6 +26,7 @@ from tierwise.costs.price_band import Compared, Counted, judge_band
 from tierwise.report.study_registry import judge_all, judges, named
 from tierwise.studies.ram_or_ssd.reading.money import DISK_ITEM, PUBLISHED, THEN, cases, ways
 from tierwise.studies.survey_arrays.reading.money import MEMBERS, SUBSYSTEMS, holding, time_ratios, turning_gbp
+from tierwise.studies.survey_arrays.reading.money import THEN as TALK
 
 if TYPE_CHECKING:  # pytest keeps annotations until the end, and DuckDB complains then of types that are still there
     from duckdb import DuckDBPyConnection as Connection
@@ -152,7 +153,7 @@ def test_without_a_run_costs_alone_are_judged_from_what_was_published() -> None:
 def test_every_cost_has_a_judge_in_the_space_of_its_study() -> None:
     """One without would be reported as not measured."""
     of_cost = {claim.id for claim in load_claims().claims if claim.kind is Kind.COST}
-    assert {claim for _, module in named("judges") for claim in module.MONEY} == of_cost
+    assert {claim for _, module in named("money") for claim in module.MONEY} == of_cost
 
 
 def test_what_is_priced_is_what_the_studies_measure_on() -> None:
@@ -162,7 +163,7 @@ def test_what_is_priced_is_what_the_studies_measure_on() -> None:
 
 
 def test_a_years_money_is_that_of_the_drives() -> None:
-    book = load_book(THEN)
+    book = load_book(TALK)
     seven = device_bill(SUBSYSTEMS["hdd"], book)
     assert seven.cost(book) == pytest.approx(7 * device_bill("hdd-1tb", book).cost(book))
     assert holding("hdd-1tb", 6 * TB, book).cost(book) == pytest.approx(seven.cost(book))
@@ -179,7 +180,7 @@ def test_h13_holds_at_the_prices_that_the_source_states_for_every_size(tmp_path:
     conditions = " ".join(found.cases[0].conditions)
     assert "electricity" in conditions
     assert "ssd-source-h" not in conditions, "a price that the source states has no band"
-    assert f"{turning_gbp(load_book(THEN)):.3g} instead of 87 GBP" in conditions
+    assert f"{turning_gbp(load_book(TALK)):.3g} instead of 87 GBP" in conditions
 
 
 def test_h13_by_what_is_delivered_stands_beside(tmp_path: Path) -> None:

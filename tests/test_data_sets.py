@@ -173,7 +173,7 @@ def test_a_failing_build_leaves_nothing(tmp_path: Path) -> None:
 def test_a_changed_source_file_is_read_again(tmp_path: Path) -> None:
     source = tmp_path / "rows.txt"
     row = {"boolean": "0", "integer": "5", "text": "P"}
-    line = "\t".join(row[column.type] for column in census.COLUMNS)
+    line = "\t".join(row[kind] for kind in census.TYPES.values())
     for rows in (2, 3):
         source.write_text(f"{line}\n" * rows)
         assert census.acquire(f"file:{source}", fraction=1, seed=1, folder=tmp_path / "made").rows == rows

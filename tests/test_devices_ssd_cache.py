@@ -1,12 +1,12 @@
 """Flash in front of a disk: what comes to it, what leaves it, and what that does to response times."""
 
 import datetime as dt
-import math
 import shutil
 from pathlib import Path
 
 import pytest
 
+from drives import Fixed
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.units import KIB, MIB
@@ -28,31 +28,6 @@ BLOCK = 8 * KIB
 COUNTING = CachePolicy(256 * KIB, uses=2, copies=True)
 
 
-class Fixed:
-    """A device that takes the same time for everything, however much there is to do; `log` is what it was requested."""
-
-    def __init__(self, service_s: float, capacity_bytes: int):
-        self.capacity_bytes, self._service_s = capacity_bytes, service_s
-        self.log: list[tuple[Operation, int, int]] = []
-        self.reset()
-
-    def reset(self) -> None:
-        self._out: list[tuple[float, int]] = []
-        self.log.clear()
-
-    def submit(self, now_s: float, tag: int, operation: Operation, address_bytes: int, size_bytes: int) -> None:
-        self.log.append((operation, address_bytes, size_bytes))
-        self._out.append((now_s + self._service_s, tag))
-
-    def next_event_s(self) -> float:
-        return min(self._out)[0] if self._out else math.inf
-
-    def advance(self, now_s: float) -> list[tuple[int, float]]:
-        done = sorted(entry for entry in self._out if entry[0] <= now_s)
-        self._out = [entry for entry in self._out if entry[0] > now_s]
-        return [(tag, done_s) for done_s, tag in done]
-
-
 class Pair:
     def __init__(self, policy: CachePolicy, *, cache_blocks: int = 4):
         self.disk, self.flash = Fixed(DISK_S, 100 * MIB), Fixed(FLASH_S, 50 * MIB)
@@ -72,20 +47,24 @@ class Pair:
         return "".join("f" if self.took_s(READ, block * size, size) == pytest.approx(FLASH_S) else "d" for block in blocks)
 
 
+def log(device: Fixed) -> list[tuple[Operation, int, int]]:
+    return [(operation, address, size) for _, operation, address, size in device.requested]
+
+
 def test_a_counting_policy_copies_the_whole_block_at_its_second_read() -> None:
     pair = Pair(COUNTING)
     assert [pair.took_s(READ, address) for address in (0, BLOCK)] == pytest.approx([DISK_S, DISK_S])
-    assert pair.disk.log == [(READ, 0, BLOCK), (READ, BLOCK, BLOCK), (READ, 0, 256 * KIB)]
-    assert pair.flash.log == [(WRITE, 0, 256 * KIB)]
+    assert log(pair.disk) == [(READ, 0, BLOCK), (READ, BLOCK, BLOCK), (READ, 0, 256 * KIB)]
+    assert log(pair.flash) == [(WRITE, 0, 256 * KIB)]
     assert pair.took_s(READ, 5 * BLOCK) == pytest.approx(FLASH_S)
-    assert pair.flash.log[-1] == (READ, 5 * BLOCK, BLOCK)
+    assert log(pair.flash)[-1] == (READ, 5 * BLOCK, BLOCK)
 
 
 def test_l2arc_takes_what_was_read_at_once_and_reads_nothing_for_it() -> None:
     pair = Pair(L2ARC)
     assert pair.reads(3, 3) == "df"
-    assert pair.disk.log == [(READ, 3 * BLOCK, BLOCK)]
-    assert pair.flash.log == [(WRITE, 0, BLOCK), (READ, 0, BLOCK)]
+    assert log(pair.disk) == [(READ, 3 * BLOCK, BLOCK)]
+    assert log(pair.flash) == [(WRITE, 0, BLOCK), (READ, 0, BLOCK)]
 
 
 def test_l2arc_takes_in_no_part_of_a_block() -> None:
@@ -107,7 +86,7 @@ def test_a_counting_policy_writes_to_both_and_l2arc_forgets() -> None:
     promoting = Pair(COUNTING)
     promoting.reads(0, 0)
     assert promoting.took_s(WRITE) == pytest.approx(DISK_S)
-    assert promoting.flash.log[-1] == (WRITE, 0, BLOCK)
+    assert log(promoting.flash)[-1] == (WRITE, 0, BLOCK)
     assert promoting.reads(0) == "f"
     feeding = Pair(L2ARC)
     feeding.reads(0, 0)
@@ -130,16 +109,16 @@ def test_the_feed_keeps_its_rate() -> None:
     for tag in range(30):
         pair.model.submit(0.0, tag, READ, tag * BLOCK, BLOCK)
     pair.model.advance(0.5)
-    assert len(pair.flash.log) == pytest.approx(10, abs=1)
+    assert len(log(pair.flash)) == pytest.approx(10, abs=1)
 
 
 def test_bcache_takes_what_is_written_and_passes_by_what_is_sequential() -> None:
     pair = Pair(BCACHE, cache_blocks=1024)
     pair.took_s(WRITE, 50 * MIB)
     assert pair.took_s(READ, 50 * MIB) == pytest.approx(FLASH_S)
-    pair.flash.log.clear()
+    pair.flash.requested.clear()
     pair.reads(*range(10), size=512 * KIB)
-    assert len(pair.flash.log) == 7 * 512 * KIB // BLOCK, "the eighth request makes the stream one of 4 MiB"
+    assert len(log(pair.flash)) == 7 * 512 * KIB // BLOCK, "the eighth request makes the stream one of 4 MiB"
 
 
 def test_bcache_gives_up_the_bucket_used_least_recently_as_a_whole() -> None:

@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from emulation import MYSELF, emulated, foreground, need_fuse, new_folder
+from support import beside
 from tierwise.core import paths
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.pairs import EmulatedTier
@@ -96,15 +97,11 @@ def test_a_daemon_ends_although_another_mount_namespace_keeps_a_copy_of_its_moun
         pytest.skip("a new mount namespace needs root")
     with emulated(tmp_path) as tier:
         daemon = daemon_of(tier)
-        copy = subprocess.Popen(["unshare", "--mount", "--propagation=private", "sleep", "60"])
-        while Path(f"/proc/{copy.pid}/ns/mnt").readlink() == Path("/proc/self/ns/mnt").readlink():
-            time.sleep(0.01)
-        try:
+        with beside("unshare", "--mount", "--propagation=private", "sleep", "60") as copy:
+            while Path(f"/proc/{copy.pid}/ns/mnt").readlink() == Path("/proc/self/ns/mnt").readlink():
+                time.sleep(0.01)
             tier.stop()
             assert not psutil.pid_exists(daemon)
-        finally:
-            copy.kill()
-            copy.wait()
 
 
 def test_a_daemon_that_does_not_end_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,15 +188,11 @@ def test_reclaim_touches_nothing_outside_its_folder(tmp_path: Path) -> None:
 
 
 def test_reclaim_does_not_end_a_process_that_took_a_dead_daemons_number(tmp_path: Path) -> None:
-    bystander = subprocess.Popen(["sleep", "60"])
-    try:
+    with beside("sleep", "60") as bystander:
         (tmp_path / "daemon.json").write_text(f'{{"pid": {bystander.pid}, "started_s": 1.0}}', encoding="utf-8")
         assert reclaim(tmp_path) == []
         assert bystander.poll() is None
         assert not (tmp_path / "daemon.json").exists()
-    finally:
-        bystander.kill()
-        bystander.wait()
 
 
 def test_a_mountpoint_that_is_mounted_already_is_reported(tmp_path: Path) -> None:

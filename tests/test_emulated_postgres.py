@@ -9,11 +9,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from emulation import emulated, need_fuse, new_folder
+from emulation import need_fuse, tablespace
 from tierwise.devices.ssd_cache import POLICIES
 from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.cluster import Cluster
-from tierwise.postgres.relations import create_tablespace, move
+from tierwise.postgres.relations import move
 from tierwise.postgres.workspace import server_account
 from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.reclaim import reclaim
@@ -25,23 +25,10 @@ DIRECT = {"debug_io_direct": "data", "shared_buffers": "8MB", "autovacuum": "off
 
 @pytest.fixture
 def tier(workspace: Path, cluster18: Cluster) -> Iterator[Emulated]:
-    with emulated(new_folder(workspace), "mtron-3025", owner=(cluster18.account.uid, cluster18.account.gid)) as mounted:
-        cluster18.start({})
-        try:
-            with cluster18.connect() as session:
-                create_tablespace(session, "flash", mounted.directory)
-                session.execute("CREATE TABLE onflash (id int PRIMARY KEY USING INDEX TABLESPACE flash, filler text) TABLESPACE flash")
-                session.execute(f"INSERT INTO onflash SELECT n, repeat('x', 500) FROM generate_series(1, {ROWS}) n")
-                session.execute("CHECKPOINT")
-            cluster18.stop()
-            yield mounted
-            if not cluster18.running:
-                cluster18.start({})
-            with cluster18.connect() as session:
-                session.execute("DROP TABLE onflash")
-                session.execute("DROP TABLESPACE flash")
-        finally:
-            cluster18.stop()
+    table = "CREATE TABLE onflash (id int PRIMARY KEY USING INDEX TABLESPACE disk, filler text) TABLESPACE disk"
+    rows = f"INSERT INTO onflash SELECT n, repeat('x', 500) FROM generate_series(1, {ROWS}) n"
+    with tablespace(workspace, cluster18, "mtron-3025", table, rows) as tier:
+        yield tier
 
 
 def test_a_table_on_the_mount_is_read_through_it_and_its_checksums_hold(tier: Emulated, cluster18: Cluster) -> None:
@@ -57,9 +44,9 @@ def test_a_table_on_the_mount_is_read_through_it_and_its_checksums_hold(tier: Em
         assert before is not None
         assert sum(file.read_bytes for file in io.values()) >= pages * 8192
         assert sum(file.intended_s for file in io.values()) > pages * 8192 / 100e6
-        session.execute("CREATE INDEX ON onflash (filler, id) TABLESPACE flash")
+        session.execute("CREATE INDEX ON onflash (filler, id) TABLESPACE disk")
         session.execute("VACUUM FULL onflash")
-        move(session, "onflash_pkey", "flash")
+        move(session, "onflash_pkey", "disk")
     cluster18.stop()
     tier.delays(False)
     checked = cluster18.account.run(

@@ -13,12 +13,11 @@ import polars as pl
 import pytest
 
 from rows import STARTED
-from tierwise.bench.accounting import EMULATED, TRACED
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.live import open_testbed
 from tierwise.bench.loop import gather_inputs, measure_study
 from tierwise.bench.query_scaling import PROOF, by_size, laid_from, replays_of
-from tierwise.bench.recording import Recorder
+from tierwise.bench.recording import EMULATED, TRACED, Recorder
 from tierwise.bench.runs import begin_run, complete
 from tierwise.bench.study import Study, Trial
 from tierwise.bench.testbed import Testbed
@@ -32,8 +31,8 @@ from tierwise.recorders import strace
 from tierwise.simulate.replay import EXTENT_BYTES
 from tierwise.studies.index_placement.measuring import trials as census
 from tierwise.studies.index_placement.measuring import trials as index_placement
+from tierwise.studies.index_placement.measuring.protocol import VARIANTS
 from tierwise.studies.index_placement.measuring.trials import Cell
-from tierwise.studies.index_placement.measuring.variants import VARIANTS
 from tierwise.studies.survey_placement.measuring import trials as survey
 from tierwise.timings.manifest import Manifest
 from tierwise.timings.parts import read_rows, without_real_time_rows

@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from emulation import emulated, new_folder
-from tierwise.bench.accounting import outstanding, tier_io
+from emulation import tablespace
+from tierwise.bench.recording import outstanding, tier_io
 from tierwise.core import session_group
 from tierwise.core.errors import InputError
 from tierwise.core.session_group import SessionGroup
@@ -16,8 +16,7 @@ from tierwise.core.units import KIB, MIB
 from tierwise.core.vocabulary import IoMode
 from tierwise.postgres.binaries import Binaries
 from tierwise.postgres.cluster import Cluster
-from tierwise.postgres.relations import create_tablespace
-from tierwise.postgres.settings import PINNED_BYTES, REQUEST_BYTES, loading_settings, measuring_settings
+from tierwise.postgres.settings import PINNED_BYTES, REQUEST_BYTES, measuring_settings
 from tierwise.tiers.emulated import Emulated
 
 needs_groups = pytest.mark.skipif(session_group.obstacle() is not None, reason=str(session_group.obstacle()))
@@ -39,24 +38,14 @@ class Seen:
 
 @pytest.fixture(scope="module")
 def scanned(workspace: Path, cluster18: Cluster) -> Iterator[tuple[Emulated, SessionGroup]]:
-    owner = (cluster18.account.uid, cluster18.account.gid)
-    with emulated(new_folder(workspace), "sata-7k2-x6", owner=owner) as tier, session_group.session_group() as group:
-        cluster18.start(loading_settings())
-        with cluster18.connect() as session:
-            create_tablespace(session, "scanning", tier.directory)
-            session.execute("CREATE TABLE scanned (key int, filler text) TABLESPACE scanning")
-            session.execute(f"INSERT INTO scanned SELECT hashint4(n) & 1023, repeat('x', 400) FROM generate_series(1, {ROWS}) n")
-            session.execute("CREATE INDEX scanned_key ON scanned (key) TABLESPACE scanning")
-            session.execute("VACUUM ANALYZE scanned")
-            session.execute("CHECKPOINT")
-        cluster18.stop()
+    table = (
+        "CREATE TABLE scanned (key int, filler text) TABLESPACE disk",
+        f"INSERT INTO scanned SELECT hashint4(n) & 1023, repeat('x', 400) FROM generate_series(1, {ROWS}) n",
+        "CREATE INDEX scanned_key ON scanned (key) TABLESPACE disk",
+        "VACUUM ANALYZE scanned",
+    )
+    with session_group.session_group() as group, tablespace(workspace, cluster18, "sata-7k2-x6", *table) as tier:
         yield tier, group
-        tier.empty_cache(cached=False)
-        cluster18.start({})
-        with cluster18.connect() as session:
-            session.execute("DROP TABLE scanned")
-            session.execute("DROP TABLESPACE scanning")
-        cluster18.stop()
 
 
 def seen(place: tuple[Emulated, SessionGroup], server: Cluster, io_mode: IoMode, scan: tuple[str, ...], shared_buffers_bytes: int) -> Seen:

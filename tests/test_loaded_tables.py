@@ -72,7 +72,7 @@ CENSUS, SKY = 0.05, 0.0002  # fractions of the published sizes
 def test_table_and_index_have_the_published_sizes_and_correlation(conn: Connection, tmp_path: Path) -> None:
     data = census.acquire("synthetic", fraction=CENSUS, seed=1, folder=tmp_path)
     conn.execute(census.ddl("census"))
-    assert copy_parquet(conn, data.parquet, "census", [column.name for column in census.COLUMNS]) == data.rows
+    assert copy_parquet(conn, data.parquet, "census", list(census.TYPES)) == data.rows
     conn.execute("CREATE INDEX pob ON census (pob) WITH (deduplicate_items = off)")
     conn.execute("ANALYZE census")
     sizes: dict[str, float] = dict(conn.execute("SELECT relname, relpages * 8192.0 / %s FROM pg_class", [MIB]).fetchall())
@@ -96,7 +96,7 @@ def test_the_sky_is_loaded_and_answers_the_printed_queries(conn: Connection, tmp
     conn.execute("ANALYZE twomass_psc")
     rows = pl.read_parquet(data.parquet)
     compared = rows.with_columns(pl.col(pl.Float32).cast(pl.Float64))  # the server compares a real with 15.6 as two doubles
-    for name in sky.NAMES:
+    for name in sky.QUERY_NAMES:
         clause = sky.load_queries().queries[name].printed
         found = conn.execute(f"SELECT count(*), sum(pts_key) FROM twomass_psc WHERE {clause.where}").fetchone()
         mine = pl.SQLContext(twomass_psc=compared).execute(clause.statement, eager=True)

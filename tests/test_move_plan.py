@@ -212,7 +212,7 @@ It leaves out the free space map, where the platters stand, and how long the hos
 
 @pytest.fixture
 def tiers(workspace: Path, cluster18: Cluster) -> Iterator[dict[str, Emulated]]:
-    owner = (cluster18.account.uid, cluster18.account.gid)
+    owner = cluster18.account.ids
     with (
         emulated(new_folder(workspace), DEVICES["disks"], owner=owner) as disks,
         emulated(new_folder(workspace), DEVICES["flash"], owner=owner) as flash,

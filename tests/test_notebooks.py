@@ -18,10 +18,10 @@ from report_run import RUN_ID, execute, rich_run
 from rows import save_run
 from support import SMOKE_RAW
 from tierwise.advisor.ranking import gains_of
-from tierwise.bench.fingerprints import fingerprints
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.loop import gather_inputs, inputs_of, requested_inputs, run_study
 from tierwise.bench.runs import begin_run
+from tierwise.bench.study_registry import fingerprints
 from tierwise.core import paths, studies
 from tierwise.core.errors import InputError
 from tierwise.core.pairs import load_pair

@@ -25,7 +25,7 @@ from tierwise.postgres.cold_proof import (
 from tierwise.postgres.page_counts import PageCount, PageCounter
 from tierwise.postgres.plans import assert_plan, planned
 from tierwise.postgres.residency import direct_io_probe, evict, residency
-from tierwise.postgres.settings import Connection, loading_settings, measuring_settings
+from tierwise.postgres.settings import Connection, loading_settings, measuring_settings, one_value
 
 RELATIONS = ["census", "pob"]
 STATES = {"FL": 12, "PR": 72, "NV": 32}
@@ -74,7 +74,7 @@ def session(census: Cluster) -> Iterator[Connection]:
 
 
 def test_one_statements_blocks_are_counted_exactly(session: Connection) -> None:
-    pages = _value(session, f"SELECT pg_relation_size('census') / {PAGE_BYTES}")
+    pages = one_value(session, f"SELECT pg_relation_size('census') / {PAGE_BYTES}")
     session.execute("SET enable_seqscan = on")
     for hits, reads in ((0, pages), (pages, 0)):
         with PageCounter(session, ["census", "other"]) as counter:
@@ -123,7 +123,7 @@ def test_the_expected_pages_are_those_that_lie_in_shared_buffers_afterwards(sess
         """,
         [key],
     )
-    path = {0, _value(session, "SELECT root FROM bt_metap('pob')")}
+    path = {0, one_value(session, "SELECT root FROM bt_metap('pob')")}
     assert path | {block for (block,) in leaves} <= cached["pob"]
 
 
@@ -148,7 +148,7 @@ def test_pages_of_the_visibility_map_are_counted_by_address(session: Connection)
 
 
 def test_a_warmed_heap_is_whole_and_its_indexes_are_as_cold_as_before(session: Connection) -> None:
-    pages = _value(session, f"SELECT pg_relation_size('census') / {PAGE_BYTES}")
+    pages = one_value(session, f"SELECT pg_relation_size('census') / {PAGE_BYTES}")
     assert warm_heap(session, "census") == pages
     assert {name: len(_buffered(session, name)) for name in (*RELATIONS, "other")} == {"census": pages, "pob": 0, "other": 0}
     warm_catalogues(session, query("PR"))
@@ -285,22 +285,10 @@ def _buffered(conn: Connection, relation: str) -> set[int]:
 
 def _catalogue_misses(conn: Connection) -> int:
     conn.execute("SELECT pg_stat_force_next_flush()")
-    return _value(
-        conn,
-        """
-        SELECT sum(pg_stat_get_blocks_fetched(oid) - pg_stat_get_blocks_hit(oid))::bigint
-        FROM pg_class WHERE oid < 16384 AND relkind IN ('r', 'i', 't')
-        """,
-    )
-
-
-def _value(conn: Connection, statement: str) -> int:
-    row = conn.execute(statement).fetchone()
-    assert row is not None
-    return int(row[0])
+    missed = "SELECT sum(pg_stat_get_blocks_fetched(oid) - pg_stat_get_blocks_hit(oid))::bigint FROM pg_class"
+    return int(one_value(conn, f"{missed} WHERE oid < 16384 AND relkind IN ('r', 'i', 't')"))
 
 
 def _file(conn: Connection, oid: str) -> Path:
-    row = conn.execute(f"SELECT current_setting('data_directory'), pg_relation_filepath(({oid}))").fetchone()
-    assert row is not None
-    return Path(row[0], row[1])
+    ((folder, file),) = conn.execute(f"SELECT current_setting('data_directory'), pg_relation_filepath(({oid}))").fetchall()
+    return Path(folder, file)

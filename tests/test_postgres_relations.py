@@ -111,9 +111,8 @@ def _parquet(folder: Path, **columns: object) -> Path:
 
 
 def _file(conn: Connection, relation: str) -> Path:
-    row = conn.execute("SELECT current_setting('data_directory'), pg_relation_filepath(%s)", [relation]).fetchone()
-    assert row is not None
-    return Path(row[0], row[1]).resolve()
+    ((folder, file),) = conn.execute("SELECT current_setting('data_directory'), pg_relation_filepath(%s)", [relation]).fetchall()
+    return Path(folder, file).resolve()
 
 
 ROWS = 20_000

@@ -7,8 +7,7 @@ import pytest
 
 from emulation import emulated
 from random_readers import filled, need_groups, readers, run
-from tierwise.bench.processor_time import BATCH, BATCHES, PROBE, measured_charge, processor_shares
-from tierwise.bench.stopwatch import Reading
+from tierwise.bench.stopwatch import BATCH, BATCHES, PROBE, Reading, measured_charge, processor_shares
 from tierwise.core import session_group
 from tierwise.postgres.cluster import Cluster
 from tierwise.tiers.clock import Charge
@@ -19,17 +18,22 @@ READS = 300
 MOUNTS_S = 30e-6
 
 
-@need_groups
-@pytest.mark.parametrize("pace", [1.0, 0.5])
-def test_the_mounts_part_of_every_request_is_free_and_the_rest_goes_at_the_reference_processors_pace(tmp_path: Path, pace: float) -> None:
-    with filled(tmp_path, "mtron-3025") as (tier, path), session_group.session_group() as group, ExitStack() as ends:
+def charged(folder: Path, charge: Charge, *, rounds: int = 0) -> tuple[ClockParts, ClockParts]:
+    """Return the clock before and after a session's reads."""
+    with filled(folder, "mtron-3025") as (tier, path), session_group.session_group() as group, ExitStack() as ends:
         with group.entered():
-            processes = ends.enter_context(readers(path, 1, reads=READS, rounds=300))
-        tier.daemon.count_several(group.folders, processors=2, origin_s=0.0, charge=Charge(read_s=MOUNTS_S, write_s=1.0, pace=pace))
+            processes = ends.enter_context(readers(path, 1, reads=READS, rounds=rounds))
+        tier.daemon.count_several(group.folders, processors=2, origin_s=0.0, charge=charge)
         tier.delays(True)
         begun = tier.daemon.time()
         run(processes)
-        ended = tier.daemon.time()
+        return begun, tier.daemon.time()
+
+
+@need_groups
+@pytest.mark.parametrize("pace", [1.0, 0.5])
+def test_the_mounts_part_of_every_request_is_free_and_the_rest_goes_at_the_reference_processors_pace(tmp_path: Path, pace: float) -> None:
+    begun, ended = charged(tmp_path, Charge(read_s=MOUNTS_S, write_s=1.0, pace=pace), rounds=300)
     used_s, mount_s = ended.used_s - begun.used_s, ended.mount_s - begun.mount_s
     assert mount_s == pytest.approx(READS * MOUNTS_S, rel=0.02)
     assert used_s > 1.5 * mount_s
@@ -39,14 +43,7 @@ def test_the_mounts_part_of_every_request_is_free_and_the_rest_goes_at_the_refer
 
 @need_groups
 def test_whoever_uses_less_than_a_request_is_said_to_cost_is_charged_nothing(tmp_path: Path) -> None:
-    with filled(tmp_path, "mtron-3025") as (tier, path), session_group.session_group() as group, ExitStack() as ends:
-        with group.entered():
-            processes = ends.enter_context(readers(path, 1, reads=READS))
-        tier.daemon.count_several(group.folders, processors=2, origin_s=0.0, charge=Charge(read_s=1.0))
-        tier.delays(True)
-        begun = tier.daemon.time()
-        run(processes)
-        ended = tier.daemon.time()
+    begun, ended = charged(tmp_path, Charge(read_s=1.0))
     assert ended.charged_s - begun.charged_s < 0.2 * (ended.used_s - begun.used_s), "what comes before the first request is charged"
 
 

@@ -1,28 +1,50 @@
-"""The Zipfian reads: simulated alone, kept as raw rows, judged, shown."""
+"""The Zipfian reads, more RAM or flash: simulated alone, judged, shown; and live, cold, under a limit of memory that holds."""
 
+import os
+import signal
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import cells
+from emulation import need_fuse, new_folder
+from support import SMOKE_RUN, smoke_with
 from tierwise.analysis.causes import Cause
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.views import open_views
+from tierwise.bench.inputs import Inputs
 from tierwise.bench.run_record import RunRecord
-from tierwise.bench.runs import begin_run
+from tierwise.bench.runs import begin_run, complete
 from tierwise.bench.simulation import simulate_on_pair
-from tierwise.core import paths
-from tierwise.core.errors import InputError
-from tierwise.core.pairs import DirectoryTier, load_pair
+from tierwise.core import memory_group, paths
+from tierwise.core.errors import EvidenceError, InputError, MissingError, TierwiseError
+from tierwise.core.pairs import DirectoryTier, Pair, load_pair
 from tierwise.core.profiles import load_profile, names
+from tierwise.core.units import MIB
 from tierwise.report.display import Figure, Missing
 from tierwise.report.page import open_page
 from tierwise.report.run import open_run
 from tierwise.report.study_registry import judge_all
-from tierwise.studies.ram_or_ssd.measuring.trials import NAME, STUDY, simulate, trials
+from tierwise.simulate.zipf import WINDOW_PAGES
+from tierwise.studies.ram_or_ssd.measuring.live_reads import open_live
+from tierwise.studies.ram_or_ssd.measuring.mapped_reads import PAGE_BYTES, Reading, read_mapped, started_reader, write_items
+from tierwise.studies.ram_or_ssd.measuring.trials import (
+    ADVICE,
+    HOW_LIVE,
+    HOW_MODEL,
+    LIVE_INTERVALS,
+    NAME,
+    STUDY,
+    LiveCell,
+    simulate,
+    trials,
+)
+from tierwise.tiers.reclaim import discard
 from tierwise.timings.manifest import load_manifest
-from tierwise.timings.parts import done_parts, rows_so_far
+from tierwise.timings.parts import done_parts, read_rows, rows_so_far
 from zipf_run import SCALE, SIZES_GIB, inputs, zipf_run
 
 
@@ -120,3 +142,141 @@ def test_the_chapter_shows_it(raw: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert sizes.height == 2 * len(SIZES_GIB)
     assert page.values["lead"] == pytest.approx(float(str(page.values["ssd_least"])) / float(str(page.values["hdd_least"])))
     assert isinstance(open_page(run, "ram_or_ssd", "source-m").exhibit("fig-zipf-throughput"), Missing)
+
+
+ITEMS = 8 * 1024 + 1
+LIVE_SCALE = 4096
+PAIR = "source-r-live"
+needs_group = pytest.mark.skipif(memory_group.obstacle() is not None, reason=str(memory_group.obstacle()))
+
+
+def reading(path: Path, **changes: object) -> Reading:
+    gathered = Reading(path, ITEMS, scale=64, threads=8, random=True, intervals=2, interval_s=0.1, seed=1)
+    return replace(gathered, **changes)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    made = new_folder(Path("/var/tmp"))
+    yield made
+    discard(made)
+
+
+def test_eight_threads_read_what_was_written_and_stop(folder: Path) -> None:
+    write_items(folder / "items", ITEMS)
+    samples = read_mapped(reading(folder / "items"))
+    assert len(samples) == 3
+    reads = [sample.reads for sample in samples]
+    assert reads == sorted(reads)  # a sample that came late is followed at once by the next
+    assert reads[-1] > 0
+    assert samples[-1].wrong == 0
+    assert (folder / "items").stat().st_size % PAGE_BYTES == 0
+
+
+def test_threads_hold_no_lock_of_the_interpreter(folder: Path) -> None:
+    """The lock would let one thread at a time read, and the sampling thread would not come round until they stop."""
+    write_items(folder / "items", ITEMS)
+    before = os.times()
+    first, *_, last = read_mapped(reading(folder / "items", intervals=5))
+    busy_s = os.times().user + os.times().system - before.user - before.system
+    assert last.time_s - first.time_s < 5
+    assert busy_s > 0.3 * (last.time_s - first.time_s)
+
+
+def test_where_no_group_can_be_made_nothing_is_read_live_and_the_chapter_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_group, "obstacle", lambda: "not permitted here")
+    with pytest.raises(MissingError, match="not permitted here"), memory_group.memory_group("x"):
+        pass
+    assert trials(load_profile("quick"), load_pair(PAIR)) == ()
+    assert STUDY.describe(load_profile("quick"), load_pair(PAIR))["obstacle"] == "not permitted here"
+
+
+def test_every_live_trial_has_the_sources_advice_and_its_model() -> None:
+    if memory_group.obstacle():
+        pytest.skip(str(memory_group.obstacle()))
+    cells = [cell for trial in trials(load_profile("quick"), load_pair(PAIR)) if isinstance(cell := trial.cell, LiveCell)]
+    assert {(cell.tier, cell.advice) for cell in cells if cell.how == HOW_LIVE} == set(ADVICE.items())
+    windows = {tier: {cell.window_pages for cell in cells if cell.tier == tier and cell.how == HOW_MODEL} for tier in ADVICE}
+    assert windows == {"hdd": {WINDOW_PAGES, 1}, "ssd": {1}, "disk": {1}}
+    simulated = load_pair(PAIR).simulated()
+    assert {trial.cell.tier for trial in trials(load_profile("quick"), simulated)} == {"disk"}
+
+
+def disk_alone() -> Pair:
+    pair = load_pair(PAIR)
+    return pair.model_copy(update={"tiers": {"disk": pair.tiers["disk"]}})
+
+
+def test_a_reading_process_that_was_killed_is_reported_with_a_remedy(folder: Path) -> None:
+    with started_reader() as reader:
+        os.kill(reader.pid, signal.SIGKILL)
+        with pytest.raises(TierwiseError, match=r"the process that reads mapped files has ended.*Remedy: "):
+            reader.read(reading(folder / "items", items=1024, intervals=1))
+
+
+@needs_group
+def test_a_live_reading_is_cold_and_keeps_to_its_limit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calibrations = {f"{PAIR}/disk": {"random_read_latency_s": 1e-4, "fault_s": 1e-6}}
+    with open_live(disk_alone(), calibrations, work=folder, stretch=1.0, seed=1) as testbed:
+        assert testbed.calibrations[f"{PAIR}/disk"] == calibrations[f"{PAIR}/disk"]  # taken once
+        assert 1e-8 < testbed.calibrations[f"{PAIR}/processor"]["hit_s"] < 1e-4
+        found = testbed.observe("disk", reading(Path(), items=16 * 1024, intervals=6), 4 * MIB)
+        assert found.proof["resident_pages_at_first"] == 0
+        assert 0 < int(found.proof["resident_pages_at_last"]) <= 5 * MIB // PAGE_BYTES
+        assert found.samples[-1].major_faults > found.samples[0].major_faults
+        reported = found.requests_between(found.samples[0], found.samples[-1])
+        assert reported.reads is None
+        assert (reported.read_bytes or 0) > 0
+        roomy = testbed.observe("disk", reading(Path(), items=16 * 1024, intervals=6), 64 * MIB)
+        assert int(roomy.proof["resident_pages_at_last"]) > 5 * MIB // PAGE_BYTES  # so it was the limit
+        monkeypatch.setattr(memory_group.MemoryGroup, "limit", lambda *_: None)
+        with pytest.raises(EvidenceError, match="not limited"):
+            testbed.observe("disk", reading(Path(), items=16 * 1024, intervals=6), MIB)
+
+
+@needs_group
+def test_a_run_keeps_live_rows_and_their_models_and_the_chapter_shows_them(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need_fuse()
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
+    profile = load_profile("smoke").model_copy(update={"replicates": 1, "studies": {NAME: {"live": {"scale": LIVE_SCALE}}}})
+    gathered = Inputs(profile, (load_pair(PAIR),), None, 1, "18.0")
+    run_folder = paths.raw() / begin_run(gathered, fresh=True).run_id
+    simulate_on_pair(STUDY, gathered.pairs[0], gathered, RunRecord(run_folder), folder / "work")
+    assert not (folder / "work").exists()
+    run_id = complete(run_folder.name).run_id
+    with open_views(tmp_path, run_id) as connection:
+        found = connection.sql(
+            "select tier, how, evidence, count(*), bool_and(reads_per_s > 0) from ram_or_ssd_live group by all"
+        ).fetchall()
+        rows = connection.sql("select count(*) from ram_or_ssd_series where how = 'live'").fetchall()
+        assert connection.sql("select count(*) from ram_or_ssd").fetchall() == [(0,)]  # no verdict rests on them
+    assert sorted(found) == [
+        ("disk", "live", "measured", 1, True),
+        ("disk", "model", "simulated", 1, True),
+        ("hdd", "live", "emulated", 1, True),
+        ("hdd", "model", "simulated", 2, True),
+        ("ssd", "live", "emulated", 1, True),
+        ("ssd", "model", "simulated", 1, True),
+    ]
+    assert rows == [(3 * 2 * LIVE_INTERVALS,)]
+    page = open_page(open_run(), NAME, "source-r")
+    assert page.own["live_before"] == 0
+
+
+def test_a_flagged_live_run_is_left_out_of_the_means_and_counted(tmp_path: Path) -> None:
+    reported = pl.col("cell").str.json_path_match("$.how").eq("live") & pl.col("cell").str.json_path_match("$.tier").eq("hdd")
+    late = reported & (pl.col("replicate") == pl.col("replicate").filter(reported).min())
+    calm = read_rows(SMOKE_RUN).with_columns(flags=pl.lit([], dtype=pl.List(pl.String)))
+    noisy = calm.with_columns(
+        flags=pl.when(late).then(pl.lit(["overshoot"])).otherwise("flags"),
+        result_rows=pl.when(late).then(pl.col("result_rows") * 1000).otherwise("result_rows"),
+    )
+    for name, rows in (("calm", calm), ("noisy", noisy)):
+        smoke_with(rows, tmp_path / name)
+    pages = [open_page(open_run(SMOKE_RUN.name, tmp_path / name), NAME, "source-r") for name in ("calm", "noisy")]
+    assert [(page.values["live_runs"], page.values["live_rejected"]) for page in pages] == [(15, 0), (15, 1)]
+    whole, part = (page.values["live_late"] for page in pages)
+    assert whole
+    assert part, "the other tier still has five runs"

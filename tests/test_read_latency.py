@@ -10,9 +10,8 @@ import pytest
 
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.live import OnServer, open_testbed
-from tierwise.bench.order import Turn
 from tierwise.bench.recording import Recorder
-from tierwise.bench.study import Trial
+from tierwise.bench.study import Trial, Turn
 from tierwise.bench.testbed import Testbed
 from tierwise.core.errors import MissingError
 from tierwise.core.pairs import load_pair
@@ -20,7 +19,7 @@ from tierwise.core.profiles import load_profile
 from tierwise.core.vocabulary import ClockKind, IoMode
 from tierwise.postgres.cluster_files import WAL
 from tierwise.postgres.wait_events import UNNAMED
-from tierwise.recorders import bpftrace, strace_reads
+from tierwise.recorders import bpftrace, strace
 from tierwise.studies.read_latency.measuring.read_window import EMULATOR, choose_recorder, histograms
 from tierwise.studies.read_latency.measuring.trials import CACHED, NAME, SESSIONS, STUDY, Cell, StudyState, tablespaces, trials
 from tierwise.tiers.mounting import require_fuse
@@ -92,7 +91,7 @@ def test_past_the_page_cache_the_emulators_log_holds_every_read_that_the_server_
     assert (testbed.cluster.data / WAL).readlink() == testbed.tiers["ssd"].directory / WAL
 
 
-@pytest.mark.parametrize("recorder", [bpftrace.NAME, strace_reads.NAME])
+@pytest.mark.parametrize("recorder", [bpftrace.NAME, strace.NAME])
 def test_through_the_page_cache_a_tracer_sees_every_read_with_its_tablespace(opened: Opened, recorder: str) -> None:
     testbed, study_state = opened
     testbed.waiting = True
@@ -115,9 +114,9 @@ def test_debians_server_counts_the_reads_that_were_traced(workspace: Path, debia
     monkeypatch.setenv("PG_BIN", str(debians_15))
     with opened_testbed(workspace / "of-15" / "read-latency", "15.0") as (testbed, study_state):
         testbed.waiting = True
-        if choose_recorder(testbed, [strace_reads.NAME], study_state.obstacles) != strace_reads.NAME:
-            pytest.skip(str(study_state.obstacles[strace_reads.NAME]))
-        timing, reads = window((testbed, study_state), IoMode.BUFFERED, (strace_reads.NAME,))
+        if choose_recorder(testbed, [strace.NAME], study_state.obstacles) != strace.NAME:
+            pytest.skip(str(study_state.obstacles[strace.NAME]))
+        timing, reads = window((testbed, study_state), IoMode.BUFFERED, (strace.NAME,))
         assert testbed.cluster.server_version.startswith("15.")
         assert "conservation" not in timing.flags
         assert reads.height > 50

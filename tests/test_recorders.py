@@ -18,7 +18,7 @@ import pytest
 from tierwise.core.errors import EvidenceError, InputError, MissingError
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.settings import Connection
-from tierwise.recorders import bpftrace, strace_reads, watching
+from tierwise.recorders import bpftrace, strace, watching
 from tierwise.recorders.reads import COUNTS, count_reads, data_files, find_server
 from tierwise.recorders.selection import RECORDERS, choose
 from tierwise.recorders.trace_command import as_text, trace
@@ -75,6 +75,14 @@ def gone(pids: set[int], within_s: float = 20.0) -> bool:
     while any(psutil.pid_exists(pid) for pid in pids) and time.monotonic() < deadline_s:
         time.sleep(0.05)
     return not any(psutil.pid_exists(pid) for pid in pids)
+
+
+def tracing(server: Cluster, recorder: str, out: Path) -> subprocess.Popen[str]:
+    """Start `tierwise trace`."""
+    options = ["--cluster", str(server.data), "--seconds", "60", "--recorder", recorder, "--out", str(out)]
+    return subprocess.Popen(
+        [sys.executable, "-m", "tierwise", "trace", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 def test_what_the_server_counts_is_what_was_recorded(server: Cluster, recorder: str) -> None:
@@ -162,12 +170,12 @@ def test_a_recorder_ends_by_itself(server: Cluster, recorder: str) -> None:
 
 
 def test_more_reads_than_it_may_keep_are_left_out_and_reported(server: Cluster, recorder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr({bpftrace.NAME: bpftrace, strace_reads.NAME: strace_reads}[recorder], "MOST_READS", 50)
+    monkeypatch.setattr({bpftrace.NAME: bpftrace, strace.NAME: strace}[recorder], "MOST_READS", 50)
     with RECORDERS[recorder].recorded(find_server(cluster=server.data), seconds=60) as recording, server.connect() as connection:
         for _ in range(3):
             connection.execute(LOAD)
     assert recording.full
-    assert 0 < len(recording.reads) <= 50 * strace_reads.LINE_BYTES / 80  # a line of strace has 80 characters at least
+    assert 0 < len(recording.reads) <= 50 * strace.LINE_BYTES / 80  # a line of strace has 80 characters at least
 
 
 def test_one_process_alone_is_recorded(server: Cluster, recorder: str) -> None:
@@ -180,16 +188,13 @@ def test_one_process_alone_is_recorded(server: Cluster, recorder: str) -> None:
 
 
 def test_killed_at_any_moment_nothing_is_left_and_the_server_goes_on(server: Cluster, recorder: str, tmp_path: Path) -> None:
-    out = tmp_path / "reads.parquet"
-    options = ["--cluster", str(server.data), "--seconds", "30", "--recorder", recorder, "--out", str(out)]
-    killed = subprocess.Popen([sys.executable, "-m", "tierwise", "trace", *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline_s = time.monotonic() + 30
-    while not tracers(killed.pid) and time.monotonic() < deadline_s:
-        time.sleep(0.02)
-    time.sleep(1.0)
-    ours = tracers(killed.pid)
-    killed.kill()
-    killed.wait()
+    with tracing(server, recorder, tmp_path / "reads.parquet") as killed:
+        deadline_s = time.monotonic() + 30
+        while not tracers(killed.pid) and time.monotonic() < deadline_s:
+            time.sleep(0.02)
+        time.sleep(1.0)
+        ours = tracers(killed.pid)
+        killed.kill()
     assert gone(ours), "with whoever started it"
     assert list(tmp_path.iterdir()) == []
     with server.connect() as connection:
@@ -197,17 +202,16 @@ def test_killed_at_any_moment_nothing_is_left_and_the_server_goes_on(server: Clu
 
 
 def test_a_tracer_that_was_killed_is_reported_and_no_file_is_written(server: Cluster, recorder: str, tmp_path: Path) -> None:
-    options = ["--cluster", str(server.data), "--seconds", "60", "--recorder", recorder, "--out", str(tmp_path / "reads.parquet")]
-    with subprocess.Popen([sys.executable, "-m", "tierwise", "trace", *options], stderr=subprocess.PIPE, text=True) as tracing:
-        assert tracing.stderr is not None
-        while tracing.stderr.readline() != "recording\n":
-            assert tracing.poll() is None
-        ours = tracers(tracing.pid)
+    with tracing(server, recorder, tmp_path / "reads.parquet") as without:
+        assert without.stderr is not None
+        while without.stderr.readline() != "recording\n":
+            assert without.poll() is None
+        ours = tracers(without.pid)
         for pid in ours:
             os.kill(pid, signal.SIGKILL)
-        _, said = tracing.communicate(timeout=60)
+        _, said = without.communicate(timeout=60)
     assert ours
-    assert tracing.returncode == 1
+    assert without.returncode == 1
     assert "the tracing program was killed" in said
     assert list(tmp_path.iterdir()) == []
     with server.connect() as connection:
@@ -216,10 +220,7 @@ def test_a_tracer_that_was_killed_is_reported_and_no_file_is_written(server: Clu
 
 def test_ended_by_a_signal_it_keeps_what_it_has(server: Cluster, recorder: str, tmp_path: Path) -> None:
     out = tmp_path / "reads.parquet"
-    options = ["--cluster", str(server.data), "--seconds", "60", "--recorder", recorder, "--out", str(out)]
-    with subprocess.Popen(
-        [sys.executable, "-m", "tierwise", "trace", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as ended:
+    with tracing(server, recorder, out) as ended:
         assert ended.stderr is not None
         first = ended.stderr.readline()
         assert f"with {recorder} for 60 s" in first, "the overhead is reported before it starts"
@@ -279,7 +280,7 @@ def test_strace_output_of_several_processes_is_read_call_by_call(tmp_path: Path)
     file = tmp_path / "100"
     file.touch()
     reported = file.stat()
-    reads = list(strace_reads.parse(SAID.replace("/d/16384/5/100", str(file)), epoch_s=1_700_000_000.0))
+    reads = list(strace.parse_reads(SAID.replace("/d/16384/5/100", str(file)), epoch_s=1_700_000_000.0))
     place = (reported.st_dev, reported.st_ino)
     assert [(read[0], read[1], read[2:4], read[4], read[5]) for read in reads] == [
         (100_000, 100, place, 16384, 8192),

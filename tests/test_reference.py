@@ -10,8 +10,8 @@ import pytest
 from tierwise.analysis.heat import every, placeable
 from tierwise.analysis.views import ROWS as QUERY
 from tierwise.analysis.views import open_views
-from tierwise.bench.fingerprints import fingerprints
 from tierwise.bench.loop import gather_inputs
+from tierwise.bench.study_registry import fingerprints
 from tierwise.core import paths, studies
 from tierwise.core.errors import InputError
 from tierwise.report.reference import medians

@@ -18,8 +18,7 @@ import pytest
 
 from checkout import Home
 from emulation import emulated, need_fuse
-from tierwise.bench.accounting import TRACED, by_relation, with_traced_times
-from tierwise.bench.recording import Span, Straced, awaited, with_host_time
+from tierwise.bench.recording import TRACED, Span, Straced, awaited, by_relation, with_host_time, with_traced_times
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.units import GIB, MIB, PAGE_BYTES
 from tierwise.core.vocabulary import Cache

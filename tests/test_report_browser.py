@@ -1,4 +1,4 @@
-"""The built pages in a headless browser without network, and the PDF's pages as images: what a reader sees."""
+"""The built pages, the report as one file and the PDF's pages, in a headless browser without network: what a reader sees."""
 
 import re
 import shutil
@@ -19,6 +19,16 @@ from tierwise.report.site import PDFS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
+import json
+
+from report_built import placed
+from report_run import RUN_ID
+from tierwise.core.errors import InputError
+from tierwise.report.publish import write_one
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
 
 SIZES = [(1280, "light"), (390, "dark")]
 CENSUS, METHOD = "show-index_placement.html", "method.html"
@@ -236,3 +246,49 @@ def test_no_link_of_quarto_s_pages_is_dead(by_quarto: Built) -> None:
 def test_no_page_of_a_pdf_is_empty_or_overfull(built: Built, name: str) -> None:
     """Ink between header and footer, and none in the margins."""
     check_pages(built.site / name)
+
+
+MOST_BYTES = 8_000_000
+
+
+@pytest.fixture(scope="module")
+def one(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    with placed(built.root, built.root / "_site"):
+        return write_one(tmp_path_factory.mktemp("one") / "report.html")
+
+
+def test_one_file_is_the_whole_page_under_a_sensible_size(one: Path, built: Built) -> None:
+    text = one.read_text(encoding="utf-8")
+    assert one.stat().st_size < MOST_BYTES
+    assert [path.name for path in one.parent.iterdir()] == ["report.html"]
+    assert not re.search(r'src="(?!data:)', text.split("<script>")[0])
+    assert '<link rel="stylesheet"' not in text
+    page = BeautifulSoup(text, "html.parser")
+    assert page.select("main h1")[1:] == built.page.select("section.level1 > h1")
+    there = {*json.loads(page.select_one("#files").get_text()), *(f"#{tag['id']}" for tag in page.select("[id]"))}  # type: ignore[union-attr]
+    assert {str(tag["href"]) for tag in page.select("a[href]:not([href^='https://'])")} <= there, "no link is dead"
+    assert f"tierwise {built.site.name}" in text
+
+
+def test_it_opens_from_a_disk_with_its_charts_and_hands_out_rows_queries_and_images(one: Path, built: Built, chromium: "Browser") -> None:
+    with browsing(chromium, one.as_uri(), 1280, "light") as page:
+        assert look(page, one.as_uri(), 1280) == len(built.page.select(".vl-chart"))
+        page.locator("#fig-times .figure-menu summary").click()
+        for text, file in (("CSV", "rows/fig-times.csv"), ("this script", "queries/fig-times.sql"), ("SVG", "figures/fig-times.svg")):
+            with page.expect_download() as handed:
+                page.locator("#fig-times .figure-menu a", has_text=text).click()
+            assert handed.value.suggested_filename == Path(file).name
+            assert Path(handed.value.path()).read_bytes() == (built.site / file).read_bytes()
+
+
+def test_its_calculator_answers_on_a_phone(one: Path, chromium: "Browser") -> None:
+    with browsing(chromium, one.as_uri(), 390, "light") as page:
+        assert "--requests 25000" in recalculate(page, f"{one.as_uri()}#sec-calculator")
+
+
+def test_a_file_that_is_there_is_left_alone(one: Path) -> None:
+    with pytest.raises(InputError, match="ONE"):
+        write_one(one)
+    with pytest.raises(InputError, match=r"ends in \.html"):
+        write_one(one.with_suffix(".pdf"))
+    assert RUN_ID in one.read_text(encoding="utf-8")

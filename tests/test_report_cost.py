@@ -18,8 +18,8 @@ from tierwise.report.display import Figure, Table
 from tierwise.report.notebooks import inert
 from tierwise.report.run import Run, answer_of, book_of, open_run
 from tierwise.report.theme import VEGA_LITE
-from tierwise.studies.ram_or_ssd.reading.costs import open_costs
 from tierwise.studies.ram_or_ssd.reading.money import DISK_NOW, FLASH_NOW, PUBLISHED, per_million, ways
+from tierwise.studies.ram_or_ssd.reading.values import open_costs
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

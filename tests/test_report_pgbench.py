@@ -16,8 +16,7 @@ from tierwise.report.display import Figure, Missing
 from tierwise.report.formats import DASH
 from tierwise.report.page import Page, open_page
 from tierwise.report.run import open_run
-from tierwise.studies.pgbench_placement.reading.names import PAIR, STUDY
-from tierwise.studies.pgbench_placement.reading.simulated import points
+from tierwise.studies.pgbench_placement.reading.names import PAIR, STUDY, points
 from tierwise.timings.manifest import load_manifest
 
 Opened = Callable[..., Page]

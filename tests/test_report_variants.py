@@ -18,8 +18,7 @@ from tierwise.report.formats import DASH
 from tierwise.report.page import open_page, open_shared
 from tierwise.report.run import Run, open_run
 from tierwise.report.words import Truth, saves, variants
-from tierwise.studies.index_placement.reading.frames import speedup_bounds
-from tierwise.studies.index_placement.reading.names import PAIR, STUDY
+from tierwise.studies.index_placement.reading.names import PAIR, STUDY, speedup_bounds
 from tierwise.studies.index_placement.reading.values import values
 from tierwise.timings.manifest import load_manifest
 

@@ -21,9 +21,9 @@ from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.page_counts import PageCounter
 from tierwise.postgres.settings import Connection
 from tierwise.scans import prediction
-from tierwise.scans.options import Buffers, IoMethod, ScanMethod
+from tierwise.scans.kernel import CachedFile, OpenFile, Run
 from tierwise.scans.prediction import Prediction, Scan, predict
-from tierwise.scans.read_ahead import CachedFile, OpenFile, Run
+from tierwise.scans.processor import Buffers, IoMethod, ScanMethod
 from tierwise.scans.rows import Table, lossy_share, pages_in_order, touched_pages
 
 ROWS = 20

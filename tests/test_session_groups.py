@@ -2,8 +2,6 @@
 
 import os
 import re
-import subprocess
-import sys
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from random_readers import FILE_BYTES, need_groups, readers
+from support import BUSY, beside
 from tierwise.core import control_groups, memory_group, session_group
 from tierwise.core.errors import MissingError, TierwiseError
 from tierwise.core.units import MIB
@@ -40,24 +39,20 @@ def test_the_kernels_count_of_tasks_by_state_is_that_of_looking_at_each(tmp_path
     with session_group.session_group() as group, ExitStack() as ends:
         with group.entered():
             ends.enter_context(readers(path, 3))
-            busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
-        try:
-            time.sleep(0.5)
-            sessions = grouped([str(folder) for folder in group.folders])
-            assert sessions.running(thoroughly=True) == 1
-            before_s = sessions.used_s()
-            time.sleep(0.2)
-            assert sessions.used_s() > before_s
-            by_hand = ProcTasks(group.folders[0] / "tasks")
-            assert by_hand.running() == 1
-            busy.kill()
-            busy.wait()
-            assert sessions.running(thoroughly=True) == by_hand.running() == 0
-            by_hand.close()
-            sessions.close()
-        finally:
-            busy.kill()
-            busy.wait()
+            busy = ends.enter_context(beside(*BUSY))
+        time.sleep(0.5)
+        sessions = grouped([str(folder) for folder in group.folders])
+        assert sessions.running(thoroughly=True) == 1
+        before_s = sessions.used_s()
+        time.sleep(0.2)
+        assert sessions.used_s() > before_s
+        by_hand = ProcTasks(group.folders[0] / "tasks")
+        assert by_hand.running() == 1
+        busy.kill()
+        busy.wait()
+        assert sessions.running(thoroughly=True) == by_hand.running() == 0
+        by_hand.close()
+        sessions.close()
 
 
 def test_files_of_control_groups_are_read_as_the_kernel_writes_them() -> None:
@@ -76,8 +71,9 @@ def test_a_group_of_version_2_is_looked_at_task_by_task(tmp_path: Path) -> None:
     if not (folder / "cpu.stat").exists():
         control_groups.remove(folder)
         pytest.skip("this kernel's control groups of version 2 tell no processor time")
-    busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
-    try:
+    with ExitStack() as ends:
+        ends.callback(control_groups.remove, folder)
+        busy = ends.enter_context(beside(*BUSY))
         control_groups.take_in(folder, busy.pid)
         sessions = CgroupV2(folder)
         assert sessions.running(thoroughly=True) == 1
@@ -88,10 +84,6 @@ def test_a_group_of_version_2_is_looked_at_task_by_task(tmp_path: Path) -> None:
         busy.wait()
         assert sessions.running(thoroughly=True) == 0
         sessions.close()
-    finally:
-        busy.kill()
-        busy.wait()
-        control_groups.remove(folder)
 
 
 SESSION = "user.slice/session.scope"

@@ -5,15 +5,14 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from emulation import emulated, new_folder
+from emulation import tablespace
 from random_readers import filled, need_groups, run, virtual_readers
-from tierwise.bench.bounds import (
+from tierwise.bench.window import (
     CPU_BOUND,
     LOCK_BOUND,
     WAL_BOUND,
@@ -34,8 +33,7 @@ from tierwise.devices.slowed_device import BusyTime, SlowedDevice
 from tierwise.devices.spec import load_device
 from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.cluster import Cluster
-from tierwise.postgres.relations import create_tablespace
-from tierwise.postgres.settings import loading_settings, measuring_settings
+from tierwise.postgres.settings import measuring_settings
 from tierwise.postgres.wait_events import (
     CLIENT,
     EVENTS,
@@ -51,7 +49,6 @@ from tierwise.postgres.wait_events import (
     resource,
 )
 from tierwise.tiers.daemon import Daemon
-from tierwise.tiers.emulated import Emulated
 from tierwise.timings.schema import Parts
 
 CLASSES = {"LWLOCK": 0x01, "LOCK": 0x03, "IPC": 0x08, "TIMEOUT": 0x09, "IO": 0x0A}
@@ -223,33 +220,16 @@ def test_who_waits_in_the_kernel_for_a_file_that_another_writes_is_seen_there(tm
     assert locked_s > spent.elapsed_s / 2
 
 
-@contextmanager
-def served(workspace: Path, cluster: Cluster) -> Iterator[tuple[Emulated, session_group.SessionGroup]]:
-    owner = (cluster.account.uid, cluster.account.gid)
-    with emulated(new_folder(workspace), "sata-7k2", owner=owner) as tier, session_group.session_group() as group:
-        cluster.start(loading_settings())
-        with cluster.connect() as session:
-            create_tablespace(session, "disk", tier.directory)
-            session.execute("CREATE TABLE ondisk (id int, filler text) TABLESPACE disk")
-            session.execute("INSERT INTO ondisk SELECT n, repeat('x', 500) FROM generate_series(1, 10000) n")
-            session.execute("VACUUM ondisk")
-            session.execute("CHECKPOINT")
-        cluster.stop()
-        try:
-            yield tier, group
-        finally:
-            tier.daemon.wait_in_real_time()
-            tier.delays(False)
-            with cluster.connect() as session:
-                session.execute("DROP TABLE ondisk")
-                session.execute("DROP TABLESPACE disk")
-            cluster.stop()
-
-
 @need_groups
 def test_a_session_that_waits_for_a_row_does_so_as_long_as_its_holder_reads(workspace: Path, cluster18: Cluster) -> None:
     settings = measuring_settings(cluster18.binaries, io_mode=IoMode.DIRECT, shared_buffers_bytes=8 * MIB)
-    with served(workspace, cluster18) as (tier, group), ExitStack() as ends:
+    table = "CREATE TABLE ondisk (id int, filler text) TABLESPACE disk"
+    rows = "INSERT INTO ondisk SELECT n, repeat('x', 500) FROM generate_series(1, 10000) n"
+    with (
+        session_group.session_group() as group,
+        tablespace(workspace, cluster18, "sata-7k2", table, rows, "VACUUM ondisk") as tier,
+        ExitStack() as ends,
+    ):
         with group.entered():
             cluster18.start(settings)
         control, holder, waiter = (ends.enter_context(cluster18.connect()) for _ in range(3))

@@ -255,7 +255,7 @@ def test_files_hold_what_was_acknowledged_however_often_the_daemon_is_killed(tmp
 
 @pytest.fixture
 def tier(workspace: Path, cluster18: Cluster) -> Iterator[Emulated]:
-    owner = cluster18.account.uid, cluster18.account.gid
+    owner = cluster18.account.ids
     with emulated(new_folder(workspace), "intel-s3700", owner=owner) as mounted:
         yield mounted
 

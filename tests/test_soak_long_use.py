@@ -18,7 +18,7 @@ from tierwise.core.vocabulary import IoMode
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.relations import create_tablespace
 from tierwise.postgres.settings import Connection, loading_settings, measuring_settings
-from tierwise.scans.options import IoMethod
+from tierwise.scans.processor import IoMethod
 from tierwise.tiers.emulated import Emulated
 
 pytestmark = pytest.mark.soak
@@ -46,7 +46,7 @@ class Look:
 
 @pytest.fixture
 def tier(workspace: Path, cluster18: Cluster) -> Iterator[Emulated]:
-    with emulated(new_folder(workspace), "sata-7k2", owner=(cluster18.account.uid, cluster18.account.gid)) as mounted:
+    with emulated(new_folder(workspace), "sata-7k2", owner=cluster18.account.ids) as mounted:
         yield mounted
 
 

@@ -14,8 +14,7 @@ from tierwise.core.errors import InputError
 from tierwise.datasets import survey
 from tierwise.datasets.archive_table import arrow_type
 from tierwise.datasets.dataset import Dataset
-from tierwise.datasets.survey.fields import EPOCHS, VARIABLE_SHARE, light_curves
-from tierwise.datasets.survey.schema import NO_INTEGER
+from tierwise.datasets.survey.fields import EPOCHS, NO_INTEGER, VARIABLE_SHARE, light_curves
 
 FRACTION, SEED = 0.01, 5
 XML = ("realdata", "survey_schema", "ATLASDR1_Registration.xml")

@@ -22,8 +22,7 @@ from tierwise.report.display import Sentence, Table
 from tierwise.report.page import open_page, open_shared
 from tierwise.report.run import open_run
 from tierwise.report.study_registry import judge_all
-from tierwise.studies.survey_placement.reading.judges import JOB_SIZES
-from tierwise.studies.survey_placement.reading.moves import modelled, moves_of, plans_of
+from tierwise.studies.survey_placement.reading.money import JOB_SIZES, modelled, moves_of, plans_of
 from tierwise.timings.replicates import RUN_REPLICATES
 
 PAIR = "source-h"

@@ -24,9 +24,9 @@ from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.plans import assert_plan, planned
 from tierwise.postgres.settings import Connection
 from tierwise.studies.survey_arrays.measuring import trials as survey_arrays
-from tierwise.studies.survey_arrays.measuring.reading_methods import IDEAL, OURS, Hunt, Query, published_size, ways
+from tierwise.studies.survey_arrays.measuring.trials import IDEAL, OURS, Hunt, Query, published_size, ways
 from tierwise.studies.survey_placement.measuring import trials as survey_placement
-from tierwise.studies.survey_placement.measuring.queries import BY_INDEX, QUERIES, SCHEMA, SORT, find_facts
+from tierwise.studies.survey_placement.measuring.queries import BY_INDEX, QUERIES, SCHEMA, SORT, find_parameters
 from tierwise.timings.manifest import Manifest
 from tierwise.timings.parts import read_rows, without_real_time_rows
 
@@ -142,7 +142,7 @@ def test_the_planner_joins_as_the_text_does_whatever_analyze_sampled(conn: Conne
     gathered, tables = survey_placement.grid(profile), survey.load_tables()
     data = survey.acquire(fraction=survey_placement.fraction(profile), seed=seed, folder=acquired)
     load_once(conn, SCHEMA, "pg_default", [Rows(tables[name], data[name].parquet, data[name].rows) for name in survey.NAMES])
-    statements = find_facts(conn, light_curves=gathered.light_curves, joined=gathered.joined)
+    statements = find_parameters(conn, light_curves=gathered.light_curves, joined=gathered.joined)
     for _ in range(3):
         conn.execute("ANALYZE")
         for name in gathered.queries:

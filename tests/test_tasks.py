@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tierwise.bench.replaying import ModelledAlone
+from tierwise.bench.replaying import Modelled
 from tierwise.bench.simulation import _simulated
 from tierwise.core.pairs import load_pair
 from tierwise.core.profiles import load_profile
@@ -37,7 +37,7 @@ def simulated_rows() -> list[list[Timing]]:
 
 def simulated_map() -> list[dict[str, object]]:
     axes = FlipMap(seeds=2, transactions=200, memories=(1.0, 4.0), skews=(0.0, 0.9), layouts=(Layout.STREWN,), writes=(1.0,))
-    testbed = ModelledAlone(load_pair("source-v"), stretch=10.0, seed=3)
+    testbed = Modelled(load_pair("source-v"), stretch=10.0, seed=3)
     return flip_map(testbed, axes, Rows(200_000, 600), memory_bytes=4e6, clients=4, warming=lambda _: Warming(50, 50))
 
 

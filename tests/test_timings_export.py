@@ -222,6 +222,13 @@ def trace(page: int) -> pl.DataFrame:
     return pl.DataFrame([row], schema=TRACE)
 
 
+def traced_page(run: Path) -> int:
+    kept = read_trace(run, KEY)
+    assert kept is not None
+    (page,) = kept["page"]
+    return int(page)
+
+
 def test_the_newer_run_has_all_rows_and_its_folder_only_its_own(raw: Path) -> None:
     old = read_rows(raw / OLD)
     expected = {OWN: 180, STUDY: REPLICATES * 36}
@@ -254,9 +261,7 @@ def test_views_have_it_as_one_run(raw: Path) -> None:
 
 
 def test_traces_transactions_and_reads_are_found_where_they_lie(raw: Path) -> None:
-    kept = read_trace(raw / NEW, KEY)
-    assert kept is not None
-    assert kept["page"].to_list() == [7]
+    assert traced_page(raw / NEW) == 7
     assert read_transactions(raw / NEW, KEY, 2)["client"].to_list() == [2]
     with pytest.raises(InputError, match=NEW):
         read_transactions(raw / NEW, KEY, REPLICATES)  # of a replicate that is not taken
@@ -275,9 +280,7 @@ def test_what_is_measured_on_top_comes_before_what_is_taken(raw: Path) -> None:
     merge_parts(raw / NEW)
     found = read_rows(raw / NEW).filter(study=STUDY, replicate=REPLICATES)
     assert found.drop("sequence").equals(rows.drop("sequence"))
-    kept = read_trace(raw / NEW, KEY)
-    assert kept is not None
-    assert kept["page"].to_list() == [8]
+    assert traced_page(raw / NEW) == 8
     assert set(pl.read_parquet(raw / NEW / "timings.parquet")["run_id"]) == {NEW}
 
 
@@ -305,9 +308,7 @@ def test_a_copy_is_whole_and_says_whose_rows_were_copied_in(raw: Path, tmp_path:
     made = export(raw / NEW, tmp_path / "given")
     assert (load_manifest(made).taken, load_manifest(made).copied) == ({}, {STUDY: OLD})
     assert read_rows(made).equals(read_rows(raw / NEW))
-    kept = read_trace(made, KEY)
-    assert kept is not None
-    assert kept["page"].to_list() == [7]
+    assert traced_page(made) == 7
     assert read_transactions(made, KEY, 2)["client"].to_list() == [2]
     files = sorted(str(path.relative_to(made)) for path in made.rglob("*.parquet"))
     packed = [f"reads/{STUDY}/{PAIR}", f"reads/{OWN}/{PAIR}", "timings", f"traces/{STUDY}/{PAIR}", f"transactions/{STUDY}/{PAIR}"]

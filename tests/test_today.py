@@ -13,10 +13,9 @@ from survey_rows import MOVE_S, ON_SSD, PLACEMENT_S, SIZES, array_rows, move_row
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.statistics import Estimate
 from tierwise.analysis.today import CaseToday, Still, still
-from tierwise.bench.fingerprints import fingerprint
 from tierwise.bench.inputs import pair_file
 from tierwise.bench.loop import gather_inputs
-from tierwise.bench.study_registry import load_study, pairs_of
+from tierwise.bench.study_registry import fingerprint, load_study, pairs_of
 from tierwise.core import studies
 from tierwise.core.pairs import TODAY, load_pair
 from tierwise.core.profiles import load_profile
@@ -35,7 +34,6 @@ from tierwise.timings.manifest import StudyRecord, load_manifest
 
 PLACED = {"index_placement", "pgbench_placement", "survey_placement", "wal_placement"}
 BOOK = load_book(dt.date(2026, 11, 23))
-SERVER = {"hdd": "exos-x24-raid10-x4", "ssd": "local-nvme"}
 AWS = {"hdd": "gp3", "ssd": "io2"}
 
 

@@ -14,7 +14,8 @@ import pytest
 
 from emulation import replayed_s
 from random_readers import FILE_BYTES, READER, filled, need_groups, read_at_random, readers, run, virtual_readers
-from tierwise.bench.accounting import outstanding, tier_io
+from support import BUSY, beside
+from tierwise.bench.recording import outstanding, tier_io
 from tierwise.core import session_group
 from tierwise.core.errors import TierwiseError
 from tierwise.core.vocabulary import ClockKind
@@ -96,20 +97,16 @@ def test_while_somebody_computes_the_clock_gains_his_processor_time_and_does_not
     with filled(tmp_path, "sata-7k2") as (tier, path), session_group.session_group() as group, ExitStack() as ends:
         with group.entered():
             processes = ends.enter_context(readers(path, 1, reads=20))
-            busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
-        try:
-            time.sleep(0.5)
-            tier.daemon.count_several(group.folders, processors=2, origin_s=0.0)
-            tier.delays(True)
-            looking = processor_clock(tier.daemon.pid or 0)
-            begun, used_s, looked_s = tier.daemon.time(), time.clock_gettime(processor_clock(busy.pid)), time.clock_gettime(looking)
-            run(processes)
-            ended, busy_s = tier.daemon.time(), time.clock_gettime(processor_clock(busy.pid)) - used_s
-            looked_s = time.clock_gettime(looking) - looked_s
-            intended_s = tier.io()["data"].intended_s
-        finally:
-            busy.kill()
-            busy.wait()
+            busy = ends.enter_context(beside(*BUSY))
+        time.sleep(0.5)
+        tier.daemon.count_several(group.folders, processors=2, origin_s=0.0)
+        tier.delays(True)
+        looking = processor_clock(tier.daemon.pid or 0)
+        begun, used_s, looked_s = tier.daemon.time(), time.clock_gettime(processor_clock(busy.pid)), time.clock_gettime(looking)
+        run(processes)
+        ended, busy_s = tier.daemon.time(), time.clock_gettime(processor_clock(busy.pid)) - used_s
+        looked_s = time.clock_gettime(looking) - looked_s
+        intended_s = tier.io()["data"].intended_s
     gained_s = ended.now_s - begun.now_s
     assert ended.jumped_s - begun.jumped_s < 0.05 * gained_s
     assert gained_s > 0.95 * intended_s

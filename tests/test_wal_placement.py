@@ -22,7 +22,7 @@ from tierwise.report.formats import DASH
 from tierwise.report.page import Page, open_page
 from tierwise.report.run import open_run
 from tierwise.studies.wal_placement.measuring import trials as study
-from tierwise.studies.wal_placement.reading.figures.wal_rates import PANELS
+from tierwise.studies.wal_placement.reading.fig_wal_rates import PANELS
 from tierwise.studies.wal_placement.reading.names import COLOURS, PAIR, PLACES
 from tierwise.tiers import sleeps
 from tierwise.tiers.open import device_model

@@ -22,7 +22,7 @@ import pytest
 from rich.cells import cell_len
 
 from conftest import empty
-from support import said
+from support import beside, said
 from test_server_advice import relation
 from tierwise.bench.testbed import Testbed
 from tierwise.core import paths
@@ -269,17 +269,12 @@ def test_a_pooler_is_refused(server: Cluster, tmp_path: Path) -> None:
         "auth_type = any",
     ]
     (folder / "pooler.ini").write_text("\n".join([*settings, "listen_port = 6543"]) + "\n")
-    running = subprocess.Popen(
-        [program, "-u", server.account.name, str(folder / "pooler.ini")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    try:
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with beside(program, "-u", server.account.name, folder / "pooler.ini", **quiet) as running:
         deadline_s = time.monotonic() + 10
         while not (folder / ".s.PGSQL.6543").exists() and time.monotonic() < deadline_s and running.poll() is None:
             time.sleep(0.05)
         refused(f"host={folder} port=6543 user=tierwise dbname=postgres", "pooler", "connect directly")
-    finally:
-        running.kill()
-        running.wait()
 
 
 def test_an_activity_file_that_is_none_cut_short_or_of_another_version_is_refused(server: Cluster, tmp_path: Path) -> None:

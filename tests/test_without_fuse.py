@@ -23,7 +23,7 @@ from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.recorders import strace
 from tierwise.report.run import open_run
 from tierwise.report.study_registry import judge_all
-from tierwise.studies.index_placement.reading.predictions import errors
+from tierwise.studies.index_placement.reading.values import errors
 from tierwise.tiers import mounting
 from tierwise.timings.manifest import Manifest
 from tierwise.timings.parts import read_rows

@@ -4,12 +4,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
+from server_loads import pgbench
 from tierwise.core.activity import Activity
 from tierwise.postgres.cluster import DATABASE, PORT, SUPERUSER, Cluster
-from tierwise.postgres.pgbench import command
 from tierwise.postgres.processes import socket_folder
 from tierwise.postgres.settings import Connection
 from tierwise.watch.activity_file import Segments
@@ -58,14 +58,6 @@ def linked(cluster: Cluster) -> Iterator[list[tuple[Connection, Server]]]:
         yield [(connection, server)]
 
 
-@contextmanager
-def load(cluster: Cluster, script: Path, *, clients: int = 2, rate: int | None = None) -> Iterator[subprocess.Popen[bytes]]:
+def load(cluster: Cluster, script: Path, *, clients: int = 2, rate: int | None = None) -> AbstractContextManager[subprocess.Popen[bytes]]:
     """Run a pgbench script beside what is done inside."""
-    options = [f"--file={script}", f"--client={clients}", "--time=3600", "--no-vacuum", "--protocol=prepared"]
-    options += [f"--rate={rate}"] if rate else []
-    running = subprocess.Popen(command(cluster, options), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        yield running
-    finally:
-        running.terminate()
-        running.wait()
+    return pgbench(cluster, f"--file={script}", *([f"--rate={rate}"] if rate else []), clients=clients)

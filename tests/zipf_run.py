@@ -24,7 +24,7 @@ def inputs(*, replicates: int = 5, seed: int = 1) -> Inputs:
     return Inputs(profile, (load_pair("source-r"),), None, seed, "18.0")
 
 
-def zipf_run(raw: Path, monkeypatch: pytest.MonkeyPatch, *, replicates: int = 5, study: SimulatedStudy[Any, Any] = STUDY) -> str:
+def zipf_run(raw: Path, monkeypatch: pytest.MonkeyPatch, *, replicates: int = 5, study: SimulatedStudy[Any] = STUDY) -> str:
     monkeypatch.setenv("TIERWISE_RAW", str(raw))
     requested = inputs(replicates=replicates)
     run = begin_run(requested, fresh=True)

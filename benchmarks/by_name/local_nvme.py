@@ -16,8 +16,7 @@ from tierwise.devices.model import build
 from tierwise.devices.parameter import Time
 from tierwise.devices.spec import SsdSpec, load_device
 from tierwise.scans.methods import ColdScan, Server
-from tierwise.scans.options import IoMethod, ScanMethod
-from tierwise.scans.processor import load_processor
+from tierwise.scans.processor import IoMethod, ScanMethod, load_processor
 from tierwise.scans.rows import Table, pages_in_order
 
 GIVEN_US: Final = {"read_latency": 39.3, "ordered_read_latency": 1.56}

@@ -36,9 +36,8 @@ from tierwise.postgres.relations import create_tablespace
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.workspace import server_account
 from tierwise.scans.methods import LEAF_ROWS
-from tierwise.scans.options import Buffers, IoMethod, ScanMethod
 from tierwise.scans.prediction import Prediction, Scan, predict
-from tierwise.scans.processor import ReadingCosts, load_processor
+from tierwise.scans.processor import Buffers, IoMethod, ReadingCosts, ScanMethod, load_processor
 from tierwise.scans.rows import Table, jitter
 from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.reclaim import reclaim

@@ -23,7 +23,6 @@ from typing import Any, Final
 from machine_state import PERIOD_US, Quota, Sleeper, Watch
 from virtual_cells import Opened, Side, beside, held_to, opened, real_time, turned, undisturbed
 
-from tierwise.analysis.quality import UNSEEN
 from tierwise.bench.inputs import code_version
 from tierwise.bench.recording import Recorder
 from tierwise.bench.study import Cell, Trial
@@ -194,7 +193,7 @@ def window(there: Opened, trial: Trial[Cell], side: Side, *, kind: str, name: st
             wall_s,
             machine.steal_share,
             sleeper.late_s,
-            tuple(sorted({flag for row in rows for flag in row.flags} - {UNSEEN})),
+            tuple(sorted({flag for row in rows for flag in row.flags} - {"unseen"})),
         )
         for what, (count, busy_s) in (recorded or {cell or trial.key: (done, device_s)}).items()
     ]

@@ -15,12 +15,11 @@ from tierwise.advisor.advice_traces import behind_advice
 from tierwise.analysis.runs import find_run
 from tierwise.analysis.spreads import spreads
 from tierwise.bench.code_digests import data_sets_in
-from tierwise.bench.fingerprints import code_of_study
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.loop import gather_inputs, with_trials
 from tierwise.bench.run_record import record_stage, update
 from tierwise.bench.runs import begin_retry, begin_run, complete, finish, lacking, look_ahead, reopen
-from tierwise.bench.study_registry import load_study, summary_of
+from tierwise.bench.study_registry import code_of_study, load_study, summary_of
 from tierwise.bench.workspace import one_report
 from tierwise.cluster.client import Deadline, check_options, measure_within
 from tierwise.cluster.collecting import fetch_run

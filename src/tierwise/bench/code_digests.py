@@ -15,22 +15,10 @@ from tierwise.core import paths
 PACKAGE: Final = "tierwise"
 REGISTRIES: Final = frozenset({"tierwise.devices.model", "tierwise.devices.spec"})
 """The modules that import every kind of device, of which a pair names a few."""
-OF_A_KIND: Final = frozenset(
-    f"tierwise.devices.{name}"
-    for name in (
-        "array",
-        "cache_policy",
-        "controller",
-        "hdd",
-        "instances",
-        "ssd",
-        "ssd_cache",
-        "volume",
-        "writeback",
-    )
-)
+_KINDS: Final = ("array", "cache_policy", "controller", "hdd", "instances", "ssd", "ssd_cache", "volume", "writeback")
+OF_A_KIND: Final = frozenset(f"tierwise.devices.{name}" for name in _KINDS)
 """What they import of one kind alone: it counts where a device of that kind is built. A kind that is not named here counts everywhere."""
-READ: Final = frozenset({".csv", ".json", ".sql", ".toml"})
+READ: Final = frozenset({".bt", ".csv", ".json", ".sql", ".toml"})
 """Names that end so are files, where there is one: beside the module that names it, or an input in ``data``."""
 DIGITS: Final = 12  # the length of a digest in hexadecimal digits: enough to tell versions of one file apart
 
@@ -65,7 +53,6 @@ def code_of(roots: Iterable[str]) -> dict[str, str]:
 
 
 def data_sets_in(code: Collection[str], names: Iterable[str]) -> frozenset[str]:
-    """Choose from the data sets `names` those whose packages are among the modules `code`."""
     return frozenset(name for name in names if f"{PACKAGE}.datasets.{name}" in code)
 
 

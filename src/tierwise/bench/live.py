@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from tierwise.bench.accounting import with_traced_times
-from tierwise.bench.order import Turn, in_real_time, in_testbed, interleave, replicate_seed
-from tierwise.bench.recording import EmulatorLog, Recorder, Straced, with_host_time
+from tierwise.bench.recording import EmulatorLog, Recorder, Straced, with_host_time, with_traced_times
 from tierwise.bench.replaying import predicted, simulated, traced
-from tierwise.bench.study import Study
+from tierwise.bench.study import Study, Turn, in_real_time, in_testbed, interleave, replicate_seed
 from tierwise.bench.testbed import DatasetLike, Testbed
 from tierwise.bench.trial_loop import run_trials
 from tierwise.core.pairs import DirectoryTier, Pair
@@ -59,10 +57,9 @@ class OnServer:
     def observe(self, turn: Turn) -> Sequence[Timing]:
         """Measure the trial of `turn`; a trace that is there already is not recorded again.
 
-        On emulated tiers the trace is the emulator's log of this very execution. Else strace records a separate execution, which
-        is not scored, and the host's time comes from the scored one: what is left of a query's time when the server's wait for
-        the storage is taken off. What strace saw of a relation on a real disk stands beside every repetition of the trial. Where a tier is
-        simulated, the replayed trace gives the time. A study that keeps something else than traces is measured without them.
+        On emulated tiers the trace is the emulator's log of this very execution. Else strace records a separate execution, which is not
+        scored; the host's time is what the scored one did not wait for the storage. Where a tier is simulated, the replayed trace gives
+        the time.
         """
         if turn.trial.preparation != self._prepared:
             self._study.prepare(turn.trial, self._testbed, self._study_state)
@@ -173,9 +170,7 @@ def measure_on_pair(
 
 
 def turns_of(study: "Study[Any, Any]", pair: Pair, inputs: "Inputs", replicates: int) -> list[Turn]:
-    """Return every execution that a run of `inputs` has of `study` on `pair`. Its first replicate also has one trial in real time, except
-    on a pair of today, whose few trials have one draw of data.
-    """
+    """Return every execution of `study` on `pair`: the first replicate also has one trial in real time, but not on a pair of today."""
     trials = study.trials(inputs.profile, pair)
     virtual = is_virtual(trials, pair, inputs)
     trials = tuple(trial for trial in trials if virtual or not trial.real_time)

@@ -8,15 +8,13 @@ from typing import Any
 
 import polars as pl
 
-from tierwise.bench.fingerprints import fingerprint
 from tierwise.bench.inputs import Clocks, Inputs
 from tierwise.bench.live import measure_on_pair, turns_of
-from tierwise.bench.order import interleave
 from tierwise.bench.run_record import RunRecord
 from tierwise.bench.runs import begin_run, finish, shown_source
 from tierwise.bench.simulation import SimulatedStudy, simulate_on_pair
-from tierwise.bench.study import Study, Trial, no_check
-from tierwise.bench.study_registry import load_study, pairs_of
+from tierwise.bench.study import Study, Trial, interleave, no_check
+from tierwise.bench.study_registry import fingerprint, load_study, pairs_of
 from tierwise.bench.workspace import discard_runs, exclusive_workspace, run_folder
 from tierwise.core import data_sets, paths, session_group, studies
 from tierwise.core.data_sets import chosen as chosen_sources
@@ -31,7 +29,7 @@ from tierwise.recorders import strace
 from tierwise.tiers.mounting import require_fuse
 from tierwise.timings.manifest import Manifest, load_manifest
 
-AnyStudy = Study[Any, Any] | SimulatedStudy[Any, Any]
+AnyStudy = Study[Any, Any] | SimulatedStudy[Any]
 Measure = Callable[[str, Inputs, Path], Manifest]
 """Measures what the run in a folder lacks of a study, by name, and returns the run's manifest."""
 
@@ -104,11 +102,9 @@ def possible_pairs(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
 
 
 def possible_io_modes(profile: Profile, binaries: Binaries, *, simulated: bool) -> tuple[IoMode, ...]:
-    """Return the profile's I/O modes that this machine can do.
+    """Return the profile's I/O modes that this machine can do: buffered where the server has no direct I/O, asynchronous with `io_method`.
 
-    A server without direct I/O serves with buffered I/O instead, and one without `io_method` not asynchronously. A simulated tier has the
-    server's own reads replayed, which with direct I/O are the device's; what the kernel's page cache makes of buffered ones is not
-    modelled.
+    On a simulated tier the server's own reads are replayed; what the kernel's page cache makes of buffered ones is not modelled.
     """
     if simulated:
         return (IoMode.DIRECT,)
@@ -132,8 +128,7 @@ def run_study(
     """Measure what is still missing of study `name`, and return the run's manifest.
 
     The inputs are those of run `run_id`, if it is not empty, else the other arguments. `trials`: parts of a trial's key with spaces between
-    them (``start=FL table=hdd``): only trials that have all of them are measured, in a separate run, which stays partial.
-    `measure`: what measures the study, by default this machine.
+    them (``start=FL table=hdd``), to measure only trials that have all of them, in a separate run, which stays partial.
     """
     measuring: Measure = measure or measure_study
     inputs = requested_inputs(run_id, profile=profile, tiers=tiers, seed=seed)
@@ -168,7 +163,6 @@ def measure_study(name: str, inputs: Inputs, folder: Path) -> Manifest:
 
 
 def measured_pairs(study: AnyStudy, inputs: Inputs, run: Manifest) -> list[Pair]:
-    """Return the pairs on which `run` measures `study`: all of them, or of chosen trials those that have one."""
     return [pair for pair in pairs_of(study, inputs.pairs, inputs.reader_pair) if not run.chosen or study.trials(inputs.profile, pair)]
 
 
@@ -180,7 +174,6 @@ def measure_pair(study: AnyStudy, pair: Pair, inputs: Inputs, record: RunRecord,
 
 
 def replicates_in(study: AnyStudy, inputs: Inputs, run: Manifest) -> int:
-    """Return how many replicates `run` has of `study`: each has its own testbed."""
     wanted = inputs.profile.replicates_of(study.name)
     turns = [
         turn

@@ -5,12 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import polars as pl
 
-from tierwise.bench.accounting import REPLAYED, by_relation
-from tierwise.bench.recording import Span, with_host_time
+from tierwise.bench.recording import REPLAYED, Span, by_relation, with_host_time
 from tierwise.bench.study import Cell, Study, Trial
 from tierwise.bench.testbed import Testbed
 from tierwise.core.pairs import Pair
@@ -29,20 +28,9 @@ REPLAYS: Final = 2
 """How often each execution is replayed, from other places of the platters; the mean is reported, because their positions are not known."""
 
 
-class Modelled(Protocol):
-    """What the models of a testbed's tiers are made from."""
-
-    @property
-    def pair(self) -> Pair: ...
-    @property
-    def stretch(self) -> float: ...
-    @property
-    def seed(self) -> int: ...
-
-
 @dataclass(frozen=True, slots=True)
-class ModelledAlone:
-    """A `Modelled` without the testbed, which tasks in other processes take along."""
+class Modelled:
+    """What the models of a testbed's tiers are made from, without the testbed: tasks in other processes take it along."""
 
     pair: Pair
     stretch: float
@@ -50,7 +38,7 @@ class ModelledAlone:
 
 
 def models(
-    testbed: Modelled, *, seed: int, slowdown: float = 1.0, erasing: bool = False, stretch: float | None = None
+    testbed: Testbed | Modelled, *, seed: int, slowdown: float = 1.0, erasing: bool = False, stretch: float | None = None
 ) -> dict[str, DeviceModel]:
     """Return a new device for each tier that has one (`device_model`); with the testbed's seed, the one that is emulated."""
     factor, specs = testbed.stretch if stretch is None else stretch, testbed.pair.tiers.items()

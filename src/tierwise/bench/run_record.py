@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tierwise.bench.order import Turn
+from tierwise.bench.study import Turn
 from tierwise.bench.testbed import DatasetLike
 from tierwise.core.pairs import Calibrations
 from tierwise.core.toml import validate
@@ -23,8 +23,6 @@ def record_stage(folder: Path, stage: Stage) -> None:
 
 @dataclass(frozen=True)
 class RunRecord:
-    """The manifest of the run in `folder`, as far as it is read and written while a study is measured."""
-
     folder: Path
 
     @property

@@ -10,10 +10,9 @@ from typing import Final
 
 import polars as pl
 
-from tierwise.bench.fingerprints import fingerprints
 from tierwise.bench.inputs import Inputs, code_version, packages, pair_file
 from tierwise.bench.run_record import update
-from tierwise.bench.study_registry import load_study, pairs_of
+from tierwise.bench.study_registry import fingerprints, load_study, pairs_of
 from tierwise.core import host, paths
 from tierwise.core.files import make_folder, put, scratch_folder
 from tierwise.core.progress import say
@@ -28,17 +27,12 @@ MOST_NAMED: Final = 3  # how many changed modules or inputs are named for each s
 
 @dataclass(frozen=True)
 class Outlook:
-    """What a command would work on.
-
-    `run`: the run of the same fingerprints that is used or goes on; `None`: a new one would begin. `rows`: study -> id of the run in which
-    all its rows lie already: that run, or one that a new run would take them from. `why`: of the others, study -> why it would be measured
-    anew, as far as an older run had it.
-    """
+    """What a command would work on."""
 
     fingerprints: Mapping[str, Fingerprint]
-    run: Manifest | None
-    rows: Mapping[str, str]
-    why: Mapping[str, str]
+    run: Manifest | None  # of the same fingerprints, which is used or goes on; None: a new one would begin
+    rows: Mapping[str, str]  # study -> id of the run in which all its rows lie already: `run`, or one that a new run would refer to
+    why: Mapping[str, str]  # of the others, study -> why it would be measured anew, as far as an older run had it
 
     @property
     def lacking(self) -> list[str]:

@@ -4,12 +4,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol
 
 import polars as pl
 
-from tierwise.bench.order import Turn, in_testbed, interleave, replicate_seed
-from tierwise.bench.study import C, Trial, no_check
+from tierwise.bench.study import C, Trial, Turn, in_testbed, interleave, no_check, replicate_seed
 from tierwise.bench.trial_loop import run_trials
 from tierwise.core.pairs import Calibrations, Pair
 from tierwise.core.profiles import Profile
@@ -31,25 +30,13 @@ class LiveTestbed(Protocol):
     def calibrations(self) -> Calibrations: ...
 
 
-Testbed = TypeVar("Testbed", bound=LiveTestbed)
-Testbed_co = TypeVar("Testbed_co", bound=LiveTestbed, covariant=True)
-
-
-class OpenLive(Protocol[Testbed_co]):
-    """Opens the testbed of a pair, with what the run knows of its disks already; its files are gone at the end."""
-
-    def __call__(
-        self, pair: Pair, calibrations: Calibrations, *, work: Path, stretch: float, seed: int
-    ) -> AbstractContextManager[Testbed_co]: ...
-
-
 @dataclass(frozen=True, slots=True)
-class SimulatedStudy(Generic[C, Testbed]):
+class SimulatedStudy(Generic[C]):
     """One question from one source, answered by models on that source's pairs.
 
-    `simulate` gives the rows of one trial for a seed; equal seeds give equal rows. `describe` gives facts found out once. `check`
-    raises `EvidenceError` where the complete rows contradict themselves. `live` gives the rows of a trial that is prepared as `LIVE`,
-    on files or by models of the same reading, in the testbed that `open_live` opens; `stretch` is the factor on seek distances there.
+    `simulate` gives the rows of one trial for a seed; equal seeds give equal rows. `describe` gives facts found out once. `live` gives the
+    rows of a trial that is prepared as `LIVE`, in the testbed that `open_live` opens with the calibrations that a run already has of the
+    pair; `stretch` is the factor on seek distances there.
     """
 
     name: str
@@ -58,8 +45,8 @@ class SimulatedStudy(Generic[C, Testbed]):
     trials: Callable[[Profile, Pair], tuple[Trial[C], ...]]
     simulate: Callable[[Trial[C], Pair, int], Iterator[Timing]]
     describe: Callable[[Profile, Pair], dict[str, Any]]
-    live: Callable[[Trial[C], Testbed, int], Iterator[Timing]]
-    open_live: OpenLive[Testbed]
+    live: Callable[[Trial[C], Any, int], Iterator[Timing]]
+    open_live: Callable[..., AbstractContextManager[LiveTestbed]]
     stretch: Callable[[Profile], float]
     check: Callable[[pl.DataFrame], None] = field(default=no_check)
 
@@ -72,13 +59,12 @@ class ByModels:
     datasets: "Final[tuple[DatasetLike, ...]]" = ()
 
     def __init__(
-        self, study: SimulatedStudy[Any, Any], pair: Pair, profile: Profile, seed: int, *, testbed: LiveTestbed | None, left: Sequence[Turn]
+        self, study: SimulatedStudy[Any], pair: Pair, profile: Profile, seed: int, *, testbed: LiveTestbed | None, left: Sequence[Turn]
     ):
         self._study, self._pair, self._profile, self._seed, self._testbed = study, pair, profile, seed, testbed
         self._ahead = in_tasks(_simulated, [(study.simulate, turn.trial, pair, replicate_seed(seed, turn.replicate)) for turn in left])
 
     def observe(self, turn: Turn) -> list[Timing]:
-        """Return the rows of `turn`; what models alone give is computed ahead, in the order of `left`."""
         if self._testbed is None:
             return next(self._ahead)
         return list(self._study.live(turn.trial, self._testbed, replicate_seed(self._seed, turn.replicate)))
@@ -91,7 +77,7 @@ class ByModels:
 
 
 def simulate_on_pair(
-    study: SimulatedStudy[Any, Any], pair: Pair, inputs: "Inputs", record: "RunRecord", work: Path, *, replicate: int | None = None
+    study: SimulatedStudy[Any], pair: Pair, inputs: "Inputs", record: "RunRecord", work: Path, *, replicate: int | None = None
 ) -> None:
     """Get what the run of `record` lacks of `study`, or of one `replicate`; `work`: for what is read live."""
     if pair.source != study.source:
@@ -114,7 +100,7 @@ def _simulated(simulate: Callable[[Trial[Any], Pair, int], Iterator[Timing]], tr
 
 
 @contextmanager
-def _live_testbed(study: SimulatedStudy[Any, Any], pair: Pair, inputs: "Inputs", record: "RunRecord", work: Path) -> Iterator[LiveTestbed]:
+def _live_testbed(study: SimulatedStudy[Any], pair: Pair, inputs: "Inputs", record: "RunRecord", work: Path) -> Iterator[LiveTestbed]:
     with study.open_live(pair, record.calibrations, work=work, stretch=study.stretch(inputs.profile), seed=inputs.seed) as testbed:
         record.keep_calibrations(testbed.calibrations)
         yield testbed

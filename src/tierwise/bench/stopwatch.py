@@ -1,10 +1,12 @@
-"""How long something took by the clock of a pair of tiers, and what that time was made of."""
+"""How long something took by the clock of a pair of tiers, and what of it is charged to the processor."""
 
 import math
+import mmap
+import os
 import statistics
 import time
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -12,12 +14,15 @@ from typing import TYPE_CHECKING, Final
 import psutil
 from psycopg import sql
 
+from tierwise.core.units import PAGE_BYTES
 from tierwise.core.vocabulary import ClockKind
+from tierwise.tiers.clock import Charge
 from tierwise.tiers.daemon import ClockParts, Daemon
 from tierwise.tiers.sessions import RUNNABLE, processor_clock, state_of
 from tierwise.timings.schema import Parts
 
 if TYPE_CHECKING:
+    from tierwise.postgres.cluster import Cluster
     from tierwise.postgres.settings import Connection
 
 REFERENCE: Final = "SELECT count(*) FROM generate_series(1, 20000)"
@@ -114,11 +119,8 @@ def reference_s(connection: "Connection", times: int = REFERENCES) -> float:
 def disturbed(elapsed_s: float, *, model_s: float, taken_s: float, computed_s: float | None) -> tuple[str, ...]:
     """Return why a real-time row says more of the machine than of the devices: the flag of the larger cause, or none.
 
-    `model_s` is the time by the device models and `taken_s` what the requests took, so the difference is a late daemon's (`overshoot`);
-    what is left of the elapsed time besides requests and the server's own processor time (`computed_s`) is that of a server which was not
-    let run (`stalled`). Both are held against what the operation should have taken, not against what it took: a stall would enlarge its
-    own allowance. Where something else took time that nothing reports, a real disk or a second process (`computed_s` is None), only
-    lateness is seen.
+    `overshoot`: requests took (`taken_s`) longer than by the device models (`model_s`). `stalled`: the server neither waited nor computed
+    (`computed_s`; None: something took time that nothing reports). Both are held against what the operation should have taken.
     """
     late_s = taken_s - model_s
     if computed_s is None:
@@ -127,3 +129,80 @@ def disturbed(elapsed_s: float, *, model_s: float, taken_s: float, computed_s: f
     if max(late_s, stalled_s) <= OVERSHOOT_BOUND * (model_s + computed_s):
         return ()
     return ("stalled",) if stalled_s > late_s else ("overshoot",)
+
+
+PROBE: Final = ".tierwise-processor-time"
+"""A file on the first tier that stays there: a new one for each window would move the files that are made after it."""
+BATCHES: Final = 7
+BATCH: Final = 24  # requests of each kind that are timed together; the batches' median counts
+WINDOW_REFERENCES: Final = 15  # a window has nothing but its own reference work, which scatters, so it does more of it than a single query
+
+
+def measured_charge(mount: Path, cluster: "Cluster") -> Charge:
+    """Measure what a request on `mount` costs its caller beyond one in memory, and how fast a session of `cluster` computes now."""
+    with _file_in_memory() as memory, _file_on(mount) as emulated:
+        read_s, write_s, other_s = (
+            max(0.0, _request_s(request, emulated) - _request_s(request, memory)) for request in (_read, _write, _flush)
+        )
+    with cluster.connect() as connection:
+        return Charge(read_s, write_s, other_s, pace=REFERENCE_S / reference_s(connection, WINDOW_REFERENCES))
+
+
+def processor_shares(begun: Reading, ended: Reading, charge: Charge) -> dict[str, float]:
+    """Return what a window in virtual time keeps of processor time. `share`: charged, of the window's time; `used_s`: by all its processes;
+    `mount_share`: of that, free as the mount's part.
+    """
+    now_s, computed_s, used_s, mount_s = (
+        getattr(ended.clock, name) - getattr(begun.clock, name) for name in ("now_s", "computed_s", "used_s", "mount_s")
+    )
+    if not used_s:
+        return {}
+    return {"share": computed_s / now_s, "used_s": used_s, "mount_share": mount_s / used_s, **charge.as_dict()}
+
+
+def _read(file: int, page: int, buffer: mmap.mmap) -> None:
+    os.preadv(file, [buffer], page * PAGE_BYTES)
+
+
+def _write(file: int, page: int, buffer: mmap.mmap) -> None:
+    os.pwritev(file, [buffer], page * PAGE_BYTES)
+
+
+def _flush(file: int, page: int, buffer: mmap.mmap) -> None:  # noqa: ARG001 - has no data
+    os.fdatasync(file)
+
+
+def _request_s(request: Callable[[int, int, mmap.mmap], None], file: int) -> float:
+    took_s = []
+    with mmap.mmap(-1, PAGE_BYTES) as buffer:
+        for _ in range(BATCHES):
+            begun_s = time.thread_time()
+            for page in range(BATCH):
+                request(file, page, buffer)
+            took_s.append((time.thread_time() - begun_s) / BATCH)
+    return statistics.median(took_s)
+
+
+@contextmanager
+def _file_on(mount: Path) -> Iterator[int]:
+    path = mount / PROBE
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_DIRECT | os.O_CLOEXEC, 0o600)
+    try:
+        yield _filled(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _file_in_memory() -> Iterator[int]:
+    descriptor = os.memfd_create(PROBE)
+    try:
+        yield _filled(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _filled(descriptor: int) -> int:
+    with mmap.mmap(-1, BATCH * PAGE_BYTES) as pages:
+        os.pwritev(descriptor, [pages], 0)
+    return descriptor

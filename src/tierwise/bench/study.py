@@ -1,9 +1,10 @@
-"""What a study is to the bench: a question, its grid, and how one cell is prepared and measured."""
+"""What a study is to the bench: a question, its grid, how one cell is prepared and measured, and the order of its trials."""
 
-from collections.abc import Callable, Mapping
+import random
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar
 
 import polars as pl
 
@@ -43,24 +44,16 @@ StudyState = TypeVar("StudyState")
 
 @dataclass(frozen=True, slots=True)
 class Trial(Generic[C_co]):
-    """One cell of a study's grid.
-
-    Trials of one `preparation` (which relation lies where) are measured together within a replicate, so that nothing is
-    moved more often than the interleaving needs. `placed` names where relations lie, where `preparation` says more than that.
-    A trial that is `real_time` for goes by real time where others are counted; its coordinates say ``clock=real_time``.
-    One that is not `replicated` is measured in the testbed of the first replicate every time, since what it needs takes long to make; what
-    is drawn while it is measured is another draw each time. `most_replicates`: in how many replicates, from the first on,
-    it is measured; by default in all.
-    """
+    """One cell of a study's grid. Trials of one `preparation` are measured together, so that relations are moved less often."""
 
     cell: C_co
     io_mode: IoMode
     tiers: frozenset[str]
-    preparation: str
-    placed: str = ""
-    real_time: bool = False
-    replicated: bool = True
-    most_replicates: int | None = None
+    preparation: str  # which relation lies where
+    placed: str = ""  # the same alone, where `preparation` says more than that
+    real_time: bool = False  # it goes by real time where others are counted: its coordinates say ``clock=real_time``
+    replicated: bool = True  # else it is always measured in the testbed of the first replicate, since what it needs takes long to make
+    most_replicates: int | None = None  # in how many replicates, from the first on, it is measured; None: in all
 
     @property
     def coordinates(self) -> dict[str, str | int | float]:
@@ -72,7 +65,6 @@ class Trial(Generic[C_co]):
         return key_of(self.coordinates)
 
     def in_real_time(self, most_replicates: int | None = None) -> "Trial[C_co]":
-        """Return the same trial by a real clock: what holds the virtual-time one to account."""
         begun_anew = f"{self.preparation}/real"  # as the other was
         return replace(self, preparation=begun_anew, real_time=True, most_replicates=most_replicates)
 
@@ -134,3 +126,56 @@ class Study(Generic[C, StudyState]):
     summarise: Callable[[pl.DataFrame], dict[str, Any]] = field(default=lambda _: {})
     keeps: Literal["trace", "transactions", "reads"] = "trace"
     today: bool = False
+
+
+SEED_BITS: Final = 31  # the bits of a drawn seed that pgbench takes
+
+
+def replicate_seed(seed: int, replicate: int) -> int:
+    """Return the seed of all that is drawn for `replicate`: the first has the run's own, the others share none with runs of other seeds."""
+    return random.Random(f"{seed}/{replicate}").getrandbits(SEED_BITS) if replicate else seed
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    sequence: int
+    replicate: int
+    trial: Trial[Cell]
+
+    @property
+    def testbed(self) -> int:
+        """Return the replicate in whose testbed the turn is executed: its own, but for a trial that is not replicated."""
+        return self.replicate if self.trial.replicated else 0
+
+
+def interleave(trials: Sequence[Trial[Cell]], *, replicates: int, seed: int) -> list[Turn]:
+    """Return every trial once in each of its replicates, in an order that depends on `seed` alone.
+
+    Preparations, and the trials of one preparation, come in random order, so that drift over time falls on every cell alike.
+    """
+    turns: list[Turn] = []
+    for replicate in range(replicates):
+        shuffle = random.Random(f"{seed}/{replicate}").shuffle
+        measured = [trial for trial in trials if trial.most_replicates is None or replicate < trial.most_replicates]
+        preparations = sorted({trial.preparation for trial in measured})
+        shuffle(preparations)
+        for preparation in preparations:
+            group = sorted((trial for trial in measured if trial.preparation == preparation), key=lambda trial: trial.key)
+            shuffle(group)
+            for trial in group:
+                turns.append(Turn(len(turns), replicate, trial))
+    return turns
+
+
+def in_testbed(turns: Sequence[Turn], replicate: int | None) -> list[Turn]:
+    """Return those of `turns` that are executed in the testbed of `replicate`; all, if it is None."""
+    return [turn for turn in turns if replicate in {None, turn.testbed}]
+
+
+def in_real_time(trials: Sequence[Trial[Cell]], *, seed: int) -> tuple[Trial[Cell], ...]:
+    by_placement: dict[str, list[Trial[Cell]]] = {}
+    for trial in sorted(trials, key=lambda trial: trial.key):
+        if not trial.real_time:
+            by_placement.setdefault(trial.placed or trial.preparation, []).append(trial)
+    draw = random.Random(f"{seed}/real")
+    return tuple(draw.choice(group).in_real_time() for _, group in sorted(by_placement.items()))

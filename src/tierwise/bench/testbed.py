@@ -12,10 +12,8 @@ from typing import Any, Protocol
 
 from psycopg import sql
 
-from tierwise.bench.accounting import outstanding, relation_io, tier_io
-from tierwise.bench.processor_time import measured_charge
-from tierwise.bench.recording import Recorder, Span
-from tierwise.bench.stopwatch import Stopwatch, disturbed, reference_s, wait_asleep
+from tierwise.bench.recording import Recorder, Span, outstanding, relation_io, tier_io
+from tierwise.bench.stopwatch import Stopwatch, disturbed, measured_charge, reference_s, wait_asleep
 from tierwise.core.data_sets import SYNTHETIC
 from tierwise.core.errors import EvidenceError
 from tierwise.core.pairs import Pair
@@ -102,8 +100,8 @@ class Testbed:
     def go_by(self, clock: ClockKind, *, session: int = 0) -> None:
         """Have the tiers go by `clock` from now on, as devices that are new; `session`: the process of a single query.
 
-        Without one a load is meant: a clock of several sessions then charges its processor time without the mount's part, at the pace of
-        the reference processor. A query's is charged as it was used, and normalised by whoever reads its row (timings.sql).
+        Of a load, a clock of several sessions charges the processor time without the mount's part, at the pace of the reference processor.
+        That of a query is charged as it was used, and normalised by whoever reads its row (timings.sql).
         """
         self.charge = AS_USED
         if self.daemon is None:
@@ -118,7 +116,6 @@ class Testbed:
             self.daemon.wait_in_real_time()
 
     def _measured_charge(self, group: SessionGroup) -> Charge:
-        """Measure it as a window goes: by the same clock, with delays, in the group of the sessions."""
         self._count_several(group)
         self.delays(True)
         try:
@@ -215,10 +212,8 @@ class Testbed:
     ) -> Iterator[Session]:
         """Start a server that holds nothing of `relations`, which lie in `files`, but the heaps of `cached`.
 
-        `setup` is run in the session (search path, planner switches); then the heaps of the tables `cached` are read into
-        shared_buffers, without delay, and the catalogues that `statement` wants are warmed. `recorder` watches what is timed. Its
-        process works for itself and, with direct I/O, asks for one thing at a time: then it is counted alone. The kernel that reads ahead,
-        and workers of the server, ask for several.
+        `setup` is run in the session (search path, planner switches); then the heaps of the tables `cached` are read without delay, and the
+        catalogues that `statement` wants are warmed. With direct I/O, a session asks for one thing at a time and is counted alone.
         """
         self.down()  # what is read before the timed query takes no time, and leaves nothing in a device's own buffer
         clock = self.clock(alone=io_mode is IoMode.DIRECT)
@@ -260,9 +255,8 @@ class Testbed:
     ) -> Timing:
         """Run `statement` once, timed at the client, with the pages of every relation and the requests of every tier.
 
-        The answer that is kept is the first row's first column or, of a statement that is `listing` rows, their number; none of one that
-        answers nothing. Of a query that reads nothing from any tier and is soon over, the counted processor time is that of `again` more
-        executions, each beside the reference work: their median ratio, times the session's `reference_s`. The proof keeps all.
+        The answer that is kept is the first row's first column or, of a statement that is `listing` rows, their number. Of a short query
+        that reads nothing from any tier, the processor time is that of `again` more executions, each beside the reference work.
         A cold run names the pages that it must miss (`expected`). `EvidenceError` where it was not cold, or a cached heap was read.
         """
         for tier in self.tiers.values():

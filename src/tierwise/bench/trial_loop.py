@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
 
-from tierwise.bench.order import Turn
+from tierwise.bench.study import Turn
 from tierwise.core.pairs import Pair
 from tierwise.core.progress import Progress
 from tierwise.core.vocabulary import Evidence
@@ -17,13 +17,6 @@ from tierwise.timings.schema import Origin, Timing, frame
 if TYPE_CHECKING:
     from tierwise.bench.run_record import RunRecord
     from tierwise.bench.testbed import DatasetLike
-
-
-class Question(Protocol):
-    @property
-    def name(self) -> str: ...
-    @property
-    def check(self) -> Callable[[pl.DataFrame], None]: ...
 
 
 class Observer(Protocol):
@@ -48,8 +41,8 @@ OpenObserver = Callable[[int, Sequence[Turn]], AbstractContextManager[Observer]]
 """A function of this type opens the observer of a replicate, by its number, for those of its turns that are left."""
 
 
-def run_trials(study: Question, pair: Pair, turns: Sequence[Turn], record: "RunRecord", opened: OpenObserver, *, how: str) -> None:
-    """Get what the run of `record` lacks of `turns`, check the rows and record the study; each replicate has its own observer."""
+def run_trials(study: Any, pair: Pair, turns: Sequence[Turn], record: "RunRecord", opened: OpenObserver, *, how: str) -> None:
+    """Get what the run of `record` lacks of the `turns` of a study, live or simulated, with an observer for each replicate."""
     done = done_parts(record.folder, study.name)
     left = [turn for turn in turns if (study.name, pair.name, turn.trial.key, turn.replicate) not in done]
     progress = Progress(f"{study.name.replace('_', ' ')} on {pair.name} ({how})", len(turns), already=len(turns) - len(left))

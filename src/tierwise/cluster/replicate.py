@@ -17,11 +17,10 @@ from typing import Final
 
 import polars as pl
 
-from tierwise.bench.fingerprints import fingerprint
 from tierwise.bench.inputs import Inputs, code_version
 from tierwise.bench.loop import inputs_of, measure_pair, measured_pairs, with_trials
 from tierwise.bench.run_record import RunRecord
-from tierwise.bench.study_registry import load_study
+from tierwise.bench.study_registry import fingerprint, load_study
 from tierwise.bench.workspace import discard_runs, exclusive_workspace, run_folder
 from tierwise.cluster.attempts import ROWS, Attempt, Surveyor, encoded, hand_over, keep, put_attempt
 from tierwise.cluster.machine import host_lock, machine_id

@@ -1,10 +1,12 @@
 """A table as its archive declares it: columns with SQL types, key and indexes; its Parquet schema and its DDL follow from that."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import pyarrow as pa
+
+from tierwise.core.toml import Strict
 
 _ARROW: Final[dict[str, pa.DataType]] = {  # every other SQL type is text: ``character(n)``, ``text``
     "double precision": pa.float64(),
@@ -17,6 +19,16 @@ _ARROW: Final[dict[str, pa.DataType]] = {  # every other SQL type is text: ``cha
 }
 
 
+class Declared(Strict):
+    """Columns as a TOML file has them: (SQL type, names) of runs of columns of one type, in the archive's order."""
+
+    columns: tuple[tuple[str, str], ...]
+
+    @property
+    def types(self) -> dict[str, str]:
+        return {name: kind for kind, names in self.columns for name in names.split()}
+
+
 def arrow_type(sql_type: str) -> pa.DataType:
     return _ARROW.get(sql_type, pa.string())
 
@@ -25,8 +37,8 @@ def arrow_type(sql_type: str) -> pa.DataType:
 class Table:
     name: str
     types: Mapping[str, str]  # SQL types by column, in the archive's order
-    key: tuple[str, ...]
-    indexed: tuple[tuple[str, ...], ...] = ()  # the columns of each index
+    key: Sequence[str]
+    indexed: Sequence[Sequence[str]] = ()  # the columns of each index
     nullable: frozenset[str] = frozenset()
 
     @property

@@ -1,7 +1,7 @@
 """A dataset on disk: one Parquet file, and beside it a sidecar that says where its rows come from."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -50,7 +50,6 @@ class Reading:
 
     @property
     def block_bytes(self) -> int:
-        """Return how much text is read at a time: some 30,000 rows of the census."""
         return 8 * MIB if self.most_rows is None else 2 * MIB
 
     def at(self, row: int) -> str:
@@ -110,6 +109,19 @@ def from_file(name: str, source: str, folder: Path, version: int, write: Callabl
 def located(named: str) -> Path:
     """Return the path that stands behind ``file:``; a relative one starts at the checkout."""
     return paths.home() / Path(named).expanduser()
+
+
+def write_rows(
+    where: str, tables: Iterable[pa.Table | pa.RecordBatch], schema: pa.Schema, parquet: Path, row_group: int | None = None
+) -> None:
+    """Write every row of `tables`, which come from `where`; none at all is refused."""
+    rows = 0
+    with pq.ParquetWriter(parquet, schema, compression="zstd") as writer:
+        for table in tables:
+            writer.write(table, row_group)
+            rows += table.num_rows
+    if not rows:
+        raise InputError(where, field="rows", value=0, rule="at least one is needed")
 
 
 @contextmanager

@@ -11,8 +11,8 @@ from pydantic import Field
 
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.live import turns_of
-from tierwise.bench.order import interleave
 from tierwise.bench.simulation import SimulatedStudy
+from tierwise.bench.study import interleave
 from tierwise.bench.study_registry import load_study, pairs_of
 from tierwise.core import paths
 from tierwise.core.errors import InputError

@@ -7,74 +7,29 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from math import ceil
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final
 
 import polars as pl
 
 from tierwise.core.errors import MissingError, TierwiseError
+from tierwise.core.text_template import render
 from tierwise.recorders.reads import CALLS, COUNTS, MOST_READS, SEEN, Recording, Server, count_reads, data_files, with_names
 from tierwise.recorders.watching import Watcher, watching
 
 NAME: Final = "bpftrace"
 FIRST_PIDS: Final = "pid:[4026531836]"  # the kernel's first namespace of process numbers (PROC_PID_INIT_INO), in which bpftrace counts
 READY: Final = b"ready"
-LINE: Final = b"@read["
 PRINTED: Final = ("ended_ns", "pid", "latency_ns", "device", "inode", "offset_bytes", "size_bytes")
 MOST_COUNTS: Final = 1 << 16  # pairs of file and power of two; each takes eight bytes for every processor
 
 ENOUGH_READS: Final = 1000
 """Reads per 0.1 s above which counting samples them, since a probe costs the server about as much as reading a page from memory."""
 
-PROGRAM: Final = """
-%(begin)s
-%(enter)s
-%(exits)s
-{
-    $call = @call[tid];
-    if (args->ret > 0) {
-        $slot = (uint64)curtask->files->fdt->fd + $call.1 * 8;
-        $file = (struct file *)(*(uint64 *)$slot);
-        $inode = $file->f_inode;
-        %(keep)s
-    }
-    delete(@call[tid]);
-}
-interval:s:%(seconds)d { exit(); }
-%(ready)s
-END { clear(@call); %(forget)s }
-"""
-"""Reads stay in a kernel map until the end: handing each over at once would cost ten times as much."""
-
-
-class Way(NamedTuple):
-    enter: str
-    keep: str
-    begin: str = ""
-    forget: str = ""
-
-
-SINGLE: Final = Way(
-    enter="tracepoint:syscalls:sys_enter_{call} /{ours}/ {{ @call[tid] = (nsecs, (uint64)args->fd, (uint64)args->{place}); }}",
-    keep="@read[nsecs, pid] = (nsecs - $call.0, (uint64)$inode->i_sb->s_dev, $inode->i_ino, $call.2, (uint64)args->ret);",
-)
-COUNTS_ALONE: Final = Way(
-    enter="""tracepoint:syscalls:sys_enter_{call} {{
-    $mask = @mask;
-    if (((uint64)rand & $mask) == 0 && ({ours})) {{ @call[tid] = (nsecs, (uint64)args->fd, $mask); @seen++; }}
-}}""",
-    keep="@read[(uint64)$inode->i_sb->s_dev, $inode->i_ino, $call.2] = hist(nsecs - $call.0);",
-    begin=f"""BEGIN {{ @mask = (uint64)0; @seen = (uint64)0; }}
-interval:ms:100 {{
-    if (@seen > {ENOUGH_READS}) {{ @mask = @mask * 2 + 1; }} else if (@seen < {ENOUGH_READS // 4}) {{ @mask = @mask / 2; }}
-    @seen = 0;
-}}""",
-    forget="clear(@mask); clear(@seen);",
-)
-"""Counts only reads whose random number has a zero for each bit of the mask, which grows as long as reads come too fast."""
+PROGRAM: Final = "reads.bt"
 RIGHTS: Final = ("sys_admin", "sys_resource")  # capabilities: to inspect the kernel and mount debugfs, and to lock memory before Linux 5.11
 SAYS_READY: Final = 'interval:ms:100 /!@call[0].0/ { @call[0] = ((uint64)1, (uint64)0, (uint64)0); printf("ready\\n"); }'
 """Printed once every probe is attached (`BEGIN` runs earlier); no process is 0, and another map would take as much memory."""
@@ -93,26 +48,19 @@ def require() -> None:
         why = "the process ids of this container differ from those of the kernel"
         raise MissingError("the kernel's process numbers", why=why, remedy="run it on the host, or in a container with --pid=host")
     try:
-        with _started(f"tracepoint:syscalls:sys_enter_pread64 /pid == 0/ {{ }} {SAYS_READY} interval:s:5 {{ exit(); }}", most=2):
+        with started(f"tracepoint:syscalls:sys_enter_pread64 /pid == 0/ {{ }} {SAYS_READY} interval:s:5 {{ exit(); }}", most=2):
             pass
     except TierwiseError as error:
         remedy = "run it on the host as root, or use strace: --recorder strace"
         raise MissingError("permission to trace", why=str(error), remedy=remedy) from error
 
 
-def program(server: Server, seconds: float, way: Way) -> str:
+def program(server: Server, seconds: float, *, counting: bool) -> str:
     children = f"curtask->real_parent->tgid == {server.postmaster} || pid == {server.postmaster}"
     ours = children if server.only is None else f"pid == {server.only}"
     places = {call: "pos" if call == "pread64" else "pos_l" for call in CALLS}
-    return PROGRAM % {
-        "begin": way.begin,
-        "enter": "\n".join(way.enter.format(call=call, place=place, ours=ours) for call, place in places.items()),
-        "exits": ",\n".join(f"tracepoint:syscalls:sys_exit_{call}" for call in CALLS) + " /@call[tid].0/",
-        "keep": way.keep,
-        "ready": SAYS_READY,
-        "seconds": ceil(seconds),
-        "forget": way.forget,
-    }
+    known = {"ours": ours, "places": places, "seconds": ceil(seconds), "ready": SAYS_READY, "enough": ENOUGH_READS}
+    return render(f"recorders/{PROGRAM}", counting=counting, **known)
 
 
 @contextmanager
@@ -120,7 +68,7 @@ def recorded(server: Server, *, seconds: float) -> Iterator[Recording]:
     """Record every read of `server` for at most `seconds`; `reads` holds the first `MOST_READS` on exit."""
     before = data_files(server.data)
     epoch_s = time.time() - time.monotonic()
-    with _started(program(server, seconds, SINGLE), most=MOST_READS) as watcher:
+    with started(program(server, seconds, counting=False), most=MOST_READS) as watcher:
         recording = Recording(lambda: watcher.ended)
         yield recording
         seen = _parsed(watcher.last_words())
@@ -133,7 +81,7 @@ def recorded(server: Server, *, seconds: float) -> Iterator[Recording]:
 def counting(server: Server, *, seconds: float) -> Iterator[Recording]:
     """Count reads in the kernel by file and power of two; above `ENOUGH_READS` per 0.1 s a sample, each for at most `most_for_one`."""
     before = data_files(server.data)
-    with _started(program(server, seconds, COUNTS_ALONE), most=MOST_COUNTS, form="json") as watcher:
+    with started(program(server, seconds, counting=True), most=MOST_COUNTS, form="json") as watcher:
         recording = Recording(lambda: watcher.ended)
         yield recording
         seen = _parsed_counts(watcher.last_words())
@@ -144,7 +92,7 @@ def counting(server: Server, *, seconds: float) -> Iterator[Recording]:
 
 
 @contextmanager
-def _started(text: str, *, most: int, form: str = "text") -> Iterator[Watcher]:
+def started(text: str, *, most: int, form: str = "text") -> Iterator[Watcher]:
     mounted = 'mount -t debugfs none /sys/kernel/debug 2>/dev/null; exec env BPFTRACE_MAP_KEYS_MAX="$2" bpftrace -q -B line -f "$3" -e "$1"'
     with watching(["unshare", "--mount", "sh", "-c", mounted, "sh", text, str(most), form], rights=RIGHTS) as watcher:
         watcher.wait_until_ready(READY, watcher.said)
@@ -153,12 +101,14 @@ def _started(text: str, *, most: int, form: str = "text") -> Iterator[Watcher]:
 
 def _parsed(said: bytes) -> pl.DataFrame:
     """Parse lines like ``@read[ended_ns, pid]: (latency_ns, device, inode, offset, size)`` to `SEEN`'s columns."""
-    lines = [line for line in said.splitlines() if line.startswith(LINE)]
-    if not lines:
-        return pl.DataFrame(schema=SEEN)
-    numbers = b"\n".join(lines).replace(b"]: (", b",").translate(None, b"@read[]() ")
-    seen = pl.read_csv(numbers, has_header=False, schema={name: SEEN[name] for name in PRINTED})
-    return seen.with_columns(_device()).select(list(SEEN))
+    return entries(said, b"@read[", {name: SEEN[name] for name in PRINTED}).with_columns(_device()).select(list(SEEN))
+
+
+def entries(said: bytes, begin: bytes, schema: Mapping[str, Any]) -> pl.DataFrame:
+    """Return the numbers of the printed map whose lines begin with `begin`: keys, then values."""
+    lines = [line.removeprefix(begin) for line in said.splitlines() if line.startswith(begin)]
+    numbers = b"\n".join(lines).replace(b"]: (", b",").translate(None, b"() ")
+    return pl.read_csv(numbers, has_header=False, schema=schema) if lines else pl.DataFrame(schema=schema)
 
 
 def _parsed_counts(said: bytes) -> pl.DataFrame:

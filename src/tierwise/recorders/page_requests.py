@@ -1,8 +1,7 @@
 """Every page that a server's processes request from shared_buffers, hit or miss: bpftrace on the functions that count them. Needs root.
 
-PostgreSQL 17 and later fetch each page by `StartReadBuffer` or `StartReadBuffers` (bufmgr.c), which raise the counters of pg_statio. The
-first two members of their `ReadBuffersOperation` and the head of `SMgrRelationData` name the file. Left out: pages of temporary tables,
-which each session keeps for itself, and pages that are made anew at the end of a file, which are not read.
+PostgreSQL 17 and later fetch each page by `StartReadBuffer` or `StartReadBuffers` (bufmgr.c), which raise the counters of pg_statio. Pages
+that are made anew at the end of a file are left out, since they are not read.
 """
 
 import time
@@ -15,10 +14,10 @@ from typing import Any, Final
 import polars as pl
 
 from tierwise.core.errors import InputError
+from tierwise.core.text_template import render
 from tierwise.core.units import PAGE_BYTES
 from tierwise.recorders import bpftrace
 from tierwise.recorders.reads import Recording, Server
-from tierwise.recorders.watching import watching
 
 FIRST_VERSION: Final = 17
 MOST_REQUESTS: Final = 1_000_000
@@ -37,27 +36,7 @@ REQUESTS: Final[dict[str, Any]] = {
 _SEEN: Final = ("ended_ns", "pid", "tablespace", "database", "node", "fork", "strategy", "page", "pages")
 _FORKS: Final = {0: "", 1: "_fsm", 2: "_vm", 3: "_init"}
 _TABLESPACES: Final = {1663: "base", 1664: "global"}
-_LINE: Final = b"@request["
-_PROGRAM: Final = """
-uprobe:%(binary)s:StartReadBuffer /%(ours)s/ { $operation = (uint64)arg0; $page = (uint64)arg2; $pages = (uint64)1; %(keep)s }
-uprobe:%(binary)s:StartReadBuffers /%(ours)s/ { @call[tid] = ((uint64)arg0, (uint64)arg2, (uint64)arg3); }
-uretprobe:%(binary)s:StartReadBuffers /@call[tid].0/ {
-    $operation = @call[tid].0; $page = @call[tid].1; $pages = (uint64)*(uint32 *)@call[tid].2;
-    delete(@call[tid]);
-    %(keep)s
-}
-interval:s:%(seconds)d { exit(); }
-%(ready)s
-END { clear(@call); }
-"""
-_KEEP: Final = """
-    $file = *(uint64 *)($operation + 8);
-    if (*(uint32 *)($file + 12) == 0xffffffff) {
-        @request[nsecs, pid] = (
-            (uint64)*(uint32 *)$file, (uint64)*(uint32 *)($file + 4), (uint64)*(uint32 *)($file + 8),
-            (uint64)*(uint32 *)($operation + 20), *(uint64 *)($operation + 24), $page, $pages);
-    }
-"""
+_PROGRAM: Final = "page_requests.bt"
 
 
 def require(server: Server) -> Path:
@@ -75,26 +54,13 @@ def recorded(server: Server, *, seconds: float) -> Iterator[Recording]:
     """Record every page request for at most `seconds`; `reads` holds the first `MOST_REQUESTS` (`REQUESTS`, by time) on exit."""
     epoch_s = time.time() - time.monotonic()
     ours = f"curtask->real_parent->tgid == {server.postmaster}" if server.only is None else f"pid == {server.only}"
-    parts = {"binary": require(server), "ours": ours, "keep": _KEEP, "seconds": ceil(seconds), "ready": bpftrace.SAYS_READY}
-    mounted = 'mount -t debugfs none /sys/kernel/debug 2>/dev/null; exec env BPFTRACE_MAP_KEYS_MAX="$2" bpftrace -q -B line -e "$1"'
-    command = ["unshare", "--mount", "sh", "-c", mounted, "sh", _PROGRAM % parts, str(MOST_REQUESTS)]
-    with watching(command, rights=bpftrace.RIGHTS) as watcher:
-        watcher.wait_until_ready(bpftrace.READY, watcher.said)
+    parts = {"binary": str(require(server)), "ours": ours, "seconds": ceil(seconds), "ready": bpftrace.SAYS_READY}
+    with bpftrace.started(render(f"recorders/{_PROGRAM}", **parts), most=MOST_REQUESTS) as watcher:
         recording = Recording(lambda: watcher.ended)
         yield recording
-        seen = _parsed(watcher.last_words())
+        seen = bpftrace.entries(watcher.last_words(), b"@request[", dict.fromkeys(_SEEN, pl.Int64))
         recording.full = len(seen) >= MOST_REQUESTS
         recording.reads = _named(seen, epoch_s)
-
-
-def _parsed(said: bytes) -> pl.DataFrame:
-    """Parse lines like ``@request[ended_ns, pid]: (tablespace, ...)``."""
-    lines = [line for line in said.splitlines() if line.startswith(_LINE)]
-    schema = dict.fromkeys(_SEEN, pl.Int64)
-    if not lines:
-        return pl.DataFrame(schema=schema)
-    numbers = b"\n".join(line.removeprefix(_LINE) for line in lines).replace(b"]: (", b",").translate(None, b"() ")
-    return pl.read_csv(numbers, has_header=False, schema=schema)
 
 
 def _named(seen: pl.DataFrame, epoch_s: float) -> pl.DataFrame:

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from typing import Final, NamedTuple, Protocol
 
 from tierwise.core.errors import InputError, MissingError, suggesting
-from tierwise.recorders import bpftrace, strace, strace_reads
+from tierwise.recorders import bpftrace, strace
 from tierwise.recorders.reads import Recording, Server
 
 
@@ -37,9 +37,9 @@ RECORDERS: Final = {
         "recording takes 0.5 to 4 us of processor time per read, and up to 200 MB of memory. Single rows from memory take 1.03 times "
         "as long, a load on disks at most 1.02 times, and a whole table from memory 1.3 times (1.1 times if reads are only counted)",
     ),
-    strace_reads.NAME: ReadRecorder(
+    strace.NAME: ReadRecorder(
         strace.require,
-        strace_reads.recorded,
+        strace.recorded_reads,
         None,
         "strace stops the process twice per read. Single rows from memory take 2.7 times as long, whole tables 10 to 65 times, and a "
         "load on disks 1.6 times",

@@ -1,6 +1,6 @@
 """The claims of one source as a table of its chapter: a line each."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Final
 
 import polars as pl
@@ -18,14 +18,18 @@ UNIT: Final = "claims"
 HEADER: Final = ["Claim", "The source says", "Found", "Verdict"]
 
 
-def claims_of(run: Run, _pair: str, *, source: str, only: Collection[str] = ()) -> pl.DataFrame:
-    """Return claim, statement, found, verdict and evidence of the claims of `source`, or of `only` some of them."""
-    rows = [
-        (one.id, tied(one.statement) + bounded(one), _found(one), _verdict(one), str(one.evidence or Evidence.PUBLISHED))
-        for one in run.verdicts
-        if one.source == source and (not only or one.id in only)
-    ]
-    return pl.DataFrame(rows, schema=["claim", "statement", "found", "verdict", "evidence"], orient="row")
+def claims_of(source: str, only: Collection[str] = ()) -> Callable[[Run, str], pl.DataFrame]:
+    """Return the function `rows` of an exhibit, for the claims of `source`, or for `only` some of them."""
+
+    def rows(run: Run, _pair: str) -> pl.DataFrame:
+        found = [
+            (one.id, tied(one.statement) + bounded(one), _found(one), _verdict(one), str(one.evidence or Evidence.PUBLISHED))
+            for one in run.verdicts
+            if one.source == source and (not only or one.id in only)
+        ]
+        return pl.DataFrame(found, schema=["claim", "statement", "found", "verdict", "evidence"], orient="row")
+
+    return rows
 
 
 def tabulate(rows: pl.DataFrame) -> Cells:

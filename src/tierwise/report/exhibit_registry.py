@@ -1,10 +1,10 @@
 """The registry of figures and tables: each is found by its label, as an entry of ``exhibits/tables.toml`` or as a module.
 
-``fig-wal-rates`` is ``figures/wal_rates.py``, ``tbl-wal-ratios`` is ``tables/wal_ratios.py``, of the study whose chapter it is in, or of
-``report/exhibits``. A module declares
+``fig-wal-rates`` is ``reading/fig_wal_rates.py`` of the study whose chapter it is in, or ``report/exhibits/figures/wal_rates.py``; a table
+``tbl-wal-ratios`` is ``reading/tbl_wal_ratios.py``, or in ``tables``. A module declares
 
-- `QUERY`, the SQL of its rows, unless a file ``wal_rates.sql`` beside it has them, with named parameters (``$pair``, ``$io_mode``, which
-  is the I/O mode that decides, and those of `PARAMETERS`); or `rows(run, pair)`, which returns them where no SQL does;
+- `QUERY`, the SQL of its rows, unless a file of its name beside it (``.sql``) has them, with named parameters (``$pair``, ``$io_mode``,
+  which is the I/O mode that decides, and those of `PARAMETERS`); or `rows(run, pair)`, which returns them where no SQL does;
 - `UNIT`, what a row is, and `EVIDENCE`, where it is not that of the run's rows;
 - `OF_RUN`, what is of the run where its rows are not used: ``nothing`` (the caption names no run) or ``prices`` (of the run's day; the
   caption leaves out the run's note);
@@ -172,12 +172,14 @@ def find(label: str, study: str = "") -> Exhibit:
     if label in declared():
         return Exhibit(label, declared()[label].module, "")
     kind, _, name = label.partition("-")
-    inside = f"{FOLDERS.get(kind, kind)}.{name.replace('-', '_')}"
-    own = f"tierwise.studies.{study}.reading.{inside}"
-    for module, whose in ((own, study), (f"tierwise.report.exhibits.{inside}", "")):
+    inside = name.replace("-", "_")
+    own = f"tierwise.studies.{study}.reading.{kind}_{inside}"
+    for module, whose in ((own, study), (f"tierwise.report.exhibits.{FOLDERS.get(kind, kind)}.{inside}", "")):
         if (whose or module != own) and _there(module):
             return Exhibit(label, import_module(module), whose)
-    raise InputError("label", value=label, rule=f"no module {inside} in the study {study or '(none)'} or in report/exhibits")
+    raise InputError(
+        "label", value=label, rule=f"no module {kind}_{inside} in the study {study or '(none)'}, or {inside} in report/exhibits"
+    )
 
 
 def _there(module: str) -> bool:

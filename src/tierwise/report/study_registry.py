@@ -29,8 +29,8 @@ def named(name: str) -> Iterable[tuple[str, ModuleType]]:
 
 
 def judges() -> Mapping[Kind, Judge]:
-    """Return who judges a claim of which kind: of kind ``cost`` the studies' own judges (``MONEY`` of their ``judges.py``), by claim."""
-    of_cost: dict[str, Judge] = {claim: own for _, module in named("judges") for claim, own in module.MONEY.items()}
+    """Return who judges a claim of which kind: of kind ``cost`` the studies' own judges (``MONEY`` of their ``money.py``), by claim."""
+    of_cost: dict[str, Judge] = {claim: own for _, module in named("money") for claim, own in module.MONEY.items()}
 
     def cost(claim: Claim, on: Grounds) -> ClaimVerdict:
         """Judge a cost on the source's pair alone: the reader's own pair has no price to judge it by."""
@@ -40,8 +40,9 @@ def judges() -> Mapping[Kind, Judge]:
 
 
 def todays() -> Mapping[str, Own]:
-    """Return what studies themselves report of a claim on the pair of today (``TODAY`` of their ``today.py``), by claim."""
-    return {claim: Own(study, cases) for study, module in named("today") for claim, cases in module.TODAY.items()}
+    """Return what studies themselves report of a claim on the pair of today (``TODAY`` of their ``money.py`` or ``today.py``), by claim."""
+    modules = [*named("money"), *named("today")]
+    return {claim: Own(study, cases) for study, module in modules for claim, cases in getattr(module, "TODAY", {}).items()}
 
 
 def judge_all(raw: Path, run_id: str | None = None, views: duckdb.DuckDBPyConnection | None = None) -> list[ClaimVerdict]:

@@ -9,7 +9,7 @@ from tierwise.core import completion
 from tierwise.core.errors import InputError
 from tierwise.core.option_texts import option
 from tierwise.core.output_format import Format, FormatOption, answered
-from tierwise.scans.options import Buffers, IoMethod, ScanMethod
+from tierwise.scans.processor import Buffers, IoMethod, ScanMethod
 
 
 def predict_scan(  # noqa: PLR0917  each is an option with a name

@@ -9,11 +9,8 @@ import numpy as np
 
 from tierwise.core.units import MIB, PAGE_BYTES
 from tierwise.devices.protocol import DeviceModel
-from tierwise.scans.event_loop import Clock, Event, Process
-from tierwise.scans.kernel import KernelCosts, Relation
-from tierwise.scans.options import IoMethod, ScanMethod
-from tierwise.scans.processor import Processor
-from tierwise.scans.read_ahead import CachedFile, OpenFile, Run
+from tierwise.scans.kernel import CachedFile, Clock, Event, KernelCosts, OpenFile, Process, Relation, Run
+from tierwise.scans.processor import IoMethod, Processor, ScanMethod
 from tierwise.scans.rows import Floats, Ints, Table, touched_pages
 from tierwise.scans.stream import Reads, Stream
 
@@ -53,7 +50,6 @@ def index_row_costs(pages: Ints, processor: Processor) -> Floats:
 
 
 def page_s(table: Table, method: ScanMethod, server: Server) -> float:
-    """Return seconds of the processor for one page of the table, as a sequential or a bitmap scan handles it."""
     speed, rows = server.processor.speed.value, table.rows / table.pages
     if method is ScanMethod.SEQUENTIAL:
         costs = server.processor.sequential

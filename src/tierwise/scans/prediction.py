@@ -17,8 +17,7 @@ from tierwise.devices.parameter import sourced
 from tierwise.devices.slowed_device import SlowedDevice
 from tierwise.devices.spec import DeviceSpec, load_device
 from tierwise.scans.methods import ColdScan, Server, warm_s
-from tierwise.scans.options import Buffers, IoMethod, ScanMethod
-from tierwise.scans.processor import Processor, load_processor
+from tierwise.scans.processor import Buffers, IoMethod, Processor, ScanMethod, load_processor
 from tierwise.scans.rows import Table, jitter, lossy_share, pages_in_order, rank_correlation, touched_pages
 
 SIMULATED_PAGES: Final = 4_000  # the most pages that are simulated; of a scan that touches more, the table is made smaller in proportion

@@ -1,17 +1,35 @@
-"""What a scan costs the processor: ``data/machines/postgres-18-scans.toml``, measured by ``benchmarks/by_name/scan_processor.py``."""
+"""The options of a scan, and what it costs the processor: ``data/machines/postgres-18-scans.toml``, measured by a benchmark.
 
+``benchmarks/by_name/scan_processor.py`` measured the costs.
+"""
+
+from enum import StrEnum
 from typing import Self
 
 from pydantic import Field
 
 from tierwise.core.toml import Strict, input_file, read_toml
 from tierwise.devices.parameter import Parameter, Sourced, Time
-from tierwise.scans.options import ScanMethod
+
+
+class ScanMethod(StrEnum):
+    SEQUENTIAL = "sequential"
+    INDEX = "index"
+    BITMAP = "bitmap"
+
+
+class IoMethod(StrEnum):
+    SYNC = "sync"
+    WORKER = "worker"
+    IO_URING = "io_uring"
+
+
+class Buffers(StrEnum):
+    COLD = "cold"
+    WARM = "warm"
 
 
 class Speed(Sourced):
-    """A processor's speed over that of the processor on which the costs were measured."""
-
     value: float = Field(gt=0, allow_inf_nan=False)
 
 

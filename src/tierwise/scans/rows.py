@@ -37,7 +37,6 @@ class Table:
 
     @property
     def matched(self) -> int:
-        """Return how many rows lie in the range, one at least unless nothing is wanted."""
         return min(self.rows, max(math.ceil(self.selectivity), round(self.rows * self.selectivity)))
 
     @property
@@ -46,7 +45,6 @@ class Table:
 
     @property
     def jitter_rows(self) -> float:
-        """Return the standard deviation of the jitter, in rows; infinite where the order is random."""
         return jitter(self.correlation) * self.rows
 
 

@@ -10,10 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from tierwise.scans.event_loop import Clock, Event, Process
-from tierwise.scans.kernel import Relation
-from tierwise.scans.options import IoMethod
-from tierwise.scans.read_ahead import NO_PAGE, OpenFile, Run
+from tierwise.scans.kernel import NO_PAGE, Clock, Event, OpenFile, Process, Relation, Run
+from tierwise.scans.processor import IoMethod
 
 COMBINED: Final = 16  # pages of one read at most: io_combine_limit
 IN_PLACE: Final = 4  # while no more than this many reads have not been seen to their end io_uring still runs the next one where it is begun

@@ -11,11 +11,11 @@ from tierwise.core.errors import InputError
 from tierwise.core.toml import read_toml
 from tierwise.datasets import dataset
 from tierwise.datasets.census import raw_file, synthetic
-from tierwise.datasets.census.columns import COLUMNS, COUNTS, ROWS, SCHEMA, STATES, ddl
+from tierwise.datasets.census.facts import COUNTS, ROWS, SCHEMA, STATES, TYPES, ddl
 from tierwise.datasets.dataset import Dataset
 from tierwise.datasets.download import RemoteFile, fetch
 
-__all__ = ["COLUMNS", "COUNTS", "ROWS", "SCHEMA", "STATES", "acquire", "ddl"]
+__all__ = ["COUNTS", "ROWS", "SCHEMA", "STATES", "TYPES", "acquire", "ddl"]
 
 OFFLINE: Final = (
     "CENSUS=download again, where the network is; or CENSUS=file:PATH of a copy that you have; or without CENSUS, synthetic rows"
@@ -23,11 +23,7 @@ OFFLINE: Final = (
 
 
 def acquire(source: str, *, fraction: float, seed: int, folder: Path) -> Dataset:
-    """Return the census as one Parquet file in `folder`; one that is there, whole and of the same request is used again.
-
-    `source` is ``synthetic`` (`fraction` of the published rows, drawn with `seed`), ``download`` (the real rows, fetched once) or
-    ``file:PATH`` (all rows of that file; a relative path starts at the checkout). The real rows come whole, whatever `fraction` and `seed`.
-    """
+    """Return the census as one Parquet file: ``synthetic`` (`fraction` of the published rows), ``download`` or ``file:PATH``."""
     if source == "synthetic":
         why = "with less, a state is too small to hold households"
         dataset.check_size("census", fraction, seed, least=synthetic.LEAST_FRACTION, why=why)

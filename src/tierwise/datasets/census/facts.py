@@ -1,15 +1,37 @@
-"""What is known of the real file (``data/datasets/census1990.json``), as tables: `RESOLUTION` equally likely values each."""
+"""The table of the census study as its source declares it, and what is known of the real file, as tables to draw from.
+
+The tables come from ``data/datasets/census1990.json``, with `RESOLUTION` equally likely values each.
+"""
 
 from functools import cache
+from pathlib import Path
 from typing import Annotated, Any, Final
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from pydantic import Field, PlainValidator
 
 from tierwise.core import paths
+from tierwise.core.data_sets import whole_rows
 from tierwise.core.text_files import read_json
-from tierwise.core.toml import Strict, validate
+from tierwise.core.toml import Strict, read_toml, validate
+from tierwise.datasets.archive_table import Declared, arrow_type
+
+ROWS: Final = whole_rows("census")  # tuples in the source's table
+STATES: Final = {"FL": 12, "PR": 72, "NV": 32}  # the places of birth that the source queries, by their code in POB (the census study)
+COUNTS: Final = {"FL": 54_445, "PR": 10_134, "NV": 4_722}  # tuples that each query finds in `ROWS` (the census study)
+
+TYPES: Final = read_toml(Path(__file__).with_name("table.toml"), Declared).types  # SQL type by column, in the source's order
+SCHEMA: Final = pa.schema([pa.field(name, arrow_type(kind), nullable=False) for name, kind in TYPES.items()])
+"""The Parquet file: the 125 columns; the table's row id is the server's own (``serial``) and not in it."""
+
+
+def ddl(table: str) -> str:
+    """Return the source's CREATE TABLE for `table` (a name, or ``schema.name``), its names unquoted: in the server they are lower-case."""
+    columns = ",\n".join(f"    {name} {kind}" for name, kind in TYPES.items())
+    return f"CREATE TABLE {table} (\n{columns},\n    id serial PRIMARY KEY\n)"
+
 
 Ints = npt.NDArray[np.integer[Any]]
 Bools = npt.NDArray[np.bool_]
@@ -54,8 +76,6 @@ Drawn = Annotated[Table, PlainValidator(_table)]
 
 
 class State(Strict):
-    """A block of the file: the rows of one state of residence, as the sample of `Facts.sample_rows` has them."""
-
     fips: int
     rows: int
     last_serial: int

@@ -13,8 +13,8 @@ from tierwise.core.errors import InputError
 from tierwise.core.packed_content import Content, opened
 from tierwise.core.paths import short
 from tierwise.datasets import delimited_text
-from tierwise.datasets.census.columns import COLUMNS, SCHEMA
-from tierwise.datasets.dataset import Reading, readable
+from tierwise.datasets.census.facts import SCHEMA, TYPES
+from tierwise.datasets.dataset import Reading, readable, write_rows
 
 VERSION: Final = 2
 MEMBER: Final = "USCensus1990raw.data.txt"  # what is read of an archive
@@ -23,7 +23,7 @@ _INDEXES: Final = {"", "index", "unnamed0", "rownames", "rowid"}
 """Names, without punctuation, of a leading column that only counts the rows."""
 _MANGLED: Final = {"sep80": "SEPT80"}  # what a spreadsheet makes of a column that it takes for a month
 
-_TEXTS: Final = [column.name for column in COLUMNS if column.type == "text"]
+_TEXTS: Final = [name for name, kind in TYPES.items() if kind == "text"]
 _NEEDED: Final = {"bool": "0 or 1 is needed", "int32": "a whole number of 32 bits is needed", "string": "UTF-8 text is needed"}
 _BY_KEY: Final = {name.lower(): name for name in SCHEMA.names} | _MANGLED
 _FLAGS: Final[dict[str, Any]] = {
@@ -34,13 +34,8 @@ _FLAGS: Final[dict[str, Any]] = {
 
 def write(source: Path, parquet: Path) -> dict[str, Any]:
     """Write every row of `source` to `parquet`, columns in the source study's order; returns what provenance has to say of it."""
-    reading, rows = read(source), 0
-    with pq.ParquetWriter(parquet, SCHEMA, compression="zstd") as writer:
-        for table in reading.tables:
-            writer.write_table(pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table)
-            rows += table.num_rows
-    if not rows:
-        raise InputError(short(source), field="rows", value=0, rule="at least one is needed")
+    reading = read(source)
+    write_rows(short(source), reading.tables, SCHEMA, parquet)
     return {
         "what": "every row of the file, in its order; a fraction does not apply",
         "format": reading.format,

@@ -11,20 +11,18 @@ from tierwise.core.errors import InputError
 from tierwise.datasets import dataset
 from tierwise.datasets.dataset import Dataset, cached, sha256_of
 from tierwise.datasets.sky import reader, remote, synthetic
-from tierwise.datasets.sky.columns import PROFILE_SHARE, PSC, ROWS
-from tierwise.datasets.sky.queries import NAMES, Queries, load_queries
+from tierwise.datasets.sky.columns import PROFILE_SHARE, PSC, QUERY_NAMES, ROWS, Queries, load_queries
 
-__all__ = ["NAMES", "PROFILE_SHARE", "PSC", "ROWS", "Queries", "acquire", "load_queries"]
+__all__ = ["PROFILE_SHARE", "PSC", "QUERY_NAMES", "ROWS", "Queries", "acquire", "load_queries"]
 
 _OTHERS: Final = "synthetic, download, download:RA_MIN,RA_MAX,DEC_MIN,DEC_MAX, download:psc_aaa,..."
 
 
 def acquire(source: str, *, fraction: float, seed: int, folder: Path) -> Dataset:
-    """Return the catalog as one Parquet file in `folder`; one that is there, whole and of the same request is used again.
+    """Return the catalog as one Parquet file in `folder`.
 
-    `source` is ``synthetic`` (`fraction` of the published rows, drawn with `seed`), ``download`` (a region, by default a small one, or
-    files of the release: `remote.parse`) or ``file:PATH`` (all rows of that file; a relative path starts at the checkout). Real rows come
-    whole, whatever `fraction` and `seed`.
+    `source` is ``synthetic`` (`fraction` of the published rows), ``download`` (a region or files of the release: `remote.parse`) or
+    ``file:PATH``.
     """
     if source == "synthetic":
         write = partial(synthetic.write, sky=synthetic.plan(fraction, seed))

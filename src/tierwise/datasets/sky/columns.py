@@ -1,68 +1,33 @@
-"""The table twomass_psc: the 60 columns of the official Point Source Catalog in its order.
+"""The table twomass_psc in the release's order, what other files call its columns, and the survey's three queries on it."""
 
-Names, order and types: the release's PostgreSQL schema (whose ``decl`` is ``dec``), and the archive's own description of its table.
-"""
+from functools import cache
+from pathlib import Path
+from typing import Final, Literal
 
-from typing import Final
+from pydantic import Field
 
+from tierwise.core import paths
 from tierwise.core.data_sets import whole_rows
-from tierwise.datasets.archive_table import Table
+from tierwise.core.toml import Strict, read_toml
+from tierwise.datasets.archive_table import Declared, Table
 
 ROWS: Final = whole_rows("sky")  # sources in the All-Sky Point Source Catalog
 
 PROFILE_SHARE: Final = 0.01
 """The share of these rows that a profile of fraction 1 has: in a server the whole catalog takes some 152 GB (README_dvd of the release)."""
 
-_RUNS: Final = (
-    ("double precision", "ra dec"),
-    ("real", "err_maj err_min"),
-    ("smallint", "err_ang"),
-    ("character(17)", "designation"),
-    ("real", "j_m j_cmsig j_msigcom j_snr h_m h_cmsig h_msigcom h_snr k_m k_cmsig k_msigcom k_snr"),
-    ("character(3)", "ph_qual rd_flg bl_flg cc_flg"),
-    ("character(6)", "ndet"),
-    ("real", "prox"),
-    ("smallint", "pxpa"),
-    ("integer", "pxcntr"),
-    ("smallint", "gal_contam mp_flg"),
-    ("integer", "pts_key"),
-    ("character(1)", "hemis"),
-    ("date", "date"),
-    ("smallint", "scan"),
-    ("real", "glon glat x_scan"),
-    ("double precision", "jdate"),
-    ("real", "j_psfchi h_psfchi k_psfchi j_m_stdap j_msig_stdap h_m_stdap h_msig_stdap k_m_stdap k_msig_stdap"),
-    ("integer", "dist_edge_ns dist_edge_ew"),
-    ("character(2)", "dist_edge_flg"),
-    ("smallint", "dup_src use_src"),
-    ("character(1)", "a"),
-    ("real", "dist_opt"),
-    ("smallint", "phi_opt"),
-    ("real", "b_m_opt vr_m_opt"),
-    ("smallint", "nopt_mchs"),
-    ("integer", "ext_key scan_key coadd_key"),
-    ("smallint", "coadd"),
-)
-TYPES: Final = {name: kind for kind, names in _RUNS for name in names.split()}  # SQL type by column, in the file's order
 
-_VIZIER: Final = (  # what VizieR's II/246 calls the columns, in the same order
-    "RAJ2000 DEJ2000 errMaj errMin errPA 2MASS Jmag Jcmsig e_Jmag Jsnr Hmag Hcmsig e_Hmag Hsnr Kmag Kcmsig e_Kmag Ksnr Qflg Rflg Bflg Cflg "
-    "Ndet prox pxPA pxCntr Xflg Aflg Cntr Hemis Date Scan GLON GLAT Xscan JD Jpsfchi Hpsfchi Kpsfchi Jstdap e_Jstdap Hstdap e_Hstdap "
-    "Kstdap e_Kstdap edgeNS edgeEW edge dup use opt Dopt PAopt Bmag Rmag Nopt extKey scanKey coaddKey coadd"
-)
-NAMES: Final = {name: name for name in TYPES} | {
-    **{theirs.lower(): ours for theirs, ours in zip(_VIZIER.split(), TYPES, strict=True)},
-    "decl": "dec",
-    "xdate": "date",
-    "cntr": "pts_key",
-    "_2mass": "designation",
-    "_tab1_36": "jdate",
-    "_raj2000": "ra",
-    "_dej2000": "dec",
-    "radeg": "ra",
-    "dedeg": "dec",
-    "ra_icrs": "ra",
-    "de_icrs": "dec",
+class _Catalog(Declared):
+    vizier: str
+    names: dict[str, str]
+
+
+_DECLARED: Final = read_toml(Path(__file__).with_name("table.toml"), _Catalog)
+TYPES: Final = _DECLARED.types  # SQL type by column, in the file's order
+NAMES: Final = {
+    **{name: name for name in TYPES},
+    **{theirs.lower(): ours for theirs, ours in zip(_DECLARED.vizier.split(), TYPES, strict=True)},
+    **_DECLARED.names,
 }
 """Our name of a column by what a file calls it, in lower case: the release's schema, the archive's services, VizieR."""
 
@@ -70,3 +35,46 @@ NULLABLE: Final = frozenset(TYPES) - {"ra", "dec", "designation", "pts_key"}  # 
 
 PSC: Final = Table("twomass_psc", TYPES, key=("pts_key",), indexed=(("ra",), ("dec",)), nullable=NULLABLE)
 """Indexed as the survey has it: ra and dec are the "indexed columns" of its first query, those of its second query are not."""
+
+Form = Literal["printed", "meant"]
+QUERY_NAMES: Final = ("indexed", "non_indexed", "mixed")
+
+
+class Clause(Strict):
+    """A WHERE clause, and the share of the sources that it finds, estimated on `Queries.sample_rows` of the synthetic catalog.
+
+    PostgreSQL compares a real column with 15.6 as two doubles, others as two reals: a bound's own value is in or out, some 1 % of the rows.
+    """
+
+    where: str
+    share: float = Field(ge=0, le=1)
+
+    @property
+    def published_rows(self) -> int:
+        return round(self.share * ROWS)
+
+    @property
+    def statement(self) -> str:
+        return f"SELECT * FROM {PSC.name} WHERE {self.where}"
+
+
+class Query(Strict):
+    """`printed` is the survey's text; `meant` has the parentheses that it evidently lacks (AND binds tighter than OR)."""
+
+    printed: Clause
+    meant: Clause
+
+    def form(self, name: Form) -> Clause:
+        return self.printed if name == "printed" else self.meant
+
+
+class Queries(Strict):
+    source: str
+    estimated_by: str
+    sample_rows: int
+    queries: dict[str, Query]
+
+
+@cache
+def load_queries() -> Queries:
+    return read_toml(paths.data() / "datasets" / "twomass-queries.toml", Queries)

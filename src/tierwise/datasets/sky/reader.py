@@ -7,11 +7,10 @@ from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from tierwise.core.errors import InputError
 from tierwise.core.paths import short
-from tierwise.datasets.dataset import Reading, readable
+from tierwise.datasets.dataset import Reading, readable, write_rows
 from tierwise.datasets.sky.columns import PSC
 from tierwise.datasets.sky.tables import ROWS, Table, named, tables_of
 
@@ -23,7 +22,7 @@ _NULLS: Final = pa.array(["", "\\n", "null", "nan", "none", "--", "n/a", "na"]) 
 def write(sources: Sequence[Path], parquet: Path) -> dict[str, Any]:
     """Write every row of `sources`, in their order; returns what provenance has to say of it."""
     readings = [read(source) for source in sources]
-    _write(short(sources[0]), (table for reading in readings for table in reading.tables), parquet)
+    write_rows(short(sources[0]), (table for reading in readings for table in reading.tables), PSC.schema, parquet, ROWS)
     formats = ", ".join(sorted({reading.format for reading in readings}))
     return {"what": "every row of the file, in its order", "format": formats, "absent_columns": absent(readings[0])}
 
@@ -31,7 +30,7 @@ def write(sources: Sequence[Path], parquet: Path) -> dict[str, Any]:
 def write_tables(where: str, tables: Iterable[Table], parquet: Path) -> dict[str, Any]:
     """Write what `tables` hold, of whatever columns, as the catalog; returns the columns that they lack."""
     reading = Reading(Path(where))
-    _write(where, _completed(reading, tables), parquet)
+    write_rows(where, _completed(reading, tables), PSC.schema, parquet, ROWS)
     return {"absent_columns": absent(reading)}
 
 
@@ -43,16 +42,6 @@ def read(source: Path) -> Reading:
 
 def absent(reading: Reading) -> list[str]:
     return [name for name in PSC.types if name not in reading.columns]
-
-
-def _write(where: str, tables: Iterable[Table], parquet: Path) -> None:
-    rows = 0
-    with pq.ParquetWriter(parquet, PSC.schema, compression="zstd") as writer:
-        for table in tables:
-            writer.write_table(table, row_group_size=ROWS)
-            rows += table.num_rows
-    if not rows:
-        raise InputError(where, field="rows", value=0, rule="at least one is needed")
 
 
 def _readable(reading: Reading) -> Iterator[pa.Table]:

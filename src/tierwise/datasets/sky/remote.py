@@ -25,14 +25,11 @@ from tierwise.datasets.sky.reader import VERSION, write_tables
 from tierwise.datasets.sky.tables import columns_of
 
 OFFLINE: Final = "SKY=download again, where the network is; or SKY=file:PATH of a copy that you have; or without SKY, synthetic sources"
-MOST_ROWS: Final = 2_000_000
-"""The limit of rows that a query names; the service may have a lower one. A strip of more rows is halved."""
+MOST_ROWS: Final = 2_000_000  # the limit of rows that a query names; the service may have a lower one. A strip of more rows is halved.
 _LEAST_STRIP_DEG: Final = 1e-4
 
 
 class Region(Strict):
-    """A box on the sky: from the lower bounds to below the upper ones."""
-
     ra_min_deg: float = Field(ge=0, lt=360)
     ra_max_deg: float = Field(gt=0, le=360)
     dec_min_deg: float = Field(ge=-90, lt=90)

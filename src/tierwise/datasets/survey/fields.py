@@ -8,11 +8,14 @@ import numpy.typing as npt
 from scipy.special import ndtr
 
 from tierwise.datasets.sky_coordinates import htm_ids, unit_vectors
-from tierwise.datasets.survey.schema import NO_INTEGER
 
 Floats = npt.NDArray[np.floating[Any]]
 Ints = npt.NDArray[np.integer[Any]]
 Bools = npt.NDArray[np.bool_]
+
+NO_INTEGER: Final = -99_999_999
+NO_REAL: Final = -0.9999995e9
+NO_TEXT: Final = "NONE"  # what the archives store for a missing value: no column may be null (defaults in the WSA's glossary)
 
 BANDS: Final = "ugriz"
 EPOCH_BAND: Final = 2  # the number in `BANDS` of the band that is observed again and again; the others are observed once
@@ -95,7 +98,6 @@ class Place:
 
 
 def place(field: int, x: Floats, y: Floats) -> Place:
-    """Return the coordinates of places in a field; fields lie side by side, ten to a row."""
     dec = -30.0 + 1.2 * (field // 10) + FIELD_DEG * y
     ra = 10.0 + 1.5 * (field % 10) + FIELD_DEG * x / np.cos(np.radians(dec))
     vectors = unit_vectors(ra, dec)
@@ -145,7 +147,6 @@ class Field:
 
 
 def ext_num(x: Floats, y: Floats) -> Ints:
-    """Return the detector that looks at a place of the field, given in fields."""
     return (2 + DETECTORS * np.floor(DETECTORS * y) + np.floor(DETECTORS * x)).astype(np.int16)
 
 

@@ -1,18 +1,48 @@
-"""The rows of each table, field by field or frame by frame."""
+"""The tables of a survey archive (UKIDSS, VISTA, VST), and the rows of each, field by field or frame by frame."""
 
 from collections.abc import Mapping
+from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
+from tierwise.core import paths
+from tierwise.core.toml import Strict, read_table, read_toml, validate
+from tierwise.datasets.archive_table import Declared, Table
 from tierwise.datasets.sky_coordinates import galactic
 from tierwise.datasets.survey import fields
-from tierwise.datasets.survey.fields import BANDS, DETECTORS, EPOCH_BAND, FIELD_DEG, Field, Floats, Frames, Ints, Place
-from tierwise.datasets.survey.schema import NO_INTEGER, NO_REAL, NO_TEXT, load_tables
+from tierwise.datasets.survey.fields import Field, Floats, Frames, Ints, Place
 
-CU_EVENT: Final = 1
+
+class _Columns(Declared):
+    source: str
+
+
+class _Table(Strict):
+    key: tuple[str, ...]
+    indexed: tuple[tuple[str, ...], ...] = ()
+    constants: dict[str, int | float | str]
+
+
+class _Tables(Strict):
+    assumed: tuple[str, ...]
+    tables: dict[str, _Table]
+
+
+TABLES: Final = read_toml(Path(__file__).with_name("tables.toml"), _Tables)
+NAMES: Final = tuple(TABLES.tables)  # in the order in which they can be loaded
+
+
+@cache
+def load_tables() -> dict[str, Table]:
+    path = paths.data() / "datasets" / "survey.toml"
+    read = {name: validate(entry, _Columns, where=f"{paths.short(path)}: {name}") for name, entry in read_table(path).items()}
+    return {name: Table(name, read[name].types, table.key, table.indexed) for name, table in TABLES.tables.items()}
+
+
 PIXEL_ARCSEC: Final = 0.21
 APERTURES: Final = 13
 UNCORRECTED_APERTURES: Final = 7
@@ -25,8 +55,8 @@ this (glossary of the WSA, UKIDSSDR7: variableClass)."""
 
 
 def filled(name: str, rows: int, values: Mapping[str, Any]) -> pa.RecordBatch:
-    """Return rows of table `name`: `values` by column, and in every other column the archives' default for a missing value."""
-    schema = load_tables()[name].schema
+    """Return rows of table `name`: `values` and the table's constants by column, else the archives' default for a missing value."""
+    schema, values = load_tables()[name].schema, {**TABLES.tables[name].constants, **values}
     assert values.keys() <= set(schema.names), values.keys() - set(schema.names)
     return pa.RecordBatch.from_arrays([_column(field, rows, values) for field in schema], schema=schema)
 
@@ -37,10 +67,10 @@ def _column(field: pa.Field, rows: int, values: Mapping[str, Any]) -> pa.Array:
         given = np.full(rows, value) if np.ndim(value) == 0 else value
         return pa.array(given).cast(field.type, safe=False)
     if pa.types.is_string(field.type):
-        return pa.repeat(NO_TEXT, rows)
+        return pa.repeat(fields.NO_TEXT, rows)
     if pa.types.is_floating(field.type):
-        return pa.array(np.full(rows, NO_REAL, dtype=field.type.to_pandas_dtype()))
-    return pa.array(np.full(rows, max(NO_INTEGER, np.iinfo(field.type.to_pandas_dtype()).min), dtype=field.type.to_pandas_dtype()))
+        return pa.array(np.full(rows, fields.NO_REAL, dtype=field.type.to_pandas_dtype()))
+    return pa.array(np.full(rows, max(fields.NO_INTEGER, np.iinfo(field.type.to_pandas_dtype()).min), dtype=field.type.to_pandas_dtype()))
 
 
 def position(at: Place) -> dict[str, Any]:
@@ -54,42 +84,35 @@ def both_positions(at: Place) -> dict[str, Any]:
 
 
 def frame_set_ids(field: int, ext_num: Ints) -> Ints:
-    """Return the set of frames, one of each band, of each detector."""
-    return 433_000_000 + np.int64(field) * DETECTORS**2 + ext_num - 2
+    return 433_000_000 + np.int64(field) * fields.DETECTORS**2 + ext_num - 2
 
 
 def multiframe(frames: Frames) -> pa.RecordBatch:
     rows = len(frames.field)
     date = (np.datetime64("1858-11-17") + frames.mjd.astype(np.int64)).astype(str)
     names = np.array([f"survey{number:08d}" for number in range(rows)])
-    filters = np.array(list(BANDS))[frames.band]
+    filters = np.array(list(fields.BANDS))[frames.band]
     values = {
         "multiframeID": frames.ids,
-        "cuEventID": CU_EVENT,
-        "frameType": "tilestack",
         "filterName": filters,
         "filterID": frames.band + 1,
         "mjdObs": frames.mjd,
         "mjdEnd": frames.mjd + 0.002,
         "utDate": date,
         "dateObs": date,
-        "expTime": 45.0,
-        "numDetectors": DETECTORS**2,
-        "obstype": "OBJECT",
         "fileName": names,
         "catName": np.char.add(names, "_cat"),
-        "deprecated": 0,
     }
     return filled("Multiframe", rows, values)
 
 
 def merge_log(field: Field, frames: Frames) -> pa.RecordBatch:
-    detector = np.arange(DETECTORS**2, dtype=np.int16) + 2
-    middle = (np.arange(DETECTORS) + 0.5) / DETECTORS
+    detector = np.arange(fields.DETECTORS**2, dtype=np.int16) + 2
+    middle = (np.arange(fields.DETECTORS) + 0.5) / fields.DETECTORS
     first = frames.ids[field.frames[fields.references(frames.band[field.frames])]]
-    middles = position(fields.place(field.number, np.tile(middle, DETECTORS), np.repeat(middle, DETECTORS)))
-    values = {"frameSetID": frame_set_ids(field.number, detector), "cuEventID": CU_EVENT, **middles, "deprecated": 0}
-    for band, identifier in zip(BANDS, first.tolist(), strict=True):
+    middles = position(fields.place(field.number, np.tile(middle, fields.DETECTORS), np.repeat(middle, fields.DETECTORS)))
+    values = {"frameSetID": frame_set_ids(field.number, detector), **middles}
+    for band, identifier in zip(fields.BANDS, first.tolist(), strict=True):
         values |= {f"{band}mfID": identifier, f"{band}eNum": detector}
     return filled("MergeLog", len(detector), values)
 
@@ -97,33 +120,27 @@ def merge_log(field: Field, frames: Frames) -> pa.RecordBatch:
 def source(field: Field, frames: Frames) -> pa.RecordBatch:
     values: dict[str, Any] = {
         "sourceID": field.source_ids,
-        "cuEventID": CU_EVENT,
         "frameSetID": frame_set_ids(field.number, field.ext_num),
         **both_positions(fields.place(field.number, field.x, field.y)),
-        "priOrSec": 0,
-        "mergedClass": -1,
-        "mergedClassStat": 0.0,
-        "pStar": 0.9,
-        "pGalaxy": 0.05,
-        "pNoise": 0.05,
-        "pSaturated": 0.0,
     }
     found: dict[str, tuple[Floats, Any]] = {}
-    for band, exposure in zip(BANDS, fields.references(frames.band[field.frames]), strict=True):
+    for band, exposure in zip(fields.BANDS, fields.references(frames.band[field.frames]), strict=True):
         detected, magnitude = field.detected[:, exposure], field.magnitude[:, exposure]
         found[band] = magnitude, detected
         error = fields.error_mag(magnitude)
         for name, offset in SOURCE_MAGNITUDES.items():
-            values[f"{band}{name}"] = np.where(detected, magnitude + offset, NO_REAL)
-            values[f"{band}{name}Err"] = np.where(detected, error, NO_REAL)
+            values[f"{band}{name}"] = np.where(detected, magnitude + offset, fields.NO_REAL)
+            values[f"{band}{name}Err"] = np.where(detected, error, fields.NO_REAL)
         for aperture in (3, 4, 6):
-            values[f"{band}AperMagNoAperCorr{aperture}"] = np.where(detected, magnitude + 0.1, NO_REAL)
-        values |= {f"{band}SeqNum": field.seq_num[:, exposure], f"{band}Class": np.where(detected, -1, NO_INTEGER)}
-        values |= {f"{band}ppErrBits": np.where(detected, 0, NO_INTEGER), f"{band}ErrBits": np.where(detected, 0, NO_INTEGER)}
-    for blue, red in pairwise(BANDS):
+            values[f"{band}AperMagNoAperCorr{aperture}"] = np.where(detected, magnitude + 0.1, fields.NO_REAL)
+        values |= {f"{band}SeqNum": field.seq_num[:, exposure], f"{band}Class": np.where(detected, -1, fields.NO_INTEGER)}
+        values |= {f"{band}ppErrBits": np.where(detected, 0, fields.NO_INTEGER), f"{band}ErrBits": np.where(detected, 0, fields.NO_INTEGER)}
+    for blue, red in pairwise(fields.BANDS):
         both = found[blue][1] & found[red][1]
-        values[f"{blue}m{red}Pnt"] = np.where(both, found[blue][0] - found[red][0], NO_REAL)
-        values[f"{blue}m{red}PntErr"] = np.where(both, np.hypot(fields.error_mag(found[blue][0]), fields.error_mag(found[red][0])), NO_REAL)
+        values[f"{blue}m{red}Pnt"] = np.where(both, found[blue][0] - found[red][0], fields.NO_REAL)
+        values[f"{blue}m{red}PntErr"] = np.where(
+            both, np.hypot(fields.error_mag(found[blue][0]), fields.error_mag(found[red][0])), fields.NO_REAL
+        )
     return filled("Source", len(field.x), values)
 
 
@@ -139,19 +156,15 @@ def detection(field: Field, frames: Frames, exposure: int, at: Place) -> pa.Reco
     values = {
         "multiframeID": int(frames.ids[frame]),
         "extNum": fields.ext_num(x, y)[order],
-        "cuEventID": CU_EVENT,
         "seqNum": numbers[order],
         "filterID": int(frames.band[frame]) + 1,
-        "x": x[order] * FIELD_DEG * 3600 / PIXEL_ARCSEC,
-        "y": y[order] * FIELD_DEG * 3600 / PIXEL_ARCSEC,
+        "x": x[order] * fields.FIELD_DEG * 3600 / PIXEL_ARCSEC,
+        "y": y[order] * fields.FIELD_DEG * 3600 / PIXEL_ARCSEC,
         "mjd": float(frames.mjd[frame]),
         **both_positions(where),
         **_measures(magnitude),
         "class": np.where(order < len(found), -1, 0),
         "objID": np.int64(frame) * 10_000_000 + np.arange(len(order)),
-        "ppErrBits": 0,
-        "errBits": 0,
-        "deprecated": 0,
     }
     return filled("Detection", len(order), values)
 
@@ -167,7 +180,6 @@ def _measures(magnitude: Floats) -> dict[str, Any]:
             values[f"aperMagNoAperCorr{aperture}"] = magnitude - np.float32(2.5) * np.log10(share)
     for profile in ("petro", "kron", "half", "psf"):
         values |= {f"{profile}Flux": counts, f"{profile}FluxErr": counts * error, f"{profile}Mag": magnitude, f"{profile}MagErr": error}
-    values |= {"gauSig": 1.9, "ell": 0.08, "pa": 45.0, "sky": 230.0, "skyVar": 9.0, "averageConf": 100.0, "classStat": 0.0}
     return values
 
 
@@ -179,10 +191,8 @@ def best_match(field: Field, frames: Frames) -> pa.RecordBatch:
         "sourceID": np.repeat(field.source_ids, exposures),
         "multiframeID": np.tile(frames.ids[field.frames], sources),
         "extNum": np.repeat(field.ext_num, exposures),
-        "cuEventID": CU_EVENT,
         "seqNum": seq_num,
-        "modelDistSecs": np.where(seq_num == NO_INTEGER, NO_REAL, 0.05 * (1 + seq_num % 3)),
-        "flag": 0,
+        "modelDistSecs": np.where(seq_num == fields.NO_INTEGER, fields.NO_REAL, 0.05 * (1 + seq_num % 3)),
     }
     return filled("BestMatch", len(seq_num), values)
 
@@ -191,15 +201,14 @@ def variability(field: Field, frames: Frames) -> pa.RecordBatch:
     rows = len(field.x)
     values: dict[str, Any] = {
         "sourceID": field.source_ids,
-        "cuEventID": CU_EVENT,
         "frameSetID": frame_set_ids(field.number, field.ext_num),
         "variableClass": 0,
     }
-    for number, band in enumerate(BANDS):
+    for number, band in enumerate(fields.BANDS):
         mine = frames.band[field.frames] == number
         found = _statistics(field.magnitude[:, mine].astype(np.float64), field.detected[:, mine])
         values |= {f"{band}{what}": value for what, value in found.items()}
-        if number == EPOCH_BAND:  # the only one with five observations
+        if number == fields.EPOCH_BAND:  # the only one with five observations
             values["variableClass"] = found["VarClass"]
     return filled("Variability", rows, values)
 
@@ -216,17 +225,17 @@ def _statistics(magnitude: Floats, good: Any) -> dict[str, Any]:
     ratio = np.where(count >= LEAST_EPOCHS, intrinsic / expected, 0)
     several = count >= LEAST_EPOCHS
     measured = {
-        "MeanMag": np.where(count > 0, mean, NO_REAL),
-        "MedianMag": np.where(count > 0, median, NO_REAL),
-        "minMag": np.where(count > 0, np.where(good, magnitude, np.inf).min(axis=1), NO_REAL),
-        "maxMag": np.where(count > 0, np.where(good, magnitude, -np.inf).max(axis=1), NO_REAL),
-        "MagMAD": np.where(several, _middle(np.abs(magnitude - median[:, None]), good), NO_REAL),
-        "MagRms": np.where(several, rms, NO_REAL),
-        "skewness": np.where(several, (away**3).sum(axis=1) / some / np.maximum(rms, 1e-6) ** 3, NO_REAL),
-        "ExpRms": np.where(several, expected, NO_REAL),
-        "IntRms": np.where(several, intrinsic, NO_REAL),
-        "ChiSqPd": np.where(several, (rms / expected) ** 2, NO_REAL),
-        "ProbVar": np.where(several, np.clip(ratio / VARIABLE_RATIO, 0, 1), NO_REAL),
+        "MeanMag": np.where(count > 0, mean, fields.NO_REAL),
+        "MedianMag": np.where(count > 0, median, fields.NO_REAL),
+        "minMag": np.where(count > 0, np.where(good, magnitude, np.inf).min(axis=1), fields.NO_REAL),
+        "maxMag": np.where(count > 0, np.where(good, magnitude, -np.inf).max(axis=1), fields.NO_REAL),
+        "MagMAD": np.where(several, _middle(np.abs(magnitude - median[:, None]), good), fields.NO_REAL),
+        "MagRms": np.where(several, rms, fields.NO_REAL),
+        "skewness": np.where(several, (away**3).sum(axis=1) / some / np.maximum(rms, 1e-6) ** 3, fields.NO_REAL),
+        "ExpRms": np.where(several, expected, fields.NO_REAL),
+        "IntRms": np.where(several, intrinsic, fields.NO_REAL),
+        "ChiSqPd": np.where(several, (rms / expected) ** 2, fields.NO_REAL),
+        "ProbVar": np.where(several, np.clip(ratio / VARIABLE_RATIO, 0, 1), fields.NO_REAL),
     }
     return {
         "nGoodObs": count,
@@ -238,8 +247,7 @@ def _statistics(magnitude: Floats, good: Any) -> dict[str, Any]:
 
 
 def _middle(values: Floats, good: Any) -> Floats:
-    ordered = np.sort(np.where(good, values, np.inf), axis=1)
-    count = good.sum(axis=1)
+    ordered, count = np.sort(np.where(good, values, np.inf), axis=1), good.sum(axis=1)
     rows = np.arange(len(count))
     low, high = ordered[rows, np.maximum(count - 1, 0) // 2], ordered[rows, count // 2 if ordered.shape[1] > 1 else np.zeros_like(count)]
     return np.where(count > 0, np.where(count % 2 == 1, low, (low + np.where(np.isfinite(high), high, low)) / 2), 0.0)

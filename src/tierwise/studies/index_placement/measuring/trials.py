@@ -6,7 +6,7 @@ is moved between the tiers. Variants (`VARIANTS`) change one factor of the publi
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from typing import Any, Final
@@ -35,18 +35,25 @@ from tierwise.postgres.plans import IndexScanCost, assert_plan, column_statistic
 from tierwise.postgres.relations import move
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.table_copies import CopiedTable, schema_of
-from tierwise.studies.index_placement.measuring.count_query import RELATIONS, SECOND, cold_pages, counting, predicate, statement
-from tierwise.studies.index_placement.measuring.scales import STATE, by_scale, count_query
-from tierwise.studies.index_placement.measuring.variants import (
+from tierwise.studies.index_placement.measuring.protocol import (
     BITMAP,
     BUILDS,
     HEAP_CACHED,
     MAP,
     PUBLISHED,
     PUBLISHED_SCAN,
+    RELATIONS,
+    SECOND,
+    STATE,
     TWO_INDEXES,
     VARIANTS,
     Variant,
+    by_scale,
+    cold_pages,
+    count_query,
+    counting,
+    predicate,
+    statement,
 )
 from tierwise.timings.replicates import Facts
 
@@ -172,7 +179,7 @@ def _schema(tier: str, build: str) -> str:
 
 
 def _use(connection: Connection, tier: str, build: str, data: Dataset) -> None:
-    columns = [column.name for column in census.COLUMNS]
+    columns = list(census.TYPES)
 
     def load(empty: Connection) -> None:
         copy_parquet(empty, data.parquet, "census", columns, Progress(f"loading the census onto {tier}", data.rows))
@@ -261,7 +268,7 @@ def describe(testbed: Testbed, study_state: StudyState) -> dict[str, Any]:
     return {
         **builds[PUBLISHED],
         "builds": builds,
-        "variants": {name: asdict(VARIANTS[name]) for name in sorted({trial.cell.variant for trial in measured})},
+        "variants": {name: VARIANTS[name].model_dump() for name in sorted({trial.cell.variant for trial in measured})},
         **planner,
     }
 

@@ -1,14 +1,15 @@
 """The numbers of the census study's text; shares of time that are saved are in percent."""
 
 from collections.abc import Mapping
+from statistics import median
 from typing import Any, Final
 
 import polars as pl
 
 from tierwise.advisor.ranking import chosen, gains_of
 from tierwise.advisor.workload import workload_of
-from tierwise.analysis.claim_rows import mode_in, mode_of
-from tierwise.analysis.statistics import Estimate, geometric_estimate
+from tierwise.analysis.claim_rows import PUBLISHED, mode_in, mode_of
+from tierwise.analysis.statistics import Estimate, enough, geometric_estimate
 from tierwise.core.data_sets import whole_rows
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.units import MIB
@@ -17,10 +18,21 @@ from tierwise.report.estimates import ends, estimates, least_most
 from tierwise.report.run import Run
 from tierwise.report.sizes_of_data import entries_of, extrapolate, holds, ratios
 from tierwise.report.text_template import Value
-from tierwise.report.words import PUBLISHED, Truth, saves, variants
-from tierwise.studies.index_placement.reading.frames import clean
-from tierwise.studies.index_placement.reading.names import BOTH, INDEX, PAIR, SQL, STUDY, TABLE
-from tierwise.studies.index_placement.reading.predictions import errors
+from tierwise.report.words import Truth, saves, variants
+from tierwise.studies.index_placement.reading.names import BOTH, INDEX, PAIR, SQL, STUDY, TABLE, clean
+
+
+def errors(run: Run, pair: str) -> list[float]:
+    """Return the median error of each predicted trial over its replicates, of those that were also emulated often enough."""
+    seen = {(trial, replicate): time_s for trial, replicate, time_s in run.query(SQL["emulated"], {"study": STUDY, "pair": pair}).rows()}
+    found, record = [], run.record(STUDY, pair)
+    for one in (record.facts.get("predictions") or []) if record else []:
+        predicted = zip(one["replicates"], one["predicted_s"], strict=True)
+        ratios = [time_s / seen[one["trial"], replicate] for replicate, time_s in predicted if (one["trial"], replicate) in seen]
+        if enough(len(ratios)) and one["trial"] != one["reference"]:
+            found.append(median(ratios) - 1)
+    return found
+
 
 SAVING: Final = "M1"  # the claim that an index on the SSD saves most of a cold count's time
 AGREEMENT: Final = 0.1  # how near a predicted time should come to the emulated one (assumed)

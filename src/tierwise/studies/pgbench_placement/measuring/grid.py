@@ -1,22 +1,73 @@
-"""How much of the study a profile measures: its cells, by the profile's table, and the sizes of its data."""
+"""How much of the study a profile measures: its cells, each one window of pgbench, by the profile's table, and the sizes of its data."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import product
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
+from tierwise.bench.study import Cell as AnyCell
 from tierwise.bench.study import Trial
-from tierwise.bench.testbed import PROCESSORS
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.toml import Strict
 from tierwise.core.vocabulary import IoMode, Layout
 from tierwise.datasets.pgbench import Bank
 from tierwise.postgres import pgbench
-from tierwise.studies.pgbench_placement.measuring.cells import MIX, Cell, Commit, Script, Size, Tier
 from tierwise.studies.pgbench_placement.measuring.simulated_maps import FlipMap, OpenAxes, Scales
 from tierwise.tiers.open import is_flash
+
+Size = Literal["small", "large"]
+Tier = Literal["hdd", "ssd"]
+Commit = Literal["on", "off"]
+MIX: Final = "mix"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell(AnyCell):
+    """Tiers of tables and indexes (`hot`: of the first partition), the load, the slowdown of the tiers, and the memory.
+
+    `memory` is a multiple of the source's share of the data. The script `MIX` has `writes`, `skew` and `layout`. Without `partitions` the
+    accounts are in one piece.
+    """
+
+    size: Size
+    table: Tier
+    index: Tier
+    clients: int
+    script: str
+    writes: float | None = None
+    skew: float | None = None
+    layout: Layout | None = None
+    protocol: pgbench.Protocol
+    synchronous_commit: Commit
+    io_mode: IoMode
+    slowdown: float
+    memory: float
+    partitions: int | None = None
+    hot: Tier | None = None
+
+    @property
+    def places(self) -> dict[str, str]:
+        places: dict[str, str] = {"tables": self.table, "indexes": self.index}
+        if self.hot is None:
+            return places
+        return {**places, "hot_tables": self.hot, "hot_indexes": self.index if self.hot == self.table else self.hot}
+
+    @property
+    def scattered(self) -> bool:
+        return self.layout is Layout.RANDOM_KEYS
+
+    def load(self, seed: int, *, branches: int) -> pgbench.TpcB | pgbench.Mix:
+        """Return what the sessions do; `seed` decides which accounts are popular where they are strewn."""
+        if self.script != MIX:
+            return pgbench.TpcB(branches)
+        assert self.writes is not None
+        assert self.skew is not None
+        assert self.layout is not None
+        return pgbench.Mix(self.writes, self.skew, self.layout, seed)
+
 
 WAL_TIER: Final = "wal"
 PUBLISHED_SCALES: Final[dict[Size, int]] = {"small": 300, "large": 3000}
@@ -48,15 +99,11 @@ class Cells(Strict):
     sizes: tuple[Size, ...] = ("large",)
     placements: tuple[PlacementName, ...] = ("all_hdd", "index_ssd", "table_ssd", "all_ssd")
     clients: tuple[int, ...] = (8,)
-    scripts: tuple[Script, ...] = ("tpcb-like",)
-    mixes: tuple[MixSpec, ...] = Field(default=(), description="in place of the scripts")
-    protocols: tuple[pgbench.Protocol, ...] = ("prepared",)
+    mixes: tuple[MixSpec, ...] = Field(default=(), description="in place of the script")
     commits: tuple[Commit, ...] = Field(default=("on",), description="synchronous_commit: whether a transaction waits for its log")
-    io_modes: tuple[IoMode, ...] = (IoMode.DIRECT,)
     slowdowns: tuple[float, ...] = Field(default=(1.0,), description="factor on the times of every tier, the WAL's included")
     memories: tuple[float, ...] = Field(default=(1.0,), description="memory over the source's share of the data")
     partitions: int = Field(default=0, ge=0, description="of the accounts, by ranges of their keys; 0: none")
-    processors: int = Field(default=PROCESSORS, ge=1, description="that a virtual clock assumes")
     real_time: int = Field(default=0, ge=0, description="replicates that are measured in real time too, beside an emulated tier")
 
     @model_validator(mode="after")
@@ -66,36 +113,28 @@ class Cells(Strict):
         return self
 
     def trials(self, profile: Profile, pair: Pair) -> Iterator[Trial[Cell]]:
-        scripts = [{"script": MIX, **mix.model_dump()} for mix in self.mixes] or [{"script": script} for script in self.scripts]
-        for io_mode, size, name, clients, script, protocol, commit, slowdown, memory in product(
-            profile.possible(self.io_modes),
-            self.sizes,
-            self.placements,
-            self.clients,
-            scripts,
-            self.protocols,
-            self.commits,
-            self.slowdowns,
-            self.memories,
-        ):
+        loads = [{"script": MIX, **mix.model_dump()} for mix in self.mixes] or [{"script": JUDGED["script"]}]
+        axes = {
+            "io_mode": profile.possible((IoMode.DIRECT,)),
+            "size": self.sizes,
+            "clients": self.clients,
+            "synchronous_commit": self.commits,
+            "slowdown": self.slowdowns,
+            "memory": self.memories,
+        }
+        for name, load, *values in product(self.placements, loads, *axes.values()):
             table, index = PLACEMENTS[name]
             cell = Cell(
-                size=size,
                 table=table,
                 index=index,
-                clients=clients,
-                **script,
-                protocol=protocol,
-                synchronous_commit=commit,
-                io_mode=io_mode,
-                slowdown=slowdown,
-                memory=memory,
-                processors=None if self.processors == PROCESSORS else self.processors,
+                **load,
+                **dict(zip(axes, values, strict=True)),
+                protocol=JUDGED["protocol"],
                 partitions=self.partitions or None,
                 hot=("ssd" if name == HOT else table) if self.partitions else None,
             )
             tiers = frozenset({table, index, *([WAL_TIER] if WAL_TIER in pair.tiers else [])})
-            trial = Trial(cell, io_mode, tiers, preparation=cell.key, placed=name)  # each is put back first
+            trial = Trial(cell, cell.io_mode, tiers, preparation=cell.key, placed=name)  # each is put back first
             yield from (trial, *([trial.in_real_time(self.real_time)] if self.real_time and pair.name not in profile.today else []))
 
 

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from pydantic import Field
 
-from tierwise.bench.order import replicate_seed
 from tierwise.bench.replaying import Modelled, models
+from tierwise.bench.study import replicate_seed
 from tierwise.core.progress import Progress
 from tierwise.core.tasks import in_tasks
 from tierwise.core.toml import Strict
@@ -52,8 +52,6 @@ class FlipMap(Axes):
 
 
 class OpenAxes(Axes):
-    """Axes of what the source leaves open; every row is equally popular and updated each time."""
-
     memories: tuple[float, ...] = Field(description="memory over the source's")
     clients: tuple[int, ...]
 

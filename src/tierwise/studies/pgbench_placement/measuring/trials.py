@@ -21,12 +21,11 @@ from typing import Any, Final
 import polars as pl
 from psycopg import sql
 
-from tierwise.bench.bounds import CPU_BOUND
 from tierwise.bench.recording import Observed, Recorder
-from tierwise.bench.replaying import Modelled, ModelledAlone
+from tierwise.bench.replaying import Modelled
 from tierwise.bench.study import Study, Trial, no_study_state
-from tierwise.bench.testbed import PROCESSORS, Testbed
-from tierwise.bench.window import Window, io_by_relation, need_transactions
+from tierwise.bench.testbed import Testbed
+from tierwise.bench.window import CPU_BOUND, Window, io_by_relation, need_transactions
 from tierwise.core import memory_group
 from tierwise.core.errors import EvidenceError
 from tierwise.core.files import write_whole
@@ -43,8 +42,7 @@ from tierwise.postgres.loading import loading
 from tierwise.postgres.settings import Connection, measuring_settings
 from tierwise.simulate.placements import Warming
 from tierwise.simulate.transactions import Rows
-from tierwise.studies.pgbench_placement.measuring.cells import Cell
-from tierwise.studies.pgbench_placement.measuring.grid import JUDGED, PUBLISHED_SCALES, WAL_TIER, Grid, banks, grid, grid_on, plain
+from tierwise.studies.pgbench_placement.measuring.grid import JUDGED, PUBLISHED_SCALES, WAL_TIER, Cell, Grid, banks, grid, grid_on, plain
 from tierwise.studies.pgbench_placement.measuring.simulated_maps import by_scale, flip_map, open_map
 
 TIERS: Final = ("hdd", "ssd")
@@ -129,7 +127,6 @@ def memory_bytes(cell: Cell, testbed: Testbed) -> int:
 def measure(trial: Trial[Cell], testbed: Testbed, study_state: None, recorder: Recorder) -> Observed:  # noqa: ARG001 - no query is watched
     cell, config, clients = trial.cell, grid(testbed.profile), trial.cell.clients
     memory, bank = memory_bytes(cell, testbed), config.bank(cell.size)
-    testbed.processors = cell.processors or PROCESSORS
     buffered = trial.io_mode is IoMode.BUFFERED
     shared_buffers = round(BUFFERED_SHARE * memory) if buffered else memory
     window_s, settle_s = (lengths[config.waits_on(cell, testbed.pair)] for lengths in (config.window_s, config.settle_s))
@@ -185,7 +182,7 @@ def _maps(testbed: Testbed, config: Grid, sizes: dict[str, int] | None) -> dict[
     if sizes is None or not (config.flip_map or config.left_open or config.scales):
         return {}
     with processors():
-        return _simulated(ModelledAlone(testbed.pair, testbed.stretch, testbed.seed), config, sizes)
+        return _simulated(Modelled(testbed.pair, testbed.stretch, testbed.seed), config, sizes)
 
 
 def _simulated(testbed: Modelled, config: Grid, sizes: dict[str, int]) -> dict[str, list[dict[str, Any]]]:
@@ -217,7 +214,7 @@ def summarise(rows: pl.DataFrame) -> dict[str, Any]:
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for (trial, text), phase in rows.group_by("trial", "cell", maintain_order=True):
         cell = json.loads(str(text))
-        if JUDGED.items() <= cell.items() and "processors" not in cell:
+        if JUDGED.items() <= cell.items():
             found.setdefault(str(trial), {})[cell["phase"]] = io_by_relation(phase)
     return {"io_by_relation": found}
 

@@ -1,15 +1,13 @@
 """The placements of pgbench's relations on the pair of today, as far as its windows were not run there: the flip map's models."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
-from typing import Final
-
-import duckdb
+from typing import Any, Final
 
 from tierwise.analysis.claim_rows import Rows
 from tierwise.analysis.claims import Case, Claim
-from tierwise.analysis.heat import Record, record_of
+from tierwise.analysis.heat import record_of
 from tierwise.analysis.rules import Series, order_series
 from tierwise.analysis.statistics import MINIMUM_REPEATS, geometric_estimate
 from tierwise.analysis.today import Shown
@@ -40,11 +38,17 @@ Rates = Mapping[str, Sequence[float]]  # placement -> transactions a second, by 
 
 def cases(claim: Claim, rows: Rows, pair: str) -> list[Shown]:
     """Return every ratio that the order of `claim` needs, simulated on the devices of `pair`; none where the run has no sizes there."""
-    record, slowdown = record_of(rows.connection, STUDY, pair), _slowdown(rows.connection, pair)
-    if record is None or slowdown is None or not {"hdd", "ssd", "wal"} <= _devices(record).keys():
+    record = record_of(rows.connection, STUDY, pair)
+    ((slowdown,),) = rows.connection.execute(SLOWDOWN, [pair]).fetchall()
+    tiers: Mapping[str, Any] = (record.pair.get("tiers") or {}) if record else {}
+    devices = tuple(sorted((name, str(tier["device"])) for name, tier in tiers.items() if "device" in tier))
+    if record is None or slowdown is None or not {"hdd", "ssd", "wal"} <= dict(devices).keys():
         return []
+    sizes_bytes = record.facts["size_bytes"]["large"]
+    memory_bytes = record.facts["memory_share"] * sum(size for name, size in sizes_bytes.items() if name.startswith("pgbench_accounts"))
+    count, index_pages = round(record.facts["scales"]["large"] * ROWS_PER_SCALE), sizes_bytes["pgbench_accounts_pkey"] // PAGE_BYTES
     rates = {
-        size: _rates(tuple(sorted(_devices(record).items())), _accounts(record, times), _memory_bytes(record), record.stretch, slowdown)
+        size: _rates(devices, Accounts(count // times, index_pages // times), memory_bytes, record.stretch, slowdown)
         for size, times in SMALLER.items()
     }
     known = {case.name: _series(case, rates[case.select["size"]]) for case in claim.cases}
@@ -52,45 +56,23 @@ def cases(claim: Claim, rows: Rows, pair: str) -> list[Shown]:
     return [Shown(one.case, geometric_estimate(list(one.values.values())), Evidence.SIMULATED) for one in ratios]
 
 
-def _slowdown(connection: duckdb.DuckDBPyConnection, pair: str) -> float | None:
-    ((found,),) = connection.execute(SLOWDOWN, [pair]).fetchall()
-    return None if found is None else float(found)
-
-
-def _devices(record: Record) -> dict[str, str]:
-    return {name: str(tier["device"]) for name, tier in (record.pair.get("tiers") or {}).items() if "device" in tier}
-
-
-def _memory_bytes(record: Record) -> float:
-    accounts_bytes = sum(size for name, size in record.facts["size_bytes"]["large"].items() if name.startswith("pgbench_accounts"))
-    return float(record.facts["memory_share"] * accounts_bytes)
-
-
-def _accounts(record: Record, times: int) -> Accounts:
-    index_bytes = record.facts["size_bytes"]["large"]["pgbench_accounts_pkey"]
-    return Accounts(round(record.facts["scales"]["large"] * ROWS_PER_SCALE) // times, index_bytes // PAGE_BYTES // times)
-
-
 @cache
 def _rates(devices: tuple[tuple[str, str], ...], accounts: Accounts, memory_bytes: float, stretch: float, slowdown: float) -> Rates:
     """Transactions a second of each placement by type: updates of rows that are drawn uniformly, as TPC-B-like ones are."""
-    point = Point(accounts.index_pages * PAGE_BYTES / memory_bytes, skew=0.0, writes=1.0)
-    found: dict[str, list[float]] = {}
-    for seed in range(1, MINIMUM_REPEATS + 1):
-        load = recorded_case(accounts, point, clients=CLIENTS, host_s=HOST_S, transactions=TRANSACTIONS, warming=WARMING, seed=seed)
-        for name, tps in rates_by_type(load, _maker(devices, stretch, slowdown), seed).items():
-            found.setdefault(name, []).append(tps)
-    return found
 
-
-def _maker(devices: tuple[tuple[str, str], ...], stretch: float, slowdown: float) -> Callable[[int], dict[str, DeviceModel]]:
     def new(seed: int) -> dict[str, DeviceModel]:
         models = {tier: SlowedDevice(build(load_device(device), seed=seed, stretch=stretch)) for tier, device in devices}
         for model in models.values():
             model.slow(0.0, slowdown)
         return dict(models)
 
-    return new
+    point = Point(accounts.index_pages * PAGE_BYTES / memory_bytes, skew=0.0, writes=1.0)
+    found: dict[str, list[float]] = {}
+    for seed in range(1, MINIMUM_REPEATS + 1):
+        load = recorded_case(accounts, point, clients=CLIENTS, host_s=HOST_S, transactions=TRANSACTIONS, warming=WARMING, seed=seed)
+        for name, tps in rates_by_type(load, new, seed).items():
+            found.setdefault(name, []).append(tps)
+    return found
 
 
 def _series(case: Case, rates: Rates) -> Series:

@@ -12,8 +12,7 @@ from tierwise.report.run import Run
 from tierwise.report.session_time import records_sessions
 from tierwise.report.sizes_of_data import entries_of, extrapolate, holds, ratios
 from tierwise.report.text_template import Value
-from tierwise.studies.pgbench_placement.reading.names import PAIR, SQL, STUDY
-from tierwise.studies.pgbench_placement.reading.simulated import COORDINATES, GAINS, points
+from tierwise.studies.pgbench_placement.reading.names import COORDINATES, GAINS, PAIR, SQL, STUDY, points
 
 CLAIM: Final = "V1"  # the claim whose gain hangs on settings that the source leaves open
 MOVES: Final = {"tables": "table_ssd", "indexes": "index_ssd"}

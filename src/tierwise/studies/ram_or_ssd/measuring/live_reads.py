@@ -17,8 +17,7 @@ from tierwise.core.memory_group import MemoryGroup, memory_group
 from tierwise.core.pairs import Calibrations, Pair
 from tierwise.core.units import GIB
 from tierwise.postgres.residency import evict, residency
-from tierwise.studies.ram_or_ssd.measuring.mapped_reads import ITEM_BYTES, PAGE_BYTES, Reading, Sample, write_items
-from tierwise.studies.ram_or_ssd.measuring.reader_process import Reader, started_reader
+from tierwise.studies.ram_or_ssd.measuring.mapped_reads import ITEM_BYTES, PAGE_BYTES, Reader, Reading, Sample, started_reader, write_items
 from tierwise.tiers.directory import Directory, calibrate
 from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.open import open_tier

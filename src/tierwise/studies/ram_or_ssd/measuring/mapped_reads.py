@@ -8,16 +8,21 @@ import mmap
 import os
 import resource
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.connection import Connection as Pipe
 from pathlib import Path
 from random import Random
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tierwise.core.compiled import released
+from tierwise.core.errors import TierwiseError, with_remedy
 from tierwise.core.units import KIB
 from tierwise.simulate.zipfian import item_of, mix_of, rank_of
 
@@ -120,3 +125,55 @@ def _now(counts: Words) -> Sample:
     faults = resource.getrusage(resource.RUSAGE_SELF).ru_majflt
     io = dict(line.split(": ") for line in Path("/proc/self/io").read_text(encoding="ascii").splitlines())
     return Sample(time.monotonic(), reads, faults, int(io["read_bytes"]), wrong)
+
+
+DONE_S: Final = 10.0
+
+
+class Reader:
+    def __init__(self, pid: int, pipe: Pipe):
+        self.pid = pid
+        self._pipe = pipe
+
+    def begin(self, reading: Reading) -> None:
+        with suppress(BrokenPipeError):  # `samples` says so
+            self._pipe.send(reading)
+
+    def samples(self) -> list[Sample]:
+        try:
+            found: list[Sample] | Exception = self._pipe.recv()
+        except (EOFError, OSError) as error:
+            raise TierwiseError(with_remedy("the process that reads mapped files has ended, as where memory is short")) from error
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def read(self, reading: Reading) -> list[Sample]:
+        self.begin(reading)
+        return self.samples()
+
+
+@contextmanager
+def started_reader() -> Iterator[Reader]:
+    """Start the process that reads. A process pool would share named semaphores, of which Python complains when the process is killed."""
+    ours, theirs = get_context("spawn").Pipe()
+    process = get_context("spawn").Process(target=_serve, args=(theirs,), daemon=True)
+    process.start()
+    theirs.close()
+    try:
+        yield Reader(cast("int", process.pid), ours)  # it has been started
+    finally:
+        ours.close()
+        process.join(DONE_S)
+        process.kill()
+
+
+def _serve(pipe: Pipe) -> None:
+    with suppress(EOFError, OSError):
+        while True:
+            reading = pipe.recv()
+            try:
+                found: list[Sample] | Exception = read_mapped(reading)
+            except Exception as error:
+                found = error
+            pipe.send(found)

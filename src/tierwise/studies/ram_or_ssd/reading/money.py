@@ -1,21 +1,23 @@
-"""The two machines of the Zipfian reads: what their reads cost, and what the same reads would cost without flash."""
+"""The two machines of the Zipfian reads: what their reads cost, what the same reads would cost without flash, and the verdicts on that."""
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 import duckdb
 import polars as pl
 
+from tierwise.analysis.claims import Claim
+from tierwise.analysis.judging import ClaimVerdict, Grounds, Judge
 from tierwise.core.units import GIB
-from tierwise.core.vocabulary import Evidence
+from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.costs.bill import Bill, ratio_over_band, read_once, turning
-from tierwise.costs.book import Book
+from tierwise.costs.book import Book, load_book
 from tierwise.costs.delivered import Load, Plan, WithoutFlash, newest_server, plan_on
 from tierwise.costs.hardware import Medium, Server
-from tierwise.costs.iops import Iops, simulated_iops
-from tierwise.costs.price_band import Compared, Counted
+from tierwise.costs.iops import Iops, simulated_iops, simulated_rate
+from tierwise.costs.price_band import Compared, Counted, judge_band
 from tierwise.studies.ram_or_ssd.reading.names import PAIR, SQL
 
 THEN: Final = dt.date(2014, 7, 11)  # when the article appeared
@@ -126,3 +128,18 @@ def machine(case: Case, book: Book, *, disk: str = DISK) -> Plan:
 
 def per_million(bill: Bill, reads_per_s: float) -> Bill:
     return bill * (1e6 / (reads_per_s * 365.25 * 86400))
+
+
+def replaces_memory(claim: Claim, on: Grounds) -> ClaimVerdict:
+    """Judge R10, wherever the data do not fit memory: flash is the cheapest, and without it memory is cheaper than disks."""
+    return judge_band(claim, on.pair, compared(cases(on.rows.connection if on.rows else None), load_book(THEN)), io_mode=IoMode.BUFFERED)
+
+
+def sequential(claim: Claim, on: Grounds) -> ClaimVerdict:
+    """Judge R11: by how much flash is ahead of the disk in random reads, over how much in sequential ones; prices cancel."""
+    ratio = simulated_iops(FLASH) / simulated_iops(DISK) / (simulated_rate(FLASH) / simulated_rate(DISK))
+    lead = Compared(Evidence.SIMULATED, (ratio, ratio))
+    return judge_band(claim, on.pair, Counted({"random lead over sequential lead": lead}), io_mode=IoMode.BUFFERED)
+
+
+MONEY: Final[Mapping[str, Judge]] = {"R10": replaces_memory, "R11": sequential}

@@ -10,12 +10,10 @@ from typing import Any, Final
 
 import polars as pl
 
-from tierwise.bench.accounting import tier_io
-from tierwise.bench.bounds import bound_flags, processor_share, record_sessions, shares, spent_between
-from tierwise.bench.processor_time import processor_shares
-from tierwise.bench.recording import FILE, SEGMENT_PAGES
-from tierwise.bench.stopwatch import OVERSHOOT_BOUND, Stopwatch
+from tierwise.bench.recording import FILE, SEGMENT_PAGES, tier_io
+from tierwise.bench.stopwatch import OVERSHOOT_BOUND, Stopwatch, processor_shares
 from tierwise.bench.testbed import Testbed
+from tierwise.bench.window import bound_flags, processor_share, record_sessions, shares, spent_between
 from tierwise.core.errors import EvidenceError
 from tierwise.core.units import PAGE_BYTES
 from tierwise.core.vocabulary import Cache, ClockKind

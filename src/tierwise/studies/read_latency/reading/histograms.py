@@ -1,4 +1,4 @@
-"""The latency study's histograms, recorded and published, and what is computed from their buckets."""
+"""The latency study's tablespaces and histograms, recorded and published, and what is computed from their buckets."""
 
 from typing import Final
 
@@ -6,7 +6,20 @@ import polars as pl
 
 from tierwise.analysis.claims import published_series
 from tierwise.report.formats import seconds
+from tierwise.report.queries import named_queries
 from tierwise.report.run import Run
+
+STUDY: Final = "read_latency"
+SQL: Final = named_queries(STUDY)
+SOURCE_ID: Final = "L"
+SPACES: Final = {
+    "all": "All reads",
+    "cached": "Held by the OS cache",
+    "ssd": "SSD mirror",
+    "hdd": "RAID10 of disks",
+    "aux": "System's drives",
+}
+"""Tablespace -> its name here, in the order of the figures."""
 
 READ_HISTOGRAMS: Final = "data/published/read_latency.csv"
 """The source's five histograms: tablespace (all: the global one), from_ns (a bucket ends at twice that), reads."""
@@ -19,7 +32,6 @@ SLOW_BUCKET: Final = 21  # the first bucket from 2.1 ms on: slower than the SSD'
 
 
 def published() -> pl.DataFrame:
-    """Return the source's histograms by our names: tablespace, bucket, reads."""
     return published_series(READ_HISTOGRAMS).select(
         pl.col("tablespace").replace_strict(PUBLISHED_NAMES), bucket=pl.col("from_ns").log(2).round().cast(pl.Int32), reads="reads"
     )

@@ -5,7 +5,7 @@
 -- One row for each window, tablespace and what was recorded of its reads there. Where windows were counted as well as waited for, what reaches
 -- a device comes from the virtual-time one of the replicate (the service times of the mounts' log), what memory served by the real-time one, which
 -- alone has every read; so the two are never in one histogram. `variant`: published, or an I/O mode, whose requests are those of the counted
--- window, replayed through models that serve more requests, or answer otherwise (`measuring/variants.py`).
+-- window, replayed through models that serve more requests, or answer otherwise (`measuring/replay_variants.py`).
 create temp table read_latency_recorded as
 with spaces as (
     select

@@ -13,7 +13,7 @@ from tierwise.report.text_template import Value
 from tierwise.report.values.validation import MODELS, load
 from tierwise.report.words import PUBLISHED, variants
 from tierwise.studies.read_latency.reading import histograms
-from tierwise.studies.read_latency.reading.names import SOURCE_ID, SQL, STUDY
+from tierwise.studies.read_latency.reading.histograms import SOURCE_ID, SQL, STUDY
 
 SHARE, TENFOLD, SPIKE = "L2", "L4", "L6"  # the claims on the SSD's reads of 250 µs, on the ratio of the means, and on the sub-spike
 SSD_READ: Final = "read of 8 KiB from the SSD"  # the stated rate of it

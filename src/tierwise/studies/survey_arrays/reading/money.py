@@ -1,23 +1,31 @@
-"""Statement H13: what it costs a year to hold a database on SSDs over disks, and the same by other measures.
+"""Statement H13 and its verdict: what it costs a year to hold a database on SSDs over disks, the same by other measures, and today.
 
 Mark Holliman, Database deployment scenarios and performance on SSD arrays, holds a terabyte against a terabyte. Here drives with
 their power and wear are counted; neither controller nor server nor memory, which every subsystem needs.
 """
 
 import datetime as dt
+from collections.abc import Mapping, Sequence
 from math import ceil
+from types import MappingProxyType
 from typing import Final
 
 import duckdb
 
-from tierwise.analysis.claim_rows import mode_in
+from tierwise.advisor.workload import FAST, SLOW
+from tierwise.analysis.claim_rows import Rows, mode_in
+from tierwise.analysis.claims import Claim
+from tierwise.analysis.judging import ClaimVerdict, Grounds, Judge
 from tierwise.analysis.statistics import Estimate, geometric_estimate
-from tierwise.core.vocabulary import Evidence
+from tierwise.analysis.today import Shown
+from tierwise.core.errors import MissingError
+from tierwise.core.units import GIB
+from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.costs.bill import Bill, ratio_over_band, read_once, total, turning, turning_price
 from tierwise.costs.book import Book, load_book
-from tierwise.costs.hardware import TB, capacity_bytes, device_bill
+from tierwise.costs.hardware import TB, capacity_bytes, device_bill, share_bill
 from tierwise.costs.iops import simulated_iops
-from tierwise.costs.price_band import Compared, Counted
+from tierwise.costs.price_band import Compared, Counted, judge_band
 from tierwise.studies.survey_arrays.reading.names import SQL, STUDY
 
 THEN: Final = dt.date(2012, 7, 1)  # the talk is undated; it was given about 2012
@@ -40,7 +48,6 @@ def todays(bill: Bill) -> Bill:
 
 
 def drives(member: str, size_bytes: float) -> int:
-    """Return the fewest drives that hold so much in RAID5, in arrays as the survey has them."""
     data = ceil(size_bytes / capacity_bytes(member))
     full, rest = divmod(data, MEMBERS[member] - 1)
     return full * MEMBERS[member] + (max(rest + 1, LEAST_MEMBERS) if rest else 0)
@@ -64,7 +71,6 @@ def counted(book: Book, *, now: bool = False) -> Counted:
 
 
 def turning_gbp(book: Book) -> float | None:
-    """Return the price of a TB on disks at which the smallest database costs as much on SSDs."""
     return turning_price(*_held(min(SIZES_TB), book, now=False), DISK_ITEM, book)
 
 
@@ -109,3 +115,31 @@ def time_ratios(connection: duckdb.DuckDBPyConnection, pair: str) -> dict[str, t
         )
         for query, found in by_query.items()
     }
+
+
+def cost_efficient(claim: Claim, on: Grounds) -> ClaimVerdict:
+    """Judge H13 at the source's prices, and beside it by other measures. The server on the survey's tiers reads past the page cache."""
+    connection, today = (on.rows.connection, load_book(on.rows.manifest.started_at.date())) if on.rows else (None, None)
+    others = other_measures(connection, on.pair, today)
+    return judge_band(claim, on.pair, counted(load_book(THEN)), io_mode=IoMode.DIRECT, others=others)
+
+
+MONEY: Final[Mapping[str, Judge]] = {"H13": cost_efficient}
+
+
+def cases(claim: Claim, rows: Rows, pair: str) -> Sequence[Shown]:  # noqa: ARG001 - the study has one claim of money
+    """Return the cost of a TiB on the fast tier of `pair` over one on the slow tier, over the price bands; none without a price."""
+    tiers = rows.manifest.pairs[pair]["tiers"]
+    devices = [str(tiers[tier]["device"]) for tier in (FAST, SLOW) if "device" in tiers.get(tier, {})]
+    book = load_book(rows.manifest.started_at.date())
+    if len(devices) < 2:
+        return []
+    try:
+        on_fast, on_slow = (share_bill(device, 1024 * GIB, book) for device in devices)
+        ratio = on_fast.cost(book) / on_slow.cost(book)
+    except MissingError:
+        return []
+    return [Shown("a TiB on fast over slow", Estimate(ratio, *ratio_over_band(on_fast, on_slow, book), repeats=1), Evidence.PUBLISHED)]
+
+
+TODAY: Final = MappingProxyType({"H13": cases})

@@ -1,11 +1,18 @@
-"""The queries of the survey's second battery, and the plans that they must have."""
+"""The queries of the survey's second battery, and the plans that they must have; one join at several sizes of its data."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Final, Literal, get_args
 
-from tierwise.bench.loaded_tables import relations_of
+from tierwise.bench.loaded_tables import Rows, cold_pages, load_once, planned_before, relations_of, sizes_bytes
+from tierwise.bench.query_scaling import ScaledQuery, Scales, Size, can_be_recorded, simulated
+from tierwise.bench.testbed import Testbed
+from tierwise.core.toml import Strict, read_table, validate
 from tierwise.datasets import survey
+from tierwise.postgres.cold_proof import relation_files
 from tierwise.postgres.settings import Connection
+from tierwise.timings.replicates import Facts
 
 RELATIONS: Final = tuple(relations_of(list(survey.load_tables().values())))
 SCHEMA: Final = "survey"
@@ -25,12 +32,6 @@ BY_INDEX: Final = (
 """Joins in the order of the text, each step through an index. Random pages cost as much as sequential ones, or the planner reads a small
 table whole by an index in the table's order.
 """
-LIGHT_CURVE: Final = (
-    "SELECT s.sourceID, m.filterID, m.mjdObs, d.aperMag3, d.aperMag3err FROM {sources} "
-    "JOIN BestMatch AS b ON b.sourceID = s.sourceID "
-    "JOIN Detection AS d ON d.multiframeID = b.multiframeID AND d.extNum = b.extNum AND d.seqNum = b.seqNum "
-    "JOIN Multiframe AS m ON m.multiframeID = d.multiframeID WHERE {which}"
-)
 
 
 QueryName = Literal["light_curves", "variable_light_curves", "join_single", "join_several"]
@@ -39,72 +40,17 @@ SORT: Final = "sort"  # in place of a query: a sort of whole rows of the table `
 SORTED: Final = "bestmatch"
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(Strict):
     text: str
     nodes: tuple[str, ...]
 
 
-QUERIES: Final[dict[str, Query]] = {
-    "light_curves": Query(
-        LIGHT_CURVE.format(sources="Source AS s", which="s.ra BETWEEN {ra} AND {curves_ra}"),
-        (
-            "Nested Loop",
-            "Nested Loop",
-            "Nested Loop",
-            "Index Scan using source_ra on source",
-            "Index Scan using bestmatch_pkey on bestmatch",
-            "Index Scan using detection_pkey on detection",
-            "Index Scan using multiframe_pkey on multiframe",
-        ),
-    ),
-    "variable_light_curves": Query(
-        LIGHT_CURVE.format(
-            sources="Variability AS v JOIN Source AS s ON s.sourceID = v.sourceID",
-            which="v.variableClass = 1 AND v.frameSetID = {variable_set}",
-        ),
-        (
-            "Nested Loop",
-            "Nested Loop",
-            "Nested Loop",
-            "Nested Loop",
-            "Index Scan using variability_variableclass on variability",
-            "Index Scan using source_pkey on source",
-            "Index Scan using bestmatch_pkey on bestmatch",
-            "Index Scan using detection_pkey on detection",
-            "Index Scan using multiframe_pkey on multiframe",
-        ),
-    ),
-    "join_single": Query(
-        "SELECT s.sourceID, d.objID, d.mjd, d.psfMag FROM Detection AS d "
-        "JOIN Source AS s ON s.ra BETWEEN d.ra - {match_deg} AND d.ra + {match_deg} "
-        "AND abs(s.dec - d.dec) <= {match_deg} WHERE d.filterID = 1 AND d.psfMag < 17",
-        # no index knows of filters and magnitudes, so that Detection is read from end to end all the same
-        ("Nested Loop", "Seq Scan on detection", "Index Scan using source_ra on source"),
-    ),
-    "join_several": Query(
-        "SELECT s.sourceID, d.objID, d.mjd, d.psfMag FROM Source AS s "
-        "JOIN MergeLog AS l ON l.frameSetID = s.frameSetID "
-        "JOIN Detection AS d ON d.multiframeID = l.umfID AND d.extNum = l.ueNum AND d.seqNum = s.uSeqNum "
-        "WHERE s.ra BETWEEN {ra} AND {joined_ra}",
-        (
-            "Nested Loop",
-            "Nested Loop",
-            "Index Scan using source_ra on source",
-            "Index Scan using mergelog_pkey on mergelog",
-            "Index Scan using detection_pkey on detection",
-        ),
-    ),
-    SORT: Query(
-        f"SELECT count(b) FROM (SELECT * FROM {SORTED} ORDER BY seqNum, sourceID OFFSET 0) AS b",
-        ("Aggregate", "Subquery Scan", "Sort", f"Seq Scan on {SORTED}"),
-    ),
-}
+QUERIES: Final = validate(read_table(Path(__file__).with_name("queries.toml")), dict[str, Query], where="queries.toml")
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """Parameters of the queries: a range of the sky with the desired number of sources, and a frame set with a variable."""
+class Parameters:
+    """What the queries ask for: a range of the sky with the desired number of sources, and a frame set with a variable."""
 
     ra: float
     curves_ra: float
@@ -116,13 +62,68 @@ class Facts:
         return QUERIES[query].text.format_map(asdict(self))
 
 
-def find_facts(connection: Connection, *, light_curves: int, joined: int) -> Facts:
+def find_parameters(connection: Connection, *, light_curves: int, joined: int) -> Parameters:
     positions = [ra for (ra,) in connection.execute("SELECT ra FROM source ORDER BY ra").fetchall()]
     first = len(positions) // 2
     found = connection.execute("SELECT frameSetID FROM variability WHERE variableClass = 1 ORDER BY sourceID LIMIT 1").fetchone()
-    return Facts(
+    return Parameters(
         ra=positions[first],
         curves_ra=positions[min(first + light_curves, len(positions)) - 1],
         joined_ra=positions[min(first + joined, len(positions)) - 1],
         variable_set=found[0] if found else 0,
     )
+
+
+QUERY: Final[QueryName] = "join_single"
+SCALED_PLACEMENTS: Final = ("all_hdd", "detection_ssd")
+
+
+@dataclass(frozen=True, slots=True)
+class Common:
+    testbed: Testbed
+    held_on: str  # a tier without seeks, where smaller surveys are read while their requests are recorded: disks keep their layout
+    fraction: float  # of the survey's sources, in the run
+    published_rows: float  # of Detection, in the source
+    memory_bytes: Callable[[Mapping[str, int]], int]  # of the server, for relations of these sizes
+    folder: Path  # of generated rows
+
+
+def by_scale(
+    common: Common, scales: Scales, whole: ScaledQuery, placements: Mapping[str, Mapping[str, str]], *, detections: int
+) -> list[Facts]:
+    """Return what the join takes on each of `placements` (relation -> tier), a fact for each size; none where the pair is not emulated."""
+    if not can_be_recorded(common.testbed):
+        return []
+    sizes = [*_smaller(common, scales), Size(1.0, detections, common.published_rows, whole)]
+    return simulated(common.testbed, sizes, placements, requests=scales.requests)
+
+
+def join_query(statement: str, schema: str, files: list[Path], memory_bytes: int, expected: Mapping[str, int]) -> ScaledQuery:
+    return ScaledQuery(
+        RELATIONS, files, statement, planned_before(_within(schema), statement), memory_bytes, expected, QUERIES[QUERY].nodes
+    )
+
+
+def _within(schema: str) -> tuple[str, ...]:
+    return (f"SET search_path = {schema}", *BY_INDEX[1:])
+
+
+def _smaller(common: Common, scales: Scales) -> list[Size]:
+    testbed, tables, sizes = common.testbed, survey.load_tables(), []
+    with testbed.loading() as connection:
+        for number, share in enumerate(sorted(scales.shares)):
+            data = survey.acquire(fraction=common.fraction * share, seed=testbed.seed, folder=common.folder)
+            schema = f"size_{number}"
+            load_once(
+                connection, schema, common.held_on, [Rows(tables[name], data[name].parquet, data[name].rows) for name in survey.NAMES]
+            )
+            memory_bytes = common.memory_bytes(sizes_bytes(connection, RELATIONS))
+            statement = find_parameters(connection, light_curves=1, joined=1).statement(QUERY)
+            files = relation_files(connection, RELATIONS)
+            uncounted = join_query(statement, schema, files, memory_bytes, {})
+            sizes.append(Size(share, data["Detection"].rows, common.published_rows, uncounted))
+    return [replace(size, scaled_query=_counted(testbed, size.scaled_query)) for size in sizes]
+
+
+def _counted(testbed: Testbed, query: ScaledQuery) -> ScaledQuery:
+    return replace(query, expected=cold_pages(testbed, RELATIONS, query.statement, query.setup).pages)

@@ -34,18 +34,22 @@ from tierwise.postgres.cold_proof import relation_files
 from tierwise.postgres.plans import assert_plan, planned
 from tierwise.postgres.relations import move_statements
 from tierwise.postgres.settings import PINNED_BYTES, Connection
-from tierwise.studies.survey_placement.measuring import scales
 from tierwise.studies.survey_placement.measuring.queries import (
     BY_INDEX,
     QUERIES,
+    QUERY,
     QUERY_NAMES,
     RELATIONS,
+    SCALED_PLACEMENTS,
     SCHEMA,
     SORT,
     SORTED,
-    Facts,
+    Common,
+    Parameters,
     QueryName,
-    find_facts,
+    by_scale,
+    find_parameters,
+    join_query,
 )
 
 NAME: Final = "survey_placement"
@@ -88,7 +92,7 @@ class StudyState:
     datasets: dict[str, Dataset]
     files: list[Path] = field(default_factory=list)
     size_bytes: dict[str, int] = field(default_factory=dict)
-    facts: Facts | None = None
+    facts: Parameters | None = None
     cold_pages: dict[str, ColdPages] = field(default_factory=dict)
 
     def statement(self, query: str) -> str:
@@ -198,7 +202,7 @@ def _load(connection: Connection, testbed: Testbed, study_state: StudyState) -> 
     load_once(connection, SCHEMA, "hdd", [Rows(tables[name], data[name].parquet, data[name].rows) for name in survey.NAMES])
     study_state.size_bytes = sizes_bytes(connection, RELATIONS)
     config = grid(testbed.profile)
-    study_state.facts = study_state.facts or find_facts(connection, light_curves=config.light_curves, joined=config.joined)
+    study_state.facts = study_state.facts or find_parameters(connection, light_curves=config.light_curves, joined=config.joined)
 
 
 def _find_cold_pages(testbed: Testbed, study_state: StudyState) -> None:
@@ -242,15 +246,15 @@ def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recor
 
 def _by_scale(trial: Trial[Cell], testbed: Testbed, study_state: StudyState) -> dict[str, Any]:
     axes, ssd = grid(testbed.profile).scales, trial.cell.ssd
-    if axes is None or trial.cell != Cell(BASE, scales.QUERY, ssd, trial.io_mode) or testbed.pair.name in testbed.profile.today:
+    if axes is None or trial.cell != Cell(BASE, QUERY, ssd, trial.io_mode) or testbed.pair.name in testbed.profile.today:
         return {}
-    expected = study_state.cold_pages[scales.QUERY].pages
-    whole = scales.join_query(
-        study_state.statement(scales.QUERY), SCHEMA, study_state.files, memory_bytes(testbed.profile, study_state.size_bytes), expected
+    expected = study_state.cold_pages[QUERY].pages
+    whole = join_query(
+        study_state.statement(QUERY), SCHEMA, study_state.files, memory_bytes(testbed.profile, study_state.size_bytes), expected
     )
-    placements = {name: {relation: ssd if relation in PLACEMENTS[name] else "hdd" for relation in RELATIONS} for name in scales.PLACEMENTS}
-    common = scales.Common(testbed, ssd, fraction(testbed.profile), PUBLISHED_DETECTIONS, partial(memory_bytes, testbed.profile), folder())
-    found = scales.by_scale(common, axes, whole, placements, detections=study_state.datasets["Detection"].rows)
+    placements = {name: {relation: ssd if relation in PLACEMENTS[name] else "hdd" for relation in RELATIONS} for name in SCALED_PLACEMENTS}
+    common = Common(testbed, ssd, fraction(testbed.profile), PUBLISHED_DETECTIONS, partial(memory_bytes, testbed.profile), folder())
+    found = by_scale(common, axes, whole, placements, detections=study_state.datasets["Detection"].rows)
     return {PROOF: found} if found else {}
 
 

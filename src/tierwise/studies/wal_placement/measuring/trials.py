@@ -12,12 +12,11 @@ from typing import Any, Final, Literal
 
 from pydantic import Field
 
-from tierwise.bench.bounds import CPU_BOUND
 from tierwise.bench.recording import Observed, Recorder
 from tierwise.bench.study import Cell as AnyCell
 from tierwise.bench.study import Study, Trial
 from tierwise.bench.testbed import Testbed
-from tierwise.bench.window import Window, need_transactions
+from tierwise.bench.window import CPU_BOUND, Window, need_transactions
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.progress import say

@@ -19,8 +19,7 @@ from tierwise.studies.wal_placement.reading.names import PAIR, SQL, STUDY
 OPERATION: Final = "commit"
 WORKLOADS: Final = {"hdd": "Commits (log on plain disks)", "cached": "Commits (log behind a battery-backed cache)"}
 """Place of the log before the move -> workload."""
-MOVED: Final = {"hdd": "nothing", "cached": "disk cache", "ssd": "write-ahead log"}
-"""Place of the log -> what is on the SSD."""
+MOVED: Final = {"hdd": "nothing", "cached": "disk cache", "ssd": "write-ahead log"}  # place of the log -> what is on the SSD
 CLIENTS: Final = 8  # sessions, as in the other loads of several sessions
 
 

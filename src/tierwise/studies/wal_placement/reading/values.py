@@ -49,7 +49,11 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Any]:
         **ends("cache", cache),
         **ends("battery", battery),
         **ends("delay", delay),
-        **_delays(delay),
+        **_ends_of("delay", delay.values()),
+        "delay_cases": len(delay),
+        "delay_faster": sum((one.low or 0.0) > 1.0 for one in delay.values()),
+        "delay_slower": sum((one.high or 1.0) < 1.0 for one in delay.values()),
+        "delay_disks": any(place == "hdd" for place, _ in delay),
         **ends("here", _over(run, readers, "ssd", "hdd") if readers else {}),
     }
 
@@ -74,19 +78,6 @@ def _ends_of(name: str, ratios: Iterable[Estimate]) -> dict[str, Value]:
     return {
         f"{name}_low": min((low for low, _ in intervals), default=None),
         f"{name}_high": max((high for _, high in intervals), default=None),
-    }
-
-
-def _delays(delay: Ratios) -> dict[str, Value]:
-    intervals = [one.interval for one in delay.values() if one.interval]
-    lows, highs = [low for low, _ in intervals], [high for _, high in intervals]
-    return {
-        "delay_low": min(lows, default=None),
-        "delay_high": max(highs, default=None),
-        "delay_cases": len(delay),
-        "delay_faster": sum(low > 1.0 for low in lows),
-        "delay_slower": sum(high < 1.0 for high in highs),
-        "delay_disks": any(place == "hdd" for place, _ in delay),
     }
 
 

@@ -1,1 +1,0 @@
-"""The tables of the census study and of its data, one a module."""

@@ -1,1 +1,0 @@
-"""The figures of the pgbench study, one a module."""

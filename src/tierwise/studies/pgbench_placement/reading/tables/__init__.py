@@ -1,1 +1,0 @@
-"""The tables of the pgbench study, one a module."""

@@ -1,1 +1,0 @@
-"""The figures of the Zipfian reads and of the costs, one a module."""

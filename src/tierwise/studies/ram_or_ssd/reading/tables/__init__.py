@@ -1,1 +1,0 @@
-"""The tables of the Zipfian reads and of the costs, one a module."""

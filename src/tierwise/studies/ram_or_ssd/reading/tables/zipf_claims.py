@@ -1,9 +1,0 @@
-"""The claims of the Zipfian reads on throughput and on cost, and their verdicts."""
-
-from functools import partial
-
-from tierwise.report.claim_table import UNIT, claims_of, tabulate
-
-__all__ = ["UNIT", "rows", "tabulate"]
-
-rows = partial(claims_of, source="R")

@@ -1,1 +1,0 @@
-"""The tables of the latency study, one a module."""

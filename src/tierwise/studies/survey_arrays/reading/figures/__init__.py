@@ -1,1 +1,0 @@
-"""The figures of the survey arrays study, one a module."""

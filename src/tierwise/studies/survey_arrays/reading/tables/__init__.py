@@ -1,1 +1,0 @@
-"""The tables of the survey arrays study, one a module."""

@@ -1,1 +1,0 @@
-"""The figures of the survey placement study, one a module."""

@@ -1,1 +1,0 @@
-"""The tables of the survey placement study, one a module."""

@@ -1,1 +1,0 @@
-"""The tables of the WAL study, one a module."""

@@ -1,1 +1,0 @@
-"""The tables of the toy study, one a module."""
