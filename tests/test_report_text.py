@@ -13,7 +13,7 @@ from rows import make_rows, save_run
 from tierwise.analysis.claims import load_claims
 from tierwise.core import studies
 from tierwise.core.errors import InputError
-from tierwise.report.exhibit_registry import FOLDERS, declared, find
+from tierwise.report.exhibit_registry import declared, find
 from tierwise.report.page import Page, open_page, open_shared
 from tierwise.report.run import Run, open_run
 from tierwise.report.text_template import Text, Value, prose_environment, read_text
@@ -94,13 +94,11 @@ def pair_of(study: str) -> str:
 
 
 def exhibits(study: str) -> Iterator[str]:
+    """Yield the labels of the exhibits of a study, or of several studies."""
+    modules = files(f"tierwise.studies.{study}.reading") if study else files("tierwise.report.exhibits.figures")
+    names = [one.name[:-3] if study else f"fig_{one.name[:-3]}" for one in modules.iterdir() if one.name.endswith(".py")]
+    yield from (name.replace("_", "-") for name in names if name.startswith(("fig_", "tbl_")) and "__" not in name)
     yield from () if study else declared()
-    for kind, folder in FOLDERS.items():
-        modules = files(f"tierwise.studies.{study}.reading" if study else "tierwise.report.exhibits") / folder
-        if modules.is_dir():
-            yield from (
-                f"{kind}-{one.name[:-3].replace('_', '-')}" for one in modules.iterdir() if one.name.endswith(".py") and one.name[0] != "_"
-            )
 
 
 def rendered(page: Page) -> None:
