@@ -44,6 +44,7 @@ class Run:
     manifest: Manifest
     store: duckdb.DuckDBPyConnection
     verdicts: tuple[ClaimVerdict, ...]
+    folder: Path
     prices: Mapping[str, float] = field(default_factory=dict)
     """Item of the price book -> another price than the one that was read, in the same unit."""
     devices: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # pair -> tier -> the device in place of the run's own
@@ -55,10 +56,6 @@ class Run:
     @property
     def is_reference(self) -> bool:
         return (paths.reference() / self.run_id).is_dir()
-
-    @property
-    def folder(self) -> Path:
-        return (paths.reference() if self.is_reference else paths.raw()) / self.run_id
 
     @property
     def origin(self) -> str:
@@ -118,7 +115,7 @@ def open_run(run_id: str = "", raw: Path | None = None, *, prices: Mapping[str, 
         raise NoRowsError("rows", why=f"no complete run lies in {paths.short(raw)}", remedy="make report measures and shows one")
     folder = find_run(chosen, raw)
     connection = open_views(folder.parent, folder.name)
-    return Run(load_manifest(folder), connection, judged(folder, connection), given)
+    return Run(load_manifest(folder), connection, judged(folder, connection), folder, given)
 
 
 def with_devices(run: Run, pair: str, devices: Mapping[str, str]) -> Run:

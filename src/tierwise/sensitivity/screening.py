@@ -236,7 +236,7 @@ def moved_values(
 
 def values_in(folder: Path, study: str, pair: str, verdicts: Mapping[str, ClaimVerdict]) -> Values:
     with runs_in(folder.parent), open_views(folder.parent, folder.name) as connection:
-        return values_of(Run(load_manifest(folder), connection, ()), study, pair, verdicts)
+        return values_of(Run(load_manifest(folder), connection, (), folder), study, pair, verdicts)
 
 
 class Replayed:
@@ -265,7 +265,7 @@ class Replayed:
         factors = factors_of(self.steps, [step.device_s(devices, scale) for step in self.steps])
         connection = open_views(self.folder.parent, self.folder.name, lambda rows: with_factors(rows, self.pair, tiers, factors))
         with runs_in(self.folder.parent):
-            return values_of(Run(load_manifest(self.folder), connection, ()), self.study, self.pair, self.verdicts)
+            return values_of(Run(load_manifest(self.folder), connection, (), self.folder), self.study, self.pair, self.verdicts)
 
 
 def _touched(pair: str, file: str) -> Iterator[tuple[str, DeviceSpec]]:
