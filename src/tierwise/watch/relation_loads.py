@@ -9,6 +9,7 @@ from tierwise.postgres.wait_events import READS, WAL
 from tierwise.watch.columns import CHECKPOINTER, DATABASE, IO, WRITER
 from tierwise.watch.columns import WAL as WAL_VIEW
 from tierwise.watch.sampling import TEMPORARY
+from tierwise.watch.service_times import CACHED_S
 from tierwise.watch.shares import Division, Part
 from tierwise.watch.totals import FIRST_OWN, Totals
 
@@ -88,7 +89,8 @@ def _device_reads(division: Division, part: Part, waiting: Band | None) -> Band:
     if each is None or waiting is None:
         return Band(low=0.0, high=every)
     noise = min(1.0, 2 / math.sqrt(division.time.sampled[READS])) if division.time.sampled[READS] else 1.0
-    low, high = (edge * division.transactions_per_s / each for edge in (waiting.low, waiting.high))
+    spent, most = (edge * division.transactions_per_s for edge in (waiting.low, waiting.high))
+    low, high = max(0.0, spent - every * CACHED_S) / each, most / each  # the page cache of the system takes its time too
     return Band(low=min(every, low / ESTIMATE * (1 - noise)), high=min(every, high * ESTIMATE * (1 + noise) + 1 / division.seconds))
 
 

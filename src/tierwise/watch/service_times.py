@@ -18,7 +18,7 @@ ANY_DEVICE_S: Final = Band(low=50e-6, high=50e-3)
 SCANNED: Final = Band(low=0.01, high=1.0)
 """A page of a scan over a single read, on anything between a disk with read-ahead and flash without (assumed)."""
 CACHED_S: Final = 30e-6
-"""A read of a trace that takes less came from the kernel's page cache (assumed)."""
+"""The most that a read from the kernel's page cache takes (assumed)."""
 EXAMPLE: Final = "--service pg_default=8.5@1 --service pg_default=14@4"
 
 
