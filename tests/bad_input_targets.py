@@ -186,7 +186,7 @@ def first(table: str) -> str:
 
 
 ATTACHED: Final = "devices.instances:attached"
-SERIES: Final = "analysis.published:published_series"
+SERIES: Final = "analysis.claims:published_series"
 SCAN: Final = ("predict-scan", "--device", "sata-7k2", "--pages", "100", "--rows", "1000", "--selectivity", "0.1", "--correlation", "0.9",
                "--method", "bitmap", "--cache", "cold", "--io-workers", "3", "--processors", "2")  # fmt: skip
 VOLUMES: Final = ("volumes", "--gib", "500", "--iops", "6000", "--mibs", "200", "--latency-ms", "2", "--read-kib", "16",

@@ -15,6 +15,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from tierwise.advisor.server_tiers import ServerTiers
 from tierwise.core import paths
 from tierwise.core.pairs import Pair, load_pair
 from tierwise.core.paths import home
@@ -41,7 +42,11 @@ def test_every_make_target_that_it_names_exists() -> None:
 
 
 def test_its_example_of_a_pair_is_one() -> None:
-    pair = validate(tomllib.loads(code_blocks("toml")[0]), Pair, where="README.md")
+    server, pair = (
+        validate(tomllib.loads(block), model, where="README.md")
+        for block, model in zip(code_blocks("toml"), (ServerTiers, Pair), strict=True)
+    )
+    assert server.tiers.keys() == {"hdd", "ssd"}
     assert pair.name == "mine"
     assert pair.tiers.keys() == {"hdd", "ssd"}
     assert pair.evidence is Evidence.MEASURED

@@ -15,7 +15,7 @@ from tierwise.report.study_registry import judge_all, judged_once
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     rich_run(tmp_path / "raw")
-    for name in ("data/profiles", "data/published", "report", "notebooks"):
+    for name in (*(f"data/{folder}" for folder in ("costs", "devices", "prices", "profiles", "published", "tiers")), "report", "notebooks"):
         shutil.copytree(paths.home() / name, tmp_path / name, ignore=shutil.ignore_patterns("_site", "_build"))
     shutil.copy(paths.home() / "requirements.txt", tmp_path)
     for name, value in (("HOME", tmp_path), ("RAW", tmp_path / "raw"), ("SITE", tmp_path / "_site")):

@@ -56,8 +56,8 @@ def test_the_ways_of_io_stand_side_by_side_with_their_requests_at_once(opened: O
 def test_what_is_one_sided_assumed_or_late_stands_by_statement(opened: Opened) -> None:
     page = open_shared(opened(make_rows(ratios=cold(0.05), io_mode=IoMode.BUFFERED)), "ledger")
     rows = {row["claim"]: row for row in page.rows("tbl-ledger-choices").iter_rows(named=True)}
-    assert {name: rows["M3"][name] for name in ("one_sided", "assumed", "newer")} == {"one_sided": "yes", "assumed": "", "newer": "yes"}
-    assert (rows["M2"]["one_sided"], rows["M2"]["assumed"]) == ("", "bounds")
+    assert {name: rows["M3"][name] for name in ("one_sided", "assumed", "newer")} == {"one_sided": True, "assumed": [], "newer": True}
+    assert (rows["M2"]["one_sided"], rows["M2"]["assumed"]) == (False, ["bounds"])
     assert "28 Nov" in rows["M2"]["after"]
     assert "M6" not in rows, "it is not judged"
     assert page.own["after_results"] == page.own["decided"]
