@@ -41,12 +41,10 @@ def test_every_make_target_that_it_names_exists() -> None:
     assert set(re.findall(r"\bmake ([a-z]+)\b(?=[` \n])", README.replace("make rows", ""))) <= targets
 
 
-def test_its_example_of_a_pair_is_one() -> None:
-    server, pair = (
-        validate(tomllib.loads(block), model, where="README.md")
-        for block, model in zip(code_blocks("toml"), (ServerTiers, Pair), strict=True)
-    )
-    assert server.tiers.keys() == {"hdd", "ssd"}
+def test_its_examples_of_a_server_and_a_pair_are_such() -> None:
+    of_server, of_pair = map(tomllib.loads, code_blocks("toml"))
+    assert validate(of_server, ServerTiers, where="README.md").tiers.keys() == {"hdd", "ssd"}
+    pair = validate(of_pair, Pair, where="README.md")
     assert pair.name == "mine"
     assert pair.tiers.keys() == {"hdd", "ssd"}
     assert pair.evidence is Evidence.MEASURED
