@@ -7,7 +7,8 @@ from tierwise.advisor.server_question import LOG, TEMPORARY, Question, Unit, uni
 from tierwise.advisor.server_tiers import FAST, SLOW
 from tierwise.core.units import PAGE_BYTES
 
-SESSION_PAGES: Final = 165  # of catalogs, which psql's session reads beside the load (counted on 18, with nothing cached)
+COPY_PAGES: Final = 53  # of catalogs, which SET TABLESPACE reads beside the load (counted on 18, whose shared_buffers the load filled)
+REBUILD_PAGES: Final = 270  # of catalogs, which a concurrent rebuild reads beside the load (counted likewise: 224 and 312)
 SORT_BYTES_PER_S: Final = 40e6  # entries of an index that a server sorts and packs in a second (assumed)
 TIMES_WRITTEN: Final = 2  # to files of the sort, which the plan puts on the faster tier, and to the index
 TIMES_READ: Final = 3  # the files of the sort, and the index to validate and to hand over
@@ -16,7 +17,7 @@ WAITS: Final = 6  # of a concurrent rebuild for open transactions: the plan's ow
 
 
 def step_s(unit: Unit, moved: Collection[str], question: Question) -> float | None:
-    """Return how long `unit` takes to move if nothing else uses the devices: a table is copied, an index built again.
+    """Return how long the statement that moves `unit` takes if nothing else uses the devices: a table is copied, an index built again.
 
     `moved`: what lies on the faster tier before or after this step, for a plan moves tables first.
     None: it moves by hand, or a rate or a size is unknown.
@@ -26,7 +27,8 @@ def step_s(unit: Unit, moved: Collection[str], question: Question) -> float | No
         return None
     log = next((rates for name, rates in ((SLOW, slow), (FAST, fast)) if question.tiers[name].wal), None)
     reads_s = question.tiers[SLOW].latency()
-    whole_s = SESSION_PAGES * reads_s(1 + question.activity.depth) + (unit.size_bytes / log.write if log else 0.0)
+    catalogs = REBUILD_PAGES if unit.kind == "index" else COPY_PAGES
+    whole_s = catalogs * reads_s(1 + question.activity.depth) + (unit.size_bytes / log.write if log else 0.0)
     if unit.kind != "index":
         return whole_s + _dirty_pages(unit, question) * reads_s(1.0) + unit.size_bytes * (1 / slow.read + 1 / fast.write)
     loads = {unit_name(load): load for load in question.activity.relations}

@@ -119,6 +119,7 @@ EXECUTE facts({{ literal(step.qualified) }}, {{ literal(step.target) }}) \gset
 \echo step {{ step.number }}: :relation is there already
 \else
 \set before :size
+SELECT clock_timestamp() AS began \gset
 {% if step.kind == "index" %}
 \if :exclusion
 ALTER INDEX {{ step.qualified }} SET TABLESPACE {{ identifier(step.target) }};
@@ -151,9 +152,10 @@ SELECT set_config('lock_timeout', :'lock_s' || 's', false) AS ignored \gset
 {% else %}
 ALTER {{ step.sql_kind }} {{ step.qualified }} SET TABLESPACE {{ identifier(step.target) }};
 {% endif %}
+SELECT round(extract(epoch FROM clock_timestamp() - :'began')::numeric, 1) AS seconds \gset
 EXECUTE facts({{ literal(step.qualified) }}, {{ literal(step.target) }}) \gset
 \if :there
-\echo step {{ step.number }}: :relation moved, :before before, :size now
+\echo step {{ step.number }}: :relation moved in :seconds s, :before before, :size now
 \else
 DO $failed$ BEGIN RAISE EXCEPTION 'step {{ step.number }} did not move its relation'; END $failed$;
 \endif

@@ -13,9 +13,9 @@ export PGDATABASE={{ quoted(database) }}
 journal=journal.txt
 direction=${1:-plan}
 case $direction in plan | rollback) ;; *) echo "plan.sh: unknown word: $direction; give rollback or nothing" >&2; exit 2 ;; esac
-errors=$(mktemp)
+errors=$(mktemp) said=$(mktemp)
 running=
-trap 'rm -f "$errors"' EXIT
+trap 'rm -f "$errors" "$said"' EXIT
 trap '[ -z "$running" ] || kill -INT "$running" 2>/dev/null || true; exit 130' INT TERM
 
 stop() {
@@ -65,10 +65,10 @@ WHERE NOT i.indisvalid AND c.relname ~ '_cc(new|old)[0-9]*$'
 SQL
 }
 
-# What psql does in step $1, and how long.
+# What psql does in step $1; the file $said tells how long its move took.
 sql() {
     psql -X -q -v VERBOSITY=verbose -v step="$1" -v directories="${DIRECTORIES:-no}" -v lock_s="${LOCK_S:-2}" -v old_s="${OLD_S:-600}" \
-        -f "$direction.sql" >/dev/null 2>"$errors" &
+        -f "$direction.sql" >"$said" 2>"$errors" &
     running=$!
     status=0
     wait "$running" || status=$?
@@ -173,7 +173,7 @@ step() {
     [ "$kind" != index ] || note expects "$direction-$number" "$(expected)"
     note begin "$direction-$number" "$oid" "$bytes"
     [ "$kind" != index ] || note index "$direction-$number" "$oid"
-    began_ms=$(date +%s%3N)
+    began_s=$(date +%s)
     # A lock that was not free is tried again; what else fails stops the plan.
     until { [ $way = repack ] && repack; } || { [ $way = sql ] && sql "$number"; }; do
         [ $way = repack ] || grep -q 55P03 "$errors" || stop "step $number: $relation stays where it is"
@@ -181,12 +181,13 @@ step() {
         tries=$((tries + 1))
         sleep "${PAUSE_S:-5}"
     done
-    took_ms=$(($(date +%s%3N) - began_ms))
+    took_s=$(($(date +%s) - began_s))
+    [ $way = repack ] || took_s=$(sed -n 's/.* moved in \([0-9.]*\) s, .*/\1/p' "$said")
     [ "$kind" != index ] || clear_indexes
     look
     [ "$there" = t ] || stop "step $number: $relation is not in $target"
     note "done" "$direction-$number" "$oid" "$before" "$bytes"
-    echo "step $number: $relation moved to $target in $((took_ms / 1000)).$((took_ms / 100 % 10)) s, at try $tries: $before bytes before, $bytes bytes now"
+    echo "step $number: $relation moved to $target in $took_s s, at try $tries: $before bytes before, $bytes bytes now"
 }
 
 if [ "$direction" = plan ]; then
