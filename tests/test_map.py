@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from conftest import empty
 from support import said, said_as_json, shared
 from tierwise.cli import app
+from tierwise.advisor.memory_map import reads_left
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.units import KIB, PAGE_BYTES
 from tierwise.core.vocabulary import IoMode
@@ -171,6 +172,16 @@ def page_requests_of(path: Path, requests: list[tuple[str, int, bool]]) -> Path:
     columns = {"relation": relation, "page": page, "size_bytes": [PAGE_BYTES] * len(page), "ring": ring}
     pl.DataFrame(columns).write_parquet(path, metadata=page_requests.KIND)
     return path
+
+
+def test_reads_left_by_twice_the_cache_are_counted_without_the_first_read_of_each_page(tmp_path: Path) -> None:
+    turns = page_requests_of(tmp_path / "turns", [("table", page % 12, False) for page in range(60)])
+    assert reads_left(turns, 8 * PAGE_BYTES) == 0.0, "sixteen pages hold the twelve that take turns"
+    assert reads_left(turns, 5 * PAGE_BYTES) == 1.0
+    assert reads_left(turns, 12 * PAGE_BYTES) is None, "no page is read again"
+    pl.read_parquet(turns).write_parquet(turns)
+    with pytest.raises(InputError, match="reads of a device"):
+        reads_left(turns, 5 * PAGE_BYTES)
 
 
 @pytest.mark.parametrize(

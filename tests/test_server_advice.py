@@ -132,7 +132,8 @@ def test_a_step_takes_as_long_as_its_bytes_are_read_and_written(tiers: Path) -> 
     assert (first.duration_s, second.duration_s) == pytest.approx(
         (270 * 0.03 + logged + built + waited, 53 * 0.03 + 10 * logged + changed * 0.01 + copied)
     )
-    text = shown(found, TicketFormat.TABLE)
+    text = shown(found.model_copy(update={"reads_left": 0.633}), TicketFormat.TABLE)
+    assert "63 % of the page reads" in " ".join(text.split())
     assert "online ~1.8 min" in text
     assert "locked ~5.1 min" in text
 

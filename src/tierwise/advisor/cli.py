@@ -39,6 +39,7 @@ def advise(  # noqa: PLR0917  each is an option with a name
     key: Annotated[Path | None, option("advise.key")] = None,
     plan: Annotated[Path | None, option("advise.plan")] = None,
     report: Annotated[Path | None, option("advise.report")] = None,
+    requests: Annotated[Path | None, option("advise.requests")] = None,
     latency_ms: Annotated[float | None, option("advise.latency_ms")] = None,
     budget: Annotated[float | None, option("advise.budget")] = None,
     goal: Annotated[str, option("advise.goal", autocompletion=completion.goals)] = "time",
@@ -61,12 +62,16 @@ def advise(  # noqa: PLR0917  each is an option with a name
     if activity or tiers is not None:
         limits = _limits(ssd_gib=ssd_gib, budget=budget, latency_ms=latency_ms)
         day = (on or datetime.now()).date()  # noqa: DTZ005  the reader's day
-        print(_server_advice(activity or [], tiers, key, limits, plan=plan, report=report, form=form, day=day, region=region))
+        print(
+            _server_advice(
+                activity or [], tiers, key, limits, plan=plan, report=report, requests=requests, form=form, day=day, region=region
+            )
+        )
         return
     if ssd_gib is None:
         raise InputError("--ssd-gib", rule="is needed without --activity", remedy="give --ssd-gib N, or --activity FILE --tiers FILE")
-    if form is TicketFormat.MARKDOWN or latency_ms is not None or plan or report:
-        raise InputError("--latency-ms, --plan, --report, --format markdown", rule="are for --activity alone")
+    if form is TicketFormat.MARKDOWN or latency_ms is not None or plan or report or requests:
+        raise InputError("--latency-ms, --plan, --report, --requests, --format markdown", rule="are for --activity alone")
     from tierwise.advisor import advice  # noqa: PLC0415  the heavy libraries load only where they are needed
     from tierwise.advisor.advice_text import as_text  # noqa: PLC0415
     from tierwise.advisor.workload import read_workload  # noqa: PLC0415
@@ -131,6 +136,7 @@ def _server_advice(
     *,
     plan: Path | None,
     report: Path | None,
+    requests: Path | None,
     form: TicketFormat,
     day: date,
     region: str,
@@ -155,6 +161,10 @@ def _server_advice(
     watched, replicas = joined(primary or every), tuple(one for one in every if primary and one.standby)
     question = Question(watched, read_server_tiers(tiers, host=watched.host), limits, book, replicas)
     advice = advise_server(question)
+    if requests is not None:
+        from tierwise.advisor.memory_map import reads_left  # noqa: PLC0415
+
+        advice = advice.model_copy(update={"reads_left": reads_left(requests, watched.buffer_bytes)})
     if plan is not None:
         write_plan(advice, question, plan)
         say(render("advisor/plan_files/words.toml:written", folder=plan))

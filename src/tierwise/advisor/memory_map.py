@@ -157,6 +157,23 @@ def map_traces(paths: Sequence[Path], options: TraceOptions, wish: Wish, book: B
     )
 
 
+def reads_left(path: Path, cache_bytes: float) -> float | None:
+    """Return what share of the page reads is left if a cache of `cache_bytes` is doubled, without the first read of each page.
+
+    None: the recording has no page that the cache had dropped.
+
+    Raises:
+        InputError: the file has reads of a device in place of page requests.
+    """
+    stream = read_stream([path], TraceOptions(), named={}, sample_rate=1.0)
+    if stream.behind_a_cache:
+        rule, remedy = "has reads of a device, behind shared_buffers", "record page requests: tierwise trace --requests --out FILE"
+        raise InputError("--requests", value=path, rule=rule, remedy=remedy)
+    curve, pages = curve_of(stream.pages, stream.is_write, stream.relation, len(stream.relations)), int(cache_bytes / PAGE_BYTES)
+    now, twice = (int((counted.reads + counted.writes).sum()) - len(stream.relation) for counted in map(curve.at, (pages, 2 * pages)))
+    return twice / now if now else None
+
+
 def as_text(found: MemoryMap) -> str:
     placements = found.sizes[0].placements
     names = list(placements[0].placement if placements else found.relation_pages)

@@ -58,7 +58,10 @@ class UnitTime(Strict):
 
 
 class ServerAdvice(Strict):
-    """The answer of `advise --activity`. `beyond`: tiers with more requests at a time than their latency is known for."""
+    """The answer of `advise --activity`. `beyond`: tiers with more requests at a time than their latency is known for.
+
+    `reads_left`: share of the page reads with twice the `shared_buffers`, if page requests were recorded and tell.
+    """
 
     server: str
     database: str
@@ -80,6 +83,7 @@ class ServerAdvice(Strict):
     log_as_reads: bool
     unsized: tuple[str, ...]
     units: tuple[UnitTime, ...]
+    reads_left: float | None = None
 
     @property
     def moved(self) -> list[str]:
