@@ -56,7 +56,10 @@
     if (pages < fixed.least_pages) return `table and index must have at least ${gib(fixed.least_pages)}`;
     if (ratio < least || ratio > most) return `the index must have ${number(least)} to ${number(most)} times the size of the table`;
     if (!(load.writes >= 0 && load.writes <= 1)) return "the share of writes must be 0 to 1";
-    if (!(load.skew >= 0) || evenSkew(load) > grid.skews.at(-1)) return "the grid of simulations has no such skew";
+    if (!(load.skew >= 0) || evenSkew(load) > grid.skews.at(-1)) {
+      const most = Array.from({ length: 400 }, (_, i) => i / 100).findLast((skew) => evenSkew({ ...load, skew }) <= grid.skews.at(-1));
+      return `the skew must be 0 to ${number(most)}`;
+    }
     if (load.ram && load.ram < ramsOf(pages)[0]) return `RAM for the cache must have at least ${gib(ramsOf(pages)[0])}`;
     return "";
   }
@@ -211,7 +214,7 @@
     return inside(Array.from({ length: 12 }, (_, i) => (Math.ceil(low / step) + i) * step));
   }
 
-  function draw(solved, currency) {
+  function draw(solved, currency, fixedRam) {
     const lines = new Map();
     for (const ram of solved.rams) {
       const own = new Map();
@@ -221,8 +224,9 @@
       }
       for (const [name, each] of own) lines.set(name, [...(lines.get(name) || []), each]);
     }
-    const least = (line) => Math.min(...line.map((each) => each.cost));
-    const shown = [...lines].sort((a, b) => least(a[1]) - least(b[1])).slice(0, COLOURS.length), all = shown.flatMap(([, line]) => line);
+    const marked = [solved.best, solved.next].filter(Boolean).map(({ on }) => `table on ${on[0]}, index on ${on[1]}`);
+    const least = (line) => Math.min(...line.map((each) => each.cost)), rank = (name) => (marked.includes(name) ? 0 : 1);
+    const shown = [...lines].sort((a, b) => rank(a[0]) - rank(b[0]) || least(a[1]) - least(b[1])).slice(0, COLOURS.length), all = shown.flatMap(([, line]) => line);
     if (!all.length) return chart.replaceChildren();
     const scale = (values, from, to) => {
       const [low, high] = [Math.min(...values), Math.max(...values)];
@@ -236,7 +240,7 @@
     chart.innerHTML = `<svg viewBox="0 0 500 240" role="img" aria-label="Cost per month against RAM">${
       ramTicks.map((value) => rule(x(value), TOP, x(value), BOTTOM) + text(x(value), BOTTOM + 16, number(value), "middle")).join("")}${
       costTicks.map((value) => rule(LEFT, y(value), RIGHT, y(value)) + text(LEFT - 4, y(value) + 4, number(value, 5), "end")).join("")}${
-      text(0, 14, `${currency} per month`, "start") + text((LEFT + RIGHT) / 2, BOTTOM + 34, "RAM for the cache, GiB (dot: the cheapest)", "middle")}${
+      text(0, 14, `${currency} per month`, "start") + text((LEFT + RIGHT) / 2, BOTTOM + 34, `RAM for the cache, GiB (dot: ${fixedRam ? "your RAM" : "the cheapest"})`, "middle")}${
       shown.map(([, line], i) => `<path d="${path(line)}" fill="none" stroke="${COLOURS[i]}" stroke-width="2"/>`).join("")}${
       solved.best ? `<circle cx="${at(solved.best)[0]}" cy="${at(solved.best)[1]}" r="5"/>` : ""}</svg>`;
     const logs = (line) => [...new Set(line.map((each) => each.on[2]))].join(" or ");
@@ -249,8 +253,8 @@
   function answered(solved, load, market) {
     const { best, next } = solved, both = next ? [best, next] : [best], high = 1e3 * solved.timeAt(best, "high");
     const cost = (end) => (choice) => {
-      const own = solved.at(choice, end), more = 100 * own / solved.at(best, end) - 100;
-      return `${money(own)}${choice === best ? "" : ` (${more < 0 ? "" : "+"}${more.toFixed(1)} %)`}`;
+      const own = solved.at(choice, end), least = solved.at(best, end), more = 100 * own / least - 100, sign = more < 0 ? "" : "+";
+      return `${money(own)}${choice === best ? "" : ` (${sign}${money(own - least)}, ${sign}${more.toFixed(1)}\u00a0%)`}`;
     };
     const rows = [
       ["", (choice) => (choice === best ? "Cheapest" : "Next")],
@@ -260,7 +264,7 @@
         const [low, own, top] = [solved.timeAt(choice, "low"), choice.time, solved.timeAt(choice, "high")].map((time) => number(1e3 * time));
         return `${own} ms (${low} to ${top} ms)`;
       }],
-      [`Cost, ${market.currency} per month`, cost("each")],
+      [`Cost without the machine, ${market.currency} per month`, cost("each")],
       ["with all prices low", cost("low")],
       ["with all prices high", cost("high")],
     ];
@@ -274,10 +278,13 @@
         number(100 * busy, 2)} % of its time. The cost has the larger of both.`),
       ...Object.entries(solved.volumes(best)).map(([name, [count, size, iops, rate]]) => `${name}: ${count} volume${
         count > 1 ? "s, each" : ""} with ${number(size / GIB)} GiB, ${number(iops)} IOPS and ${number(rate / 1e6)} MB/s.`),
+      `With ${load.clients} clients, ${number(1e3 * best.time)} ms a request allow at most ${
+        number(load.clients / best.time)} requests per second. More requests need more clients, more RAM or faster devices.`,
+      ...(load.ram > load.table + load.index ? ["The RAM is larger than table and index together."] : []),
       ...(high * load.requests > 1e3 * load.clients ? [`If a request takes ${number(high)} ms, ${load.clients} clients are too few for the requests.`] : []),
       ...(best.on.some((name) => market.local_ssds.includes(name)) ? ["A local SSD loses its data when the machine stops."] : []),
-      ...solved.turns.map((turn) => `${turn.requests > load.requests ? "From" : "Below"} ${number(turn.requests)} requests per second: ${
-        turn.choice ? `${where(turn.choice.on)}, with ${gib(turn.choice.ram)} of RAM for ${money(turn.choice.cost)} ${market.currency} per month`
+      ...solved.turns.map((turn) => `${turn.requests > load.requests ? "From" : "Below"} about ${number(turn.requests)} requests per second, ${
+        turn.choice ? `another placement is the cheapest: ${where(turn.choice.on)}, with ${gib(turn.choice.ram)} of RAM for ${money(turn.choice.cost)} ${market.currency} per month`
           : "no placement is fast enough"}.`),
     ];
     return [table, ...said.map((words) => element("p", words))];
@@ -314,10 +321,11 @@
     }
     found.dataset.answer = JSON.stringify(best && { ...best, low: solved.at(best, "low"), high: solved.at(best, "high"), times: [solved.timeAt(best, "low"), solved.timeAt(best, "high")], volumes: solved.volumes(best), shares: solved.shares(best), next: solved.next, turns: solved.turns });
     place("summary").textContent = !solved ? `Not computed: ${refused}.` : !best ? "No placement serves this rate with this number of clients."
-      : `Cheapest: ${where(best.on)}, ${gib(best.ram)} of RAM, ${number(1e3 * best.time)} ms a request, ${money(best.cost)} ${market.currency} per month.`;
+      : `Cheapest: ${where(best.on)}, ${gib(best.ram)} of RAM${!load.ram && best.ram === solved.rams[0] ? " (the least simulated)" : ""}, ${number(1e3 * best.time)} ms a request, ${
+        money(best.cost)} ${market.currency} per month for RAM and ${values.market === "server" ? "shares of drives" : "volumes"}.`;
     found.replaceChildren(...(best ? answered(solved, load, sold) : []));
-    if (solved) draw(solved, market.currency); else chart.replaceChildren();
-    place("command").textContent = command;
+    if (solved) draw(solved, market.currency, load.ram); else chart.replaceChildren();
+    place("command").textContent = refused ? "" : command;
     place("dates").textContent = `Grid ${grid.version}; prices of ${market.on}.`;
   }
 
