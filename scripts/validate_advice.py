@@ -35,7 +35,7 @@ from tierwise.core.progress import say
 from tierwise.costs.book import load_book
 from tierwise.postgres.processes import reclaim as reclaim_servers
 from tierwise.postgres.workspace import open_workspace
-from tierwise.report.values.validation import moves
+from tierwise.report.values.validation import SMALL, moves
 from tierwise.tiers.reclaim import reclaim as reclaim_tiers
 from tierwise.watch.answer import answer
 from tierwise.watch.recording import Request, watch
@@ -48,7 +48,6 @@ SETTINGS: Final = {"shared_buffers": "8MB", "debug_io_direct": "data", "autovacu
 WARM_S: Final = 10.0
 LEAST_SHARE, LEAST_PLACEMENTS, PAIRED = 0.05, 8, 3
 KNOWN: Final = 0.1
-SMALL: Final = 0.15
 BLOCK_S: Final = {False: 10.0, True: 60.0}  # loads that write have a checkpoint in each block
 LEAST_BLOCKS, CONFIDENCE = 3, 0.975
 OPEN: Final = {"TPC-B, log apart": (0.5, 0.8), "census": (0.5, 0.8)}
@@ -225,6 +224,7 @@ def judged(rows: Sequence[dict[str, Any]]) -> dict[str, float]:
         "left within a factor of 1.5": _mean(one["left"] for one in medium),
         "interval holds": _mean(one["held"] for one in found),
         "small ones within noise or the interval": _mean(one["held"] or one["within_noise"] for one in found if one["saved"] < SMALL),
+        "small ones whose measured interval reaches it": _mean(one["agrees"] for one in found if one["saved"] < SMALL),
         "half-width": _median(one["half_width"] for one in found if one["saved"] > 0),
         "regret": _median(_regrets(base, rows)),
     }

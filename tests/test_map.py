@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from conftest import empty
 from support import said, said_as_json, shared
-from tierwise.cli import app
 from tierwise.advisor.memory_map import reads_left
+from tierwise.cli import app
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.units import KIB, PAGE_BYTES
 from tierwise.core.vocabulary import IoMode
