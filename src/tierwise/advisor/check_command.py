@@ -4,8 +4,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
-from tierwise.core.option_texts import option
-from tierwise.core.output_format import TicketFormat, TicketFormatOption
+from tierwise.core.options import TicketFormat, TicketFormatOption, option
 
 
 def check(  # noqa: PLR0917  each is an option with a name

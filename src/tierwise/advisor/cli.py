@@ -8,8 +8,7 @@ import typer
 
 from tierwise.core import completion, paths, studies
 from tierwise.core.errors import InputError, suggesting
-from tierwise.core.option_texts import option
-from tierwise.core.output_format import Format, FormatOption, TicketFormat, TicketFormatOption, answered
+from tierwise.core.options import Format, FormatOption, TicketFormat, TicketFormatOption, answered, option
 from tierwise.core.progress import say
 from tierwise.core.vocabulary import Goal, Way
 from tierwise.costs.cli import CurrencyOption, DayOption, RegionOption

@@ -5,7 +5,7 @@ from typing import Final
 
 from tierwise.advisor.server_advice import ServerAdvice, Step
 from tierwise.core.activity import Band
-from tierwise.core.output_format import TicketFormat
+from tierwise.core.options import TicketFormat
 from tierwise.core.text_table import markdown_table, table, wrapped
 from tierwise.core.text_template import render
 from tierwise.core.units import GIB

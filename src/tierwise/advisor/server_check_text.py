@@ -4,7 +4,7 @@ from typing import Final
 
 from tierwise.advisor.server_advice_text import milliseconds, milliseconds_band, names, short
 from tierwise.advisor.server_check import ServerCheck
-from tierwise.core.output_format import TicketFormat
+from tierwise.core.options import TicketFormat
 from tierwise.core.text_table import markdown_table, table, wrapped
 from tierwise.core.text_template import render
 
