@@ -72,7 +72,7 @@ CPU_OPERATOR_COST: Final = 0.0025
 class IndexScanCost:
     """The planner's cost of fetching rows of a table through a B-tree, without its start-up part (the descent, 0.4: not in 8.3).
 
-    The cache has room for the table, so that no page is fetched twice. Of the published rows this is true of 8.3's 128 MiB as well.
+    The cache holds the whole table, so that no page is fetched twice. With 8.3's 128 MiB this is true of the published rows too.
     """
 
     table_pages: float

@@ -303,9 +303,9 @@ def summarise(rows: pl.DataFrame) -> dict[str, Any]:
     words = {name: pl.col("cell").str.json_path_match(f"$.{name}") for name in ("query", "placement")}
     named = rows.with_columns(**words)
     medians = named.group_by("query", "placement").agg(pl.col("elapsed_s").median()).sort("placement")
-    asked = [query for query in QUERIES if query in set(named["query"])]
-    found: dict[str, Any] = {query: dict(medians.filter(query=query).select("placement", "elapsed_s").rows()) for query in asked}
-    shares = {query: _io_share(named.filter(query=query, placement="all_hdd")) for query in asked}
+    measured = [query for query in QUERIES if query in set(named["query"])]
+    found: dict[str, Any] = {query: dict(medians.filter(query=query).select("placement", "elapsed_s").rows()) for query in measured}
+    shares = {query: _io_share(named.filter(query=query, placement="all_hdd")) for query in measured}
     return {**found, "io_share": shares, **by_size(rows)}
 
 
