@@ -80,11 +80,6 @@ class Recorded:
     before: list[tuple[str, int]]
     stayed: float  # share of the updates that stayed in their page
 
-    @property
-    def reads(self) -> dict[str, int]:
-        names = [access.relation for access in self.trace.accesses if access.operation is Operation.READ]
-        return {name: names.count(name) for name in (TABLE, INDEX)}
-
 
 def draw_rows(rows: int, load: Load, count: int, rng: np.random.Generator) -> tuple[Keys, Keys]:
     """Draw `count` rows that are looked up: their places in the index, and in the table, from 0 to `rows` - 1."""
