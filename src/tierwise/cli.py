@@ -10,8 +10,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from tierwise import __version__
-from tierwise.advisor.check_command import check
-from tierwise.advisor.cli import RunOption, advise, move_plan
+from tierwise.advisor.cli import RunOption, advise, check, move_plan
 from tierwise.calculator.map_command import map_command
 from tierwise.cluster.cli import campaigns
 from tierwise.core import completion, options, paths, studies

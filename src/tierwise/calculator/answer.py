@@ -17,7 +17,6 @@ from tierwise.calculator.grid import ERROR, Counted, Point, least_ram, point, ve
 from tierwise.calculator.market import DEPTHS, Device, Market, Step, Volume
 from tierwise.calculator.shape import entries_of, levels_of
 from tierwise.core.errors import InputError
-from tierwise.core.text_table import table
 from tierwise.core.text_template import render
 from tierwise.core.toml import Strict
 from tierwise.core.units import PAGE_BYTES, human_bytes
@@ -324,14 +323,7 @@ def solve(workload: Synthetic, market: Market) -> Answer:
 
 
 def as_text(found: Answer) -> str:
-    rows: list[list[str]] = []
-    last: Placement | None = None
-    for choice in found.by_ram:
-        placement = choice.table, choice.index, choice.log
-        if placement != last:
-            rows.append([human_bytes(choice.ram_pages * PAGE_BYTES), *placement, f"{1e3 * choice.time_s:,.3g}", f"{choice.cost:,.2f}"])
-        last = placement
-    header = ["RAM from", "table", "index", "log", "ms a request", f"{found.currency} a month"]
+    before = (None, *found.by_ram)
     return render(
         "calculator/text/answer.txt",
         found=found,
@@ -340,7 +332,7 @@ def as_text(found: Answer) -> str:
         bytes=lambda pages: human_bytes(pages * PAGE_BYTES),
         rate=lambda requests_s: f"{float(f'{requests_s:.3g}'):,.0f}",
         ms=lambda time_s: f"{1e3 * time_s:,.3g}",
-        by_ram=table(header, rows, numbers=(0, 4, 5)),
+        changes=[choice for last, choice in zip(before, found.by_ram, strict=False) if _placement(last) != _placement(choice)],
     )
 
 
