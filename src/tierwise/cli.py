@@ -286,10 +286,9 @@ def sensitivity(
     measures with profile smoke. The results are written to data/reference/sensitivity.parquet. An interrupted command continues where it
     stopped.
     """
-    from tierwise.sensitivity.screening import known_studies  # noqa: PLC0415
     from tierwise.sensitivity.screening import sensitivity as compute  # noqa: PLC0415
 
-    names = known_studies(study)
+    names = [studies.known(study)] if study else studies.names()
     confirming(yes=yes)(f"measure {len(names)} studies again for each parameter, which takes hours?")
     say(f"sensitivity: {paths.short(compute(names, run=run, repeat=repeat, seed=seed))}")
 

@@ -170,7 +170,7 @@ class Solver:
         memory = sum(amount * prices[item] for item, amount in self.market.ram.items()) * ram * PAGE_BYTES
         best = None
         for on in product(devices, devices, devices):
-            time_s = self.time_s(counts, on)
+            time_s = self._time_s(counts, [devices[name].times for name in on])
             if time_s * rate > self.workload.clients or on == other_than:
                 continue
             cost = memory
@@ -226,9 +226,6 @@ class Solver:
                     far, other = middle, found
             return Turn(requests_s=far, choice=other)
         return None
-
-    def time_s(self, counts: Counted, on: Placement) -> float:
-        return self._time_s(counts, [self.market.devices[name].times for name in on])
 
     def time_ends_s(self, choice: Choice) -> tuple[float, float]:
         bands = [time_band(name) for name in (choice.table, choice.index, choice.log)]

@@ -192,11 +192,6 @@ def headlines_of(run: Run, study: str, pair: str) -> Iterator[tuple[Key, Mapping
                     yield Key(pair, SPEEDUP, str(moved), LOG, "", str(io_mode)), dict(rows.select("replicate", "ratio").rows())
 
 
-def every_headline(run: Run) -> Iterator[tuple[Key, Mapping[int, float]]]:
-    for record in run.manifest.studies:
-        yield from headlines_of(run, record.name, record.pair)
-
-
 def beside(key: Key, estimate: Estimate) -> str:
     """Return ``; model 0.9 to 1.4``, to stand behind an estimate; empty where no model interval was computed."""
     shifts = shifts_of(key)

@@ -1,15 +1,14 @@
 """The numbers of the text on the survey's placements."""
 
-from collections.abc import Mapping
 from itertools import product
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 
 from tierwise.advisor.ranking import advised, gains_of
 from tierwise.analysis.causes import Cause
 from tierwise.analysis.claim_rows import mode_in
-from tierwise.analysis.statistics import Estimate, enough, geometric_estimate
+from tierwise.analysis.statistics import enough, geometric_estimate
 from tierwise.report.estimates import cell, ends, estimates, least_most
 from tierwise.report.exhibit_registry import find
 from tierwise.report.figures.places import published_seconds, simulated_ways
@@ -38,7 +37,6 @@ MOVES: Final = {"indexes ssd": "all indexes", "Source ssd": "Source", "Detection
 WORKLOADS: Final = ("joins", "light curves")
 SCANNED: Final = ("survey_arrays", "non_indexed")  # the study and its query that simulate a scan of each subsystem at the published size
 SIZES: Final = ("smallest", "largest", "published")
-Gains = Mapping[tuple[Any, ...], Estimate]
 
 
 def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
