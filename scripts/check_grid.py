@@ -74,8 +74,8 @@ def main(points: int, seed: int, most_pages: int, least_pages: int) -> None:
             forced = solvers[1].cost(ours, workload.requests_s, "each")
             others.append(forced / theirs.cost - 1)
         first = next(iter(market.devices))
-        placement = key[1] or (first, first, first)
-        times = [solver.time_s(solver.counts[ram], placement) for solver in solvers]
+        placed = [market.devices[name].times for name in key[1] or (first, first, first)]
+        times = [solver.time_s(solver.counts[ram], placed) for solver in solvers]
         errors.append(abs(times[0] / times[1] - 1) if times[1] > 0 else abs(times[0]))
         shapes.append((errors[-1], pages, round(ratio, 3), round(float(skew), 3), str(layout), round(writes, 2), round(ram / pages, 4)))
         if number % 10 == 9:
