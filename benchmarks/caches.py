@@ -26,7 +26,7 @@ from tierwise.core.compiled import Ints, compiled
 from tierwise.core.errors import TierwiseError
 from tierwise.core.units import GIB, KIB
 from tierwise.simulate.page_cache import replay
-from tierwise.simulate.page_trace import TraceOptions, read_page_trace
+from tierwise.simulate.page_trace import TraceOptions, TraceReader
 from tierwise.simulate.stack_distances import Curve, SampledCurve, curve_of
 from tierwise.simulate.trace_stream import NEAR_PAGES, Stream, read_stream
 from tierwise.simulate.zipfian import zipfian_pages
@@ -81,7 +81,8 @@ def compare_replays() -> int:
         print(f"libCacheSim left out, {error} (pip install libcachesim)")
     differ = False
     if OLTP.exists():
-        differ |= compare(library, "OLTP", read_page_trace(OLTP), OLTP_PAGES)
+        oltp = np.concatenate([chunk.pages for chunk in TraceReader(OLTP).chunks()])
+        differ |= compare(library, "OLTP", oltp, OLTP_PAGES)
         _, read_s = timed(lambda: read_stream([OLTP], TraceOptions()))
         print(f"reading the text of OLTP for a curve takes {read_s:.2f} s")
     else:

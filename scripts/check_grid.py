@@ -6,11 +6,11 @@ from math import exp, log
 
 import numpy as np
 
-from tierwise.calculator import axes, grid
+from grid_nodes import LEAST_RAM, RATIOS, SKEWS, simulate
+from tierwise.calculator import grid
 from tierwise.calculator.answer import Solver, Synthetic
 from tierwise.calculator.grid import Counted, Point
 from tierwise.calculator.market import listed, read_market
-from tierwise.calculator.node import simulate
 from tierwise.calculator.shape import REFERENCE_ROWS, Shape, equivalent_skew, rows_of
 from tierwise.core.vocabulary import Layout
 from tierwise.costs.book import load_book
@@ -34,12 +34,12 @@ def main(points: int, seed: int, most_pages: int, least_pages: int) -> None:
     errors, same, others, shapes = [], 0, [], []
     for number in range(points):
         pages = int(exp(rng.uniform(log(least_pages), log(most_pages))))
-        ratio, skew = exp(rng.uniform(log(axes.RATIOS[0]), log(axes.RATIOS[-1]))), rng.choice([0.0, rng.uniform(0, axes.SKEWS[-1])])
+        ratio, skew = exp(rng.uniform(log(RATIOS[0]), log(RATIOS[-1]))), rng.choice([0.0, rng.uniform(0, SKEWS[-1])])
         table_pages = int(pages / (1 + ratio))
         ratio = (pages - table_pages) / table_pages
         layout, writes = list(Layout)[rng.integers(3)], float(rng.choice([0.0, rng.uniform(0, 1)]))
         own = float(equivalent_skew(skew, REFERENCE_ROWS, rows_of(pages - table_pages, ratio)))
-        ram = int(pages * exp(rng.uniform(log(axes.LEAST_RAM), 0)) + 1)
+        ram = int(pages * exp(rng.uniform(log(LEAST_RAM), 0)) + 1)
         workload = Synthetic(
             table_pages=table_pages,
             index_pages=pages - table_pages,
@@ -74,8 +74,8 @@ def main(points: int, seed: int, most_pages: int, least_pages: int) -> None:
             forced = solvers[1].cost(ours, workload.requests_s, "each")
             others.append(forced / theirs.cost - 1)
         first = next(iter(market.devices))
-        placement = key[1] or (first, first, first)
-        times = [solver.time_s(solver.counts[ram], placement) for solver in solvers]
+        placed = [market.devices[name].times for name in key[1] or (first, first, first)]
+        times = [solver.time_s(solver.counts[ram], placed) for solver in solvers]
         errors.append(abs(times[0] / times[1] - 1) if times[1] > 0 else abs(times[0]))
         shapes.append((errors[-1], pages, round(ratio, 3), round(float(skew), 3), str(layout), round(writes, 2), round(ram / pages, 4)))
         if number % 10 == 9:

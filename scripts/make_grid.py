@@ -7,7 +7,7 @@ import json
 import sys
 import time
 
-from tierwise.calculator import axes
+import grid_nodes
 from tierwise.calculator.shape import Shape
 from tierwise.core import paths
 from tierwise.core.files import write_whole
@@ -19,12 +19,12 @@ SEED = 1
 def timed(shape: Shape, size: int, seed: int) -> tuple[object, float]:
     """Return a node, and the processor's seconds that it took."""
     began_s = time.process_time()
-    return axes.kept(shape, size, seed), time.process_time() - began_s
+    return grid_nodes.kept(shape, size, seed), time.process_time() - began_s
 
 
 def main(seed: int) -> None:
-    shapes = [Shape(ratio, skew, layout) for skew in axes.SKEWS for ratio in axes.RATIOS for layout in axes.layouts(skew)]
-    places = [(shape, size, seed) for shape in shapes for size in range(len(axes.SIZES))]
+    shapes = [Shape(ratio, skew, layout) for skew in grid_nodes.SKEWS for ratio in grid_nodes.RATIOS for layout in grid_nodes.layouts(skew)]
+    places = [(shape, size, seed) for shape in shapes for size in range(len(grid_nodes.SIZES))]
     with processors():
         found = list(in_tasks(timed, places))
     nodes = {
@@ -35,12 +35,12 @@ def main(seed: int) -> None:
         "command": f"python scripts/make_grid.py {seed}",
         "seed": seed,
         "processor_s": round(sum(each_s for _, each_s in found)),
-        "sizes": axes.SIZES,
-        "ratios": axes.RATIOS,
-        "skews": axes.SKEWS,
-        "writes": axes.WRITES,
-        "intervals": axes.INTERVALS,
-        "ram": {f"{ratio:g}": axes.ram_shares(ratio) for ratio in axes.RATIOS},
+        "sizes": grid_nodes.SIZES,
+        "ratios": grid_nodes.RATIOS,
+        "skews": grid_nodes.SKEWS,
+        "writes": grid_nodes.WRITES,
+        "intervals": grid_nodes.INTERVALS,
+        "ram": {f"{ratio:g}": grid_nodes.ram_shares(ratio) for ratio in grid_nodes.RATIOS},
         "nodes": nodes,
     }
     write_whole(paths.data() / "calculator" / "grid.json", json.dumps(grid, separators=(",", ":")).replace('"strewn', '\n"strewn') + "\n")

@@ -144,10 +144,10 @@ def recorded(file: str) -> None:
 
 
 def transacted(file: str) -> None:
-    from tierwise.timings.trial_files import TrialKey, read_transactions
+    from tierwise.timings.trial_files import TRANSACTIONS, TrialKey
 
     *key, replicate = _first_of(file, "study", "pair", "trial", "replicate")
-    read_transactions(paths.raw() / OLDER, TrialKey(*key), replicate)
+    TRANSACTIONS.read(paths.raw() / OLDER, TrialKey(*key), replicate)
 
 
 def _first_of(file: str, *columns: str) -> tuple[Any, ...]:

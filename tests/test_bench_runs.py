@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from kept_transactions import read_transactions
 from rows import STARTED, make_rows, make_run
 from tierwise import pipeline
 from tierwise.analysis.runs import newest_run
@@ -27,7 +28,7 @@ from tierwise.timings.manifest import DatasetRecord, Fingerprint, Manifest, Stud
 from tierwise.timings.merging import merge_runs
 from tierwise.timings.parts import read_rows, without_real_time_rows, write_part
 from tierwise.timings.replicates import RUN_REPLICATES
-from tierwise.timings.trial_files import TRANSACTION, TrialKey, read_transactions, write_transactions
+from tierwise.timings.trial_files import TRANSACTION, TRANSACTIONS, TrialKey
 
 EVERY = set(studies.names())
 WITHOUT_SERVER = {"ram_or_ssd"}
@@ -283,7 +284,7 @@ def test_transactions_of_every_run_are_found_under_the_numbers_of_their_replicat
     found = runs(tmp_path, 1, 2)
     for number, one in enumerate(found):
         rows = pl.DataFrame({"client": [number], "ended_s": [1.0], "latency_s": [0.5]}, schema=TRANSACTION)
-        write_transactions(one, KEY, 4, rows)
+        TRANSACTIONS.write(one, KEY, rows, 4)
     merged = tmp_path / merge_runs(found, tmp_path).run_id
     assert [read_transactions(merged, KEY, replicate)["client"][0] for replicate in (4, RUN_REPLICATES + 4)] == [0, 1]
 
@@ -292,7 +293,7 @@ def test_a_merged_run_that_was_made_small_is_extended_by_another(tmp_path: Path)
     found = runs(tmp_path / "raw", 1, 2, 3)
     for one, client in zip(found, range(3), strict=True):
         rows = pl.DataFrame({"client": [client] * 15_000, "ended_s": [1.0] * 15_000, "latency_s": [0.5] * 15_000}, schema=TRANSACTION)
-        write_transactions(one, KEY, 4, rows)
+        TRANSACTIONS.write(one, KEY, rows, 4)
     two = merge_runs(found[:2], tmp_path / "raw").run_id
     small = export(tmp_path / "raw" / two, tmp_path / "small")
     three = merge_runs([small, found[2]], tmp_path / "raw")

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+import grid_nodes
 from browsing import browsing, chromium, recalculate, violations  # noqa: F401  a fixture
-from tierwise.calculator import axes
 from tierwise.calculator.answer import Load, Synthetic, chosen_volumes, solve
 from tierwise.calculator.grid import whole
 from tierwise.calculator.market import listed, read_market
@@ -39,7 +39,7 @@ def test_twenty_nodes_are_what_the_command_makes() -> None:
     names = [name for name in sorted(kept) if name.endswith(" 0")]
     for name in np.random.default_rng(7).choice(names, 20, replace=False).tolist():
         layout, skew, ratio, size = name.split()
-        assert axes.kept(Shape(float(ratio), float(skew), Layout(layout)), int(size), whole()["seed"]) == kept[name], name
+        assert grid_nodes.kept(Shape(float(ratio), float(skew), Layout(layout)), int(size), whole()["seed"]) == kept[name], name
 
 
 @pytest.mark.parametrize("market", listed())

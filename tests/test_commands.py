@@ -210,7 +210,7 @@ def on_a_terminal(program: str, answer: str) -> tuple[int, str]:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), shown.decode()
 
 
-QUESTION = "from tierwise.core.measurement_options import confirming; confirming(yes={yes})('measure now?'); print('under way')"
+QUESTION = "from tierwise.core.options import confirming; confirming(yes={yes})('measure now?'); print('under way')"
 
 
 @pytest.mark.parametrize(

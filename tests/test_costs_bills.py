@@ -15,7 +15,7 @@ from tierwise.costs.bill import Bill, limits, rank, ratio_over_band
 from tierwise.costs.book import load_book
 from tierwise.costs.delivered import Load, Plan, newest_server, plan_on, plans, published_load, without_flash
 from tierwise.costs.hardware import capacity_bytes, device_bill, load_hardware, power_bill, purchase, ram_bill
-from tierwise.costs.iops import READ_BYTES, SEED, Iops, device_iops, simulated_iops
+from tierwise.costs.iops import Iops, device_iops, simulated_iops
 from tierwise.costs.iops import _sustained as sustained
 from tierwise.devices.instances import load_instances, price_item
 
@@ -127,7 +127,7 @@ def test_a_rate_is_one_at_which_reads_take_no_longer_than_the_bound(name: str) -
 def test_a_rate_is_that_of_the_most_reads_that_may_wait(name: str) -> None:
     """Whatever numbers are tried on the way."""
     bound_ms = 20.0 if name == "hdd-1tb-raid0" else 0.2
-    by_waiting = {waiting: sustained(name, READ_BYTES, SEED, waiting) for waiting in range(1, 16)}
+    by_waiting = {waiting: sustained(name, waiting) for waiting in range(1, 16)}
     fitting = [waiting for waiting, rate in by_waiting.items() if waiting / rate * 1e3 <= bound_ms]
     assert fitting == list(range(1, len(fitting) + 1))
     assert 1 < len(fitting) < 15

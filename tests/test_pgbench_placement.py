@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from kept_transactions import read_transactions
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.loop import gather_inputs, measure_study
 from tierwise.bench.runs import begin_run, complete
@@ -19,7 +20,7 @@ from tierwise.core.vocabulary import IoMode
 from tierwise.studies.pgbench_placement.measuring import trials as pgbench_placement
 from tierwise.studies.pgbench_placement.measuring.grid import JUDGED, grid
 from tierwise.timings.parts import read_rows, without_real_time_rows
-from tierwise.timings.trial_files import TrialKey, read_transactions
+from tierwise.timings.trial_files import TrialKey
 
 needs_fuse = pytest.mark.skipif(not os.access("/dev/fuse", os.R_OK | os.W_OK), reason="no FUSE here: nothing can be emulated")
 

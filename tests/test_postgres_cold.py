@@ -25,7 +25,7 @@ from tierwise.postgres.cold_proof import (
 from tierwise.postgres.page_counts import PageCount, PageCounter
 from tierwise.postgres.plans import assert_plan, planned
 from tierwise.postgres.residency import direct_io_probe, evict, residency
-from tierwise.postgres.settings import Connection, loading_settings, measuring_settings, one_value
+from tierwise.postgres.settings import Connection, applied, loading_settings, measuring_settings, one_value
 
 RELATIONS = ["census", "pob"]
 STATES = {"FL": 12, "PR": 72, "NV": 32}
@@ -94,7 +94,8 @@ def test_the_plan_is_reported_and_asserted(session: Connection) -> None:
     plan = planned(session, query("FL"))
     assert_plan(plan, PLAN)
     assert 500 < plan.nodes[0].rows < 5000
-    other = planned(session, query("FL"), {"enable_bitmapscan": "on", "enable_indexscan": "off"})
+    with applied(session, {"enable_bitmapscan": "on", "enable_indexscan": "off"}):
+        other = planned(session, query("FL"))
     with pytest.raises(EvidenceError, match="found Bitmap Heap Scan on census > Bitmap Index Scan on pob"):
         assert_plan(other, PLAN)
 

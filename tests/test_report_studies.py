@@ -20,8 +20,6 @@ from tierwise.report.formats import DASH
 from tierwise.report.page import Page, open_page
 from tierwise.report.run import Run, open_run
 from tierwise.studies.read_latency.reading.histograms import SPACES
-from tierwise.studies.survey_arrays.reading.tbl_survey_arrays_claims import CLAIMS as ARRAY_CLAIMS
-from tierwise.studies.survey_placement.reading.tbl_survey_placement_claims import CLAIMS
 from tierwise.timings.manifest import load_manifest
 
 PAIR = "source-h"
@@ -140,7 +138,19 @@ def test_the_chapter_on_arrays_shows_gains_and_how_near_the_ways_of_reading_come
     assert (found["ways"], found["nearest"], found["all_alike"]) == (2, torn, 1)
     assert found["nearest_off"] == pytest.approx(1.13, rel=0.01)
     assert len(rows_of(run, "survey_arrays", "tbl-survey-arrays-reads")) == 12
-    assert [row[0] for row in rows_of(run, "survey_arrays", "tbl-survey-arrays-claims")] == list(ARRAY_CLAIMS)
+    assert [row[0] for row in rows_of(run, "survey_arrays", "tbl-survey-arrays-claims")] == [
+        "H1",
+        "H2",
+        "H3",
+        "H8",
+        "H12",
+        "H13",
+        "H20",
+        "H21",
+        "H22",
+        "H23",
+        "H24",
+    ]
 
 
 def test_the_chapter_on_placement_shows_gains_whose_reads_they_are_and_verdicts(run: Run) -> None:
@@ -153,7 +163,18 @@ def test_the_chapter_on_placement_shows_gains_whose_reads_they_are_and_verdicts(
     assert [row[5] for row in seconds[8:12]] == [DASH, "10.0 %", "10.0 %", "80.0 %"]
     assert seconds[8][3] == "1"
     assert seconds[11][-1] == "9.78", "1,271 s over 130 s"
-    assert [row[0] for row in rows_of(run, "survey_placement", "tbl-survey-placement-claims")] == list(CLAIMS)
+    assert [row[0] for row in rows_of(run, "survey_placement", "tbl-survey-placement-claims")] == [
+        "H4",
+        "H5",
+        "H6",
+        "H7",
+        "H9",
+        "H10",
+        "H11",
+        "H14",
+        "H19",
+        "H26",
+    ]
 
 
 STUDIES = ("survey_arrays", "survey_placement")

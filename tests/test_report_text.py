@@ -97,8 +97,8 @@ def exhibits(study: str) -> Iterator[str]:
     """Yield the labels of the exhibits of a study, or of several studies."""
     modules = files(f"tierwise.studies.{study}.reading") if study else files("tierwise.report.exhibits.figures")
     names = [one.name[:-3] if study else f"fig_{one.name[:-3]}" for one in modules.iterdir() if one.name.endswith(".py")]
-    yield from (name.replace("_", "-") for name in names if name.startswith(("fig_", "tbl_")) and "__" not in name)
-    yield from () if study else declared()
+    yield from (name.replace("_", "-") for name in names if name.startswith("fig_") and "__" not in name)
+    yield from declared(study)
 
 
 def rendered(page: Page) -> None:

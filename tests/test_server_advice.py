@@ -19,7 +19,7 @@ from tierwise.advisor.stations import Load, Part, predict
 from tierwise.core import host
 from tierwise.core.activity import Activity, Band, Cause, RelationLoad, Steadiness, Window, read_answer
 from tierwise.core.errors import InputError
-from tierwise.core.output_format import TicketFormat
+from tierwise.core.options import TicketFormat
 from tierwise.core.text_table import WIDTH
 from tierwise.core.units import GIB, MIB
 from tierwise.costs.book import load_book

@@ -13,9 +13,10 @@ import pyarrow as pa
 import pytest
 
 from support import said_as_json, shared
+from tierwise.core.compiled import Ints
 from tierwise.core.errors import InputError
 from tierwise.simulate.page_cache import replay
-from tierwise.simulate.page_trace import TraceOptions, TraceReader, read_page_trace, simulate_trace
+from tierwise.simulate.page_trace import TraceOptions, TraceReader, simulate_trace
 from tierwise.simulate.trace_fields import Fields, Numbering
 from tierwise.simulate.trace_formats import NAMES, ORACLE_RECORD, PAGE_BITS
 
@@ -34,6 +35,10 @@ def _two_parts(content: bytes) -> bytes:
 
 PACKED: list[Callable[[bytes], bytes]] = [bytes, gzip.compress, bz2.compress, lzma.compress, _zstd, _two_parts]
 Pages = list[tuple[int, int, str]]  # device, page, and r or w
+
+
+def read_page_trace(path: Path, options: TraceOptions | None = None) -> Ints:
+    return np.concatenate([chunk.pages for chunk in TraceReader(path, options or TraceOptions()).chunks()])
 
 
 def requested(path: Path, **options: Any) -> Pages:

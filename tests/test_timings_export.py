@@ -8,6 +8,7 @@ from typing import Final
 import polars as pl
 import pytest
 
+from kept_transactions import read_transactions
 from report_run import RUN_ID, rich_run
 from rows import STARTED, make_manifest, make_rows, save_run
 from support import SMOKE_RUN
@@ -34,9 +35,7 @@ from tierwise.timings.trial_files import (
     TrialFiles,
     TrialKey,
     read_trace,
-    read_transactions,
     write_trace,
-    write_transactions,
 )
 
 
@@ -181,7 +180,7 @@ def raw(tmp_path: Path) -> Path:
     old = save_run(folder, pl.concat([make_rows(run_id=OLD), studied(OLD, seed=1)]))
     for replicate in range(5):
         write_reads(old, KEY, replicate, reads(replicate))
-        write_transactions(old, KEY, replicate, transactions(replicate))
+        TRANSACTIONS.write(old, KEY, transactions(replicate), replicate)
         write_reads(old, TrialKey(OWN, PAIR, TRIAL), replicate, reads(replicate))
     write_trace(old, KEY, trace(7))
     new = save_run(folder, studied(NEW, seed=2))
@@ -263,8 +262,7 @@ def test_views_have_it_as_one_run(raw: Path) -> None:
 def test_traces_transactions_and_reads_are_found_where_they_lie(raw: Path) -> None:
     assert traced_page(raw / NEW) == 7
     assert read_transactions(raw / NEW, KEY, 2)["client"].to_list() == [2]
-    with pytest.raises(InputError, match=NEW):
-        read_transactions(raw / NEW, KEY, REPLICATES)  # of a replicate that is not taken
+    assert TRANSACTIONS.read(raw / NEW, KEY, REPLICATES) is None, "of a replicate that is not taken"
     assert read_trace(raw / NEW, TrialKey(OWN, PAIR, TRIAL)) is None
     assert list(places(raw / NEW, OWN, PAIR)) == [raw / NEW]
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from cells import drawn, figure_of, table_of
+from kept_transactions import read_transactions
 from rows import save_run
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.loop import gather_inputs, measure_study
@@ -28,7 +29,7 @@ from tierwise.tiers import sleeps
 from tierwise.tiers.open import device_model
 from tierwise.timings.manifest import load_manifest
 from tierwise.timings.parts import read_rows, without_real_time_rows
-from tierwise.timings.trial_files import TrialKey, read_transactions
+from tierwise.timings.trial_files import TrialKey
 from wal_rows import RATES, SLOWDOWN, Case, wal_rows
 
 TINY = {

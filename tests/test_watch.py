@@ -28,7 +28,7 @@ from tierwise.bench.testbed import Testbed
 from tierwise.core import paths
 from tierwise.core.activity import Activity, Band, Steadiness, Window, read_answer
 from tierwise.core.errors import InputError
-from tierwise.core.output_format import TicketFormat
+from tierwise.core.options import TicketFormat
 from tierwise.core.pairs import load_pair
 from tierwise.core.profiles import load_profile
 from tierwise.core.vocabulary import ClockKind

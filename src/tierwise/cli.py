@@ -10,31 +10,14 @@ from typing import Annotated, Any, Final
 import typer
 
 from tierwise import __version__
-from tierwise.advisor.check_command import check
-from tierwise.advisor.cli import RunOption, advise, move_plan
+from tierwise.advisor.cli import RunOption, advise, check, move_plan
 from tierwise.calculator.map_command import map_command
 from tierwise.cluster.cli import campaigns
-from tierwise.core import completion, paths, studies
+from tierwise.core import completion, options, paths, studies
 from tierwise.core.command_errors import run_command
 from tierwise.core.data_sets import SYNTHETIC
 from tierwise.core.errors import InputError
-from tierwise.core.measurement_options import (
-    BudgetOption,
-    CensusOption,
-    EngineOption,
-    FreshOption,
-    ProfileOption,
-    RetryOption,
-    SchedulerOption,
-    SeedOption,
-    SkyOption,
-    StoreOption,
-    TiersOption,
-    YesOption,
-    confirming,
-)
-from tierwise.core.option_texts import argument, option
-from tierwise.core.output_format import Format, FormatOption
+from tierwise.core.options import Format, FormatOption, argument, confirming, option
 from tierwise.core.progress import say
 from tierwise.core.text_table import wrapped
 from tierwise.costs.cli import cost, volumes
@@ -87,20 +70,20 @@ def tierwise(
 
 @command(STUDY, "report --profile quick")
 def report(
-    profile: ProfileOption = "quick",
-    tiers: TiersOption = "",
-    seed: SeedOption = 1,
+    profile: options.ProfileOption = "quick",
+    tiers: options.TiersOption = "",
+    seed: options.SeedOption = 1,
     *,
-    census: CensusOption = SYNTHETIC,
-    sky: SkyOption = SYNTHETIC,
-    fresh: FreshOption = False,
-    retry: RetryOption = False,
-    engine: EngineOption = "auto",
+    census: options.CensusOption = SYNTHETIC,
+    sky: options.SkyOption = SYNTHETIC,
+    fresh: options.FreshOption = False,
+    retry: options.RetryOption = False,
+    engine: options.EngineOption = "auto",
     run: Annotated[str, option("report.run", envvar="RUN", autocompletion=completion.runs)] = "",
-    scheduler: SchedulerOption = "",
-    store: StoreOption = "",
-    budget: BudgetOption = "",
-    yes: YesOption = False,
+    scheduler: options.SchedulerOption = "",
+    store: options.StoreOption = "",
+    budget: options.BudgetOption = "",
+    yes: options.YesOption = False,
 ) -> None:
     """Measure every study that was not yet measured with the current code and inputs, then build the report.
 
@@ -123,14 +106,14 @@ def run_study(
     study: Annotated[
         str, typer.Argument(metavar="STUDY", help=f"Study to measure: {', '.join(studies.names())}.", autocompletion=studies.names)
     ],
-    profile: ProfileOption = "quick",
-    tiers: TiersOption = "",
-    seed: SeedOption = 1,
+    profile: options.ProfileOption = "quick",
+    tiers: options.TiersOption = "",
+    seed: options.SeedOption = 1,
     *,
-    census: CensusOption = SYNTHETIC,
-    sky: SkyOption = SYNTHETIC,
+    census: options.CensusOption = SYNTHETIC,
+    sky: options.SkyOption = SYNTHETIC,
     trials: Annotated[str, option("run_study.trials")] = "",
-    yes: YesOption = False,
+    yes: options.YesOption = False,
 ) -> None:
     """Measure one study.
 
@@ -149,15 +132,15 @@ def run_study(
 
 @command(STUDY, "plan --profile full")
 def plan(
-    profile: ProfileOption = "quick",
-    tiers: TiersOption = "",
-    seed: SeedOption = 1,
+    profile: options.ProfileOption = "quick",
+    tiers: options.TiersOption = "",
+    seed: options.SeedOption = 1,
     *,
-    census: CensusOption = SYNTHETIC,
-    sky: SkyOption = SYNTHETIC,
+    census: options.CensusOption = SYNTHETIC,
+    sky: options.SkyOption = SYNTHETIC,
     machines: Annotated[str, option("plan.machines", envvar="MACHINES")] = "",
     price_per_hour: Annotated[float | None, option("plan.price_per_hour", envvar="PRICE_PER_HOUR", min=0)] = None,
-    budget: BudgetOption = "",
+    budget: options.BudgetOption = "",
     form: FormatOption = Format.TABLE,
 ) -> None:
     """Estimate how many trials, minutes and bytes of disk space a report needs.
@@ -272,7 +255,7 @@ def merge(runs: Annotated[list[str], argument("merge.runs", metavar="RUN")]) -> 
 
 
 @command(STUDY, "worker --scheduler tls://host:8786")
-def worker(scheduler: SchedulerOption = "") -> None:
+def worker(scheduler: options.SchedulerOption = "") -> None:
     """Measure replicates for campaigns on this machine, until you end the command.
 
     The command first checks the machine as `tierwise doctor` does.
@@ -293,9 +276,9 @@ def sensitivity(
     study: Annotated[str, option("sensitivity.study", envvar="STUDY", autocompletion=studies.names)] = "",
     run: Annotated[str, option("sensitivity.run", autocompletion=completion.runs)] = "reference",
     repeat: Annotated[str, option("sensitivity.repeat", autocompletion=completion.profiles)] = "full",
-    seed: SeedOption = 1,
+    seed: options.SeedOption = 1,
     *,
-    yes: YesOption = False,
+    yes: options.YesOption = False,
 ) -> None:
     """Compute how far verdicts and headlines depend on device parameters that no source states.
 
@@ -303,10 +286,9 @@ def sensitivity(
     measures with profile smoke. The results are written to data/reference/sensitivity.parquet. An interrupted command continues where it
     stopped.
     """
-    from tierwise.sensitivity.screening import known_studies  # noqa: PLC0415
     from tierwise.sensitivity.screening import sensitivity as compute  # noqa: PLC0415
 
-    names = known_studies(study)
+    names = [studies.known(study)] if study else studies.names()
     confirming(yes=yes)(f"measure {len(names)} studies again for each parameter, which takes hours?")
     say(f"sensitivity: {paths.short(compute(names, run=run, repeat=repeat, seed=seed))}")
 
@@ -347,7 +329,7 @@ def emulate(
     device: Annotated[str, typer.Argument(metavar="DEVICE", help=completion.DEVICE, autocompletion=completion.devices)],
     backing: Annotated[Path, argument("emulate.backing", metavar="BACKING")],
     mountpoint: Annotated[Path, argument("emulate.mountpoint", metavar="MOUNTPOINT")],
-    yes: YesOption = False,
+    yes: options.YesOption = False,
 ) -> None:
     """Mount a folder that is as slow as a device, until you unmount the folder or end the command.
 
@@ -395,11 +377,11 @@ def clean() -> None:
 
 @command(HOUSEKEEPING, "reference --run latest")
 def reference(
-    profile: ProfileOption = "smoke",
-    fresh: FreshOption = False,
+    profile: options.ProfileOption = "smoke",
+    fresh: options.FreshOption = False,
     run: Annotated[str, option("reference.run", envvar="RUN", autocompletion=completion.runs)] = "",
     runs: Annotated[int, option("reference.runs", min=1, envvar="RUNS")] = 1,
-    yes: YesOption = False,
+    yes: options.YesOption = False,
 ) -> None:
     """Replace the reference run in data/reference, which every checkout contains.
 

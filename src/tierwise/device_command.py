@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tierwise.core.option_texts import argument, option
-from tierwise.core.output_format import Format, FormatOption, answered
+from tierwise.core.options import Format, FormatOption, answered, argument, option
 
 if TYPE_CHECKING:
     from tierwise.devices.own_device import OwnDevice

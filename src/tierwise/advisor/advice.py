@@ -11,7 +11,6 @@ from tierwise.advisor.ranking import DISKS, chosen, gains_of
 from tierwise.advisor.service import SEED
 from tierwise.advisor.solving import solve
 from tierwise.advisor.workload import FAST, SLOW, Relation, Workload, fixed
-from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.text_template import render
 from tierwise.core.toml import Strict
@@ -184,11 +183,6 @@ def times(workload: Workload, devices: Mapping[str, str] | None = None, *, seed:
             if workload.device_name(tier):
                 found[relation.name][tier] = relation.service_s(workload.device(tier, seed=seed))
     return found
-
-
-def times_by_seed(workload: Workload, devices: Mapping[str, str] | None = None) -> dict[int, ServiceTimes]:
-    """Return `times` of enough seeds for an interval; `SEED` is among them."""
-    return {seed: times(workload, devices, seed=seed) for seed in range(MINIMUM_REPEATS)}
 
 
 def names(workload: Workload, devices: Mapping[str, str] | None = None) -> dict[str, str]:

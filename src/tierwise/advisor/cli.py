@@ -8,8 +8,7 @@ import typer
 
 from tierwise.core import completion, paths, studies
 from tierwise.core.errors import InputError, suggesting
-from tierwise.core.option_texts import option
-from tierwise.core.output_format import Format, FormatOption, TicketFormat, TicketFormatOption, answered
+from tierwise.core.options import Format, FormatOption, TicketFormat, TicketFormatOption, answered, option
 from tierwise.core.progress import say
 from tierwise.core.vocabulary import Goal, Way
 from tierwise.costs.cli import CurrencyOption, DayOption, RegionOption
@@ -105,18 +104,43 @@ def move_plan(  # noqa: PLR0917  each is an option with a name
 
     A job runs each query of the workload once. For transactions, a job is one transaction.
     """
-    from tierwise.advisor.moving import check_jobs, move_of, move_of_size  # noqa: PLC0415
-    from tierwise.advisor.moving_text import as_text  # noqa: PLC0415
+    from tierwise.advisor.advice_text import move_text  # noqa: PLC0415
+    from tierwise.advisor.moving import move_of, move_of_size  # noqa: PLC0415
     from tierwise.advisor.workload import read_workload  # noqa: PLC0415
 
-    check_jobs(jobs)
+    if jobs < 1:
+        raise InputError("--jobs", value=jobs, rule="must be at least 1")
     job_s = _job_s(before_s, after_s)
     if size_gib is not None:  # then no run is needed
         plan = move_of_size(size_gib, job_s, relation or [], hdd=hdd, ssd=ssd, jobs=jobs, way=way)
     else:
         found = read_workload(paths.raw(), run_id=run, study=study, pair=pair, name=workload)
         plan = move_of(found, relation or [], way=way, jobs=jobs, devices=_named(hdd=hdd, ssd=ssd), predict=predict, job_s=job_s)
-    print(answered(plan, form, as_text))
+    print(answered(plan, form, move_text))
+
+
+def check(  # noqa: PLR0917  each is an option with a name
+    before: Annotated[Path, option("check.before")],
+    after: Annotated[Path, option("check.after")],
+    tiers: Annotated[Path, option("check.tiers")],
+    moved: Annotated[list[str] | None, option("check.moved")] = None,
+    key: Annotated[Path | None, option("check.key")] = None,
+    form: TicketFormatOption = TicketFormat.TABLE,
+) -> None:
+    """Compare what a move to the SSD saved with what `tierwise advise` predicts for it.
+
+    The relations that moved are those whose tablespace changed between the two watches, and those of --moved.
+    """
+    from tierwise.advisor.server_advice_text import check_shown  # noqa: PLC0415
+    from tierwise.advisor.server_check import check_move  # noqa: PLC0415  the heavy libraries load only where they are needed
+    from tierwise.advisor.server_question import Limits, Question  # noqa: PLC0415
+    from tierwise.advisor.server_tiers import read_server_tiers  # noqa: PLC0415
+    from tierwise.core.activity import read_answer  # noqa: PLC0415
+    from tierwise.costs.book import load_book  # noqa: PLC0415
+
+    found, book = [read_answer(path, key) for path in (before, after)], load_book(datetime.now().date())  # noqa: DTZ005  the reader's day
+    known = read_server_tiers(tiers, host=found[0].host)
+    print(check_shown(check_move(*(Question(one, known, Limits(), book) for one in found), by_hand=moved or []), form))
 
 
 def _limits(*, ssd_gib: float | None, budget: float | None, latency_ms: float | None) -> "Limits":

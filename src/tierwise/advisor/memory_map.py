@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from tierwise.advisor.service import SEED, Counted
 from tierwise.core.errors import InputError
 from tierwise.core.pairs import DirectoryTier, load_pair
-from tierwise.core.text_table import table
 from tierwise.core.text_template import render
 from tierwise.core.toml import Strict
 from tierwise.core.units import PAGE_BYTES, human_bytes
@@ -177,43 +176,7 @@ def reads_left(path: Path, cache_bytes: float) -> float | None:
 def as_text(found: MemoryMap) -> str:
     placements = found.sizes[0].placements
     names = list(placements[0].placement if placements else found.relation_pages)
-    rows = [
-        [
-            f"{size.pages:,}",
-            human_bytes(size.pages * found.page_bytes),
-            f"{size.misses:,}",
-            f"{size.miss_ratio:.2%}",
-            f"{size.write_backs:,}",
-            *([f"{size.replayed_misses:,}"] if size.replayed_misses is not None else []),
-            *(_counts(size.relations[name]) for name in names),
-        ]
-        for size in found.sizes
-    ]
-    header = ["pages", "cache", "misses", "ratio", "write-backs", *([found.policy] if found.policy else []), *names]
-    placed = [
-        [
-            f"{size.pages:,}",
-            ", ".join(f"{name}: {tier}" for name, tier in one.placement.items()),
-            f"{one.device_s:,.3g}",
-            f"{one.cost_a_month:,.2f}",
-        ]
-        for size in found.sizes
-        for one in size.placements
-    ]
-    return render(
-        "advisor/text/map.txt",
-        found=found,
-        left_out=sum(found.left_out.values()),
-        sizes=table(header, rows, numbers=range(len(header))),
-        placements=table(["pages", "placement", "device time, s", f"{found.currency} a month"], placed, numbers=(0, 2, 3))
-        if placed
-        else "",
-    )
-
-
-def _counts(each: OfRelation) -> str:
-    replayed = "" if each.replayed_misses is None else f" ({each.replayed_misses:,})"
-    return f"{each.read_misses + each.write_misses:,} + {each.write_backs:,}{replayed}"
+    return render("advisor/text/map.txt", found=found, left_out=sum(found.left_out.values()), names=names, size=human_bytes)
 
 
 def _check_recorder(stream: Stream, wish: Wish) -> None:

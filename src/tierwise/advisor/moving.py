@@ -7,10 +7,10 @@ from math import ceil
 from statistics import geometric_mean
 from typing import Protocol
 
-from tierwise.advisor.advice import WORDS, names, times_by_seed
+from tierwise.advisor.advice import WORDS, names, times
 from tierwise.advisor.copying import copy_s
 from tierwise.advisor.placing import Placement
-from tierwise.advisor.service import Build
+from tierwise.advisor.service import Build, NewDevice
 from tierwise.advisor.workload import FAST, SLOW, Measured, Workload
 from tierwise.analysis.claims import Bounds
 from tierwise.analysis.rules import Verdict
@@ -20,7 +20,6 @@ from tierwise.core.text_template import render
 from tierwise.core.toml import Strict
 from tierwise.core.units import GIB
 from tierwise.core.vocabulary import Evidence, RelationClass, Way
-from tierwise.devices.model import build
 from tierwise.devices.spec import load_device
 
 
@@ -97,13 +96,6 @@ class MovePlan(Strict):
     @property
     def whole_jobs(self) -> int | None:
         return None if self.break_even_jobs is None else ceil(self.break_even_jobs)
-
-
-def check_jobs(jobs: int) -> int:
-    """Return `jobs`; `InputError` where there are none."""
-    if jobs < 1:
-        raise InputError("--jobs", value=jobs, rule="must be at least 1")
-    return jobs
 
 
 def plan_move(
@@ -232,7 +224,8 @@ def move_of_size(
     if relations:
         raise InputError("--relation", value=relations[0], rule="names a table or index of a run, but --size-gib uses no run")
     sizes = {"data": int(size_gib * GIB)}
-    there, back = (Times.simulated(partial(_copy_s, sizes["data"], ends, way)) for ends in ((hdd, ssd), (ssd, hdd)))
+    slow, fast = (partial(NewDevice, load_device(name), stretch=1.0) for name in (hdd, ssd))
+    there, back = (Times.simulated(partial(copies_s, sizes, way, ends)) for ends in ((slow, fast), (fast, slow)))
     before, after = map(Times.given, job_s)
     return plan_move(
         sizes,
@@ -250,11 +243,6 @@ def move_of_size(
 def _remarks(*, copied: bool = False, given: bool = False, predicted: str = "", evidence: Evidence = Evidence.MEASURED) -> list[str]:
     text = "advisor/text/move_remarks.txt"
     return render(text, copied=copied, given=given, predicted=predicted, evidence=evidence, needed=MINIMUM_REPEATS).splitlines()
-
-
-def _copy_s(size_bytes: int, ends: tuple[str, str], way: Way, seed: int) -> float:
-    source, target = (partial(build, load_device(name), seed=seed) for name in ends)
-    return copy_s(size_bytes, source, target, way)
 
 
 def copies_s(sizes: Mapping[str, int], way: Way, ends: tuple[Maker, Maker], seed: int) -> float:
@@ -278,7 +266,7 @@ def _job_times(
     if not devices and not predict and workload.slowdown == 1 and len(repeated) == len(found):
         slow, fast = (Times(one.job_s, one.evidence) for one in repeated)
         return slow, fast, ""
-    by_seed = times_by_seed(workload, devices)
+    by_seed = {seed: times(workload, devices, seed=seed) for seed in range(MINIMUM_REPEATS)}
 
     def predicted(placement: Placement) -> Times:
         return Times.simulated(lambda seed: workload.host_s + sum(by_seed[seed][name][tier] for name, tier in placement.items()))

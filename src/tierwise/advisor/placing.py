@@ -97,14 +97,10 @@ def exhaustive(problem: Problem, goal: Goal) -> Placement | None:
     least = min(problem.objective(placement, goal) for placement in feasible)
     return min(
         (placement for placement in feasible if problem.objective(placement, goal) <= least * (1 + ALIKE)),
-        key=lambda placement: limited_bytes(problem, placement),
+        key=lambda placement: sum(problem.used_bytes(placement, tier) for tier in problem.capacity_bytes),
     )
 
 
 def every(problem: Problem) -> Iterator[Placement]:
     for tiers in product(problem.tiers, repeat=len(problem.relations)):
         yield dict(zip(problem.relations, tiers, strict=True))
-
-
-def limited_bytes(problem: Problem, placement: Placement) -> int:
-    return sum(problem.used_bytes(placement, tier) for tier in problem.capacity_bytes)

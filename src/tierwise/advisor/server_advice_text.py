@@ -1,11 +1,12 @@
-"""The advice for a watched server, for a terminal or as Markdown."""
+"""The advice for a watched server, and what a move saved, for a terminal or as Markdown."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from tierwise.advisor.server_advice import ServerAdvice, Step
+from tierwise.advisor.server_check import ServerCheck
 from tierwise.core.activity import Band
-from tierwise.core.output_format import TicketFormat
+from tierwise.core.options import TicketFormat
 from tierwise.core.text_table import markdown_table, table, wrapped
 from tierwise.core.text_template import render
 from tierwise.core.units import GIB
@@ -13,6 +14,8 @@ from tierwise.core.units import GIB
 LINES, ROWS, NAMES, LONGEST = 25, 8, 3, 25
 HEADINGS: Final = ("move", "GiB", "saves, ms", "left, ms", "others, ms", "$/month", "lock", "then slow", "remark")
 NUMBERS: Final = (1, 2, 3, 4, 5)
+CHECKED: Final = ("relation", "moved", "before, ms", "predicted, ms", "seen, ms", "size now")
+CHECKED_ROWS: Final = 12
 LOCKS: Final = {"table": "locked", "index": "online", "wal": "stop", "none": "none"}
 
 
@@ -34,9 +37,33 @@ def _text(advice: ServerAdvice, form: TicketFormat, most: int) -> str:
     known = {"step": step, "service": service, "more": len(advice.steps[most:]), "timed": any(one.duration_s for one in advice.steps)}
     head, tail = render("advisor/text/server_advice.txt", a=advice, **known, **formats).split("\nTABLE\n")
     rows = [["nothing", "0", "0", milliseconds(advice.transaction_s), "0", "0", "none", "", ""], *map(_row, advice.steps[:most])]
+    return _with_table(head, HEADINGS, rows, NUMBERS, form, tail)
+
+
+def _with_table(  # noqa: PLR0917
+    head: str, header: Sequence[str], rows: Sequence[Sequence[str]], numbers: Collection[int], form: TicketFormat, tail: str = ""
+) -> str:
     if form is TicketFormat.MARKDOWN:
-        return "\n\n".join([*head.splitlines(), markdown_table(HEADINGS, rows, NUMBERS), *tail.splitlines()])
-    return "\n".join([wrapped(head), table(HEADINGS, rows, NUMBERS), wrapped(tail)])
+        return "\n\n".join([*head.splitlines(), markdown_table(header, rows, numbers), *tail.splitlines()])
+    return "\n".join([wrapped(head), table(header, rows, numbers), *([wrapped(tail)] if tail else [])])
+
+
+def check_shown(check: ServerCheck, form: TicketFormat) -> str:
+    if form is TicketFormat.JSON:
+        return check.model_dump_json(indent=2)
+    text = render("advisor/text/check.txt", c=check, ms=milliseconds, band=milliseconds_band, number=short, names=names)
+    rows = [
+        [
+            unit.unit,
+            "yes" if unit.moved else "no",
+            milliseconds(unit.before_s),
+            milliseconds_band(unit.predicted_s),
+            milliseconds(unit.seen_s),
+            "?" if unit.size_share is None else f"{unit.size_share:.0%}",
+        ]
+        for unit in check.units[:CHECKED_ROWS]
+    ]
+    return _with_table(text, CHECKED, rows, (2, 3, 4, 5), form)
 
 
 def _row(step: Step) -> list[str]:

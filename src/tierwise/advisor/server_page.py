@@ -13,7 +13,7 @@ from IPython.display import HTML, Markdown
 from tierwise.advisor.server_advice import ServerAdvice
 from tierwise.advisor.server_advice_text import milliseconds, milliseconds_band, short
 from tierwise.advisor.server_advice_text import shown as advice_shown
-from tierwise.core.output_format import TicketFormat
+from tierwise.core.options import TicketFormat
 from tierwise.core.text_template import render
 from tierwise.core.toml import Strict
 from tierwise.core.units import human_seconds

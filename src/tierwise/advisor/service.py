@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import count, cycle, islice
 from math import inf
 from statistics import fmean
-from typing import Final, Protocol
+from typing import Final
 
 from tierwise.core.units import PAGE_BYTES
 from tierwise.devices.model import build
@@ -40,21 +40,6 @@ class NewDevice:
         return build(self.spec, seed=self.seed, stretch=self.stretch)
 
 
-class Requests(Protocol):
-    """What one job asks of one relation."""
-
-    @property
-    def basis(self) -> str:
-        """Return how the order of the requests is known: a key of `bases` in ``words.toml``."""
-
-    @property
-    def number(self) -> float:
-        """Return the requests that one job makes, a number that may have a fraction."""
-
-    def service_s(self, build: Build, size_bytes: int) -> float:
-        """Return seconds that they take on the device of `build`, which serves nothing else."""
-
-
 @dataclass(frozen=True)
 class Recorded:
     """The very requests of one execution, in their order, one after the other.
@@ -69,13 +54,16 @@ class Recorded:
 
     @property
     def basis(self) -> str:
+        """Return how the order of the requests is known: a key of `bases` in ``words.toml``."""
         return "recorded"
 
     @property
     def number(self) -> float:
+        """Return the requests that one job makes, a number that may have a fraction."""
         return float(len(self.accesses))
 
     def service_s(self, build: Build, size_bytes: int) -> float:  # noqa: ARG002  each file has its own
+        """Return seconds that they take on the device of `build`, which serves nothing else."""
         if not self.accesses:
             return 0.0
         places, trace, laid = dict.fromkeys(self.sizes_bytes, HERE), Trace(self.accesses), lay_out(self.sizes_bytes)
@@ -124,6 +112,10 @@ class Counted:
                 places = _places(size_bytes, request_bytes, scattered=scattered)
                 spent_s += amount * len(operations) * pace_s(build(), operations, places, request_bytes, depth=depth)
         return spent_s
+
+
+Requests = Recorded | Counted
+"""What one job asks of one relation."""
 
 
 def pace_s(

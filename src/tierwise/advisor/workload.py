@@ -150,7 +150,7 @@ def workload_of(
         raise MissingError(f"rows of {study} on {pair}", why=f"every row of run {run_id} was rejected", remedy="make report RETRY=1")
     name = _one_of("--workload", name, sorted(rows["workload"].unique()), run_id)
     every = rows.filter(workload=name)
-    rows = deciding_rows(study, every)
+    rows = every.filter(io_mode=mode_of(study, every["io_mode"].unique()))
     record = heat.record_of(connection, study, pair)
     sizes = record.sizes_bytes(rows["data_set"][0]) if record else {}
     classes = dict(rows.select("relation", "relation_class").unique().sort("relation").rows())
@@ -195,11 +195,6 @@ def _one_of(field: str, value: str, there: Sequence[str], run_id: str) -> str:
         remedy = suggesting(value, there, f"one of: {', '.join(there)}")
         raise InputError(field, value=value, rule=f"run {run_id} has no rows of it", remedy=remedy)
     return value or there[0]
-
-
-def deciding_rows(study: str, rows: pl.DataFrame) -> pl.DataFrame:
-    """Return those of a workload's `rows` that are of the I/O mode which decides the study's verdicts."""
-    return rows.filter(io_mode=mode_of(study, rows["io_mode"].unique()))
 
 
 def _recorded(

@@ -1,6 +1,6 @@
-"""How good the observations of a run are: how many were rejected and why, and how far the machines of a campaign lie apart."""
+"""How good the observations of a run are: how many were rejected, and how far the machines of a campaign lie apart."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -16,38 +16,24 @@ from tierwise.timings.manifest import UsedAttempt
 
 @dataclass(frozen=True)
 class Rejections:
-    """Rejected rows of one evidence: `rejected` of `observations`; `reasons`: flag -> rows that bear it (a row may bear several)."""
+    """Rejected rows of one evidence: `rejected` of `observations`."""
 
     evidence: Evidence
     observations: int
     rejected: int
-    reasons: Mapping[str, int]
-
-    @property
-    def share(self) -> float:
-        return self.rejected / self.observations
 
 
 def rejections(connection: duckdb.DuckDBPyConnection, study: str = "", pair: str = "") -> list[Rejections]:
     """Return one entry for each evidence of the run's rows, of `study` and on `pair` where they are named; simulated ones last."""
-    where = "(? in ('', study)) and (? in ('', pair))"
     counted = connection.execute(
-        f"""
-        select evidence, count(*), count(*) filter (len(flags) > 0) from timings where {where} group by evidence order by evidence
+        """
+        select evidence, count(*), count(*) filter (len(flags) > 0)
+        from timings where (? in ('', study)) and (? in ('', pair))
+        group by evidence order by evidence = 'simulated', evidence
         """,
         [study, pair],
     ).fetchall()
-    reasons: dict[str, dict[str, int]] = {}
-    for evidence, flag, rows in connection.execute(
-        f"""
-        select evidence, flag, count(*) from (select evidence, unnest(flags) as flag from timings where {where})
-        group by all order by flag
-        """,
-        [study, pair],
-    ).fetchall():
-        reasons.setdefault(evidence, {})[flag] = rows
-    found = [Rejections(Evidence(evidence), rows, rejected, reasons.get(evidence, {})) for evidence, rows, rejected in counted]
-    return sorted(found, key=lambda one: one.evidence is Evidence.SIMULATED)
+    return [Rejections(Evidence(evidence), rows, rejected) for evidence, rows, rejected in counted]
 
 
 def never_accepted(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:

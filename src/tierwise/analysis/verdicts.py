@@ -54,7 +54,7 @@ def judge(
     """
     published = load_claims()
     with _rows(raw, newest_run(raw) if run_id is None else run_id, views=views) as rows:
-        own = _own_of(published, published.claims, rows, judges)
+        readers, own = rows and rows.manifest.reader_pair, _own_of(published, published.claims, rows, judges)
         theirs = _deciding_of(published, own, reference, judges) if reference is not None and rows is not None else {}
         return [
             _verdict(
@@ -62,7 +62,7 @@ def judge(
                 rows,
                 own[claim.id],
                 aside=_contradiction(own[claim.id], theirs.get(claim.id)),
-                here=_here(claim, rows, judges),
+                here=judges[claim.kind](claim, Grounds(readers, rows, readers=True)) if readers else None,
                 now=today(claim, rows, todays) if rows else (),
             )
             for claim in published.claims
@@ -76,11 +76,6 @@ def _own_of(published: Claims, claims: Sequence[Claim], rows: Rows | None, judge
         return found
     compared = compare_rates(rows)
     return {claim.id: held_to(claim, found[claim.id], compared, rows.manifest) for claim in claims}
-
-
-def _here(claim: Claim, rows: Rows | None, judges: Mapping[Kind, Judge]) -> ClaimVerdict | None:
-    pair = rows and rows.manifest.reader_pair
-    return judges[claim.kind](claim, Grounds(pair, rows, readers=True)) if pair else None
 
 
 def _deciding_of(

@@ -31,7 +31,7 @@ from tierwise.tiers.open import open_tier
 from tierwise.timings.reads import write_reads
 from tierwise.timings.replicates import PREDICTIONS, joined
 from tierwise.timings.schema import Timing
-from tierwise.timings.trial_files import TrialKey, read_trace, write_trace, write_transactions
+from tierwise.timings.trial_files import TRANSACTIONS, TrialKey, read_trace, write_trace
 
 
 class OnServer:
@@ -71,7 +71,7 @@ class OnServer:
         if self._study.keeps != "trace":
             observed = measure(Recorder())
             if observed.transactions is not None:
-                write_transactions(self._run_folder, key, turn.replicate, observed.transactions)
+                TRANSACTIONS.write(self._run_folder, key, observed.transactions, turn.replicate)
             if observed.reads is not None:
                 write_reads(self._run_folder, key, turn.replicate, observed.reads)
             return observed.timings

@@ -5,7 +5,7 @@ stretched for that size. Nobody waits for it: it is recorded with the delays off
 import json
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -61,11 +61,6 @@ class Size:
     scaled_query: ScaledQuery
 
 
-def can_be_recorded(testbed: Testbed) -> bool:
-    """Return whether the testbed's tiers are all emulated, and the trial that is measured now is counted: then requests have no path."""
-    return not testbed.waiting and all(isinstance(tier, Emulated) for tier in testbed.tiers.values())
-
-
 @dataclass(frozen=True, slots=True)
 class Recorded:
     """What a query asks of the storage from empty caches, in `trial_files.TRACE`'s columns, and where each relation's extents lie."""
@@ -74,18 +69,26 @@ class Recorded:
     addresses: Mapping[str, Sequence[int]]  # from the first of its data on; 0 for an extent of which nothing is read
 
 
-def simulated(testbed: Testbed, sizes: Sequence[Size], placements: Mapping[str, Mapping[str, str]], *, requests: int) -> list[Facts]:
-    """Return for each of `sizes` the seconds of its query on each of `placements` (relation -> tier, by name), from `requests` or more."""
+def by_scale(
+    testbed: Testbed, scales: Scales, smaller: Callable[[], list[Size]], whole: Size, placements: Mapping[str, Mapping[str, str]]
+) -> Facts:
+    """Return the fact `PROOF`: for each size the seconds of its query on each of `placements` (relation -> tier, by name).
+
+    There is none where a tier is not emulated, or the trial that is measured now is not counted: only counted requests have no path.
+    """
+    if testbed.waiting or not all(isinstance(tier, Emulated) for tier in testbed.tiers.values()):
+        return {}
+    sizes = [*smaller(), whole]
     progress = Progress("simulating other sizes", len(sizes))
     found = []
     for size in sizes:
         scaled_query, stretch = recorded(testbed, size.scaled_query), size.published_rows / size.rows
-        replays = replays_of(len(scaled_query.query) - 1, requests)
+        replays = replays_of(len(scaled_query.query) - 1, scales.requests)
         seconds = {name: replayed_s(testbed, scaled_query, tiers, stretch=stretch, replays=replays) for name, tiers in placements.items()}
         facts = {"share": size.share, "rows": size.rows, "published_rows": size.published_rows, "requests": len(scaled_query.query) - 1}
         found.append({**facts, "seconds": seconds})
         progress.step()
-    return found
+    return {PROOF: found}
 
 
 def replays_of(query: int, requests: int) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import product
 from math import floor, inf
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pydantic import Field
 
@@ -17,7 +17,6 @@ from tierwise.calculator.grid import ERROR, Counted, Point, least_ram, point, ve
 from tierwise.calculator.market import DEPTHS, Device, Market, Step, Volume
 from tierwise.calculator.shape import entries_of, levels_of
 from tierwise.core.errors import InputError
-from tierwise.core.text_table import table
 from tierwise.core.text_template import render
 from tierwise.core.toml import Strict
 from tierwise.core.units import PAGE_BYTES, human_bytes
@@ -115,8 +114,7 @@ class Answer(Strict):
     by_ram: list[Choice]
 
 
-@dataclass(frozen=True)
-class Load:
+class Load(NamedTuple):
     """What a device bears: bytes that lie there, requests, bytes, pages and commits a second."""
 
     size: float = 0.0
@@ -124,15 +122,6 @@ class Load:
     rate: float = 0.0
     pages: float = 0.0
     commits: float = 0.0
-
-    def __add__(self, other: "Load") -> "Load":
-        return Load(
-            self.size + other.size,
-            self.requests + other.requests,
-            self.rate + other.rate,
-            self.pages + other.pages,
-            self.commits + other.commits,
-        )
 
 
 @dataclass(frozen=True)
@@ -171,12 +160,10 @@ class Solver:
         memory = sum(amount * prices[item] for item, amount in self.market.ram.items()) * ram * PAGE_BYTES
         best = None
         for on in product(devices, devices, devices):
-            time_s = self.time_s(counts, on)
+            time_s = self.time_s(counts, [devices[name].times for name in on])
             if time_s * rate > self.workload.clients or on == other_than:
                 continue
-            cost = memory
-            for name, held in _held(on).items():
-                cost += costs[name, held]
+            cost = sum((costs[each] for each in _held(on).items()), memory)
             if cost < (inf if best is None else best.cost * (1 - TIE)):
                 best = Choice.model_construct(table=on[0], index=on[1], log=on[2], ram_pages=ram, time_s=time_s, cost=cost)
         return best
@@ -189,10 +176,8 @@ class Solver:
     def cost(self, choice: Choice, rate: float, end: str) -> float:
         """Return what `choice` costs with every price at one `end` of its band."""
         prices, loads, on = self.prices(end), self._loads(choice.ram_pages, rate), (choice.table, choice.index, choice.log)
-        cost = sum(amount * prices[item] for item, amount in self.market.ram.items()) * choice.ram_pages * PAGE_BYTES
-        for name, held in _held(on).items():
-            cost += self._month(self.market.devices[name], loads, held, prices)
-        return cost
+        memory = sum(amount * prices[item] for item, amount in self.market.ram.items()) * choice.ram_pages * PAGE_BYTES
+        return sum((self._month(self.market.devices[name], loads, held, prices) for name, held in _held(on).items()), memory)
 
     def bought(self, choice: Choice, rate: float) -> tuple[dict[str, Volumes], dict[str, Share]]:
         """Return the volumes of `choice` and its shares of drives, by device."""
@@ -228,15 +213,13 @@ class Solver:
             return Turn(requests_s=far, choice=other)
         return None
 
-    def time_s(self, counts: Counted, on: Placement) -> float:
-        return self._time_s(counts, [self.market.devices[name].times for name in on])
-
     def time_ends_s(self, choice: Choice) -> tuple[float, float]:
         bands = [time_band(name) for name in (choice.table, choice.index, choice.log)]
-        low, high = (self._time_s(self.counts[choice.ram_pages], [band[end] for band in bands]) for end in (0, 1))
+        low, high = (self.time_s(self.counts[choice.ram_pages], [band[end] for band in bands]) for end in (0, 1))
         return low * (1 - ERROR), high * (1 + ERROR)
 
-    def _time_s(self, counts: Counted, on: Sequence[Times]) -> float:
+    def time_s(self, counts: Counted, on: Sequence[Times]) -> float:
+        """Return seconds of a request with these times of the devices of table, index and log."""
         (table_read_s, table_write_s, _), (index_read_s, _, _), (_, _, commit_s) = on
         read_s = counts.table_reads * table_read_s + counts.index_reads * index_read_s
         return read_s + counts.write_backs * table_write_s + self.workload.writes * commit_s
@@ -265,11 +248,7 @@ class Solver:
 
 
 def _together(loads: Mapping[int, Load], held: int) -> Load:
-    load = Load()
-    for part, own in loads.items():
-        if held & part:
-            load += own
-    return load
+    return Load(*map(sum, zip(*(own for part, own in loads.items() if held & part), strict=True)))
 
 
 def chosen_volumes(sold: Volume, load: Load, prices: Mapping[str, float]) -> tuple[float, Volumes | None]:
@@ -324,14 +303,7 @@ def solve(workload: Synthetic, market: Market) -> Answer:
 
 
 def as_text(found: Answer) -> str:
-    rows: list[list[str]] = []
-    last: Placement | None = None
-    for choice in found.by_ram:
-        placement = choice.table, choice.index, choice.log
-        if placement != last:
-            rows.append([human_bytes(choice.ram_pages * PAGE_BYTES), *placement, f"{1e3 * choice.time_s:,.3g}", f"{choice.cost:,.2f}"])
-        last = placement
-    header = ["RAM from", "table", "index", "log", "ms a request", f"{found.currency} a month"]
+    before = (None, *found.by_ram)
     return render(
         "calculator/text/answer.txt",
         found=found,
@@ -340,7 +312,7 @@ def as_text(found: Answer) -> str:
         bytes=lambda pages: human_bytes(pages * PAGE_BYTES),
         rate=lambda requests_s: f"{float(f'{requests_s:.3g}'):,.0f}",
         ms=lambda time_s: f"{1e3 * time_s:,.3g}",
-        by_ram=table(header, rows, numbers=(0, 4, 5)),
+        changes=[choice for last, choice in zip(before, found.by_ram, strict=False) if _placement(last) != _placement(choice)],
     )
 
 

@@ -8,13 +8,14 @@ from functools import cache
 from math import log, log2
 from typing import Any, Final
 
-from tierwise.calculator.axes import WHOLE
 from tierwise.calculator.shape import REFERENCE_ROWS, equivalent_skew, rows_of
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.vocabulary import Layout
 
 LEAST_PAGES: Final = 2**12
+WHOLE: Final = 1e5
+"""Counts are kept in parts of this."""
 ERROR: Final = 0.016
 """How far 95 % of the times of ``scripts/check_grid.py`` were from direct simulations at most."""
 _NODES: Final = 4

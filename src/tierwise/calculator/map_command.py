@@ -7,8 +7,7 @@ from typing import Annotated, Final
 
 from tierwise.core import completion
 from tierwise.core.errors import InputError
-from tierwise.core.option_texts import argument, option
-from tierwise.core.output_format import Format, FormatOption, answered
+from tierwise.core.options import Format, FormatOption, answered, argument, option
 from tierwise.core.units import GIB, PAGE_BYTES
 from tierwise.core.vocabulary import Layout
 from tierwise.costs.cli import CurrencyOption, DayOption, RegionOption

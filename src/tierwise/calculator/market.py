@@ -136,16 +136,13 @@ def _ram(provider: str | None, book: Book) -> Bill:
     """Return a year of a byte of memory: bought, or what a machine with more memory costs more than the cheapest."""
     if provider is None:
         return ram_bill(1.0)
-    machines = [each for each in sufficient(provider, _volume_of(provider), book.on, Need(most=1)) if book.priced(each.item)]
+    volume = next(device for device in listed()[provider].devices if isinstance(load_device(device), CloudSpec))
+    machines = [each for each in sufficient(provider, volume, book.on, Need(most=1)) if book.priced(each.item)]
     machine = min(machines, key=lambda each: each.order(book), default=None)
     gib = ram_gib_bill(machine, machines, book) if machine else None
     if gib is None:
         raise MissingError(f"price of memory of {provider}", why=f"no machine has a price on {book.on}", remedy="give a later day")
     return gib * (1 / GIB)
-
-
-def _volume_of(provider: str) -> str:
-    return next(device for device in listed()[provider].devices if isinstance(load_device(device), CloudSpec))
 
 
 def _device(name: str, book: Book) -> Device:

@@ -4,7 +4,7 @@ import json
 from importlib.resources import files
 from pathlib import Path
 
-from tierwise.calculator import answer, axes, grid, market, shape
+from tierwise.calculator import answer, grid, market, shape
 from tierwise.calculator.device_band import time_band
 from tierwise.core.errors import InputError
 from tierwise.core.files import write_whole
@@ -36,7 +36,7 @@ def calculator(book: Book, *, alone: bool = False) -> str:
             "hot": shape.HOT,
             "reference_rows": shape.REFERENCE_ROWS,
             "least_pages": grid.LEAST_PAGES,
-            "whole": axes.WHOLE,
+            "whole": grid.WHOLE,
             "error": grid.ERROR,
             "steps": answer.STEPS,
             "checkpoint_s": answer.CHECKPOINT_S,

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from tierwise.core.option_texts import argument
+from tierwise.core.options import argument
 from tierwise.core.text_table import table
 
 campaigns = typer.Typer(help="See or end a campaign, a run that workers measure.", rich_markup_mode="markdown", no_args_is_help=True)

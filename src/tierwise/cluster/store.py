@@ -101,14 +101,7 @@ def is_stored(name: str) -> bool:
 CAMPAIGN: Final = "campaign.json"  # the object of a run that says what is to be measured
 
 
-def patiently(
-    request: Callable[[], Result],
-    what: str,
-    *,
-    patience_s: float = PATIENCE_S,
-    first_pause_s: float = 1.0,
-    sleep: Callable[[float], None] = time.sleep,
-) -> Result:
+def patiently(request: Callable[[], Result], what: str, *, patience_s: float = PATIENCE_S, first_pause_s: float = 1.0) -> Result:
     """Call `request` again with longer and longer pauses while the store refuses, for `patience_s` in all."""
     deadline_s, pause_s = time.monotonic() + patience_s, first_pause_s
     while True:
@@ -118,7 +111,7 @@ def patiently(
             if time.monotonic() + pause_s > deadline_s:
                 raise TierwiseError(with_remedy(f"the store refuses {what}: {error}")) from error
             say(f"the store refuses {what}, next try in {pause_s:.0f} s ({error})")
-        sleep(pause_s)
+        time.sleep(pause_s)
         pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
 

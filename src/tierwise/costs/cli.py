@@ -10,8 +10,7 @@ import typer
 
 from tierwise.core import completion
 from tierwise.core.errors import InputError
-from tierwise.core.option_texts import option
-from tierwise.core.output_format import Format, FormatOption, answered
+from tierwise.core.options import Format, FormatOption, answered, option
 from tierwise.core.units import GIB
 from tierwise.core.vocabulary import Evidence
 

@@ -143,7 +143,8 @@ def plan_on(
     if rented(name):
         devices, machines, bill = _volumes(name, replace(load, ram_bytes=ram_bytes), misses_per_s, book)
     else:
-        devices = _needed(load.data_bytes, capacity_bytes(name), misses_per_s, rate.value)
+        busy = misses_per_s / rate.value * (1 - 1e-9)  # a rate that just suffices may be off in its last digits
+        devices = max(1, ceil(load.data_bytes / capacity_bytes(name)), ceil(busy))
         assert server is not None, "what is owned stands in a server"
         machines = server.enough(drives=devices * members(name)[1], ram_bytes=ram_bytes)
         bill = device_bill(name, book, life_years=life_years) * devices
@@ -168,12 +169,6 @@ def _volumes(name: str, load: Load, misses_per_s: float, book: Book) -> tuple[in
     if fit.bill is None:
         raise MissingError(f"price of {name}", why="data/prices has none of that size", remedy="add its price to data/prices")
     return fit.count, machine.count, fit.bill + machine.bill
-
-
-def _needed(data_bytes: float, capacity: float, misses_per_s: float, iops: float) -> int:
-    return max(
-        1, ceil(data_bytes / capacity), ceil(misses_per_s / iops * (1 - 1e-9))
-    )  # a rate that just suffices may be off in its last digits
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from itertools import count, islice
 from math import inf
@@ -45,27 +45,26 @@ class Iops:
     evidence: Evidence
 
 
-def device_iops(
-    name: str, evidence: Evidence = Evidence.SIMULATED, *, size_bytes: int = READ_BYTES, latency_ms: float | None = None
-) -> Iops:
-    """Return how many random reads of `size_bytes` a second the device `name` delivers: simulated, while they take at most `latency_ms`
-    (by default that of the medium); published, as its data sheet has them.
+def device_iops(name: str, evidence: Evidence = Evidence.SIMULATED, *, latency_ms: float | None = None) -> Iops:
+    """Return how many random reads of 4 KiB a second the device `name` delivers: simulated or as its data sheet has them.
+
+    Simulated reads take at most `latency_ms`, by default that of the medium.
 
     Raises:
-        MissingError: no read takes so little, or `published` is required and no data sheet's figure of that size was read.
+        MissingError: no read takes so little, or `published` is required and no data sheet's figure was read.
     """
     if evidence is Evidence.SIMULATED:
         limit_ms = latency_limit_ms(name, latency_ms)
-        reads_per_s = simulated_iops(name, size_bytes, latency_ms=limit_ms)
+        reads_per_s = simulated_iops(name, latency_ms=limit_ms)
         if (alone_ms := 1e3 / reads_per_s) > limit_ms:
             what = f"IOPS of {name} within {limit_ms:g} ms"
             raise MissingError(what, why=f"a single read already takes {alone_ms:.3g} ms", remedy="give a longer latency")
         return Iops(reads_per_s, evidence)
     spec = load_device(name)
     stated = spec.max_read_iops if isinstance(spec, SsdSpec) else spec.max_iops if isinstance(spec, CloudSpec) else None
-    if stated is None or stated.source in {ASSUMED, PROVISIONED} or stated.fitted_on or size_bytes != READ_BYTES:
+    if stated is None or stated.source in {ASSUMED, PROVISIONED} or stated.fitted_on:
         why = f"data/devices/{name}.toml has no such number with a source"
-        raise MissingError(f"published IOPS of {name} at {size_bytes} bytes", why=why, remedy="use simulated IOPS")
+        raise MissingError(f"published IOPS of {name} at {READ_BYTES} bytes", why=why, remedy="use simulated IOPS")
     return Iops(stated.base, Evidence.PUBLISHED)
 
 
@@ -74,22 +73,19 @@ def latency_limit_ms(name: str, latency_ms: float | None = None) -> float:
 
 
 @cache
-def simulated_iops(name: str, size_bytes: int = READ_BYTES, *, seed: int = SEED, latency_ms: float | None = None) -> float:
+def simulated_iops(name: str, *, latency_ms: float | None = None) -> float:
     """Simulate how many random reads a second the device serves all over its model while they take at most `latency_ms` on average, by
     default that of the medium.
 
     As many wait as this allows, one at least and no more than `OUTSTANDING`: the latency is their number over the rate.
     """
     limit_ms = latency_limit_ms(name, latency_ms)
-    what = f"iops {size_bytes} {seed} {limit_ms} {load_device(name).model_dump_json()}"
-    return cached_rate(what, lambda: _within(limit_ms, name, size_bytes, seed))
+    what = f"iops {READ_BYTES} {SEED} {limit_ms} {load_device(name).model_dump_json()}"
+    return cached_rate(what, lambda: _within(limit_ms, name))
 
 
-def _within(latency_ms: float, name: str, size_bytes: int, seed: int) -> float:
-
-    @cache
-    def rate(outstanding: int) -> float:
-        return _sustained(name, size_bytes, seed, outstanding)
+def _within(latency_ms: float, name: str) -> float:
+    rate = cache(partial(_sustained, name))
 
     def waits_ms(outstanding: int) -> float:
         return outstanding / rate(outstanding) * 1e3
@@ -108,11 +104,11 @@ def _within(latency_ms: float, name: str, size_bytes: int, seed: int) -> float:
     return rate(fits)
 
 
-def _sustained(name: str, size_bytes: int, seed: int, outstanding: int) -> float:
-    device, places = build(load_device(name), seed=seed), random.Random(seed)
-    pages = device.capacity_bytes // size_bytes
-    everywhere = (places.randrange(pages) * size_bytes for _ in count())
-    ends_s = list(islice(_ends_s(device, everywhere, size_bytes, outstanding), outstanding + READS))
+def _sustained(name: str, outstanding: int) -> float:
+    device, places = build(load_device(name), seed=SEED), random.Random(SEED)
+    pages = device.capacity_bytes // READ_BYTES
+    everywhere = (places.randrange(pages) * READ_BYTES for _ in count())
+    ends_s = list(islice(_ends_s(device, everywhere, READ_BYTES, outstanding), outstanding + READS))
     return READS / (ends_s[-1] - ends_s[outstanding - 1])
 
 

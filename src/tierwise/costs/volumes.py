@@ -47,15 +47,11 @@ def volumes(book: Book, wanted: Wanted) -> Volumes:
         on=book.on.isoformat(),
         currency=book.currency,
         wanted=wanted,
-        offers=tuple(sorted(offers, key=_order)),
+        offers=tuple(sorted(offers, key=lambda one: (one.total is None, one.total or 0.0, not one.per_month, one.per_month or 0.0))),
         refused=tuple(refused),
         managed=managed,
         warnings=(*remarks([*bills, managed_bill], book), *warnings),
     )
-
-
-def _order(offer: Offer) -> tuple[bool, float, bool, float]:
-    return offer.total is None, offer.total or 0.0, not offer.per_month, offer.per_month or 0.0
 
 
 def _check(wanted: Wanted) -> None:

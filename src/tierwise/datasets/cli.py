@@ -5,8 +5,7 @@ from typing import Annotated
 import typer
 
 from tierwise.core.errors import InputError
-from tierwise.core.option_texts import option
-from tierwise.core.output_format import Format, FormatOption, answered
+from tierwise.core.options import Format, FormatOption, answered, option
 
 
 def check_data(

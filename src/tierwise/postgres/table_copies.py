@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from psycopg import sql
@@ -10,13 +11,6 @@ from tierwise.postgres.settings import Connection, one_value
 
 WHOLE: Final = "whole"  # comment on a schema in which everything is made
 SORT_MEMORY: Final = "256MB"
-
-
-@dataclass(frozen=True, slots=True)
-class Build:
-    """How a copy's rows and index are made; by default the rows as loaded, then an index with an entry for each row."""
-
-    vacuumed: bool = False  # every page marked as visible to all
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +26,20 @@ class CopiedTable:
     statistics_target: int
     load: Callable[[Connection], None]  # into the empty table of the search path, in a transaction
 
-    def use(self, conn: Connection, tier: str, name: str, build: Build) -> None:
-        """Set the search path to the copy `name` on `tier`, made where it is absent: loaded if it is the plain one, else from that one."""
-        schema = schema_of(tier, name, build)
-        if build != Build() and not is_complete(conn, schema):
-            self.use(conn, tier, name, Build())
-        create_copy(conn, schema, tier, [self.name], lambda empty: self._fill(empty, tier, build), vacuumed=build.vacuumed)
+    def use(self, conn: Connection, tier: str, *, vacuumed: bool = False) -> None:
+        """Set the search path to the copy on `tier`, made where it is absent: loaded, then an index with an entry for each row.
 
-    def _fill(self, conn: Connection, tier: str, build: Build) -> None:
+        The vacuumed copy is made from that one, and has every page marked as visible to all.
+        """
+        schema = schema_of(tier, vacuumed=vacuumed)
+        if vacuumed and not is_complete(conn, schema):
+            self.use(conn, tier)
+        rows = partial(self._copy, schema=schema_of(tier)) if vacuumed else self.load
+        create_copy(conn, schema, tier, [self.name], partial(self._fill, rows=rows), vacuumed=vacuumed)
+
+    def _fill(self, conn: Connection, rows: Callable[[Connection], None]) -> None:
         conn.execute(sql.SQL(self.ddl))
-        if build == Build():
-            self.load(conn)
-        else:
-            self._copy(conn, schema_of(tier, "", Build()))
+        rows(conn)
         names = map(sql.Identifier, (self.index, self.name, self.key))
         conn.execute(sql.SQL("CREATE INDEX {} ON {} ({}) WITH (deduplicate_items = off)").format(*names))
         conn.execute(f"SET LOCAL default_statistics_target = {self.statistics_target}")
@@ -81,8 +76,8 @@ def create_copy(
     return not there
 
 
-def schema_of(tier: str, name: str, build: Build) -> str:
-    return f"on_{tier}" if build == Build() else f"on_{tier}_{name}"
+def schema_of(tier: str, *, vacuumed: bool = False) -> str:
+    return f"on_{tier}_vacuumed" if vacuumed else f"on_{tier}"
 
 
 def is_complete(conn: Connection, schema: str) -> bool:

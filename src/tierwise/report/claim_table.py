@@ -1,6 +1,6 @@
 """The claims of one source as a table of its chapter: a line each."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Final
 
 import polars as pl
@@ -14,22 +14,17 @@ from tierwise.report.formats import between, count, tied
 from tierwise.report.run import Run
 from tierwise.report.words import bounded, marked, stamped, way_of
 
-UNIT: Final = "claims"
 HEADER: Final = ["Claim", "The source says", "Found", "Verdict"]
 
 
-def claims_of(source: str, only: Collection[str] = ()) -> Callable[[Run, str], pl.DataFrame]:
-    """Return the function `rows` of an exhibit, for the claims of `source`, or for `only` some of them."""
-
-    def rows(run: Run, _pair: str) -> pl.DataFrame:
-        found = [
-            (one.id, tied(one.statement) + bounded(one), _found(one), _verdict(one), str(one.evidence or Evidence.PUBLISHED))
-            for one in run.verdicts
-            if one.source == source and (not only or one.id in only)
-        ]
-        return pl.DataFrame(found, schema=["claim", "statement", "found", "verdict", "evidence"], orient="row")
-
-    return rows
+def rows(run: Run, _pair: str, *, source: str, only: Collection[str] = ()) -> pl.DataFrame:
+    """Return the claims of `source`, or `only` some of them, with what `run` says of them."""
+    found = [
+        (one.id, tied(one.statement) + bounded(one), _found(one), _verdict(one), str(one.evidence or Evidence.PUBLISHED))
+        for one in run.verdicts
+        if one.source == source and (not only or one.id in only)
+    ]
+    return pl.DataFrame(found, schema=["claim", "statement", "found", "verdict", "evidence"], orient="row")
 
 
 def tabulate(rows: pl.DataFrame) -> Cells:

@@ -28,6 +28,13 @@ def least_most(name: str, values: Iterable[float | None]) -> dict[str, Value]:
     return {f"{name}_least": min(known, default=None), f"{name}_most": max(known, default=None)}
 
 
+def by_group(rows: pl.DataFrame, keys: Sequence[str], values: Sequence[str]) -> pl.DataFrame:
+    """Return a row for each group of `keys` with the estimate of each of `values` as text, where the first of them has an interval."""
+    found = {value: estimates(rows, keys, value) for value in values}
+    groups = [key for key, one in found[values[0]].items() if one.interval]
+    return pl.DataFrame([dict(zip(keys, key, strict=True)) | {value: cell(of[key]) for value, of in found.items()} for key in groups])
+
+
 def cell(one: Estimate | None) -> str:
     """Return ``12.3 (11.9 to 12.8)``, ``12.3 (no interval)`` where all replicates agree, or a dash where nothing was estimated."""
     if one is None or one.value is None or one.interval is None:

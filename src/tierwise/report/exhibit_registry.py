@@ -1,7 +1,8 @@
-"""The registry of figures and tables: each is found by its label, as an entry of ``exhibits/tables.toml`` or as a module.
+"""The registry of figures and tables: each is found by its label, a table as an entry of ``tables.toml`` and a figure as a module.
 
-``fig-wal-rates`` is ``reading/fig_wal_rates.py`` of the study whose chapter it is in, or ``report/exhibits/figures/wal_rates.py``; a table
-``tbl-wal-ratios`` is ``reading/tbl_wal_ratios.py``, or in ``tables``. A module declares
+``tbl-wal-ratios`` is an entry of ``reading/tables.toml`` of the study whose chapter it is in, or of ``report/exhibits/tables.toml``, whose
+head describes the fields. ``fig-wal-rates`` is ``reading/fig_wal_rates.py`` of the study, or ``report/exhibits/figures/wal_rates.py``. The
+module of a figure declares
 
 - `QUERY`, the SQL of its rows, unless a file of its name beside it (``.sql``) has them, with named parameters (``$pair``, ``$io_mode``,
   which is the I/O mode that decides, and those of `PARAMETERS`); or `rows(run, pair)`, which returns them where no SQL does;
@@ -10,12 +11,12 @@
   caption leaves out the run's note);
 - `PARAMETERS`, name -> the value that is used where a reader gives no other;
 - `derive(run, pair, rows)`, where prices, models or the manifest add columns;
-- `draw(rows)`, which returns a chart, or `tabulate(rows)`, which returns a `Cells`; None where too few replicates are clean;
+- `draw(rows)`, which returns a chart;
 - `facts(rows)`, what only its caption needs.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -38,10 +39,9 @@ from tierwise.report.queries import Made
 from tierwise.report.run import Run
 from tierwise.report.text_template import prose_environment
 
-FOLDERS: Final = {"fig": "figures", "tbl": "tables"}
 NAMED: Final = re.compile(r"\$([a-z_]+)")
 IO_MODE: Final = "io_mode"
-TABLES: Final = Path(str(files("tierwise.report"))) / "exhibits" / "tables.toml"
+TABLES: Final = "tables.toml"
 FLAG: Final = ("flag", "flags")  # columns that say why a row is rejected; ``none``, or nothing, where it is not
 
 
@@ -55,7 +55,7 @@ class Cells:
 
 
 class Declared(Strict):
-    """A table of several studies, an entry of `TABLES`; its functions lie below ``tierwise.report``, its `query` below ``tierwise``."""
+    """A table, an entry of a file `TABLES`; its functions and its `query` lie below ``tierwise``."""
 
     unit: str
     columns: tuple[tuple[str, ...], ...] = ()
@@ -65,48 +65,62 @@ class Declared(Strict):
     derive: str = ""
     shown: str = ""
     facts: str = ""
+    counted: str = ""
+    given: dict[str, Any] = Field(default_factory=dict)
+    parameters: dict[str, Any] = Field(default_factory=dict)
     of_run: str = ""
     evidence: str = ""
-    words: dict[str, dict[str, str]] = Field(default_factory=dict)
+    words: dict[str, dict[str, str] | str] = Field(default_factory=dict)
 
     def tabulate(self, rows: pl.DataFrame) -> Cells | None:
+        """Return the table as text; `None` where too few replicates are clean."""
+        grouped: pl.DataFrame | None = _named(self.shown)(rows, **self.given) if self.shown else rows
+        if grouped is None or grouped.is_empty():
+            return None
+        shown = _worded(grouped, self.words)
         if self.cells:
-            made: Cells | None = _function(self.cells)(rows)
+            made: Cells | None = _named(self.cells)(shown, **self.given)
             return made
         columns = [column for column in self.columns if len(column) == 3 or rows[column[3]].ne("").any()]
         templates = [prose_environment().from_string(column[2]) for column in columns]
-        grouped = _function(self.shown)(rows) if self.shown else rows
-        named = ({**row, **{name: _worded(row[name], words) for name, words in self.words.items()}} for row in grouped.rows(named=True))
-        cells = [[template.render(row) for template in templates] for row in named]
+        cells = [[template.render(row) for template in templates] for row in shown.rows(named=True)]
         return Cells([column[0] for column in columns], cells, "".join(column[1] for column in columns))
 
-    @property
-    def module(self) -> ModuleType:
-        """Return a module with the names that the module of an exhibit has."""
-        made = ModuleType(f"tierwise.report.{self.rows or self.derive}")
-        functions = {name: _function(place) for name in ("derive", "facts") if (place := getattr(self, name))}
+    def module(self, label: str, study: str) -> ModuleType:
+        """Return a module with the names that the module of an exhibit has; a query may lie beside the entry's file."""
+        folder = f"studies/{study}/reading" if study else "report/exhibits"
+        made = ModuleType(f"tierwise.{self.rows or self.derive or folder.replace('/', '.')}")
+        functions = {name: _named(place) for name in ("derive", "facts") if (place := getattr(self, name))}
+        if self.counted:
+            functions["facts"] = lambda rows: {"n": rows[self.counted].sum()}
         if self.rows:
-            functions["rows"] = lambda run, _pair: _function(self.rows)(run)
+            functions["rows"] = lambda run, pair, **given: _named(self.rows)(run, *([pair] if study else []), **given)
         query = (files("tierwise") / self.query).read_text(encoding="utf-8") if self.query else ""
-        known = {"QUERY": query, "UNIT": self.unit, "OF_RUN": self.of_run, "EVIDENCE": self.evidence, "tabulate": self.tabulate}
-        vars(made).update({**known, **functions, "__file__": str(TABLES)})
+        known = {"QUERY": query, "UNIT": self.unit, "OF_RUN": self.of_run, "EVIDENCE": self.evidence, "PARAMETERS": self.parameters}
+        place = str(files("tierwise") / folder / label.replace("-", "_"))
+        vars(made).update({**known, **functions, "tabulate": self.tabulate, "__file__": place})
         return made
 
 
 @cache
-def declared() -> Mapping[str, Declared]:
-    """Return the tables of `TABLES` by their labels."""
-    return validate(read_table(TABLES), dict[str, Declared], where=TABLES.name)
+def declared(study: str = "") -> Mapping[str, Declared]:
+    """Return the tables of `study`, or those of several studies, by their labels."""
+    path = Path(str(files("tierwise"))) / (f"studies/{study}/reading" if study else "report/exhibits") / TABLES
+    return validate(read_table(path), dict[str, Declared], where=str(path)) if path.is_file() else {}
 
 
-def _function(place: str) -> Callable[..., Any]:
+def _named(place: str) -> Any:
     module, _, name = place.rpartition(".")
-    found: Callable[..., Any] = getattr(import_module(f"tierwise.report.{module}"), name)
-    return found
+    return getattr(import_module(f"tierwise.{module}"), name)
 
 
-def _worded(value: Any, words: Mapping[str, str]) -> Any:
-    return [words.get(one, one) for one in value] if isinstance(value, list) else words.get(value, value)
+def _worded(rows: pl.DataFrame, words: Mapping[str, Mapping[str, str] | str]) -> pl.DataFrame:
+    """Return `rows` with `words` (column -> value -> word, or where such a mapping lies below ``tierwise``) in place of values."""
+    known = {name: _named(one) if isinstance(one, str) else one for name, one in words.items()}
+    lists = {name for name, kind in rows.schema.items() if isinstance(kind, pl.List)}
+    return rows.with_columns(
+        pl.col(name).list.eval(pl.element().replace(one)) if name in lists else pl.col(name).replace(one) for name, one in known.items()
+    )
 
 
 @dataclass(frozen=True)
@@ -169,17 +183,15 @@ class Exhibit:
 
 def find(label: str, study: str = "") -> Exhibit:
     """Return the exhibit `label`, of `study` or of several studies."""
-    if label in declared():
-        return Exhibit(label, declared()[label].module, "")
-    kind, _, name = label.partition("-")
-    inside = name.replace("-", "_")
-    own = f"tierwise.studies.{study}.reading.{kind}_{inside}"
-    for module, whose in ((own, study), (f"tierwise.report.exhibits.{FOLDERS.get(kind, kind)}.{inside}", "")):
-        if (whose or module != own) and _there(module):
+    for whose in dict.fromkeys((study, "")):
+        if label in declared(whose):
+            return Exhibit(label, declared(whose)[label].module(label, whose), whose)
+    name = label.replace("-", "_")
+    own, shared = f"tierwise.studies.{study}.reading.{name}", f"tierwise.report.exhibits.figures.{name.removeprefix('fig_')}"
+    for module, whose in ([(own, study)] if study else []) + [(shared, "")]:
+        if _there(module):
             return Exhibit(label, import_module(module), whose)
-    raise InputError(
-        "label", value=label, rule=f"no module {kind}_{inside} in the study {study or '(none)'}, or {inside} in report/exhibits"
-    )
+    raise InputError("label", value=label, rule=f"no figure or table of this name in the study {study or '(none)'}, or in report/exhibits")
 
 
 def _there(module: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import vl_convert
 import yaml
@@ -46,17 +46,6 @@ class Book:
     chapters: Mapping[str, str]
     variables: Mapping[str, str]
     paper: bool = False
-
-
-class Engine(Protocol):
-    """What turns the book into the site with the annex's PDF, and the paper into its PDF; `suffix` ends a version's name."""
-
-    name: str
-    suffix: str
-
-    def build(self, book: Book, site: Path) -> None: ...
-
-    def typeset(self, paper: Book, site: Path) -> None: ...
 
 
 def assemble(folder: Path, executed: Path, stamp: Stamp, variables: Mapping[str, str], calculator: str = "") -> Book:

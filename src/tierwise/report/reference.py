@@ -115,9 +115,7 @@ def _opened(folder: Path, changed_ns: int) -> Run:  # noqa: ARG001  another mani
 
 def beside_reference(run: Run) -> Beside | None:
     reference = None if run.is_reference else open_reference()
-    if reference is None:
-        return None
-    return _beside(run, reference)
+    return None if reference is None else _beside(run, reference)
 
 
 def _beside(run: Run, other: Run) -> Beside:

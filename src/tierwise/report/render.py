@@ -9,11 +9,13 @@ from tierwise.core.errors import InputError, suggesting
 from tierwise.core.files import make_folder, put, scratch_folder
 from tierwise.report import notebooks, quarto, site, versions
 from tierwise.report.pandoc_engine import PlainEngine
-from tierwise.report.project import Book, Engine, assemble, assemble_paper
+from tierwise.report.project import Book, assemble, assemble_paper
 from tierwise.report.run import Run, book_of, open_run
 from tierwise.report.versions import Version, stamp_of
 
 ENGINES = ("auto", "quarto", "plain")
+Engine = quarto.QuartoEngine | PlainEngine
+"""What turns the book into the site with the annex's PDF, and the paper into its PDF; `suffix` ends a version's name."""
 
 
 def render(*, run_id: str, executed: Path, engine: str = "auto") -> Path:

@@ -1,7 +1,7 @@
 """The table of where the time of several sessions went, and of how busy each device was."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 
@@ -26,15 +26,14 @@ DEVICE: Final = "device "  # what a row that is a device's utilisation is named 
 RECORDED: Final = """
 select count(*) > 0 from timings where study = $study and pair = $pair and json_array_length(json_keys(proof -> 'window_shares')) > 0
 """
-Words = Mapping[Any, str]
 
 
 def records_sessions(run: Run, study: str, pair: str) -> bool:
     return bool(run.query(RECORDED, {"study": study, "pair": pair}).item())
 
 
-def tabulated(rows: pl.DataFrame, keys: Mapping[str, str], words: Mapping[str, Words], tiers: Words) -> Cells | None:
-    """Return a row for each group of `keys` (header -> column): means over its windows, in percent; `words`: names of values."""
+def tabulated(rows: pl.DataFrame, keys: Mapping[str, str], tiers: Mapping[str, str]) -> Cells | None:
+    """Return a row for each group of `keys` (header -> column): means over its windows, in percent; `tiers`: their names."""
     cells = []
     for found, part in rows.group_by(list(keys.values()), maintain_order=True):
         windows = part["window_id"].n_unique()
@@ -43,8 +42,7 @@ def tabulated(rows: pl.DataFrame, keys: Mapping[str, str], words: Mapping[str, W
         recorded = names.filter(~names.str.starts_with(DEVICE))
         sums = [sum(shares[name] for name in recorded.filter(recorded.str.contains(expression))) for expression in PARTS.values()]
         busy = [f"{word} {_percent(shares[DEVICE + tier])}" for tier, word in tiers.items() if DEVICE + tier in shares]
-        named = [words.get(column, {}).get(value, str(value)) for column, value in zip(keys.values(), found, strict=True)]
-        cells.append([*named, *(_percent(share) if recorded.len() else DASH for share in sums), ", ".join(busy) or DASH])
+        cells.append([*map(str, found), *(_percent(share) if recorded.len() else DASH for share in sums), ", ".join(busy) or DASH])
     align = "l" * len(keys) + "r" * len(PARTS) + "l"
     return Cells([*keys, *PARTS, "Devices busy"], cells, align) if cells else None
 

@@ -32,6 +32,8 @@ FILTERS: Final[dict[str, Callable[..., str]]] = {
     "code": formats.code,
     "tied": formats.tied,
     "to": formats.between,
+    "with_interval": formats.with_interval,
+    "span": formats.span,
     "count": formats.count,
     "listed": formats.listed,
     "escaped": formats.escaped,

@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from tierwise.core.errors import InputError
+from tierwise.core.text_template import render
 from tierwise.core.toml import Strict
 from tierwise.core.units import MIB, PAGE_BYTES
 from tierwise.devices.model import build
@@ -117,15 +118,7 @@ def predict(scan: Scan, processor: Processor | None = None) -> Prediction:
 
 
 def as_text(found: Prediction) -> str:
-    lines = [
-        f"The {found.method} scan on {found.device} takes {found.time_s:.3g} s ({found.low_s:.3g} to {found.high_s:.3g} s, simulated).",
-        f"It touches {found.pages:,} distinct pages of the table. With everything in shared buffers it takes {found.cpu_s:.3g} s.",
-        f"The cache is {found.cache}, and io_method is {found.io_method}.",
-        f"A row takes {found.cpu_us_per_row:.3g} us of processor time. Source: {found.cpu_source}",
-        *(f"Assumed: {note}" for note in found.notes),
-        *(f"Fitted: {name} on {origin}" for name, origin in found.fitted.items()),
-    ]
-    return "\n".join(lines)
+    return render("scans/text/scan.txt", found=found)
 
 
 def _notes(scan: Scan, lossy: float) -> Iterator[str]:

@@ -22,7 +22,7 @@ from tierwise.analysis.model_interval import CLAIM, FILE, SCHEMA, Key, combined
 from tierwise.analysis.rules import odds
 from tierwise.analysis.runs import find_run, newest_run
 from tierwise.analysis.views import open_views
-from tierwise.core import paths, studies
+from tierwise.core import paths
 from tierwise.core.errors import TierwiseError, with_remedy
 from tierwise.core.files import make_folder, scratch_folder
 from tierwise.core.pairs import load_pair
@@ -199,10 +199,6 @@ def ship(rows: pl.DataFrame) -> None:
     kept = before.join(rows.select(own).unique(), on=own, how="anti")
     keep_whole(pl.concat([kept, rows.cast(SCHEMA)]).sort(*own, "kind", "name", "case", "parameter", "end"), shipped())
     say(f"{rows['study'][0]} on {rows['pair'][0]}: {len(combined(rows))} values have a model interval")
-
-
-def known_studies(study: str) -> list[str]:
-    return [studies.known(study)] if study else list(studies.names())
 
 
 LOG: Final = ".measured.log"

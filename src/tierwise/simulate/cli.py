@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from tierwise.core import completion
-from tierwise.core.option_texts import argument, option
-from tierwise.core.output_format import Format, FormatOption, answered
+from tierwise.core.options import Format, FormatOption, answered, argument, option
 from tierwise.core.text_table import wrapped
 
 validating = typer.Typer(no_args_is_help=True, help="Compare a device model with measurements of a real drive.")

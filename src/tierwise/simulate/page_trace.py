@@ -301,9 +301,5 @@ def as_text(found: TraceResult) -> str:
     )
 
 
-def read_page_trace(path: Path, options: TraceOptions | None = None) -> Ints:
-    return np.concatenate([chunk.pages for chunk in TraceReader(path, options or TraceOptions()).chunks()])
-
-
 def _counts(left_out: Mapping[str, int]) -> str:
     return ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in left_out.items())

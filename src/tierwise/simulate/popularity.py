@@ -21,6 +21,7 @@ EXACT_RANKS: Final = 2**23  # more popular ranks than this are placed one by one
 _ALIKE_RANKS: Final = 64  # neighbouring ranks that count as equally popular, beyond the first `_APART_RANKS`
 _APART_RANKS: Final = 4096
 _PLACES_SEED: Final = 1
+CHUNK_PAGES: Final = 2**16
 
 
 def zipfian_popularity(items: int, items_per_page: int = 1) -> Floats:
@@ -48,12 +49,13 @@ def merged_zipfian(items: int, items_per_page: int, scale: int, windows: tuple[i
     return {window: merged(whole, scale, window) for window in windows}
 
 
-def drawn_pages(popularity: Floats, *, seed: int, chunk: int = 2**16) -> Iterator[Ints]:
-    """Yield chunks, without end, of independent requests; equal seeds give equal pages. By Walker's alias method, in Vose's form."""
-    chances, others = _alias(popularity / popularity.sum())
-    chance = np.random.default_rng(seed)
+def drawn_pages(popularity: Floats, *, seed: int) -> Iterator[Ints]:
+    """Yield chunks, without end, of independent requests; equal seeds give equal pages. By Walker's alias method."""
+    from scipy.stats.sampling import DiscreteAliasUrn  # noqa: PLC0415  scipy.stats loads with it, which takes a second
+
+    urn = DiscreteAliasUrn(popularity / popularity.sum(), random_state=np.random.default_rng(seed))
     while True:
-        yield _drawn(chance.random(chunk), chances, others)
+        yield urn.rvs(CHUNK_PAGES).astype(np.int64)
 
 
 @compiled
@@ -66,46 +68,6 @@ def _most_popular(items: int, pages: int, items_per_page: int) -> Floats:
         for rank in range(first, first + _ALIKE_RANKS):
             shares[fnv_of(rank) % items // items_per_page] += share
     return shares
-
-
-@compiled
-def _alias(popularity: Floats) -> tuple[Floats, Ints]:
-    """(chance to stay, page to go to otherwise) for each page that a uniform draw falls on."""
-    pages = len(popularity)
-    chances, others = popularity * pages, np.arange(pages)
-    rare, common = np.empty(pages, np.int64), np.empty(pages, np.int64)
-    rares = commons = 0
-    for page in range(pages):
-        if chances[page] < 1:
-            rare[rares] = page
-            rares += 1
-        else:
-            common[commons] = page
-            commons += 1
-    while rares and commons:
-        rares -= 1
-        filled, giver = rare[rares], common[commons - 1]
-        others[filled] = giver
-        chances[giver] -= 1 - chances[filled]
-        if chances[giver] < 1:
-            commons -= 1
-            rare[rares] = giver
-            rares += 1
-    for left in range(rares):
-        chances[rare[left]] = 1.0
-    for left in range(commons):
-        chances[common[left]] = 1.0
-    return chances, others
-
-
-@compiled
-def _drawn(chance: Floats, chances: Floats, others: Ints) -> Ints:
-    drawn = np.empty(len(chance), np.int64)
-    for at in range(len(chance)):
-        place = chance[at] * len(chances)
-        page = int(place)
-        drawn[at] = page if place - page < chances[page] else others[page]
-    return drawn
 
 
 def che_hit_ratio(popularity: Floats, pages: int) -> float:

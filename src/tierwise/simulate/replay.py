@@ -41,35 +41,21 @@ class Trace:
 
 @dataclass(slots=True)
 class TierUse:
-    """Requests of one tier. `service_s` sums their times, queueing included; `busy_s` is how long any was outstanding."""
+    """Requests of one tier. `service_s` sums their times, queueing included."""
 
     reads: int = 0
     read_bytes: int = 0
     writes: int = 0
     write_bytes: int = 0
-    requests: int = 0
     service_s: float = 0.0
-    busy_s: float = 0.0
-    outstanding: int = 0
-    busy_since_s: float = 0.0
 
-    def issued(self, access: Access, now_s: float) -> None:
-        self.requests += 1
+    def issued(self, access: Access) -> None:
         if access.operation is Operation.READ:
             self.reads += 1
             self.read_bytes += access.size_bytes
         elif access.operation is Operation.WRITE:
             self.writes += 1
             self.write_bytes += access.size_bytes
-        if not self.outstanding:
-            self.busy_since_s = now_s
-        self.outstanding += 1
-
-    def completed(self, latency_s: float, now_s: float) -> None:
-        self.service_s += latency_s
-        self.outstanding -= 1
-        if not self.outstanding:
-            self.busy_s += now_s - self.busy_since_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +105,7 @@ def replay(
             issue_s, number = heappop(due)
             access = trace.accesses[number]
             tier, issued_s[number] = placement[access.relation], issue_s
-            use[tier].issued(access, issue_s)
+            use[tier].issued(access)
             extent, rest = divmod(access.page * PAGE_BYTES, EXTENT_BYTES)
             address = addresses[access.relation][extent] + rest
             devices[tier].submit(issue_s, number, access.operation, address, access.size_bytes)
@@ -128,7 +114,7 @@ def replay(
             for number, finished_s in device.advance(event_s):
                 left -= 1
                 done_s[number] = finished_s
-                use[tier].completed(finished_s - issued_s[number], finished_s)
+                use[tier].service_s += finished_s - issued_s[number]
                 for follower in followers.get(number, ()):
                     heappush(due, (finished_s + trace.accesses[follower].think_s, follower))
     ended_s = (started_s if trace.tail_after is None else done_s[trace.tail_after]) + trace.tail_s

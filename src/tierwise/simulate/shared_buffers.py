@@ -9,7 +9,7 @@ page. Not modelled: the stream's first reads, which double from one page, and bi
 """
 
 from collections.abc import Container
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from tierwise.simulate.trace_stream import Stream
 
 POLICY: Final = "postgresql"
 RING_BUFFERS: Final = 32
-MOST_USES: Final = 5
+MOST_USES: Final = 5  # the most uses that a buffer counts: BM_MAX_USAGE_COUNT of PostgreSQL's buf_internals.h
 COMBINED: Final = 16  # pages of one read at most: the default of io_combine_limit
 PROCESSES: Final = 100 + 16 + 8 + 10 + 2 + 38
 """Among which the server divides its buffers (`GetPinLimit`), by its defaults: sessions, autovacuum, workers, senders, auxiliary."""
@@ -36,8 +36,8 @@ def misses(stream: Stream, buffers: int) -> NDArray[np.bool_]:
     scanned = np.zeros(len(stream.pages), np.bool_)
     if stream.rings is not None:
         scanned = stream.rings & (sizes > buffers // 4)[stream.relation[stream.pages]]
-    ring_buffers = max(1, min(buffers // 8, RING_BUFFERS))
-    return _missed(stream.pages, scanned, stream.relation, len(sizes), buffers, ring_buffers)
+    rings = np.full((len(sizes), max(1, min(buffers // 8, RING_BUFFERS))), -1)
+    return sweep(stream.pages, np.zeros(0, np.bool_), 0, Scans(scanned, stream.relation, rings), buffers)[0]
 
 
 def reads(stream: Stream, missed: NDArray[np.bool_], buffers: int, relations: Container[str]) -> list[Access]:
@@ -61,17 +61,36 @@ def reads(stream: Stream, missed: NDArray[np.bool_], buffers: int, relations: Co
     return [Access(name, place, size, Operation.READ, 0.0, after) for name, place, size, after in zip(*columns, strict=False)]
 
 
+class Scans(NamedTuple):
+    """Which requests are of a scan with a ring, the relation of each page, and the buffers in each relation's ring (-1: none yet)."""
+
+    scanned: NDArray[np.bool_]
+    relation: NDArray[np.int32]
+    rings: NDArray[np.int64]
+
+
 @compiled
-def _missed(  # noqa: PLR0917
-    pages: NDArray[np.int32], scanned: NDArray[np.bool_], relation: NDArray[np.int32], relations: int, buffers: int, ring_buffers: int
-) -> NDArray[np.bool_]:
-    """Return which requests miss. Each relation has one ring, and begins another when its scan is back at the page where it began."""
+def sweep(
+    pages: NDArray[Any], changed: NDArray[np.bool_], clean: int, scans: Scans, buffers: int
+) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
+    """Replay the clock sweep in empty buffers. Return which requests miss, which page each must write to make space (-1: none), and the
+    pages, in order, that are written before the request `clean`. `changed` may be empty: then no page is written.
+
+    Each relation has one ring, and begins another when its scan is back at the page where it began.
+    """
+    scanned, relation, rings = scans
+    relations, ring_buffers = rings.shape
     place, held, uses = np.full(len(relation), -1), np.full(buffers, -1), np.zeros(buffers, np.int64)
-    rings, current, first = np.full((relations, ring_buffers), -1), np.zeros(relations, np.int64), np.full(relations, -1)
-    missed = np.zeros(len(pages), np.bool_)
+    current, first = np.zeros(relations, np.int64), np.full(relations, -1)
+    dirty, cleaned, writing = np.zeros(buffers, np.bool_), np.zeros(0, np.int64), len(changed) > 0
+    missed, evicted = np.zeros(len(pages), np.bool_), np.full(len(changed), -1)
     hand = 0
     for at in range(len(pages)):
-        page, scan, own = pages[at], scanned[at], relation[pages[at]]
+        if at == clean:
+            cleaned = np.sort(held[dirty])
+            dirty[:] = False
+        page, scan = pages[at], scanned[at]
+        own = relation[page] if scan else 0
         if scan:
             if first[own] < 0:
                 first[own] = page
@@ -80,6 +99,7 @@ def _missed(  # noqa: PLR0917
         buffer = place[page]
         if buffer >= 0:
             uses[buffer] = max(uses[buffer], 1) if scan else min(uses[buffer] + 1, MOST_USES)
+            dirty[buffer] |= writing and changed[at]
             continue
         missed[at] = True
         if scan:
@@ -95,5 +115,7 @@ def _missed(  # noqa: PLR0917
             rings[own, current[own]] = buffer
         if held[buffer] >= 0:
             place[held[buffer]] = -1
-        held[buffer], place[page], uses[buffer] = page, buffer, 1
-    return missed
+            if dirty[buffer]:
+                evicted[at] = held[buffer]
+        held[buffer], place[page], uses[buffer], dirty[buffer] = page, buffer, 1, writing and changed[at]
+    return missed, evicted, cleaned

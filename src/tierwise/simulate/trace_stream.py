@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tierwise.core.compiled import Floats, Ints
+from tierwise.core.compiled import Ints
 from tierwise.core.errors import InputError, suggesting
 from tierwise.core.paths import short
 from tierwise.simulate.page_trace import TraceOptions, TraceReader
@@ -106,7 +106,7 @@ def read_stream(
     every_ring = [part.rings for part in parts if part.rings is not None]
     rings = np.concatenate(every_ring) if len(every_ring) == len(parts) else None
     if options.timed:
-        order = _by_time(parts)
+        order = np.argsort(np.concatenate([part.times for part in parts if part.times is not None]), kind="stable")
         pages, is_write, rings = pages[order], is_write[order], None if rings is None else rings[order]
     left_out: dict[str, int] = {}
     for reader in readers:
@@ -135,8 +135,3 @@ def _sampled(keys: Ints, rate: float) -> Flags:
     for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
         mixed = (mixed ^ (mixed >> np.uint64(33))) * np.uint64(factor)
     return (mixed ^ (mixed >> np.uint64(33))) % np.uint64(_SHARES) < np.uint64(round(rate * _SHARES))
-
-
-def _by_time(parts: Sequence[Requests]) -> Ints:
-    times: list[Floats] = [part.times for part in parts if part.times is not None]
-    return np.argsort(np.concatenate(times), kind="stable")

@@ -18,13 +18,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tierwise.core.compiled import compiled
 from tierwise.core.errors import InputError
 from tierwise.core.units import PAGE_BYTES
 from tierwise.core.vocabulary import Layout
 from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.simulate.heap import Touched, aged_pages, touch
 from tierwise.simulate.replay import Access, Trace, lay_out, replay
+from tierwise.simulate.shared_buffers import Scans, sweep
 
 TABLE: Final = "table"
 INDEX: Final = "index"
@@ -80,11 +80,6 @@ class Recorded:
     before: list[tuple[str, int]]
     stayed: float  # share of the updates that stayed in their page
 
-    @property
-    def reads(self) -> dict[str, int]:
-        names = [access.relation for access in self.trace.accesses if access.operation is Operation.READ]
-        return {name: names.count(name) for name in (TABLE, INDEX)}
-
 
 def draw_rows(rows: int, load: Load, count: int, rng: np.random.Generator) -> tuple[Keys, Keys]:
     """Draw `count` rows that are looked up: their places in the index, and in the table, from 0 to `rows` - 1."""
@@ -128,7 +123,8 @@ def record(
     writing = (np.arange(len(in_table)) >= 2 * lookups) & (rng.random(len(in_table)) < load.writes)
     touched = touch(rows.rows, rows.index_pages, in_index, in_table, writing, clients=load.clients)
     begun, midst = (int(np.argmax(touched.transactions >= number)) for number in (first, first + transactions // 4))
-    missed, evicted, dirty = shared_buffers(touched.pages, touched.changed, midst, int(touched.pages.max()) + 1, buffers)
+    no_scans = Scans(np.zeros(len(touched.pages), np.bool_), np.zeros(int(touched.pages.max()) + 1, np.int32), np.full((1, 1), -1))
+    missed, evicted, dirty = sweep(touched.pages, touched.changed, midst, no_scans, buffers)
     seen = slice(int(np.argmax(touched.transactions >= lookups)), begun)
     reads = [_place(rows, page) for page in touched.pages[seen][missed[seen]][-SEEN * rows.index_pages :].tolist()]
     return _recorded(_Window(rows, load, touched, missed, evicted, dirty, writing, midst, first), reads)
@@ -228,41 +224,3 @@ def rate(recorded: Recorded, placement: Mapping[str, str], devices: Mapping[str,
         if chain != CHECKPOINT:
             taken_s[chain] += latency_s
     return sum(count / time_s for count, time_s in zip(recorded.transactions, taken_s, strict=True))
-
-
-MOST_USES: Final = 5  # the most uses that a buffer counts: BM_MAX_USAGE_COUNT of PostgreSQL's buf_internals.h
-
-
-@compiled
-def shared_buffers(
-    trace: NDArray[np.int64], updated: NDArray[np.bool_], clean: int, pages: int, buffers: int
-) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
-    """Replay PostgreSQL's clock sweep over page numbers below `pages`. Returns which accesses miss, which page each must write to make
-    space (-1: none), and the pages, in order, that are written before the access `clean`.
-    """
-    place, held, uses = np.full(pages, -1), np.full(buffers, -1), np.zeros(buffers, np.int64)
-    dirty = np.zeros(buffers, np.bool_)
-    missed, evicted = np.zeros(len(trace), np.bool_), np.full(len(trace), -1)
-    cleaned = np.zeros(0, np.int64)
-    hand = 0
-    for at in range(len(trace)):
-        if at == clean:
-            cleaned = np.sort(held[dirty])
-            dirty[:] = False
-        page = trace[at]
-        buffer = place[page]
-        if buffer >= 0:
-            uses[buffer] = min(uses[buffer] + 1, MOST_USES)
-            dirty[buffer] |= updated[at]
-            continue
-        missed[at] = True
-        while uses[hand]:
-            uses[hand] -= 1
-            hand = (hand + 1) % buffers
-        if held[hand] >= 0:
-            place[held[hand]] = -1
-            if dirty[hand]:
-                evicted[at] = held[hand]
-        held[hand], place[page], uses[hand], dirty[hand] = page, hand, 1, updated[at]
-        hand = (hand + 1) % buffers
-    return missed, evicted, cleaned

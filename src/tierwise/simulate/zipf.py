@@ -16,15 +16,14 @@ size (tests hold them within 3 %), the series has the same points.
 
 import os
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import astuple, dataclass
-from multiprocessing import get_context
 from statistics import fmean
 from typing import Final, TypedDict
 
 from tierwise.core.compiled import Ints
 from tierwise.core.errors import InputError
 from tierwise.core.progress import say
+from tierwise.core.tasks import in_tasks, processors
 from tierwise.core.units import GIB, KIB
 from tierwise.devices.model import build
 from tierwise.devices.spec import DeviceSpec, HddSpec, SsdSpec, drive_of, load_device
@@ -127,13 +126,7 @@ def simulate_zipf(device: str, *, dataset_gib: float, cache_gib: float, threads:
     benchmark = Benchmark(load_device(device), round(dataset_gib * GIB), round(cache_gib * GIB), costs, threads, scale)
     if scale < QUICK_SCALE:
         say(f"simulating {len(SEEDS)} seeds of 1,200 seconds takes minutes, and hours for an array; --scale {QUICK_SCALE} takes seconds")
-    reads_per_s, miss_ratio, device_iops = map(fmean, zip(*map(astuple, rates_of(benchmark)), strict=True))
+    with processors(1 if scale > 1 else len(os.sched_getaffinity(0))):
+        rates = list(in_tasks(benchmark.rates, [(seed,) for seed in SEEDS]))
+    reads_per_s, miss_ratio, device_iops = map(fmean, zip(*map(astuple, rates), strict=True))
     return {"evidence": "simulated", "reads_per_s": reads_per_s, "miss_ratio": miss_ratio, "device_iops": device_iops}
-
-
-def rates_of(benchmark: Benchmark) -> list[Rates]:
-    workers = min(len(os.sched_getaffinity(0)), len(SEEDS))
-    if workers == 1 or benchmark.scale > 1:
-        return [benchmark.rates(seed) for seed in SEEDS]
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        return list(pool.map(benchmark.rates, SEEDS))

@@ -5,10 +5,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,7 +140,7 @@ class Daemon:
 
     def sleep(self, seconds: float, *, hold: bool) -> None:
         """Let its clock of several go until it has gained these seconds; with `hold` it then stands until it is let go."""
-        with Sleeper(self.folder) as sleeper:
+        with closing(Sleeper(self.folder)) as sleeper:
             sleeper.sleep(seconds, hold=hold)
 
     def serve_sleeps(self, descriptor: int) -> None:
@@ -189,12 +189,6 @@ class Sleeper:
 
     def __init__(self, folder: Path):
         self._control = Control(Record.control(folder), timeout_s=SLEEP_MOST_S)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         self._control.close()

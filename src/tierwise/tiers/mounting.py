@@ -17,7 +17,7 @@ from tierwise.core.errors import InputError, MissingError, TierwiseError
 
 DEVICE: Final = Path("/dev/fuse")
 NUMBER: Final = os.makedev(10, 229)  # the number of FUSE's device on every Linux: another file of that name is none
-KIND: Final = "fuse.tierwise"  # file system type of every mount of this study, as /proc/self/mountinfo shows it
+KIND: Final = "fuse.tierwise"  # file system type of every mount of this study, as /proc/self/mounts shows it
 
 CAP_SYS_ADMIN: Final = 21
 
@@ -70,14 +70,8 @@ def unmount(mountpoint: Path, *, lazily: bool = False) -> None:
 
 def mounts_below(folder: Path) -> list[Path]:
     """Return the mountpoints of emulated tiers at or below `folder`, innermost first."""
-    found = []
-    for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines():
-        fields, _, kind = line.partition(" - ")
-        # The kernel writes blanks and backslashes of a path as octal escapes.
-        mountpoint = Path(os.fsdecode(fields.split()[4].encode("latin-1", "surrogateescape").decode("unicode_escape").encode("latin-1")))
-        if kind.split()[0] == KIND and mountpoint.is_relative_to(folder):
-            found.append(mountpoint)
-    return sorted(found, key=lambda path: len(path.parts), reverse=True)
+    ours = [Path(mount.mountpoint) for mount in psutil.disk_partitions(all=True) if mount.fstype == KIND]
+    return sorted((path for path in ours if path.is_relative_to(folder)), key=lambda path: len(path.parts), reverse=True)
 
 
 def holders(mountpoint: Path) -> list[str]:

@@ -130,15 +130,3 @@ TRANSACTION: Final[dict[str, Any]] = {  # of a load; some rows lie before and af
     "latency_s": pl.Float64,  # from its first statement to its end
 }
 TRANSACTIONS: Final = TrialFiles("transactions", TRANSACTION, by_replicate=True)
-
-
-def write_transactions(run_folder: Path, key: TrialKey, replicate: int, rows: pl.DataFrame) -> None:
-    TRANSACTIONS.write(run_folder, key, rows, replicate)
-
-
-def read_transactions(run_folder: Path, key: TrialKey, replicate: int) -> pl.DataFrame:
-    rows = TRANSACTIONS.read(run_folder, key, replicate)
-    if rows is None:
-        where = named(TRANSACTIONS.path(run_folder, key, replicate), run_folder)
-        raise InputError(where, rule="the run has no transactions of this trial and repetition")
-    return rows

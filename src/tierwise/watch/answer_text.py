@@ -5,7 +5,7 @@ from typing import Final
 from rich.cells import cell_len, set_cell_size
 
 from tierwise.core.activity import Activity, Band, RelationLoad
-from tierwise.core.output_format import TicketFormat
+from tierwise.core.options import TicketFormat
 from tierwise.core.text_table import markdown_table, table, wrapped
 from tierwise.core.text_template import render
 from tierwise.core.units import MIB, human_seconds

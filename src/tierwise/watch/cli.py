@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Annotated, Final
 
 from tierwise.core.errors import InputError
-from tierwise.core.option_texts import argument, option
-from tierwise.core.output_format import TicketFormat, TicketFormatOption
+from tierwise.core.options import TicketFormat, TicketFormatOption, argument, option
 
 UNITS_S: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 SHORTEST_S, LONGEST_S = 10.0, 31 * 86400.0

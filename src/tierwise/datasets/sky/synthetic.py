@@ -15,21 +15,9 @@ import pyarrow.parquet as pq
 
 from tierwise.core.progress import Progress
 from tierwise.datasets.dataset import check_size
+from tierwise.datasets.sky import positions
 from tierwise.datasets.sky.columns import PSC, ROWS
-from tierwise.datasets.sky.positions import (
-    BIN_DEG,
-    CELLS,
-    NORTH_FROM_DEG,
-    STRIP_ARCMIN,
-    ZONE_DEG,
-    Tiles,
-    bins_joined,
-    cell_counts,
-    cell_densities,
-    designations,
-    scatter,
-    tiles,
-)
+from tierwise.datasets.sky.positions import CELLS, Tiles, tiles
 from tierwise.datasets.sky.stars import BANDS, Photometry, draw, load_facts
 from tierwise.datasets.sky_coordinates import galactic
 
@@ -51,7 +39,7 @@ def catalog_columns(
 ) -> dict[str, pa.Array]:
     brighter = load_facts().brighter_mag(per_deg2).astype(np.float32)
     bands = draw(brighter, rng)
-    made: dict[str, Any] = {"ra": ra, "dec": dec, "designation": designations(ra, dec)}
+    made: dict[str, Any] = {"ra": ra, "dec": dec, "designation": positions.designations(ra, dec)}
     made |= _photometry(bands, rng)
     made |= _flags(bands, rng)
     made |= _neighbours(per_deg2, first_row, rng)
@@ -150,12 +138,12 @@ def _neighbours(per_deg2: Values, first_row: int, rng: np.random.Generator) -> d
 
 def _observation(ra: Values, dec: Values, tiles: Tiles) -> dict[str, Any]:
     tile, across = tiles.of(ra, dec)
-    along = ((dec + 90) % ZONE_DEG) / ZONE_DEG
-    width, length = STRIP_ARCMIN * 60, ZONE_DEG * 3600
+    along = ((dec + 90) % positions.ZONE_DEG) / positions.ZONE_DEG
+    width, length = positions.STRIP_ARCMIN * 60, positions.ZONE_DEG * 3600
     east, north = across >= 0.5, along >= 0.5
     image = (along * _IMAGES).astype(np.int32)
     return {
-        "hemis": _spelled([("s", "n")], [dec > NORTH_FROM_DEG]),
+        "hemis": _spelled([("s", "n")], [dec > positions.NORTH_FROM_DEG]),
         "date": pa.array(tiles.night.take(tile), pa.int32()).cast(pa.date32()),
         "scan": tiles.scan.take(tile),
         "jdate": tiles.julian_date.take(tile),
@@ -218,7 +206,7 @@ class Sky:
         rng = np.random.default_rng([self.seed, 1, begin])
         flat = self.counts.reshape(-1, self.joined)[begin:end]
         row, cell = divmod(begin, CELLS)
-        ra, dec, found = scatter(flat, row * self.joined, cell, rng)
+        ra, dec, found = positions.scatter(flat, row * self.joined, cell, rng)
         density = self.per_deg2.reshape(-1, self.joined)[begin:end].ravel()[found]
         columns = catalog_columns(ra, dec, density, first_row=before, tiles=tiles(self.seed), rng=rng)
         return pa.RecordBatch.from_arrays([columns[name] for name in PSC.columns], schema=PSC.schema)
@@ -226,9 +214,9 @@ class Sky:
 
 def plan(fraction: float, seed: int) -> Sky:
     check_size("sky", fraction, seed, least=LEAST_FRACTION, why=f"of {ROWS:,} sources")
-    density, joined = load_facts().density, bins_joined(fraction)
-    counts = cell_counts(density, round(ROWS * fraction), joined)
-    per_deg2 = cell_densities(density).reshape(counts.shape[0], joined, CELLS).swapaxes(1, 2)
+    density, joined = load_facts().density, positions.bins_joined(fraction)
+    counts = positions.cell_counts(density, round(ROWS * fraction), joined)
+    per_deg2 = positions.cell_densities(density).reshape(counts.shape[0], joined, CELLS).swapaxes(1, 2)
     return Sky(counts, np.ascontiguousarray(per_deg2), seed)
 
 
@@ -251,6 +239,6 @@ def write(parquet: Path, sky: Sky) -> dict[str, Any]:
     return {
         "what": "synthetic sources drawn from distilled facts of the real catalog; none is a real one",
         "facts": "data/datasets/twomass.toml",
-        "declination_bin_deg": round(sky.joined * BIN_DEG, 1),
+        "declination_bin_deg": round(sky.joined * positions.BIN_DEG, 1),
         "assumed": list(load_facts().assumed),
     }

@@ -1,6 +1,5 @@
 """What the first page shows: the placements of every workload, the one that is advised, and the numbers of its text."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
@@ -10,16 +9,15 @@ import polars as pl
 from tierwise.advisor.ranking import INDEXES, NOTHING, SHORT, SPEEDUP, Gain, chosen, gains_of, headline, placed, with_processors
 from tierwise.analysis.model_interval import Key, shifts_of
 from tierwise.analysis.quality import never_accepted
-from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import Estimate, estimable
 from tierwise.analysis.verdicts import ADVICE, DECIDED, changed_since
-from tierwise.core.vocabulary import Evidence
 from tierwise.report import study_registry
 from tierwise.report.estimates import estimates
 from tierwise.report.formats import NO_INTERVAL, interval
 from tierwise.report.run import Run, book_of
 from tierwise.report.study_registry import named
 from tierwise.report.text_template import Value, shared_text
+from tierwise.report.values import verdicts
 from tierwise.report.values.workloads import costs, named_workloads, title
 
 LOG: Final = "write-ahead log"  # placement of a workload that only moves the write-ahead log
@@ -144,7 +142,7 @@ def _money(run: Run) -> dict[str, Any]:
 
 def values(run: Run, pair: str = "") -> dict[str, Any]:  # noqa: ARG001  the first page is of all pairs
     """Return the numbers of the first page, and under each study's name its own values."""
-    own, verdicts = answers(run), Counter(claim.verdict for claim in run.verdicts)
+    own, counted = answers(run), verdicts.values(run)
     decided = [claim for claim in run.verdicts if claim.verdict in DECIDED]
     found: dict[str, Any] = {
         "answered": not own.filter(pl.col("placement") != LOG).is_empty(),
@@ -156,13 +154,8 @@ def values(run: Run, pair: str = "") -> dict[str, Any]:  # noqa: ARG001  the fir
         "profile": str(run.manifest.profile.get("name")),
         "run_note": run.manifest.note,
         "share": float(run.manifest.profile.get("fraction") or 1.0),
-        "runs": len(run.manifest.merged) or 1,
-        "statements": len(run.verdicts),
-        "decided": len(decided),
-        "confirmed": verdicts[Verdict.CONFIRMED],
-        "contradicted": verdicts[Verdict.CONTRADICTED],
+        **{name: counted[name] for name in ("statements", "decided", "confirmed", "contradicted", "models", "runs")},
         "certain": sum(claim.certain is not None for claim in decided),
-        "models": sum(claim.evidence is Evidence.SIMULATED for claim in decided),
         "all_rejected": sum(never_accepted(run.store).values()),
         **_money(run),
     }
@@ -190,11 +183,6 @@ def headlines_of(run: Run, study: str, pair: str) -> Iterator[tuple[Key, Mapping
             for (moved, on, io_mode), rows in module.moved(run, only).group_by("workload", "pair", "io_mode", maintain_order=True):
                 if on == pair:
                     yield Key(pair, SPEEDUP, str(moved), LOG, "", str(io_mode)), dict(rows.select("replicate", "ratio").rows())
-
-
-def every_headline(run: Run) -> Iterator[tuple[Key, Mapping[int, float]]]:
-    for record in run.manifest.studies:
-        yield from headlines_of(run, record.name, record.pair)
 
 
 def beside(key: Key, estimate: Estimate) -> str:

@@ -14,7 +14,7 @@ from tierwise.analysis.statistics import geometric_estimate
 from tierwise.report.estimates import cell
 from tierwise.report.formats import DASH, interval, percent
 from tierwise.report.run import Run
-from tierwise.report.values.front import every_headline
+from tierwise.report.values.front import headlines_of
 from tierwise.report.words import case_name, estimated
 
 COLUMNS: Final = ("of", "case", "replicates", "model", "largest", "before", "verdict", "evidence")
@@ -56,7 +56,8 @@ def _of_claim(claim: Claim, now: ClaimVerdict) -> dict[str, str] | None:
 
 def _of_headlines(run: Run) -> list[dict[str, str]]:
     found = []
-    for key, ratios in every_headline(run):
+    headlines = (one for record in run.manifest.studies for one in headlines_of(run, record.name, record.pair))
+    for key, ratios in headlines:
         estimate, shifts = geometric_estimate(ratios), shifts_of(key)
         if estimate.low is None or estimate.high is None:
             continue

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from tierwise.bench.loaded_tables import Rows, load_once, sizes_bytes
-from tierwise.bench.query_scaling import ScaledQuery, Scales, Size, can_be_recorded, simulated
+from tierwise.bench.query_scaling import ScaledQuery, Scales, Size
 from tierwise.bench.testbed import Testbed
 from tierwise.core.data_sets import SYNTHETIC
 from tierwise.core.toml import Strict, read_table, validate
@@ -14,8 +14,6 @@ from tierwise.core.units import MIB
 from tierwise.datasets import census
 from tierwise.postgres.cold_proof import METAPAGES, expected_pages, relation_files
 from tierwise.postgres.settings import Connection
-from tierwise.postgres.table_copies import Build
-from tierwise.timings.replicates import Facts
 
 RELATIONS: Final = ("census", "pob", "census_pkey")
 SECOND: Final = "age"  # the column, and its index, of a count that uses two indexes
@@ -69,8 +67,8 @@ class Variant(Strict):
 HEAP_CACHED: Final = "heap-cached"
 BITMAP: Final = "bitmap"
 TWO_INDEXES: Final = "two-indexes"
-BUILDS: Final = {PUBLISHED: Build(), "vacuumed": Build(vacuumed=True)}
-"""The published copy is loaded in file order and has the index as 8.3 built it."""
+VACUUMED: Final = "vacuumed"
+"""The build in which every page is marked as visible to all; the published one is loaded in file order, with the index as 8.3 built it."""
 
 
 def _variants() -> dict[str, Variant]:
@@ -107,20 +105,12 @@ class CensusTable:
         return {"pob": f"CREATE INDEX pob ON {self.name} (pob) WITH (deduplicate_items = off)"}
 
 
-def by_scale(testbed: Testbed, scales: Scales, whole: ScaledQuery, *, rows: int, folder: Path) -> list[Facts]:
-    """Return what the count takes on each placement, a fact for each size; none for real rows or tiers that are not emulated."""
-    if testbed.source_of("census") != SYNTHETIC or not can_be_recorded(testbed):
-        return []
-    sizes = [*_smaller(testbed, scales, folder), Size(1.0, rows, census.ROWS, whole)]
-    return simulated(testbed, sizes, PLACEMENTS, requests=scales.requests)
-
-
 def count_query(files: list[Path], schema: str, memory_bytes: int, expected: Mapping[str, int]) -> ScaledQuery:
     setup = (f"SET search_path = {schema}", *PUBLISHED_SCAN.switches)
     return ScaledQuery(RELATIONS, files, statement(STATE), setup, memory_bytes, expected, PUBLISHED_SCAN.nodes)
 
 
-def _smaller(testbed: Testbed, scales: Scales, folder: Path) -> list[Size]:
+def smaller_copies(testbed: Testbed, scales: Scales, folder: Path) -> list[Size]:
     sizes = []
     with testbed.loading() as connection:
         for number, share in enumerate(sorted(scales.shares)):

@@ -7,6 +7,7 @@ is moved between the tiers. Variants (`VARIANTS`) change one factor of the publi
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any, Final
@@ -15,12 +16,13 @@ from pydantic import Field
 
 from tierwise.bench.loaded_tables import cold_pages as cold_pages_of
 from tierwise.bench.loaded_tables import sizes_bytes
-from tierwise.bench.query_scaling import PROOF, Scales, by_size
+from tierwise.bench.query_scaling import Scales, Size, by_scale, by_size
 from tierwise.bench.recording import Observed, Recorder
 from tierwise.bench.study import Cell as AnyCell
 from tierwise.bench.study import Placement, Study, Trial, same_answers
 from tierwise.bench.testbed import Testbed
 from tierwise.core import paths
+from tierwise.core.data_sets import SYNTHETIC
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile, Sweep
 from tierwise.core.progress import Progress
@@ -31,30 +33,12 @@ from tierwise.datasets import census
 from tierwise.datasets.dataset import Dataset
 from tierwise.postgres.cold_proof import relation_files, visibility_pages
 from tierwise.postgres.loading import copy_parquet
-from tierwise.postgres.plans import IndexScanCost, assert_plan, column_statistics, estimates, planned
+from tierwise.postgres.plans import IndexScanCost, assert_plan, correlation_of, estimates, planned
 from tierwise.postgres.relations import move
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.table_copies import CopiedTable, schema_of
-from tierwise.studies.index_placement.measuring.protocol import (
-    BITMAP,
-    BUILDS,
-    HEAP_CACHED,
-    MAP,
-    PUBLISHED,
-    PUBLISHED_SCAN,
-    RELATIONS,
-    SECOND,
-    STATE,
-    TWO_INDEXES,
-    VARIANTS,
-    Variant,
-    by_scale,
-    cold_pages,
-    count_query,
-    counting,
-    predicate,
-    statement,
-)
+from tierwise.studies.index_placement.measuring import protocol
+from tierwise.studies.index_placement.measuring.protocol import PUBLISHED, RELATIONS, SECOND, STATE, VARIANTS
 from tierwise.timings.replicates import Facts
 
 NAME: Final = "index_placement"
@@ -72,9 +56,9 @@ PUBLISHED_COST: Final = IndexScanCost(table_pages=1010 * MIB / PAGE_BYTES, index
 FASTEST: Final = (STATE,)
 OTHER_STARTS: Final = ("PR", "NV")  # first states of most variants: the two that take a third of the time of all three
 STARTS: Final[dict[Sweep, dict[str, tuple[str, ...]]]] = {  # variant -> first states, by the profile's sweep
-    Sweep.SAMPLE: dict.fromkeys((HEAP_CACHED, BITMAP, TWO_INDEXES), FASTEST),
-    Sweep.DECIDING: dict.fromkeys((HEAP_CACHED, BITMAP, TWO_INDEXES), FASTEST),
-    Sweep.WHOLE: {**dict.fromkeys(set(VARIANTS) - {PUBLISHED}, OTHER_STARTS), HEAP_CACHED: tuple(census.STATES)},
+    Sweep.SAMPLE: dict.fromkeys((protocol.HEAP_CACHED, protocol.BITMAP, protocol.TWO_INDEXES), FASTEST),
+    Sweep.DECIDING: dict.fromkeys((protocol.HEAP_CACHED, protocol.BITMAP, protocol.TWO_INDEXES), FASTEST),
+    Sweep.WHOLE: {**dict.fromkeys(set(VARIANTS) - {PUBLISHED}, OTHER_STARTS), protocol.HEAP_CACHED: tuple(census.STATES)},
 }
 
 
@@ -162,7 +146,7 @@ def prepare(trial: Trial[Cell], testbed: Testbed, study_state: StudyState) -> No
         _use(connection, table, variant.build, study_state.data)
         connection.execute(f"DROP INDEX IF EXISTS {SECOND}")  # planning reads a page of every index
         move(connection, "pob", trial.cell.index)
-        schema = _schema(table, variant.build)
+        schema = schema_of(table, vacuumed=variant.build == protocol.VACUUMED)
         if schema not in study_state.copies:
             study_state.copies[schema] = _copy(connection)
         if variant.second:
@@ -170,12 +154,8 @@ def prepare(trial: Trial[Cell], testbed: Testbed, study_state: StudyState) -> No
         study_state.files[schema] = relation_files(connection, _relations(variant))
 
 
-def _relations(variant: Variant) -> tuple[str, ...]:
+def _relations(variant: protocol.Variant) -> tuple[str, ...]:
     return (*RELATIONS, SECOND) if variant.second else RELATIONS
-
-
-def _schema(tier: str, build: str) -> str:
-    return schema_of(tier, build, BUILDS[build])
 
 
 def _use(connection: Connection, tier: str, build: str, data: Dataset) -> None:
@@ -185,7 +165,7 @@ def _use(connection: Connection, tier: str, build: str, data: Dataset) -> None:
         copy_parquet(empty, data.parquet, "census", columns, Progress(f"loading the census onto {tier}", data.rows))
 
     table = CopiedTable("census", census.ddl("census"), columns, "id", "pob", "pob", STATISTICS_TARGET, load)
-    table.use(connection, tier, build, BUILDS[build])
+    table.use(connection, tier, vacuumed=build == protocol.VACUUMED)
 
 
 def _copy(connection: Connection) -> Copy:
@@ -194,16 +174,16 @@ def _copy(connection: Connection) -> Copy:
 
 
 def _pages(connection: Connection, code: int) -> dict[str, int]:
-    return {**cold_pages(connection, code), MAP: visibility_pages(connection, "census", predicate(code))}
+    return {**protocol.cold_pages(connection, code), protocol.MAP: visibility_pages(connection, "census", protocol.predicate(code))}
 
 
 def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recorder: Recorder) -> Observed:
     variant, start = VARIANTS[trial.cell.variant], trial.cell.start
-    schema = _schema(trial.cell.table, variant.build)
+    schema = schema_of(trial.cell.table, vacuumed=variant.build == protocol.VACUUMED)
     copy = study_state.copies[schema]
     sizes = _by_scale(trial, testbed, study_state)  # before the server is started whose settings are recorded
     setup = (f"SET search_path = {schema}", *variant.scan.switches)
-    texts = {state: statement(state, second=variant.second) for state in (start, NEXT[start])}
+    texts = {state: protocol.statement(state, second=variant.second) for state in (start, NEXT[start])}
     expected = _second_pages(testbed, study_state, texts[start], setup) if variant.second else _expected(copy.pages[start], variant)
     with testbed.cold(
         _relations(variant),
@@ -226,14 +206,14 @@ def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recor
 def _by_scale(trial: Trial[Cell], testbed: Testbed, study_state: StudyState) -> Facts:
     scales = grid(testbed.profile).scales
     own = Cell("hdd", "hdd", STATE, trial.io_mode, PUBLISHED)
-    if scales is None or trial.cell != own or testbed.pair.name in testbed.profile.today:
+    if scales is None or trial.cell != own or testbed.pair.name in testbed.profile.today or testbed.source_of("census") != SYNTHETIC:
         return {}
-    schema = _schema("hdd", PUBLISHED)
+    schema = schema_of("hdd")
     copy = study_state.copies[schema]
     memory_bytes = VARIANTS[PUBLISHED].memory_bytes(testbed.profile.memory_fraction, copy.size_bytes)
-    whole = count_query(study_state.files[schema], schema, memory_bytes, _expected(copy.pages[STATE], VARIANTS[PUBLISHED]))
-    found = by_scale(testbed, scales, whole, rows=study_state.data.rows, folder=folder())
-    return {PROOF: found} if found else {}
+    query = protocol.count_query(study_state.files[schema], schema, memory_bytes, _expected(copy.pages[STATE], VARIANTS[PUBLISHED]))
+    whole = Size(1.0, study_state.data.rows, census.ROWS, query)
+    return by_scale(testbed, scales, partial(protocol.smaller_copies, testbed, scales, folder()), whole, protocol.PLACEMENTS)
 
 
 def _second_pages(testbed: Testbed, study_state: StudyState, text: str, setup: tuple[str, ...]) -> dict[str, int]:
@@ -242,7 +222,7 @@ def _second_pages(testbed: Testbed, study_state: StudyState, text: str, setup: t
     return study_state.second[text]
 
 
-def _expected(pages: Mapping[str, int], variant: Variant) -> dict[str, int]:
+def _expected(pages: Mapping[str, int], variant: protocol.Variant) -> dict[str, int]:
     table = 0 if "census" in variant.cached else pages[variant.scan.asks]
     return {"census": table, "pob": pages["pob"], "census_pkey": pages["census_pkey"]}
 
@@ -274,10 +254,10 @@ def describe(testbed: Testbed, study_state: StudyState) -> dict[str, Any]:
 
 
 def _planner(connection: Connection, data: Dataset) -> dict[str, Any]:
-    statements = {str(code): counting(code) for code in (*census.STATES.values(), *EXPLAINED)}
+    statements = {str(code): protocol.counting(code) for code in (*census.STATES.values(), *EXPLAINED)}
     _use(connection, "hdd", PUBLISHED, data)
-    correlation = column_statistics(connection, "census", "pob")["correlation"]
-    for command in PUBLISHED_SCAN.switches:
+    correlation = correlation_of(connection, "census", "pob")
+    for command in protocol.PUBLISHED_SCAN.switches:
         connection.execute(command)
     published = estimates(connection, statements)
     return {

@@ -32,11 +32,12 @@ KEYS: Final = ("io_mode", "variant", "cache", "row", "placement")
 
 
 def deciding(run: Run, pair: str, rows: pl.DataFrame) -> pl.DataFrame:
-    return _named(rows.filter(io_mode=mode_in(run.store, STUDY, pair)))
+    named = pl.col("row").map_elements(case_name, return_dtype=pl.String)
+    return rows.filter(io_mode=mode_in(run.store, STUDY, pair)).with_columns(named)
 
 
 def clean(run: Run, pair: str, rows: pl.DataFrame) -> pl.DataFrame:
-    return _enough(deciding(run, pair, rows))
+    return estimable(deciding(run, pair, rows), [name for name in KEYS if name in rows.columns])
 
 
 def speedup_bounds(cache: str) -> dict[str, Bounds]:
@@ -50,11 +51,3 @@ def speedup_bounds(cache: str) -> dict[str, Bounds]:
         for case in claim.cases
         if case.study == STUDY and case.select.get("cache") == cache and case.value in {"ratio", "pages_ratio"}
     }
-
-
-def _enough(rows: pl.DataFrame) -> pl.DataFrame:
-    return estimable(rows, [name for name in KEYS if name in rows.columns])
-
-
-def _named(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.with_columns(pl.col("row").map_elements(case_name, return_dtype=pl.String))

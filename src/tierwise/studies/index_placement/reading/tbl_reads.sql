@@ -4,3 +4,6 @@ select
 from index_placement_observations
 where variant = 'published' and pair = $pair
 group by io_mode, cache, state
+order by
+    list_position(['cold', 'cross', 'hot'], cache),
+    list_position(['FL', 'PR', 'NV', 'FL->PR', 'PR->NV', 'NV->FL'], state)

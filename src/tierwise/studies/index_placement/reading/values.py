@@ -15,10 +15,11 @@ from tierwise.core.errors import InputError, MissingError
 from tierwise.core.units import MIB
 from tierwise.core.vocabulary import IoMode
 from tierwise.report.estimates import ends, estimates, least_most
+from tierwise.report.formats import between, interval
 from tierwise.report.run import Run
 from tierwise.report.sizes_of_data import entries_of, extrapolate, holds, ratios
 from tierwise.report.text_template import Value
-from tierwise.report.words import Truth, saves, variants
+from tierwise.report.words import VARIANTS, Truth, saves, variants
 from tierwise.studies.index_placement.reading.names import BOTH, INDEX, PAIR, SQL, STUDY, TABLE, clean
 
 
@@ -93,6 +94,21 @@ def _estimates(rows: pl.DataFrame, keys: list[str]) -> Gains:
 
 def _of(gains: Gains, *keys: str) -> Gains:
     return {key: one for key, one in gains.items() if key[: len(keys)] == keys}
+
+
+def gains_by_variant(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return variant, what it differs in, and the range over the states of its speed-ups by ``cold`` and by ``cross`` counts."""
+    found: dict[str, dict[str, list[Estimate]]] = {}
+    for (variant, cache, _), one in estimates(rows, ["variant", "cache", "row"], "speedup").items():
+        found.setdefault(variant, {"cold": [], "cross": []})[cache].append(one)
+    ordered = sorted(found.items(), key=lambda item: -max((one.value or 0.0 for one in item[1]["cold"]), default=0.0))
+    columns = ("variant", "differs", "cold", "cross")
+    return pl.DataFrame([(*VARIANTS[variant], *map(_range, by_cache.values())) for variant, by_cache in ordered], columns, orient="row")
+
+
+def _range(found: list[Estimate]) -> str:
+    values, ends = [one.value for one in found if one.value is not None], [end for one in found for end in one.interval or ()]
+    return f"{between(min(values), max(values), 3)} ({interval(min(ends), max(ends))})" if ends else ""
 
 
 def _saved(name: str, gains: Gains) -> dict[str, Value]:

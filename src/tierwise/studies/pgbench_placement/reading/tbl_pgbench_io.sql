@@ -1,11 +1,11 @@
--- Pages found, read and written by relation and phase, per hundred transactions, where there are enough clean windows ($minimum).
+-- Pages found, read and written by relation and phase, per hundred transactions, where there are enough clean windows.
 with judged as (
     select pair, trial, replicate, size, placement, io_mode
     from pgbench_placement
     where
         pair = $pair and variant = 'published' and clients = '8' and script = 'tpcb-like' and memory = '1' and judged = 'yes' and not flagged
         and placement in ('all_hdd', 'table_ssd')
-    qualify count(*) over (partition by trial) >= $minimum
+    qualify enough(replicate) over (partition by trial)
 )
 select
     io_mode, size, placement, relation, phase,

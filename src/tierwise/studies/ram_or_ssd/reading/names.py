@@ -9,7 +9,6 @@ STUDY: Final = "ram_or_ssd"
 SQL: Final = named_queries(STUDY)
 PAIR: Final = "source-r"
 LIVE_PAIR: Final = "source-r-live"
-SOURCE_ID: Final = "R"
 TIERS: Final = {"hdd": "disk", "ssd": "SSD"}
 COLOURS: Final = {"disk": colours.VERMILLION, "SSD": colours.BLUE}
 WARM_UP_S: Final = 600  # how long the source read before it measured

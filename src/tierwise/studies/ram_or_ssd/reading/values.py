@@ -12,12 +12,15 @@ from tierwise.core.vocabulary import Evidence
 from tierwise.costs.bill import turning_price
 from tierwise.costs.book import Book, load_book
 from tierwise.costs.delivered import newest_server
-from tierwise.costs.hardware import load_hardware, members, server_bill
+from tierwise.costs.hardware import load_hardware, members, rented, server_bill
+from tierwise.costs.iops import LATENCY_MS
 from tierwise.costs.units import MONTHS_A_YEAR
+from tierwise.devices.spec import load_device
+from tierwise.devices.volume import CloudSpec
 from tierwise.report.estimates import least_most
 from tierwise.report.exhibit_registry import find
 from tierwise.report.page import Page, open_page
-from tierwise.report.run import Run, book_of
+from tierwise.report.run import Run, answer_of, book_of
 from tierwise.report.text_template import Value
 from tierwise.studies.ram_or_ssd.reading.money import DISK, DISK_NOW, FLASH, FLASH_NOW, THEN, Case, cases, ways
 from tierwise.studies.ram_or_ssd.reading.names import LIVE_PAIR, PAIR, SQL, STUDY, TIERS
@@ -151,6 +154,42 @@ def _live(run: Run) -> dict[str, Value]:
         "own_model": own.get("model_reads"),
         **least_most("around", pages),
     }
+
+
+FIELDS: Final = ("device", "medium", "capacity_gb", "price_date", "purchase", "per_gb_month", "per_iops_month", "iops", "today")
+MEDIA: Final = {"ssd": "SSD", "hdd": "disk"}
+INTERFACES: Final = ("NVMe", "SATA")  # interfaces of an SSD that the description of its device file may state
+
+
+def priced_devices(run: Run, _pair: str) -> pl.DataFrame:
+    """Return the devices that can be priced, those with a price of the last year first; ``left_out``: those without a price."""
+    found = answer_of(run)
+    rows = [
+        {name: getattr(one, name) for name in FIELDS}
+        | {"per_month": one.cost_a_year / MONTHS_A_YEAR, "type": _type(one.device, one.medium)}
+        for one in found.devices
+    ]
+    return pl.DataFrame(rows).with_columns(
+        left_out=pl.lit(", ".join(f"`{each.device}`" for each in found.left_out)), years=pl.lit(found.life_years)
+    )
+
+
+def of_prices(rows: pl.DataFrame) -> dict[str, object]:
+    limits = {f"{kind}_ms": limit for kind, limit in LATENCY_MS.items()}
+    return {"evidence": Evidence.SIMULATED, "left_out": rows["left_out"][0], "years": rows["years"][0], **limits}
+
+
+def _type(name: str, medium: str) -> str:
+    """Return ``NVMe SSD``, ``array of 4 SATA SSDs``, ``disk``, ``volume (SSD)`` or ``rented local SSD``."""
+    member, copies = members(name)
+    piece = load_device(member)
+    if isinstance(piece, CloudSpec):
+        return f"volume ({MEDIA[medium]})"
+    if rented(name):
+        return f"rented local {MEDIA[medium]}"
+    described = piece.description if medium == "ssd" else ""
+    words = [*(each for each in INTERFACES if each in described), MEDIA[medium]]
+    return " ".join(words) if copies == 1 else f"array of {copies} {' '.join(words)}s"
 
 
 def open_costs(run: Run) -> Page:

@@ -1,13 +1,17 @@
 """The latency study's tablespaces and histograms, recorded and published, and what is computed from their buckets."""
 
+from collections.abc import Callable
 from typing import Final
 
 import polars as pl
 
 from tierwise.analysis.claims import published_series
-from tierwise.report.formats import seconds
+from tierwise.analysis.statistics import Estimate
+from tierwise.report.estimates import estimates
+from tierwise.report.formats import DASH, number, percent, seconds
 from tierwise.report.queries import named_queries
 from tierwise.report.run import Run
+from tierwise.report.words import variant_label
 
 STUDY: Final = "read_latency"
 SQL: Final = named_queries(STUDY)
@@ -71,3 +75,31 @@ def total(histogram: pl.DataFrame) -> int:
 def mean_us(histogram: pl.DataFrame) -> float:
     """Return the mean read by the buckets' middles, which is all that a printed histogram gives."""
     return float((2.0 ** (histogram["bucket"] + 0.5) * histogram["reads"]).sum()) / total(histogram) / 1000
+
+
+def beside_published(rows: pl.DataFrame) -> pl.DataFrame | None:
+    """Return a row for the published histograms and one for each variant that was replayed; `None` without an interval."""
+    shares, times, means = (estimates(rows, ["variant", "tablespace"], name) for name in ("share_250_us", "times_ssd", "mean_us"))
+    ssd, hdd = (published().filter(tablespace=space) for space in ("ssd", "hdd"))
+    lines = [
+        {
+            "variant": "Published",
+            "share": percent(held(ssd, SSD_BUCKET) / total(ssd)),
+            "fullest": [bucket_text(SSD_BUCKET)],
+            "ssd_us": mean_us(ssd),
+            "hdd_us": mean_us(hdd),
+            "ratio": number(mean_us(hdd) / mean_us(ssd)),
+        }
+    ]
+    for variant in rows["variant"].unique(maintain_order=True):
+        fullest = rows.filter(variant=variant, tablespace="ssd")["mode_bucket"].unique().sort()
+        values = {f"{space}_us": one.value for space in ("ssd", "hdd") if (one := means.get((variant, space)))}
+        texts = {"share": _interval(shares.get((variant, "ssd")), percent), "ratio": _interval(times.get((variant, "hdd")), number)}
+        lines.append({"variant": variant_label(variant), "fullest": list(map(bucket_text, fullest)), **values, **texts})
+    return pl.DataFrame(lines) if any(one.interval for one in times.values()) else None
+
+
+def _interval(one: Estimate | None, form: Callable[[float], str]) -> str:
+    if one is None or one.value is None or one.low is None or one.high is None:
+        return DASH
+    return f"{form(one.value)} ({form(one.low)} to {form(one.high)})"

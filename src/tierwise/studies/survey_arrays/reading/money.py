@@ -105,15 +105,10 @@ def time_ratios(connection: duckdb.DuckDBPyConnection, pair: str) -> dict[str, t
     """Return query as printed -> time on the SSDs over that on the disks, of one replicate each, by the I/O mode that decides."""
     if not connection.execute("from information_schema.tables where table_name = 'survey_arrays'").fetchall():
         return {}
-    by_query: dict[str, dict[int, tuple[Evidence, float]]] = {}
-    for query, replicate, evidence, ratio in connection.execute(SQL["paired"], [pair, mode_in(connection, STUDY, pair)]).fetchall():
-        by_query.setdefault(query, {})[replicate] = Evidence(evidence), ratio
+    rows = connection.sql(SQL["paired"], params=[pair, str(mode_in(connection, STUDY, pair))]).pl()
     return {
-        query: (
-            Evidence.of({evidence for evidence, _ in found.values()}),
-            geometric_estimate({replicate: ratio for replicate, (_, ratio) in found.items()}),
-        )
-        for query, found in by_query.items()
+        str(query): (Evidence.of(set(map(Evidence, part["evidence"]))), geometric_estimate(dict(part.select("replicate", "ratio").rows())))
+        for (query,), part in rows.group_by("query", maintain_order=True)
     }
 
 

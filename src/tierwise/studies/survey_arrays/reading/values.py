@@ -1,16 +1,12 @@
 """The numbers of the text on the survey's arrays."""
 
 import math
-from collections.abc import Mapping
 from statistics import fmean
-from typing import Any, Final
-
-import polars as pl
+from typing import Final
 
 from tierwise.analysis.causes import Cause
 from tierwise.analysis.claim_rows import mode_in
 from tierwise.analysis.rules import Verdict
-from tierwise.analysis.statistics import Estimate
 from tierwise.costs.book import load_book
 from tierwise.report.estimates import ends, estimates, least_most
 from tierwise.report.exhibit_registry import find
@@ -24,7 +20,6 @@ ALIKE: Final = 1.25
 """A way of reading reproduces each published time that it is within this factor of, up or down (assumed, before any was simulated)."""
 MB: Final = 1e6
 SHORT: Final = {DISKS: "disks", RAID0: "raid0", ONE: "one", SIX: "six"}
-Gains = Mapping[tuple[Any, ...], Estimate]
 
 
 def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
@@ -50,12 +45,8 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
     }
 
 
-def _rows(run: Run, pair: str, label: str) -> pl.DataFrame:
-    return find(label, STUDY).rows(run, pair).frame
-
-
 def _rates(run: Run, pair: str) -> dict[str, Value]:
-    scan = _rows(run, pair, "tbl-survey-arrays-reads").filter(query=SCAN)
+    scan = find("tbl-survey-arrays-reads", STUDY).rows(run, pair).frame.filter(query=SCAN)
     rates = dict(scan.select("tier", "rate").drop_nulls().rows())
     return {f"rate_{SHORT[place]}": rates[place] / MB if place in rates else None for place in (DISKS, ONE, SIX)}
 

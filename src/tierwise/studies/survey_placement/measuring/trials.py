@@ -16,7 +16,7 @@ import polars as pl
 from pydantic import Field
 
 from tierwise.bench.loaded_tables import ColdPages, Rows, cold_pages, load_once, place, planned_before, sizes_bytes
-from tierwise.bench.query_scaling import PROOF, Scales, by_size
+from tierwise.bench.query_scaling import ScaledQuery, Scales, Size, by_scale, by_size
 from tierwise.bench.recording import Observed, Recorder
 from tierwise.bench.study import Cell as AnyCell
 from tierwise.bench.study import Study, Trial, same_answers
@@ -34,23 +34,8 @@ from tierwise.postgres.cold_proof import relation_files
 from tierwise.postgres.plans import assert_plan, planned
 from tierwise.postgres.relations import move_statements
 from tierwise.postgres.settings import PINNED_BYTES, Connection
-from tierwise.studies.survey_placement.measuring.queries import (
-    BY_INDEX,
-    QUERIES,
-    QUERY,
-    QUERY_NAMES,
-    RELATIONS,
-    SCALED_PLACEMENTS,
-    SCHEMA,
-    SORT,
-    SORTED,
-    Common,
-    Parameters,
-    QueryName,
-    by_scale,
-    find_parameters,
-    join_query,
-)
+from tierwise.studies.survey_placement.measuring import queries
+from tierwise.studies.survey_placement.measuring.queries import QUERIES, QUERY, RELATIONS, SCHEMA, SORT, QueryName
 
 NAME: Final = "survey_placement"
 TABLES: Final = tuple(name.lower() for name in survey.NAMES)
@@ -92,7 +77,7 @@ class StudyState:
     datasets: dict[str, Dataset]
     files: list[Path] = field(default_factory=list)
     size_bytes: dict[str, int] = field(default_factory=dict)
-    facts: Parameters | None = None
+    facts: queries.Parameters | None = None
     cold_pages: dict[str, ColdPages] = field(default_factory=dict)
 
     def statement(self, query: str) -> str:
@@ -171,7 +156,7 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
             cell=cell,
             io_mode=cell.io_mode,
             tiers=frozenset({"hdd"} if cell.placement == BASE else {"hdd", ssd}),
-            preparation=f"placement={cell.placement if cell.query in QUERY_NAMES else BASE}",
+            preparation=f"placement={cell.placement if cell.query in queries.QUERY_NAMES else BASE}",
         )
         for cell in cells
     )
@@ -189,7 +174,7 @@ def published_share(testbed: Testbed, study_state: StudyState) -> float:  # noqa
 
 
 def prepare(trial: Trial[Cell], testbed: Testbed, study_state: StudyState) -> None:
-    on_ssd = PLACEMENTS[trial.cell.placement] if trial.cell.query in QUERY_NAMES else ()
+    on_ssd = PLACEMENTS[trial.cell.placement] if trial.cell.query in queries.QUERY_NAMES else ()
     with testbed.loading() as connection:
         _load(connection, testbed, study_state)
         place(connection, {name: trial.cell.ssd if name in on_ssd else "hdd" for name in RELATIONS})
@@ -198,11 +183,15 @@ def prepare(trial: Trial[Cell], testbed: Testbed, study_state: StudyState) -> No
 
 
 def _load(connection: Connection, testbed: Testbed, study_state: StudyState) -> None:
-    tables, data = survey.load_tables(), study_state.datasets
-    load_once(connection, SCHEMA, "hdd", [Rows(tables[name], data[name].parquet, data[name].rows) for name in survey.NAMES])
+    load_once(connection, SCHEMA, "hdd", _rows(study_state.datasets))
     study_state.size_bytes = sizes_bytes(connection, RELATIONS)
     config = grid(testbed.profile)
-    study_state.facts = study_state.facts or find_parameters(connection, light_curves=config.light_curves, joined=config.joined)
+    study_state.facts = study_state.facts or queries.find_parameters(connection, light_curves=config.light_curves, joined=config.joined)
+
+
+def _rows(data: Mapping[str, Dataset]) -> list[Rows]:
+    tables = survey.load_tables()
+    return [Rows(tables[name], data[name].parquet, data[name].rows) for name in survey.NAMES]
 
 
 def _find_cold_pages(testbed: Testbed, study_state: StudyState) -> None:
@@ -221,8 +210,8 @@ def memory_bytes(profile: Profile, size_bytes: Mapping[str, int]) -> int:
 def setup_of(query: str, text: str, temporary: str, size_bytes: Mapping[str, int]) -> tuple[str, ...]:
     """Return what comes before a query; `temporary`: the tier of the temporary files of a sort."""
     if query != SORT:
-        return planned_before(BY_INDEX, text)
-    memory_kib = max(LEAST_SORT_KIB, round(SORT_SHARE * size_bytes[SORTED] / KIB))
+        return planned_before(queries.BY_INDEX, text)
+    memory_kib = max(LEAST_SORT_KIB, round(SORT_SHARE * size_bytes[queries.SORTED] / KIB))
     own = (f"SET search_path = {SCHEMA}", f"SET temp_tablespaces = {temporary}", f"SET work_mem = '{memory_kib}kB'")
     return planned_before(own, text)
 
@@ -245,17 +234,35 @@ def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recor
 
 
 def _by_scale(trial: Trial[Cell], testbed: Testbed, study_state: StudyState) -> dict[str, Any]:
-    axes, ssd = grid(testbed.profile).scales, trial.cell.ssd
-    if axes is None or trial.cell != Cell(BASE, QUERY, ssd, trial.io_mode) or testbed.pair.name in testbed.profile.today:
+    scales, ssd = grid(testbed.profile).scales, trial.cell.ssd
+    if scales is None or trial.cell != Cell(BASE, QUERY, ssd, trial.io_mode) or testbed.pair.name in testbed.profile.today:
         return {}
-    expected = study_state.cold_pages[QUERY].pages
-    whole = join_query(
-        study_state.statement(QUERY), SCHEMA, study_state.files, memory_bytes(testbed.profile, study_state.size_bytes), expected
-    )
-    placements = {name: {relation: ssd if relation in PLACEMENTS[name] else "hdd" for relation in RELATIONS} for name in SCALED_PLACEMENTS}
-    common = Common(testbed, ssd, fraction(testbed.profile), PUBLISHED_DETECTIONS, partial(memory_bytes, testbed.profile), folder())
-    found = by_scale(common, axes, whole, placements, detections=study_state.datasets["Detection"].rows)
-    return {PROOF: found} if found else {}
+    memory, expected = memory_bytes(testbed.profile, study_state.size_bytes), study_state.cold_pages[QUERY].pages
+    query = queries.join_query(study_state.statement(QUERY), SCHEMA, study_state.files, memory, expected)
+    whole = Size(1.0, study_state.datasets["Detection"].rows, PUBLISHED_DETECTIONS, query)
+    placements = {
+        name: {relation: ssd if relation in PLACEMENTS[name] else "hdd" for relation in RELATIONS} for name in queries.SCALED_PLACEMENTS
+    }
+    return by_scale(testbed, scales, partial(_smaller, testbed, scales, ssd), whole, placements)
+
+
+def _smaller(testbed: Testbed, scales: Scales, held_on: str) -> list[Size]:
+    """Load smaller surveys on a tier without seeks, where they are read while their requests are recorded: disks keep their layout."""
+    sizes = []
+    with testbed.loading() as connection:
+        for number, share in enumerate(sorted(scales.shares)):
+            data = survey.acquire(fraction=fraction(testbed.profile) * share, seed=testbed.seed, folder=folder())
+            schema = f"size_{number}"
+            load_once(connection, schema, held_on, _rows(data))
+            memory = memory_bytes(testbed.profile, sizes_bytes(connection, RELATIONS))
+            statement = queries.find_parameters(connection, light_curves=1, joined=1).statement(QUERY)
+            query = queries.join_query(statement, schema, relation_files(connection, RELATIONS), memory, {})
+            sizes.append(Size(share, data["Detection"].rows, PUBLISHED_DETECTIONS, query))
+    return [replace(size, scaled_query=_counted(testbed, size.scaled_query)) for size in sizes]
+
+
+def _counted(testbed: Testbed, query: ScaledQuery) -> ScaledQuery:
+    return replace(query, expected=cold_pages(testbed, RELATIONS, query.statement, query.setup).pages)
 
 
 def _moved(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recorder: Recorder) -> Observed:
@@ -296,9 +303,9 @@ def summarise(rows: pl.DataFrame) -> dict[str, Any]:
     words = {name: pl.col("cell").str.json_path_match(f"$.{name}") for name in ("query", "placement")}
     named = rows.with_columns(**words)
     medians = named.group_by("query", "placement").agg(pl.col("elapsed_s").median()).sort("placement")
-    queries = [query for query in QUERIES if query in set(named["query"])]
-    found: dict[str, Any] = {query: dict(medians.filter(query=query).select("placement", "elapsed_s").rows()) for query in queries}
-    shares = {query: _io_share(named.filter(query=query, placement="all_hdd")) for query in queries}
+    measured = [query for query in QUERIES if query in set(named["query"])]
+    found: dict[str, Any] = {query: dict(medians.filter(query=query).select("placement", "elapsed_s").rows()) for query in measured}
+    shares = {query: _io_share(named.filter(query=query, placement="all_hdd")) for query in measured}
     return {**found, "io_share": shares, **by_size(rows)}
 
 

@@ -1,20 +1,35 @@
 """The numbers of the text on the survey's placements."""
 
-from collections.abc import Mapping
-from typing import Any, Final
+from itertools import product
+from typing import Final
+
+import polars as pl
 
 from tierwise.advisor.ranking import advised, gains_of
 from tierwise.analysis.causes import Cause
 from tierwise.analysis.claim_rows import mode_in
-from tierwise.analysis.statistics import Estimate, geometric_estimate
-from tierwise.report.estimates import ends, estimates, least_most
+from tierwise.analysis.statistics import enough, geometric_estimate
+from tierwise.report.estimates import cell, ends, estimates, least_most
 from tierwise.report.exhibit_registry import find
-from tierwise.report.figures.places import simulated_ways
+from tierwise.report.figures.places import published_seconds, simulated_ways
 from tierwise.report.run import Run
 from tierwise.report.sizes_of_data import entries_of, extrapolate, holds, ratios
 from tierwise.report.text_template import Value
 from tierwise.report.values.workloads import gather
-from tierwise.studies.survey_placement.reading.names import BASE, DETECTION, INDEXES, PAIR, SCALED, SOURCE, SQL, STUDY, TEMPORARY
+from tierwise.studies.survey_placement.reading.money import moves_of, plans_of
+from tierwise.studies.survey_placement.reading.names import (
+    BASE,
+    DETECTION,
+    INDEXES,
+    PAIR,
+    PLACEMENTS,
+    QUERIES,
+    SCALED,
+    SOURCE,
+    SQL,
+    STUDY,
+    TEMPORARY,
+)
 
 GROUPS: Final = {"indexes": INDEXES, "source": SOURCE, "detection": DETECTION}
 MOVES: Final = {"indexes ssd": "all indexes", "Source ssd": "Source", "Detection ssd": "Detection"}
@@ -22,7 +37,6 @@ MOVES: Final = {"indexes ssd": "all indexes", "Source ssd": "Source", "Detection
 WORKLOADS: Final = ("joins", "light curves")
 SCANNED: Final = ("survey_arrays", "non_indexed")  # the study and its query that simulate a scan of each subsystem at the published size
 SIZES: Final = ("smallest", "largest", "published")
-Gains = Mapping[tuple[Any, ...], Estimate]
 
 
 def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
@@ -87,8 +101,32 @@ def _scale(run: Run, pair: str) -> dict[str, Value]:
     )
 
 
+def medians(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the medians of each query and placement with enough clean replicates, its speed-up as text, and the published seconds."""
+    clean, gains = rows.filter(flag="none"), estimates(rows, ["query", "placement"], "speedup")
+    bars = published_seconds(STUDY)
+    shown = [
+        {"query": query, "placement": placement, "gain": "1" if placement == BASE else cell(gains.get((query, placement)))}
+        | part.select(pl.col("elapsed_s", "ratio", "moved_share").median()).row(0, named=True)
+        | {"bar": bars.get((query, placement)), "base": bars.get((query, BASE))}
+        for query, placement in product(QUERIES, PLACEMENTS)
+        if enough((part := clean.filter(query=query, placement=placement)).height)
+    ]
+    return pl.DataFrame(shown)
+
+
+def moves_that_pay(run: Run, pair: str) -> pl.DataFrame:
+    """Return what each move takes, what a job saves, and after how many jobs the move has paid; null where a job saves nothing."""
+    rows = [
+        (*key, plan.there_s + plan.back_s, plan.saved_s, plan.break_even_jobs, plan.low, plan.high, plan.pairs)
+        for key, plan in plans_of(run.store, pair, moves_of(run.store, pair)).items()
+    ]
+    floats = dict.fromkeys(("move_s", "saved_s", "jobs", "low", "high"), pl.Float64)
+    return pl.DataFrame(rows, {"placement": pl.String, "query": pl.String, **floats, "pairs": pl.Int64}, orient="row")
+
+
 def _moves(run: Run, pair: str) -> dict[str, Value]:
-    rows = find("tbl-survey-moves-pay", STUDY).rows(run, pair).frame
+    rows = moves_that_pay(run, pair)
     jobs = rows["jobs"].drop_nulls().to_list()
     claim = run.verdict("H11")
     mapped = claim.open_map if claim else None

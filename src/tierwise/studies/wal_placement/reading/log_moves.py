@@ -12,8 +12,9 @@ from tierwise.analysis.model_interval import Key
 from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.devices.spec import load_device
+from tierwise.report.estimates import cell, estimates
 from tierwise.report.run import Run
-from tierwise.report.values.front import LOG
+from tierwise.report.values.front import LOG, beside
 from tierwise.studies.wal_placement.reading.names import PAIR, SQL, STUDY
 
 OPERATION: Final = "commit"
@@ -57,5 +58,21 @@ def _workloads(run: Run, pair: str) -> dict[str, str]:
 
 
 def headline(pair: str, clients: int, place: str, over: str) -> Key | None:
+    """Return the key of a ratio that is a headline of the first page; `None` of any other."""
     known = place == FAST and clients == CLIENTS and over in WORKLOADS
     return Key(pair, SPEEDUP, WORKLOADS[over], LOG, "", IoMode.DIRECT) if known else None
+
+
+COMPARED: Final = ("ssd_over_hdd", "cached_over_hdd", "ssd_over_cached")  # place of the log, over the place that it is compared with
+
+
+def ratios_by_clients(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return group_commit, clients and the ratios `COMPARED` as text, with the model interval of a headline; empty without an interval."""
+    lines: dict[tuple[str, int], dict[str, str]] = {}
+    found = estimates(rows, ["group_commit", "clients", "wal", "over"])
+    for (grouped, clients, place, over), one in found.items():
+        key = headline(PAIR, clients, place, over) if grouped == "off" else None
+        lines.setdefault((grouped, clients), {})[f"{place}_over_{over}"] = cell(one) + (beside(key, one) if key else "")
+    schema = {"group_commit": pl.String, "clients": pl.Int64, **dict.fromkeys(COMPARED, pl.String)}
+    shown = [{"group_commit": grouped, "clients": clients, **line} for (grouped, clients), line in lines.items()]
+    return pl.DataFrame(shown if any(one.interval for one in found.values()) else [], schema=schema)

@@ -9,7 +9,5 @@ STUDY: Final = "wal_placement"
 SQL: Final = named_queries(STUDY)
 PAIR: Final = "wal-placement"
 PLACES: Final = {"hdd": "disks", "cached": "disks behind a battery-backed cache", "ssd": "SSD"}
-SHORT: Final = {"hdd": "disks", "cached": "cache", "ssd": "SSD"}
 COLOURS: Final = {"hdd": colours.VERMILLION, "cached": colours.ORANGE, "ssd": colours.BLUE}
 SHAPES: Final = {"hdd": "circle", "cached": "diamond", "ssd": "square"}
-GROUPED: Final = {"off": "0", "on": "half a flush"}  # how long a commit waits for others (commit_delay)

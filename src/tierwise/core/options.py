@@ -1,0 +1,90 @@
+"""Options and arguments of commands, with their help from ``options.toml``, which an editor can change; and how a command answers."""
+
+import sys
+import tomllib
+from collections.abc import Callable
+from enum import StrEnum
+from functools import cache
+from importlib.resources import files
+from typing import Annotated, Any, Protocol, TypeVar
+
+import typer
+
+from tierwise.core import completion
+from tierwise.core.errors import TierwiseError
+from tierwise.core.text_table import wrapped
+
+
+def option(place: str, *names: str, **settings: Any) -> Any:
+    """Return an option with the help that ``options.toml`` has at `place`, such as ``plan.machines``."""
+    return typer.Option(*names, help=_help(place), **settings)
+
+
+def argument(place: str, **settings: Any) -> Any:
+    return typer.Argument(help=_help(place), **settings)
+
+
+def _help(place: str) -> str:
+    command, _, parameter = place.partition(".")
+    return _texts()[command][parameter]
+
+
+@cache
+def _texts() -> dict[str, dict[str, str]]:
+    return tomllib.loads((files("tierwise") / "options.toml").read_text(encoding="utf-8"))
+
+
+# Of the commands that measure and build the report
+ProfileOption = Annotated[str, option("shared.profile", envvar="PROFILE", autocompletion=completion.profiles)]
+TiersOption = Annotated[str, option("shared.tiers", envvar="TIERS", autocompletion=completion.pairs)]
+SeedOption = Annotated[int, option("shared.seed", envvar="SEED")]
+CensusOption = Annotated[str, option("shared.census", envvar="CENSUS")]
+SkyOption = Annotated[str, option("shared.sky", envvar="SKY")]
+FreshOption = Annotated[bool, option("shared.fresh", "--fresh", envvar="FRESH")]
+RetryOption = Annotated[bool, option("shared.retry", "--retry", envvar="RETRY")]
+EngineOption = Annotated[str, option("shared.engine", envvar="ENGINE", autocompletion=completion.engines)]
+BudgetOption = Annotated[str, option("shared.budget", envvar="BUDGET")]
+SchedulerOption = Annotated[str, option("shared.scheduler", envvar="SCHEDULER")]
+StoreOption = Annotated[str, option("shared.store", envvar="STORE")]
+YesOption = Annotated[bool, option("shared.yes", "--yes", "-y")]
+
+
+def confirming(*, yes: bool) -> Callable[[str], None]:
+    """Return what asks a question on a terminal, and raises `TierwiseError` unless the answer or the option is yes."""
+
+    def agree(question: str) -> None:
+        if yes or not (sys.stdin.isatty() and sys.stderr.isatty()):
+            return
+        if not typer.confirm(f"tierwise: {question}", err=True):
+            raise TierwiseError("nothing was started, because you answered no (--yes starts without asking)")
+
+    return agree
+
+
+class Format(StrEnum):
+    TABLE = "table"
+    JSON = "json"
+
+
+class TicketFormat(StrEnum):
+    TABLE = "table"
+    MARKDOWN = "markdown"
+    JSON = "json"
+
+
+FormatOption = Annotated[Format, typer.Option("--format", help="Output format: table (for people) or json (for programs).")]
+
+TicketFormatOption = Annotated[
+    TicketFormat, typer.Option("--format", help="Output format: table (for people), markdown (for a ticket) or json (for programs).")
+]
+
+
+class _Model(Protocol):
+    def model_dump_json(self, *, indent: int | None = None) -> str: ...
+
+
+Answer = TypeVar("Answer", bound=_Model)
+
+
+def answered(found: Answer, form: Format, as_text: Callable[[Answer], str]) -> str:
+    return found.model_dump_json(indent=2) if form is Format.JSON else wrapped(as_text(found))
