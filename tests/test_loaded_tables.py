@@ -1,5 +1,6 @@
 """Data sets in a real server: loaded from Parquet, with their keys and indexes, sizes and order, and the printed queries answered."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -7,13 +8,16 @@ import polars as pl
 import pytest
 from psycopg import sql
 
-from tierwise.bench.loaded_tables import take_statistics
+from tierwise.bench.loaded_tables import create_copy, take_statistics
+from tierwise.core.data_sets import SYNTHETIC
 from tierwise.core.units import MIB
 from tierwise.datasets import census, sky, survey
+from tierwise.datasets.dataset import Dataset
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.loading import copy_parquet
 from tierwise.postgres.plans import planned
 from tierwise.postgres.settings import Connection, loading_settings
+from tierwise.studies.index_placement.measuring.trials import use_copy
 
 
 @dataclass(frozen=True)
@@ -134,3 +138,54 @@ def test_the_survey_is_loaded_and_a_light_curve_is_found_by_its_keys(conn: Conne
     wide, narrow = widths.fetchone() or (0, 0)
     assert 640 < wide < 720, "151 columns of some 650 bytes"
     assert 54 < narrow < 70, "30 bytes in the archive; here also the row's header, and a tinyint is a smallint"
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    return census.acquire(SYNTHETIC, fraction=0.004, seed=1, folder=tmp_path_factory.mktemp("census"))
+
+
+@pytest.fixture
+def clean(conn: Connection) -> Iterator[Connection]:
+    yield conn
+    for schema in ("on_pg_default", "on_pg_default_vacuumed"):
+        conn.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(schema)))
+
+
+def test_a_vacuumed_copy_differs_in_the_pages_that_all_see_and_in_nothing_else(clean: Connection, people: Dataset) -> None:
+    heap, index = _pages(clean, people, "published")
+    assert _pages(clean, people, "vacuumed") == (heap, index)
+    assert _keys(clean, people, "vacuumed") == _keys(clean, people, "published")
+    visible = clean.execute("SELECT relnamespace::regnamespace::text, relallvisible FROM pg_class WHERE relname = 'census'").fetchall()
+    assert [(schema, count) for schema, count in visible if count] == [("on_pg_default_vacuumed", heap)]
+
+
+def test_a_copy_is_made_once(clean: Connection, people: Dataset) -> None:
+    use_copy(clean, "pg_default", "vacuumed", people)
+    made = clean.execute("SELECT pg_relation_filenode('census')").fetchone()
+    use_copy(clean, "pg_default", "vacuumed", people)
+    assert clean.execute("SELECT pg_relation_filenode('census')").fetchone() == made
+
+
+def test_what_a_kill_left_half_made_is_made_anew(clean: Connection, people: Dataset) -> None:
+    def killed(connection: Connection) -> None:
+        connection.execute("CREATE TABLE census ()")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        create_copy(clean, "on_pg_default", "pg_default", ["census"], killed)
+    assert clean.execute("SELECT to_regnamespace('on_pg_default')").fetchone() == (None,)
+    use_copy(clean, "pg_default", "published", people)
+    clean.execute("COMMENT ON SCHEMA on_pg_default IS NULL; DELETE FROM census")  # as if killed between the rows and the mark
+    assert len(_keys(clean, people, "published")) == people.rows
+
+
+def _pages(conn: Connection, people: Dataset, build: str) -> tuple[int, int]:
+    use_copy(conn, "pg_default", build, people)
+    filled = "count(DISTINCT (ctid::text::point)[0])"  # COPY leaves empty pages at the end, which VACUUM takes away
+    return tuple(conn.execute(f"SELECT {filled}, pg_relation_size('pob') / 8192 FROM census").fetchall()[0])
+
+
+def _keys(conn: Connection, people: Dataset, build: str) -> list[int]:
+    use_copy(conn, "pg_default", build, people)
+    return [key for (key,) in conn.execute("SELECT pob FROM census ORDER BY ctid")]

@@ -1,7 +1,5 @@
-"""What lies in the server: tables from Parquet, whole or not at all, relations that move, copies, and the planner's cost of a scan."""
+"""What lies in the server: tables from Parquet, whole or not at all, relations that move, and the planner's cost of a scan."""
 
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -15,7 +13,6 @@ from tierwise.postgres.loading import BATCH_ROWS, copy_parquet
 from tierwise.postgres.plans import IndexScanCost, correlation_of, estimates
 from tierwise.postgres.relations import create_tablespace, find_relation, move
 from tierwise.postgres.settings import Connection
-from tierwise.postgres.table_copies import CopiedTable, is_complete, schema_of
 
 NASTY = [
     "",
@@ -113,64 +110,6 @@ def _parquet(folder: Path, **columns: object) -> Path:
 def _file(conn: Connection, relation: str) -> Path:
     ((folder, file),) = conn.execute("SELECT current_setting('data_directory'), pg_relation_filepath(%s)", [relation]).fetchall()
     return Path(folder, file).resolve()
-
-
-ROWS = 20_000
-
-
-def load(conn: Connection) -> None:
-    conn.execute(f"INSERT INTO people (Key, rest) SELECT i / 500 + i % 3, repeat('x', 100) FROM generate_series(1, {ROWS}) AS i")
-
-
-TABLE = CopiedTable(
-    "people", "CREATE TABLE people (Key int, rest text, id serial PRIMARY KEY)", ("Key", "rest"), "id", "by_key", "key", 10, load
-)
-
-
-@pytest.fixture
-def clean(conn: Connection) -> Iterator[Connection]:
-    yield conn
-    for vacuumed in (False, True):
-        conn.execute(f"DROP SCHEMA IF EXISTS {schema_of('pg_default', vacuumed=vacuumed)} CASCADE")
-
-
-def test_a_vacuumed_copy_differs_in_the_pages_that_all_see_and_in_nothing_else(clean: Connection) -> None:
-    heap, index = _pages(clean)
-    assert _pages(clean, vacuumed=True) == (heap, index)
-    assert _keys(clean, vacuumed=True) == _keys(clean)
-    visible = clean.execute("SELECT relnamespace::regnamespace::text, relallvisible FROM pg_class WHERE relname = 'people'").fetchall()
-    assert [(schema, count) for schema, count in visible if count] == [("on_pg_default_vacuumed", heap)]
-
-
-def test_a_copy_is_made_once(clean: Connection) -> None:
-    TABLE.use(clean, "pg_default", vacuumed=True)
-    made = _file(clean, "people")
-    TABLE.use(clean, "pg_default", vacuumed=True)
-    assert _file(clean, "people") == made
-
-
-def test_what_a_kill_left_half_made_is_made_anew(clean: Connection) -> None:
-    def killed(_: Connection) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        replace(TABLE, load=killed).use(clean, "pg_default")
-    assert not is_complete(clean, "on_pg_default")
-    TABLE.use(clean, "pg_default")
-    clean.execute("COMMENT ON SCHEMA on_pg_default IS NULL; DELETE FROM people")  # as if killed between the rows and the mark
-    TABLE.use(clean, "pg_default")
-    assert is_complete(clean, "on_pg_default")
-    assert len(_keys(clean)) == ROWS
-
-
-def _pages(conn: Connection, *, vacuumed: bool = False) -> tuple[int, int]:
-    TABLE.use(conn, "pg_default", vacuumed=vacuumed)
-    return tuple(conn.execute("SELECT pg_relation_size('people') / 8192, pg_relation_size('by_key') / 8192").fetchall()[0])
-
-
-def _keys(conn: Connection, *, vacuumed: bool = False) -> list[int]:
-    TABLE.use(conn, "pg_default", vacuumed=vacuumed)
-    return [key for (key,) in conn.execute("SELECT key FROM people ORDER BY ctid")]
 
 
 SOURCE_M = IndexScanCost(table_pages=1010 * MIB / PAGE_BYTES, index_pages=52 * MIB / PAGE_BYTES, tuples=2_458_285)

@@ -17,11 +17,10 @@ from tierwise.core import completion, options, paths, studies
 from tierwise.core.command_errors import run_command
 from tierwise.core.data_sets import SYNTHETIC
 from tierwise.core.errors import InputError
-from tierwise.core.options import Format, FormatOption, argument, confirming, option
+from tierwise.core.options import Format, FormatOption, answered, argument, confirming, option
 from tierwise.core.progress import say
 from tierwise.core.text_table import wrapped
 from tierwise.costs.cli import cost, volumes
-from tierwise.datasets.cli import check_data
 from tierwise.device_command import own_device
 from tierwise.report.site import PDFS
 from tierwise.scans.cli import predict_scan
@@ -170,7 +169,26 @@ def plan(
             print(f"\n{budgets.as_text(offers, inputs)}")
 
 
-command(STUDY, "check-data --sky file:mine.vot", "check-data")(check_data)
+@command(STUDY, "check-data --sky file:mine.vot", "check-data")
+def check_data(
+    census: Annotated[str, option("check_data.census")] = "",
+    sky: Annotated[str, option("check_data.sky")] = "",
+    form: FormatOption = Format.TABLE,
+) -> None:
+    """Read your own data file as a run would, and report format, rows, columns, NULLs and the first fault.
+
+    The command exits with code 2 if a run would refuse the file.
+    """
+    from tierwise.datasets.checking import as_text, check  # noqa: PLC0415  heavy libraries
+
+    named = {name: source for name, source in {"census": census, "sky": sky}.items() if source}
+    if len(named) != 1:
+        raise InputError("check-data", rule="needs one file", remedy="give --census file:PATH or --sky file:PATH")
+    [(name, source)] = named.items()
+    checked = check(name, source)
+    print(answered(checked, form, as_text))
+    if checked.fault:
+        raise typer.Exit(2)
 
 
 @command(STUDY, "claims --run reference")

@@ -1,9 +1,9 @@
 """Tables of a data set, loaded once with their indexes and then moved about: every placement has the very same pages and statistics."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from psycopg import sql
 
@@ -15,8 +15,9 @@ from tierwise.postgres.loading import copy_parquet
 from tierwise.postgres.page_counts import PageCounter
 from tierwise.postgres.plans import planned
 from tierwise.postgres.relations import move
-from tierwise.postgres.settings import Connection
-from tierwise.postgres.table_copies import create_copy
+from tierwise.postgres.settings import Connection, one_value
+
+WHOLE: Final = "whole"  # comment on a schema in which everything is made
 
 
 class TableLike(Protocol):
@@ -56,6 +57,32 @@ def load_once(connection: Connection, schema: str, tier: str, tables: Sequence[R
             _load(empty, rows, tier)
 
     return create_copy(connection, schema, tier, [rows.table.name.lower() for rows in tables], fill)
+
+
+def create_copy(
+    connection: Connection, schema: str, tier: str, tables: Sequence[str], fill: Callable[[Connection], None], *, vacuumed: bool = False
+) -> bool:
+    """Set the search path to `schema`, made on `tier` by `fill` in one transaction unless it is whole; return whether it was made now.
+
+    What a kill left half made is made anew. A full scan of each of `tables` sets the hint bits, so that no read writes later; `vacuumed`
+    marks every page as visible to all.
+    """
+    named = sql.Identifier(schema)
+    there = one_value(connection, "SELECT obj_description(to_regnamespace(%s), 'pg_namespace')", [schema]) == WHOLE
+    if not there:
+        with connection.transaction():
+            for statement in ("DROP SCHEMA IF EXISTS {} CASCADE", "CREATE SCHEMA {}", "SET LOCAL search_path = {}"):
+                connection.execute(sql.SQL(statement).format(named))
+            connection.execute(sql.SQL("SET LOCAL default_tablespace = {}").format(sql.Identifier(tier)))
+            fill(connection)
+    connection.execute(sql.SQL("SET search_path = {}").format(named))
+    if not there:
+        for table in map(sql.Identifier, tables):
+            connection.execute(sql.SQL("SELECT count(*) FROM {} AS t WHERE t IS NULL").format(table))
+            if vacuumed:
+                connection.execute(sql.SQL("VACUUM {}").format(table))
+        connection.execute(sql.SQL("COMMENT ON SCHEMA {} IS {}").format(named, sql.Literal(WHOLE)))
+    return not there
 
 
 def _load(connection: Connection, rows: Rows, tier: str) -> None:

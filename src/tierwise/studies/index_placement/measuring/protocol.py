@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from tierwise.bench.loaded_tables import Rows, load_once, sizes_bytes
 from tierwise.bench.query_scaling import ScaledQuery, Scales, Size
@@ -37,7 +37,7 @@ def cold_pages(connection: Connection, code: int) -> dict[str, int]:
     return {**expected_pages(connection, "census", "pob", predicate(code)), "census_pkey": METAPAGES}
 
 
-PUBLISHED: Final = "published"  # the variant that departs in nothing, and its build
+PUBLISHED: Final[Literal["published"]] = "published"  # the variant that departs in nothing, and its build
 CATALOGUES_BYTES: Final = 4 * MIB  # more than the catalogue pages that a session reads
 MAP: Final = "census_vm"  # pages of the visibility map, which the server counts as the table's
 
@@ -53,7 +53,7 @@ class Variant(Strict):
 
     scan: Scan
     factor: str = "none"
-    build: str = PUBLISHED
+    build: Literal["published", "vacuumed"] = PUBLISHED  # as loaded; or with every page marked as visible to all
     memory_fraction: float | None = None  # of table + index; None: the profile's
     cached: tuple[str, ...] = ()  # tables whose heap is in shared_buffers when the cold query begins
     second: bool = False  # the count is by age as well, which has its own index beside that on the place of birth
@@ -67,8 +67,6 @@ class Variant(Strict):
 HEAP_CACHED: Final = "heap-cached"
 BITMAP: Final = "bitmap"
 TWO_INDEXES: Final = "two-indexes"
-VACUUMED: Final = "vacuumed"
-"""The build in which every page is marked as visible to all; the published one is loaded in file order, with the index as 8.3 built it."""
 
 
 def _variants() -> dict[str, Variant]:

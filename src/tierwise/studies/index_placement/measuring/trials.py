@@ -12,10 +12,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
+from psycopg import sql
 from pydantic import Field
 
+from tierwise.bench.loaded_tables import Rows, create_copy, load_once, sizes_bytes
 from tierwise.bench.loaded_tables import cold_pages as cold_pages_of
-from tierwise.bench.loaded_tables import sizes_bytes
 from tierwise.bench.query_scaling import Scales, Size, by_scale, by_size
 from tierwise.bench.recording import Observed, Recorder
 from tierwise.bench.study import Cell as AnyCell
@@ -25,18 +26,15 @@ from tierwise.core import paths
 from tierwise.core.data_sets import SYNTHETIC
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile, Sweep
-from tierwise.core.progress import Progress
 from tierwise.core.toml import Strict
 from tierwise.core.units import MIB, PAGE_BYTES
 from tierwise.core.vocabulary import Cache, IoMode
 from tierwise.datasets import census
 from tierwise.datasets.dataset import Dataset
 from tierwise.postgres.cold_proof import relation_files, visibility_pages
-from tierwise.postgres.loading import copy_parquet
 from tierwise.postgres.plans import IndexScanCost, assert_plan, correlation_of, estimates, planned
 from tierwise.postgres.relations import move
 from tierwise.postgres.settings import Connection
-from tierwise.postgres.table_copies import CopiedTable, schema_of
 from tierwise.studies.index_placement.measuring import protocol
 from tierwise.studies.index_placement.measuring.protocol import PUBLISHED, RELATIONS, SECOND, STATE, VARIANTS
 from tierwise.timings.replicates import Facts
@@ -45,6 +43,7 @@ NAME: Final = "index_placement"
 TIERS: Final = ("hdd", "ssd")
 NEXT: Final = {"FL": "PR", "PR": "NV", "NV": "FL"}  # the source's order of cross tests
 STATISTICS_TARGET: Final = 10
+SORT_MEMORY: Final = "256MB"
 HOT_AGAIN: Final = 15
 """A hot count takes about 1 ms; one scatters by an eighth beside other work, the median of 15, each against reference work, by 5 %."""
 EXPLAINED: Final = {12: (12_800, 36_708.78), 33: (11_686, 33_965.20)}
@@ -143,10 +142,10 @@ def published_share(testbed: Testbed, study_state: StudyState) -> float:  # noqa
 def prepare(trial: Trial[Cell], testbed: Testbed, study_state: StudyState) -> None:
     table, variant = trial.cell.table, VARIANTS[trial.cell.variant]
     with testbed.loading() as connection:
-        _use(connection, table, variant.build, study_state.data)
+        use_copy(connection, table, variant.build, study_state.data)
         connection.execute(f"DROP INDEX IF EXISTS {SECOND}")  # planning reads a page of every index
         move(connection, "pob", trial.cell.index)
-        schema = schema_of(table, vacuumed=variant.build == protocol.VACUUMED)
+        schema = schema_of(table, variant.build)
         if schema not in study_state.copies:
             study_state.copies[schema] = _copy(connection)
         if variant.second:
@@ -158,14 +157,28 @@ def _relations(variant: protocol.Variant) -> tuple[str, ...]:
     return (*RELATIONS, SECOND) if variant.second else RELATIONS
 
 
-def _use(connection: Connection, tier: str, build: str, data: Dataset) -> None:
-    columns = list(census.TYPES)
+def use_copy(connection: Connection, tier: str, build: str, data: Dataset) -> None:
+    """Set the search path to a copy on `tier`, made where it is absent: loaded in file order, or copied from that one and vacuumed."""
+    connection.execute(f"SET default_statistics_target = {STATISTICS_TARGET}")
+    load_once(connection, schema_of(tier, PUBLISHED), tier, [Rows(protocol.CensusTable(), data.parquet, data.rows)])
+    if build != PUBLISHED:
+        fill = partial(_copy_rows, of=schema_of(tier, PUBLISHED))
+        create_copy(connection, schema_of(tier, build), tier, ["census"], fill, vacuumed=True)
 
-    def load(empty: Connection) -> None:
-        copy_parquet(empty, data.parquet, "census", columns, Progress(f"loading the census onto {tier}", data.rows))
 
-    table = CopiedTable("census", census.ddl("census"), columns, "id", "pob", "pob", STATISTICS_TARGET, load)
-    table.use(connection, tier, vacuumed=build == protocol.VACUUMED)
+def schema_of(tier: str, build: str) -> str:
+    return f"on_{tier}" if build == PUBLISHED else f"on_{tier}_{build}"
+
+
+def _copy_rows(connection: Connection, of: str) -> None:
+    table = protocol.CensusTable()
+    columns = sql.SQL(", ").join(sql.Identifier(column.lower()) for column in table.columns)
+    rows = sql.SQL("INSERT INTO census ({0}) SELECT {0} FROM {1} ORDER BY id").format(columns, sql.Identifier(of, "census"))
+    connection.execute(f"SET LOCAL work_mem = '{SORT_MEMORY}'")
+    connection.execute(table.ddl())
+    connection.execute(rows)
+    for command in (*table.indexes().values(), "ANALYZE census"):
+        connection.execute(command)
 
 
 def _copy(connection: Connection) -> Copy:
@@ -179,7 +192,7 @@ def _pages(connection: Connection, code: int) -> dict[str, int]:
 
 def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recorder: Recorder) -> Observed:
     variant, start = VARIANTS[trial.cell.variant], trial.cell.start
-    schema = schema_of(trial.cell.table, vacuumed=variant.build == protocol.VACUUMED)
+    schema = schema_of(trial.cell.table, variant.build)
     copy = study_state.copies[schema]
     sizes = _by_scale(trial, testbed, study_state)  # before the server is started whose settings are recorded
     setup = (f"SET search_path = {schema}", *variant.scan.switches)
@@ -208,7 +221,7 @@ def _by_scale(trial: Trial[Cell], testbed: Testbed, study_state: StudyState) -> 
     own = Cell("hdd", "hdd", STATE, trial.io_mode, PUBLISHED)
     if scales is None or trial.cell != own or testbed.pair.name in testbed.profile.today or testbed.source_of("census") != SYNTHETIC:
         return {}
-    schema = schema_of("hdd")
+    schema = schema_of("hdd", PUBLISHED)
     copy = study_state.copies[schema]
     memory_bytes = VARIANTS[PUBLISHED].memory_bytes(testbed.profile.memory_fraction, copy.size_bytes)
     query = protocol.count_query(study_state.files[schema], schema, memory_bytes, _expected(copy.pages[STATE], VARIANTS[PUBLISHED]))
@@ -242,7 +255,7 @@ def describe(testbed: Testbed, study_state: StudyState) -> dict[str, Any]:
     with testbed.loading() as connection:
         builds = {}
         for build in sorted({VARIANTS[trial.cell.variant].build for trial in measured}):
-            _use(connection, "hdd", build, study_state.data)
+            use_copy(connection, "hdd", build, study_state.data)
             builds[build] = {"size_bytes": sizes_bytes(connection, RELATIONS), "cold_pages": _copy(connection).pages}
         planner = {"planner": _planner(connection, study_state.data)} if asks_planner else {}
     return {
@@ -255,7 +268,7 @@ def describe(testbed: Testbed, study_state: StudyState) -> dict[str, Any]:
 
 def _planner(connection: Connection, data: Dataset) -> dict[str, Any]:
     statements = {str(code): protocol.counting(code) for code in (*census.STATES.values(), *EXPLAINED)}
-    _use(connection, "hdd", PUBLISHED, data)
+    use_copy(connection, "hdd", PUBLISHED, data)
     correlation = correlation_of(connection, "census", "pob")
     for command in protocol.PUBLISHED_SCAN.switches:
         connection.execute(command)

@@ -16,9 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from pydantic import Field
 
 from tierwise.bench.simulation import LIVE, SimulatedStudy
@@ -240,15 +238,11 @@ def _che(pair: Pair, tier: str, grid: Grid) -> dict[str, float]:
         return {}
     cache_bytes = int(load_machine(pair.name).page_cache[tier].base)
     scale = max(grid.scale, CHE_SCALE)
-    return {
-        str(size_gib): 1 - che_hit_ratio(_popularity(size_gib, scale), cache_bytes // PAGE_BYTES // scale)
-        for size_gib in grid.dataset_gib
-        if size_gib * GIB > cache_bytes
-    }
-
-
-def _popularity(size_gib: int, scale: int) -> NDArray[np.float64]:
-    return merged_zipfian(size_gib * GIB // ITEM_BYTES + 1, ITEMS_PER_PAGE, scale, (1, WINDOW_PAGES))[1]
+    found = {}
+    for size_gib in (size_gib for size_gib in grid.dataset_gib if size_gib * GIB > cache_bytes):
+        popularity = merged_zipfian(size_gib * GIB // ITEM_BYTES + 1, ITEMS_PER_PAGE, scale, (1, WINDOW_PAGES))[1]
+        found[str(size_gib)] = 1 - che_hit_ratio(popularity, cache_bytes // PAGE_BYTES // scale)
+    return found
 
 
 def check(rows: pl.DataFrame) -> None:
