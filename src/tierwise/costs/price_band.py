@@ -9,6 +9,7 @@ from tierwise.analysis.claim_rows import PUBLISHED
 from tierwise.analysis.claims import Bounds, Claim
 from tierwise.analysis.judging import ClaimVerdict, ruled
 from tierwise.analysis.rules import CaseVerdict, Verdict
+from tierwise.analysis.statistics import Estimate
 from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.costs.bill import phrase
 
@@ -55,9 +56,7 @@ def _found(claim: Claim, pair: str, variant: str, counted: Counted, io_mode: IoM
         io_mode=io_mode,
         cases=cases,
         deciding_case=decider.case,
-        estimate=decider.estimate,
-        low=decider.low,
-        high=decider.high,
+        **decider.as_estimate.fields,
         evidence=Evidence.of({case.evidence for case in cases}),
     )
 
@@ -69,10 +68,7 @@ def _case(name: str, io_mode: IoMode, compared: Compared, bounds: Bounds, read_o
         case=name,
         io_mode=io_mode,
         evidence=compared.evidence,
-        estimate=compared.middle,
-        low=low,
-        high=high,
-        pairs=0,
+        **Estimate(compared.middle, low, high, repeats=0).fields,
         flagged=0,
         conditions=tuple(
             filter(None, (phrase("band.exact") if low == high else "", compared.turning and f"{name}: {compared.turning}", read_once))
