@@ -1,6 +1,7 @@
 """How far verdicts hang on what no source states of a device: the bands, their effects, and the interval that these make."""
 
 import math
+import shutil
 import subprocess
 from itertools import product
 from pathlib import Path
@@ -18,6 +19,7 @@ from tierwise.core import paths
 from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.devices.spec import HddSpec, load_device
 from tierwise.pipeline import variables
+from tierwise.postgres.workspace import MARKER
 from tierwise.report.study_registry import judge_all
 from tierwise.sensitivity import screening
 from tierwise.sensitivity.bands import HOME, Move, load_bands, make_checkout, moves_of
@@ -171,6 +173,10 @@ def test_a_study_without_recorded_requests_is_measured_again_in_a_checkout_of_it
     rows = read_whole(tmp_path / FILE, FILE)
     assert set(rows["end"]) == {"low", "high"}
     assert rows["log_shift"].abs().max() == 0.0, "nobody flushes a drive that is only read"
+    assert not (tmp_path / screening.FOLDER / "ram_or_ssd" / screening.MOVED).exists()
+    kept = [marker for marker in Path("/var/tmp").glob(f"*/{MARKER}") if str(tmp_path) in marker.read_text()]
+    assert len(kept) == 1, "all moved runs have one work folder"
+    shutil.rmtree(kept[0].parent)
 
 
 @pytest.mark.skipif(not SHIPPED.exists(), reason="no effect was computed for the reference run yet")

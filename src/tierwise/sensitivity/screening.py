@@ -2,6 +2,7 @@
 
 import math
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -202,6 +203,8 @@ def ship(rows: pl.DataFrame) -> None:
 
 
 LOG: Final = ".measured.log"
+MOVED: Final = ".moved"
+"""One place for the checkout of every moved run: by it, a run finds its work folder, and ends the server that a killed one left there."""
 
 
 def measured(study: str, profile: str, seed: int, raw: Path, home: Path | None = None) -> Path:
@@ -222,12 +225,17 @@ def moved_values(
     move: Move, study: str, pair: str, verdicts: Mapping[str, ClaimVerdict], *, profile: str, seed: int, within: Path
 ) -> tuple[Move, Values] | None:
     """Return the values with `move`, as far as the model takes it, from a run below the folder `within`, which is gone at the end."""
-    with scratch_folder(".moved-", within=within) as scratch:
-        taken = make_checkout(scratch / "home", move)
+    moved = within / MOVED
+    shutil.rmtree(moved, ignore_errors=True)
+    try:
+        make_folder(moved)
+        taken = make_checkout(moved / "home", move)
         if taken is None:
             return None
-        folder = measured(study, profile, seed, scratch / "raw", scratch / "home")
+        folder = measured(study, profile, seed, moved / "raw", moved / "home")
         return taken, values_in(folder, study, pair, verdicts)
+    finally:
+        shutil.rmtree(moved, ignore_errors=True)
 
 
 def values_in(folder: Path, study: str, pair: str, verdicts: Mapping[str, ClaimVerdict]) -> Values:
