@@ -1,33 +1,29 @@
-"""The advice for a watched server as one HTML file."""
+"""The advice for a watched server as one HTML file, made by a notebook."""
 
 from collections.abc import Sequence
-from html import escape
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Final
 
-import altair as alt
-import polars as pl
-import vl_convert
-from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+import nbformat
+from nbconvert import HTMLExporter
+from papermill.execute import execute_notebook
+from traitlets.config import Config
 
 from tierwise import __version__
 from tierwise.advisor.server_advice import ServerAdvice
-from tierwise.advisor.server_advice_text import milliseconds, milliseconds_band, short, shown
+from tierwise.advisor.server_page import PageData
 from tierwise.core.activity import Activity
 from tierwise.core.errors import InputError
-from tierwise.core.files import digest, make_folder, write_whole
-from tierwise.core.options import TicketFormat
+from tierwise.core.files import digest, make_folder, scratch_folder, write_whole
 from tierwise.core.text_template import render
-from tierwise.core.units import human_seconds
 
+NOTEBOOK: Final = "advisor/text/server_report.ipynb"
 FILE: Final = "report.html"
-SECTIONS: Final = ("answer", "plan", "unknown", "provenance")
-NOW, AFTER = "now", "predicted"
-COLOURS: Final = {NOW: "#8c564b", AFTER: "#1f77b4"}
 
 
 def write_report(advice: ServerAdvice, activity: Activity, sources: Sequence[Path], folder: Path) -> Path:
-    """Write `folder`/report.html, which loads nothing.
+    """Run the notebook, and write `folder`/report.html, which loads nothing.
 
     Raises:
         InputError: there is already a report.
@@ -35,40 +31,28 @@ def write_report(advice: ServerAdvice, activity: Activity, sources: Sequence[Pat
     target = folder / FILE
     if target.exists() or (folder.exists() and not folder.is_dir()):
         raise InputError("--report", value=str(target), rule="must not exist", remedy="name a new folder")
-    known = {
-        "a": advice,
-        "watch": activity,
-        "step": advice.steps[advice.advised - 1] if advice.advised else None,
-        "table": shown(advice, TicketFormat.MARKDOWN),
-        "file": ", ".join(source.name for source in sources),
-        "digest": ", ".join(map(digest, sources)),
-        "version": __version__,
-    }
-    formats = {"ms": milliseconds, "band": milliseconds_band, "number": short, "duration": human_seconds}
-    texts = {name: render(f"advisor/text/server_page.toml:{name}", **known, **formats) for name in SECTIONS}
-    page = MarkdownWithMath(renderer=IPythonRenderer(escape=False, exclude_anchor_links=True))
-    sections = {name: page.render(escape(text, quote=False)) for name, text in texts.items()}
-    make_folder(folder)
-    title = f"PostgreSQL {advice.server}, {advice.database}"
-    write_whole(target, render("advisor/text/server_page.html", **sections, waiting=_waiting(advice), title=title) + "\n")
-    return target
-
-
-def _waiting(advice: ServerAdvice) -> str:
-    """Draw what a transaction waits for on each unit, now and after the move."""
-    rows = [
-        {"unit": unit.unit, "when": when, "ms": 1000 * seconds}
-        for unit in advice.units
-        for when, seconds in ((NOW, unit.before_s), (AFTER, unit.predicted_s.middle))
-    ]
-    chart = (
-        alt.Chart(pl.DataFrame(rows, schema={"unit": pl.String, "when": pl.String, "ms": pl.Float64}), width=480)
-        .mark_bar()
-        .encode(
-            x=alt.X("ms", title=render("advisor/text/server_page.toml:axis")),
-            y=alt.Y("unit", sort=None, title=None),
-            yOffset=alt.YOffset("when", sort=list(COLOURS)),
-            color=alt.Color("when", scale=alt.Scale(domain=list(COLOURS), range=list(COLOURS.values())), title=None),
-        )
+    known = {name: getattr(activity, name) for name in ("began", "watched_s", "samples", "sessions", "timed", "unknown")}
+    data = PageData(
+        advice=advice,
+        version=__version__,
+        file=", ".join(source.name for source in sources),
+        digest=", ".join(map(digest, sources)),
+        **known,
     )
-    return str(vl_convert.vegalite_to_svg(chart.to_json()))
+    with scratch_folder("tierwise-report-") as scratch, as_file(files("tierwise") / NOTEBOOK) as notebook:
+        (scratch / "data.json").write_text(data.model_dump_json(), encoding="utf-8")
+        execute_notebook(
+            notebook,
+            scratch / "executed.ipynb",
+            parameters={"DATA": str(scratch / "data.json")},
+            kernel_name="python3",
+            progress_bar=False,
+            config=Config({"KernelManager": {"transport": "ipc", "connection_file": f"{scratch}/kernel.json"}}),
+            extra_arguments=["--log-level=CRITICAL"],
+        )
+        executed = nbformat.read(scratch / "executed.ipynb", as_version=4)
+    exporter = HTMLExporter(template_name="basic", exclude_input=True, exclude_output_prompt=True, exclude_anchor_links=True)
+    body, _ = exporter.from_notebook_node(executed)
+    make_folder(folder)
+    write_whole(target, render("advisor/text/server_page.html", body=body, title=f"PostgreSQL {advice.server}, {advice.database}") + "\n")
+    return target

@@ -9,7 +9,6 @@ from tierwise.analysis.claim_rows import PUBLISHED
 from tierwise.analysis.claims import Bounds, Claim
 from tierwise.analysis.judging import ClaimVerdict, ruled
 from tierwise.analysis.rules import CaseVerdict, Verdict
-from tierwise.analysis.statistics import Estimate
 from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.costs.bill import phrase
 
@@ -56,7 +55,9 @@ def _found(claim: Claim, pair: str, variant: str, counted: Counted, io_mode: IoM
         io_mode=io_mode,
         cases=cases,
         deciding_case=decider.case,
-        **decider.as_estimate.fields,
+        estimate=decider.estimate,
+        low=decider.low,
+        high=decider.high,
         evidence=Evidence.of({case.evidence for case in cases}),
     )
 
@@ -68,7 +69,10 @@ def _case(name: str, io_mode: IoMode, compared: Compared, bounds: Bounds, read_o
         case=name,
         io_mode=io_mode,
         evidence=compared.evidence,
-        **Estimate(compared.middle, low, high, repeats=0).fields,
+        estimate=compared.middle,
+        low=low,
+        high=high,
+        pairs=0,
         flagged=0,
         conditions=tuple(
             filter(None, (phrase("band.exact") if low == high else "", compared.turning and f"{name}: {compared.turning}", read_once))

@@ -13,7 +13,7 @@ from typing import Final
 import duckdb
 
 from tierwise.advisor.workload import FAST, SLOW
-from tierwise.analysis.claim_rows import Rows, mode_in, relations
+from tierwise.analysis.claim_rows import Rows, mode_in
 from tierwise.analysis.claims import Claim
 from tierwise.analysis.judging import ClaimVerdict, Grounds, Judge
 from tierwise.analysis.statistics import Estimate, geometric_estimate
@@ -103,7 +103,7 @@ def other_measures(connection: duckdb.DuckDBPyConnection | None, pair: str, toda
 
 def time_ratios(connection: duckdb.DuckDBPyConnection, pair: str) -> dict[str, tuple[Evidence, Estimate]]:
     """Return query as printed -> time on the SSDs over that on the disks, of one replicate each, by the I/O mode that decides."""
-    if STUDY not in relations(connection):
+    if not connection.execute("from information_schema.tables where table_name = 'survey_arrays'").fetchall():
         return {}
     rows = connection.sql(SQL["paired"], params=[pair, str(mode_in(connection, STUDY, pair))]).pl()
     return {
