@@ -41,10 +41,10 @@ def tabulated(rows: pl.DataFrame, keys: Mapping[str, str], tiers: Mapping[str, s
         names = pl.Series(list(shares), dtype=pl.String)
         recorded = names.filter(~names.str.starts_with(DEVICE))
         sums = [sum(shares[name] for name in recorded.filter(recorded.str.contains(expression))) for expression in PARTS.values()]
-        busy = [f"{word} {_percent(shares[DEVICE + tier])}" for tier, word in tiers.items() if DEVICE + tier in shares]
-        cells.append([*map(str, found), *(_percent(share) if recorded.len() else DASH for share in sums), ", ".join(busy) or DASH])
-    align = "l" * len(keys) + "r" * len(PARTS) + "l"
-    return Cells([*keys, *PARTS, "Devices busy"], cells, align) if cells else None
+        busy = [_percent(shares[DEVICE + tier]) if DEVICE + tier in shares else DASH for tier in tiers]
+        cells.append([*map(str, found), *(_percent(share) if recorded.len() else DASH for share in sums), *busy])
+    align = "l" * len(keys) + "r" * (len(PARTS) + len(tiers))
+    return Cells([*keys, *PARTS, *(f"{word} busy" for word in tiers.values())], cells, align) if cells else None
 
 
 def _percent(share: float) -> str:
