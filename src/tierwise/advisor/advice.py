@@ -5,11 +5,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from tierwise.advisor import placing
-from tierwise.advisor.placing import Placement, Problem
+from tierwise.advisor.placing import Placement, Problem, solve
 from tierwise.advisor.ranking import DISKS, chosen, gains_of
 from tierwise.advisor.service import SEED
-from tierwise.advisor.solving import solve
 from tierwise.advisor.workload import FAST, SLOW, Relation, Workload, fixed
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.text_template import render
@@ -84,7 +82,7 @@ class Alternative(Strict):
 
 
 class Advice(Strict):
-    """The answer. Times are simulated, from heat of the evidence `heat`; `exhaustive` is `None` for more than twelve relations.
+    """The answer. Times are simulated, from heat of the evidence `heat`; `exhaustive` is the best of all placements by these times.
 
     `chosen_by`: the evidence of the times that the placement was chosen by. It is that of the run where a measured placement fits the
     space and the money, and no other devices are named.
@@ -109,7 +107,7 @@ class Advice(Strict):
     job_s: float
     cost_a_month: float | None
     alternatives: tuple[Alternative, ...]
-    exhaustive: Alternative | None
+    exhaustive: Alternative
     placements: int
     evidence: Evidence
     heat: Evidence
@@ -133,8 +131,8 @@ def advise(workload: Workload, question: Question, book: Book, service_s: Servic
     service_s = service_s or times(workload, question.devices)
     problem, why_free = problem_of(workload, question, service_s, book)
     measured = _measured(workload, question, problem)
-    best = measured or solve(problem, question.goal)
-    searched = placing.exhaustive(problem, question.goal)
+    searched = solve(problem, question.goal)
+    best = measured or searched
     against = partial(_against, best, problem, question.goal, workload.host_s)
     devices = names(workload, question.devices)
     return Advice(
@@ -157,7 +155,7 @@ def advise(workload: Workload, question: Question, book: Book, service_s: Servic
         job_s=workload.host_s + problem.time_s(best),
         cost_a_month=problem.cost_a_month(best),
         alternatives=tuple(against(name, placement) for name, placement in fixed(workload).items()),
-        exhaustive=against("exhaustive search", searched) if searched else None,
+        exhaustive=against("exhaustive search", searched),
         placements=len(TIERS) ** len(workload.relations),
         evidence=Evidence.SIMULATED,
         heat=workload.evidence,

@@ -2,7 +2,6 @@
 
 from tierwise.advisor.advice import Advice
 from tierwise.advisor.moving import MovePlan
-from tierwise.advisor.placing import EXHAUSTIVE_RELATIONS
 from tierwise.advisor.ranking import DISKS
 from tierwise.analysis.runs import run_label
 from tierwise.core.text_template import render
@@ -19,7 +18,6 @@ def as_text(advice: Advice) -> str:
         moved=[name for name, tier in advice.placement.items() if tier == "ssd"],
         disks_s=next((one.job_s for one in advice.alternatives if one.name == DISKS), advice.job_s),
         least="time" if advice.goal is Goal.QUICKEST else "cost",
-        most=EXHAUSTIVE_RELATIONS,
         size=human_bytes,
         duration=duration,
     )

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Final
 
+from tierwise.core.errors import InputError
 from tierwise.core.vocabulary import Goal
 
-EXHAUSTIVE_RELATIONS: Final = 12
-"""The largest number of relations of which every placement is looked at."""
+MOST_RELATIONS: Final = 12
+"""The largest number of relations, of which every placement is looked at."""
 ALIKE: Final = 1e-9
 """Relative difference of two sums that count as equal: they then differ by rounding alone."""
 
@@ -87,18 +88,33 @@ class Problem:
         return cost
 
 
-def exhaustive(problem: Problem, goal: Goal) -> Placement | None:
-    """Return the best of all placements, ties as in `solve`; `None` where none is within the limits, or there are too many relations."""
-    if len(problem.relations) > EXHAUSTIVE_RELATIONS:
-        return None
+def solve(problem: Problem, goal: Goal) -> Placement:
+    """Return the best placement; of equally good ones one with the fewest bytes on limited tiers.
+
+    Raises:
+        InputError: there are too many relations, or no placement is within the limits; says which limit, and what it would have to be.
+    """
+    if len(problem.relations) > MOST_RELATIONS:
+        rule = f"must be at most {MOST_RELATIONS}, because every placement is looked at"
+        raise InputError("tables and indexes", value=len(problem.relations), rule=rule, remedy="choose another --workload")
     feasible = [placement for placement in every(problem) if problem.feasible(placement)]
     if not feasible:
-        return None
+        raise _infeasible(problem)
     least = min(problem.objective(placement, goal) for placement in feasible)
     return min(
         (placement for placement in feasible if problem.objective(placement, goal) <= least * (1 + ALIKE)),
         key=lambda placement: sum(problem.used_bytes(placement, tier) for tier in problem.capacity_bytes),
     )
+
+
+def _infeasible(problem: Problem) -> InputError:
+    """Why nothing is within the limits: the space of all tiers together, or the budget."""
+    costs = [cost for placement in every(problem) if problem.fits(placement) and (cost := problem.cost_a_month(placement)) is not None]
+    if problem.budget is None or not costs:
+        rule = f"the tables and indexes take {sum(problem.sizes_bytes.values()):,} bytes and do not fit"
+        return InputError("tiers", field="capacity_bytes", value=dict(problem.capacity_bytes), rule=rule, remedy="give more space")
+    rule = f"no placement is that cheap; the cheapest one costs {min(costs):.3g} a month"
+    return InputError("--budget", value=problem.budget, rule=rule, remedy="give a larger budget, or fewer jobs per hour")
 
 
 def every(problem: Problem) -> Iterator[Placement]:

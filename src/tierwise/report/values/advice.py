@@ -64,7 +64,7 @@ def regrets(run: Run) -> pl.DataFrame:
                 "on_ssd": [name for name, tier in one.placement.items() if tier == FAST],
                 "chosen_by": str(one.chosen_by),
                 "job_s": one.job_s,
-                "regret": one.exhaustive.regret if one.exhaustive else None,
+                "regret": one.exhaustive.regret,
             }
             for one in example(run).advice
         ]
