@@ -6,18 +6,18 @@ from typing import Final
 import polars as pl
 
 from tierwise.report.exhibit_registry import Cells
-from tierwise.report.formats import DASH, number
+from tierwise.report.formats import DASH, NBSP, number
 from tierwise.report.run import Run
 
 PARTS: Final[Mapping[str, str]] = {
-    "Processor": "^processor",
+    "CPU": "^processor",
     "Row locks": "^row locks$",
     "Kernel locks": "^kernel locks$",
     "Log": "^WAL$",
     "Reads": "^reads",
     "Writes": "^writes",
     "Other": "^(other locks|client)$",
-    "Unnamed": "^unnamed",
+    "Rest": "^unnamed",
 }
 """Header -> the resources that a column adds up, as a regular expression."""
 DEVICE: Final = "device "  # what a row that is a device's utilisation is named by, before its tier
@@ -42,9 +42,9 @@ def tabulated(rows: pl.DataFrame, keys: Mapping[str, str], tiers: Mapping[str, s
         recorded = names.filter(~names.str.starts_with(DEVICE))
         sums = [sum(shares[name] for name in recorded.filter(recorded.str.contains(expression))) for expression in PARTS.values()]
         busy = [_percent(shares[DEVICE + tier]) if DEVICE + tier in shares else DASH for tier in tiers]
-        cells.append([*map(str, found), *(_percent(share) if recorded.len() else DASH for share in sums), *busy])
-    align = "l" * len(keys) + "r" * (len(PARTS) + len(tiers))
-    return Cells([*keys, *PARTS, *(f"{word} busy" for word in tiers.values())], cells, align) if cells else None
+        cells.append([*map(str, found), *(_percent(share) if recorded.len() else DASH for share in sums), f",{NBSP}".join(busy)])
+    align = "l" * len(keys) + "r" * (len(PARTS) + 1)
+    return Cells([*keys, *PARTS, f"{', '.join(tiers.values())} busy"], cells, align) if cells else None
 
 
 def _percent(share: float) -> str:
