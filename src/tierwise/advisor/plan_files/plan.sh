@@ -187,7 +187,7 @@ step() {
     look
     [ "$there" = t ] || stop "step $number: $relation is not in $target"
     note "done" "$direction-$number" "$oid" "$before" "$bytes"
-    echo "step $number: $relation moved to $target in $took_s s, at try $tries: $before bytes before, $bytes bytes now"
+    echo "step $number: $relation moved to $target in ${took_s:-0} s, at try $tries: $before bytes before, $bytes bytes now"
 }
 
 if [ "$direction" = plan ]; then
