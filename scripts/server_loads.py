@@ -13,7 +13,7 @@ from typing import Final
 
 import psycopg
 
-from tierwise.core.units import MB, PAGE_BYTES
+from tierwise.core.units import MB, MIB, PAGE_BYTES
 from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.cluster import DATABASE, PORT, SUPERUSER, Cluster
 from tierwise.postgres.pgbench import command
@@ -25,6 +25,7 @@ from tierwise.tiers.emulated import Emulated
 DEVICES: Final = {"hdd": "hdd-1tb", "ssd": "micron-7450"}
 DEPTHS: Final = (1, 2, 4, 8)
 CLIENTS: Final = 4
+LOG_BYTES: Final = 16 * MIB
 
 
 @dataclass(frozen=True)
@@ -206,19 +207,39 @@ def pgbench(cluster: Cluster, *options: str, clients: int = CLIENTS) -> Iterator
 
 def read_ms(path: Path, depth: int, seconds: float) -> float:
     """Return the milliseconds of a random read of a page of the file at `path`, with `depth` requests at a time."""
-    pages, handle, ends_s = path.stat().st_size // PAGE_BYTES, os.open(path, os.O_RDONLY), time.monotonic() + seconds
-
-    def read(seed: int) -> int:
-        draw, count = random.Random(seed), 0
-        while time.monotonic() < ends_s:
-            os.pread(handle, PAGE_BYTES, draw.randrange(pages) * PAGE_BYTES)
-            count += 1
-        return count
-
     with ThreadPoolExecutor(depth) as pool:
-        reads = sum(pool.map(read, range(depth)))
-    os.close(handle)
+        reads = sum(pool.map(lambda seed: _reads(path, seed, seconds), range(depth)))
     return 1000 * depth * seconds / reads
+
+
+def sync_ms(path: Path, depth: int, seconds: float) -> float:
+    """Return the milliseconds of a page written to a log and flushed, beside `depth` - 1 random reads at a time of the file at `path`."""
+    log, count = path.with_name("log"), 0
+    handle = os.open(log, os.O_RDWR | os.O_CREAT)
+    os.pwrite(handle, bytes(LOG_BYTES), 0)  # as large as a segment, so that no flush has a new size to write
+    os.fdatasync(handle)
+    with ThreadPoolExecutor(depth) as pool:
+        for seed in range(depth - 1):
+            pool.submit(_reads, path, seed, seconds)
+        ends_s = time.monotonic() + seconds
+        while time.monotonic() < ends_s:
+            os.pwrite(handle, bytes(PAGE_BYTES), count * PAGE_BYTES % LOG_BYTES)
+            os.fdatasync(handle)
+            count += 1
+    os.close(handle)
+    log.unlink()
+    return 1000 * seconds / count
+
+
+def _reads(path: Path, seed: int, seconds: float) -> int:
+    """Return how many random pages of the file at `path` were read, one after another."""
+    pages, draw, count, ends_s = path.stat().st_size // PAGE_BYTES, random.Random(seed), 0, time.monotonic() + seconds
+    handle = os.open(path, os.O_RDONLY)
+    while time.monotonic() < ends_s:
+        os.pread(handle, PAGE_BYTES, draw.randrange(pages) * PAGE_BYTES)
+        count += 1
+    os.close(handle)
+    return count
 
 
 def copy_mb_s(path: Path, seconds: float, *, write: bool) -> float:

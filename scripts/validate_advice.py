@@ -23,7 +23,7 @@ from typing import Any, Final
 
 from scipy.stats import t as student
 
-from server_loads import CLIENTS, DEPTHS, LOADS, Site, copy_mb_s, pgbench, read_ms, site
+from server_loads import CLIENTS, DEPTHS, LOADS, Site, copy_mb_s, pgbench, read_ms, site, sync_ms
 from tierwise.advisor.server_advice import advise_server, relative_noise, saving
 from tierwise.advisor.server_plan import KINDS
 from tierwise.advisor.server_question import LOG, Limits, Question, Unit
@@ -140,10 +140,11 @@ def tiers_of(at: Site, *, log_on_disk: bool, seconds: float) -> dict[str, Server
         file.write_bytes(bytes(row[0]))
         tier.delays(True, slowdown=SLOWDOWN)
         points = tuple((float(depth), read_ms(file, depth, seconds)) for depth in DEPTHS)
+        flushes = tuple((float(depth), sync_ms(file, depth, 2 * seconds)) for depth in DEPTHS) if log_on_disk else ()
         rates = copy_mb_s(file, seconds, write=False), copy_mb_s(file, seconds, write=True)
         file.unlink()
         wal = log_on_disk and name == "hdd"
-        found[name] = ServerTier(tablespaces=(name,), wal=wal, read_ms=points, copy_mb_s=rates, usd_a_month_per_gib=0.1)
+        found[name] = ServerTier(tablespaces=(name,), wal=wal, read_ms=points, sync_ms=flushes, copy_mb_s=rates, usd_a_month_per_gib=0.1)
     return found
 
 

@@ -9,7 +9,7 @@ import pytest
 from support import said, said_as_json
 from tierwise.advisor import server_tiers
 from tierwise.advisor.joined_watches import joined
-from tierwise.advisor.server_advice import ServerAdvice, advise_server
+from tierwise.advisor.server_advice import ServerAdvice, advise_server, saving
 from tierwise.advisor.server_advice_text import LINES, shown
 from tierwise.advisor.server_check import check_move
 from tierwise.advisor.server_plan import write_plan
@@ -288,6 +288,16 @@ def test_the_log_gets_faster_as_its_flushes_do_and_sessions_share_them(tiers: Pa
     found = advised(watch, tiers)
     assert not found.log_as_reads
     assert found.steps[0].saved_s.middle == pytest.approx(0.03), "a flush takes a quarter of the time; more than one is never needed"
+
+
+def test_reads_that_leave_the_logs_disk_make_its_flushes_faster(tiers: Path) -> None:
+    log, rare = relation(0, "write-ahead log", 0.06, kind="wal", gib=None), relation(1, "rare", 0.02)
+    gains = []
+    for beside_reads in (8, 16):
+        syncs = TIERS.replace("wal = true", f"wal = true\nsync_ms = [[1, 8], [4, {beside_reads}]]")
+        tiers.write_text(syncs.replace("[tiers.ssd]", "[tiers.ssd]\nsync_ms = [[1, 2]]"))
+        gains.append(saving(Question(activity(log, rare), read_server_tiers(tiers), Limits(), load_book(DAY)), ("rare",), 0.0).middle)
+    assert gains[0] < 0.02 < gains[1], "a flush alone takes 8 ms in both, beside reads more in the second"
 
 
 def test_several_watches_count_as_one_longer_watch() -> None:

@@ -39,7 +39,8 @@ class ServerTier(Strict):
     temporary: bool = Field(default=False, description="whether temporary files lie there now (temp_tablespaces)")
     read_ms: tuple[tuple[float, float], ...] = Field(default=(), description="calibrated reads: requests at a time, milliseconds of each")
     sync_ms: tuple[tuple[float, float], ...] = Field(
-        default=(), description="calibrated flushes of the log: requests at a time, milliseconds of each; of both tiers or of none"
+        default=(),
+        description="calibrated flushes of the log: 1 and the random reads beside it, milliseconds of each; of both tiers or of none",
     )
     copy_mb_s: tuple[float, float] | None = Field(
         default=None, description="MB/s read and written, one page after another; left out, those of `device`"
@@ -79,7 +80,7 @@ class ServerTier(Strict):
         return _curve(self._measured or _simulated(self.device))
 
     def flush(self) -> Latency | None:
-        """Return the seconds of a flush of the log, by the number of requests at a time; None is not calibrated."""
+        """Return the seconds of a flush of the log, by 1 and the number of reads beside it; None is not calibrated."""
         return _curve(self.sync_ms) if self.sync_ms else None
 
     def sequential(self) -> "Sequential | None":

@@ -3,6 +3,7 @@
 Sessions compute, then wait at one station for each device. A station's time depends on how many requests it has. The model is fitted to
 the watched time: what a read took there over what the device would take is the share of reads that reach the device.
 Where flushes of the log are calibrated, sessions that commit together wait for one flush (group commit), which is one request.
+Such a flush never waits for another one, so that a log alone on its device is as fast as a flush alone.
 """
 
 from collections.abc import Mapping
@@ -62,25 +63,30 @@ def predict(
 ) -> Predicted:
     """Return how long a transaction takes with `placement`.
 
-    `flush`: what a flush of the log takes; without it, the log gets faster as reads do.
+    `flush`: what a flush of the log takes, by the number of requests with it (reads but one); without it, the log gets faster as reads do.
     `closed`: the sessions go on as soon as they have an answer, so that a faster device gets more requests; else the rate stays.
     """
     logs = {part.name for part in load.parts if part.is_log and flush is not None}
     curves = {(tier, False): latency[tier] for tier in TIERS} | {(tier, True): flush[tier] for tier in TIERS if logs and flush}
     waiting, transaction_s, rate = {part.name: part.waiting_s for part in load.parts}, 0.0, load.transactions_per_s
 
-    def requests(tier: str, placed: Mapping[str, str]) -> float:
-        """Return how many requests a tier has: one for each session that waits there, but one for all that wait for the log."""
+    def requests(tier: str, placed: Mapping[str, str]) -> tuple[float, float]:
+        """Return how many reads a tier has, one for each session that waits, and how many flushes: one for all that wait for the log."""
         there = [name for name in waiting if placed[name] == tier]
-        commits = rate * sum(waiting[name] for name in there if name in logs)
-        return rate * sum(waiting[name] for name in there if name not in logs) + min(1.0, commits)
+        reads = rate * sum(waiting[name] for name in there if name not in logs)
+        return reads, min(1.0, rate * sum(waiting[name] for name in there if name in logs))
+
+    def times(depth: Mapping[str, tuple[float, float]], background: Mapping[str, float]) -> dict[tuple[str, bool], float]:
+        """Return what a read takes beside the others and a flush, and what a flush takes beside reads."""
+        return {
+            (tier, log): _seen(curve, depth[tier][0] if log else sum(depth[tier]), load.sessions, background[tier])
+            for (tier, log), curve in curves.items()
+        }
 
     depth = {tier: requests(tier, load.placement) for tier in TIERS}
-    background = _background(load, load.placement, latency, 1.0)
-    watched = {(tier, log): _seen(curve, depth[tier], load.sessions, background[tier]) for (tier, log), curve in curves.items()}
+    watched = times(depth, _background(load, load.placement, latency, 1.0))
     for _ in range(ROUNDS):
-        background = _background(load, placement, latency, rate / load.transactions_per_s)
-        each = {(tier, log): _seen(curve, depth[tier], load.sessions, background[tier]) for (tier, log), curve in curves.items()}
+        each = times(depth, _background(load, placement, latency, rate / load.transactions_per_s))
         waiting = {
             part.name: part.waiting_s
             * each[placement[part.name], part.name in logs]
@@ -90,8 +96,10 @@ def predict(
         transaction_s = load.elsewhere_s + sum(waiting.values())
         rate = load.sessions / transaction_s if closed else load.transactions_per_s
         for tier in TIERS:
-            depth[tier] += DAMPING * (min(load.sessions, requests(tier, placement)) - depth[tier])
-    return Predicted(transaction_s, waiting, {**depth, ELSEWHERE: rate * load.elsewhere_s})
+            (reads, flushes), (old_reads, old_flushes) = requests(tier, placement), depth[tier]
+            reads = old_reads + DAMPING * (min(load.sessions, reads) - old_reads)
+            depth[tier] = reads, old_flushes + DAMPING * (flushes - old_flushes)
+    return Predicted(transaction_s, waiting, {**{tier: sum(depth[tier]) for tier in TIERS}, ELSEWHERE: rate * load.elsewhere_s})
 
 
 def _background(load: Load, placement: Mapping[str, str], latency: Mapping[str, Latency], pace: float) -> dict[str, float]:
