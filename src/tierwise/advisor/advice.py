@@ -23,8 +23,7 @@ TIERS: Final = (SLOW, FAST)
 HOUR_S: Final = 3600.0
 WORDS: Final = "advisor/words.toml"
 
-ServiceTimes = Mapping[str, Mapping[str, float]]
-"""Relation -> tier -> seconds of one job's requests."""
+ServiceTimes = Mapping[str, Mapping[str, float]]  # relation -> tier -> seconds of one job's requests
 
 
 @dataclass(frozen=True)

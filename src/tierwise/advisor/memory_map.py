@@ -32,8 +32,7 @@ from tierwise.simulate.trace_stream import Stream, read_stream
 LOG_TIER: Final = "wal"
 EVERY_POLICY: Final = (*POLICIES, shared_buffers.POLICY)
 MOST_PLACEMENTS: Final = 256
-MOST_COUNTS: Final = 2**28
-"""Relations times pages of a trace: each takes some 36 bytes."""
+MOST_COUNTS: Final = 2**28  # relations times pages of a trace: each takes some 36 bytes
 MOST_BYTES: Final = 2**62
 _FIRST: Final = 1024
 

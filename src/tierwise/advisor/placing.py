@@ -11,13 +11,10 @@ from typing import Final
 from tierwise.core.errors import InputError
 from tierwise.core.vocabulary import Goal
 
-MOST_RELATIONS: Final = 12
-"""The largest number of relations, of which every placement is looked at."""
-ALIKE: Final = 1e-9
-"""Relative difference of two sums that count as equal: they then differ by rounding alone."""
+MOST_RELATIONS: Final = 12  # the largest number of relations, of which every placement is looked at
+ALIKE: Final = 1e-9  # relative difference of two sums that count as equal: they then differ by rounding alone
 
-Placement = Mapping[str, str]
-"""A placement maps each relation to the tier that it lies on."""
+Placement = Mapping[str, str]  # a placement maps each relation to the tier that it lies on
 
 
 @dataclass(frozen=True)

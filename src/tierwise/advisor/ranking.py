@@ -20,12 +20,10 @@ from tierwise.analysis.rules import CLEARLY_ABOVE_ONE
 from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, geometric_estimate, paired_ratios
 from tierwise.core import studies
 
-DISKS: Final = f"all {SLOW}"
-"""The placement that the others are compared with."""
+DISKS: Final = f"all {SLOW}"  # the placement that the others are compared with
 SPEEDUP: Final = "speedup"  # the kind of headline of which the model interval is known
 INDEXES, NOTHING = "indexes ssd", "nothing"
-SHORT: Final = {DISKS: NOTHING, INDEXES: "indexes", "tables ssd": "tables", "all ssd": "everything"}
-"""Placement -> what it has on the SSD."""
+SHORT: Final = {DISKS: NOTHING, INDEXES: "indexes", "tables ssd": "tables", "all ssd": "everything"}  # placement -> what it has on the SSD
 WORDS: Final = "reading/words.toml"
 
 

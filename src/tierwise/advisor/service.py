@@ -21,11 +21,9 @@ REQUESTS: Final = 1000
 REPLAYS: Final = 2
 """How often recorded requests are replayed, with the platters at other places when they begin; the mean of the replays counts."""
 SEED: Final = 1
-HERE: Final = "here"
-"""Name of the one tier of a replay."""
+HERE: Final = "here"  # name of the one tier of a replay
 
-Build = Callable[[], DeviceModel]
-"""A function of this type builds a new device of one model."""
+Build = Callable[[], DeviceModel]  # a function of this type builds a new device of one model
 
 
 @dataclass(frozen=True)
@@ -114,8 +112,7 @@ class Counted:
         return spent_s
 
 
-Requests = Recorded | Counted
-"""What one job asks of one relation."""
+Requests = Recorded | Counted  # what one job asks of one relation
 
 
 def pace_s(

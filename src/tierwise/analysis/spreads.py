@@ -11,8 +11,7 @@ from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.rules import CaseVerdict, Verdict, needed_bounds, odds, within
 from tierwise.analysis.statistics import CONFIDENCE, MINIMUM_REPEATS, Estimate
 
-MOST: Final = 100
-"""The largest number of replicates that is looked at."""
+MOST: Final = 100  # the largest number of replicates that is looked at
 Spread = tuple[str, str, float, int]
 """Claim, case, standard deviation of the logs of one replicate's value, and the replicates that decide the case (0: none do)."""
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from tierwise.core.errors import InputError
+from tierwise.core.errors import InputError, need_above_zero
 from tierwise.core.units import GIB, KIB, MIB
 from tierwise.costs.bill import NOTHING, Bill, phrase, remarks, total
 from tierwise.costs.book import Book
@@ -19,11 +19,13 @@ from tierwise.devices.parameter import ASSUMED, Parameter, older_than_a_year
 from tierwise.devices.spec import SsdSpec, load_device
 from tierwise.devices.volume import CloudSpec, Limit, tightest
 
+ABOVE_ZERO: Final = ("gib", "iops", "mib_s", "latency_ms", "read_kib", "reads_per_gib", "pieces")
 STEPS: Final = 40  # how many steps of bisection find the reads a second from which on memory pays
 
 
 def volumes(book: Book, wanted: Wanted) -> Volumes:
-    _check(wanted)
+    options = {"mibs" if field == "mib_s" else field.replace("_", "-"): getattr(wanted, field) for field in ABOVE_ZERO}
+    need_above_zero({f"--{option}": value for option, value in options.items()})
     offers, refused, bills, warnings = [], [], [NOTHING], []
     for name in load_hardware().volumes:
         spec = load_device(name)
@@ -52,14 +54,6 @@ def volumes(book: Book, wanted: Wanted) -> Volumes:
         managed=managed,
         warnings=(*remarks([*bills, managed_bill], book), *warnings),
     )
-
-
-def _check(wanted: Wanted) -> None:
-    for field in ("gib", "iops", "mib_s", "latency_ms", "read_kib", "reads_per_gib", "pieces"):
-        value = getattr(wanted, field)
-        if value is not None and not 0 < value < float("inf"):
-            option = "mibs" if field == "mib_s" else field.replace("_", "-")
-            raise InputError(f"--{option}", value=value, rule="must be above zero")
 
 
 def _need(wanted: Wanted) -> Need:
@@ -139,13 +133,12 @@ def _inside(name: str, latency: Latency, wanted: Wanted, book: Book) -> tuple[Of
     if not found:
         return Refused(volume=name, why=phrase("volumes.no_disks", provider=provider)), NOTHING
     machine, instance = found[0], found[0].instance
-    limit, used = tightest(
-        [
-            (Limit(machine.local_bytes / GIB, f"GiB of {machine.name}"), load.size_bytes / GIB),
-            (Limit(machine.iops, f"IOPS of {machine.name}"), wanted.iops),
-            (Limit(machine.rate / MIB, f"MiB/s of {machine.name} with reads of 4 KiB"), load.needed_rate / MIB),
-        ]
-    )
+    limits = [
+        (Limit(machine.local_bytes / GIB, f"GiB of {machine.name}"), load.size_bytes / GIB),
+        (Limit(machine.iops, f"IOPS of {machine.name}"), wanted.iops),
+        (Limit(machine.rate / MIB, f"MiB/s of {machine.name} with reads of 4 KiB"), load.needed_rate / MIB),
+    ]
+    limit, used = tightest(limits)
     priced = _machine(machine, name, book)
     offer = Offer(
         volume=name,
@@ -201,14 +194,8 @@ def _latency(spec: CloudSpec | SsdSpec, wanted: Wanted) -> Latency:
     meets: Meets | None = None
     if wanted.latency_ms is not None:
         meets = "yes" if high <= wanted.latency_ms else "no" if low > wanted.latency_ms else "open: within the band"
-    return Latency(
-        ms=1e3 * median.base,
-        low_ms=low,
-        high_ms=high,
-        p99_ms=1e3 * p99.base if p99 else None,
-        assumed=median.source == ASSUMED,
-        meets=meets,
-    )
+    p99_ms, assumed = 1e3 * p99.base if p99 else None, median.source == ASSUMED
+    return Latency(ms=1e3 * median.base, low_ms=low, high_ms=high, p99_ms=p99_ms, assumed=assumed, meets=meets)
 
 
 def _memory(gib: Bill | None, wanted: Wanted, book: Book, bill_of: Callable[[float], Bill | None]) -> Memory | None:

@@ -21,8 +21,7 @@ from tierwise.watch.steadiness import judge, windows
 from tierwise.watch.totals import Totals, totals
 
 STARTUP: Final = "startup"
-LEAST_LOG_BYTES_PER_S: Final = 10_000
-"""Below this much log a load writes too little for checkpoints to matter (chosen)."""
+LEAST_LOG_BYTES_PER_S: Final = 10_000  # below this much log a load writes too little for checkpoints to matter (chosen)
 
 
 def answer(path: Path, service: ServiceTimes) -> Activity:

@@ -11,8 +11,7 @@ from tierwise.core.errors import InputError
 from tierwise.watch import activity_file as kept
 from tierwise.watch.columns import DATABASE, IO, RELATION, STATEMENTS, counters
 
-FIRST_OWN: Final = 16384
-"""Relations with a lower number are system catalogs (`FirstNormalObjectId`)."""
+FIRST_OWN: Final = 16384  # relations with a lower number are system catalogs (`FirstNormalObjectId`)
 
 
 @dataclass(frozen=True)

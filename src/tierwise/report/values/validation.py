@@ -23,8 +23,7 @@ EMULATOR: Final = ("data/validation/emulator.json", "benchmarks/emulator.py")
 MAP: Final = ("data/validation/map.json", "scripts/validate_map.py")
 ADVICE: Final = ("data/validation/advice.json", "scripts/validate_advice.py")
 CACHE: Final = ("data/validation/cache.json", "scripts/validate_cache.py")
-SMALL: Final = 0.15
-"""Of a transaction's time: moves that save less should be within the noise, or in the range."""
+SMALL: Final = 0.15  # of a transaction's time: moves that save less should be within the noise, or in the range
 POLICIES: Final = ("smq", "bcache", "l2arc")
 PARTS: Final = ("first_half", "second_half", "own_electronics")  # of a drive's trace
 LOAD: Final = ("subject", "operation", "bytes", "depth", "jobs", "unit", "measured", "expected", "limit", "met")
