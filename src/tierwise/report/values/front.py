@@ -9,8 +9,9 @@ import polars as pl
 from tierwise.advisor.ranking import INDEXES, NOTHING, SHORT, SPEEDUP, Gain, chosen, gains_of, headline, placed, with_processors
 from tierwise.analysis.model_interval import Key, shifts_of
 from tierwise.analysis.quality import never_accepted
+from tierwise.analysis.rules import DECIDED
 from tierwise.analysis.statistics import Estimate, estimable
-from tierwise.analysis.verdicts import ADVICE, DECIDED, changed_since
+from tierwise.analysis.verdicts import ADVICE, changed_since
 from tierwise.report import study_registry
 from tierwise.report.estimates import estimates
 from tierwise.report.formats import NO_INTERVAL, interval

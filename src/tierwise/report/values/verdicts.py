@@ -7,9 +7,8 @@ import polars as pl
 from tierwise.analysis.causes import Cause, phrase
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.judging import ClaimVerdict
-from tierwise.analysis.rules import Verdict, one_sided
+from tierwise.analysis.rules import DECIDED, Verdict, one_sided
 from tierwise.analysis.statistics import MINIMUM_REPEATS
-from tierwise.analysis.verdicts import DECIDED
 from tierwise.core.rule_history import load_rules
 from tierwise.core.vocabulary import Evidence
 from tierwise.report.run import Run
