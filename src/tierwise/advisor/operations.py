@@ -23,9 +23,7 @@ RENTED: Final = ("aws", "m7i.4xlarge")  # the machine of a pair that names none 
 
 @dataclass(frozen=True)
 class Place:
-    """One placement at the devices' own pace: seconds of an operation, of the server's processors and of each tier in it; and the bytes on
-    each tier.
-    """
+    """One placement at the devices' own pace: seconds of an operation, of its processors and of each tier in it; the bytes on each tier."""
 
     name: str
     operation_s: float

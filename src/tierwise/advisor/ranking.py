@@ -29,14 +29,12 @@ WORDS: Final = "reading/words.toml"
 
 @dataclass(frozen=True)
 class Gain:
-    """What a job takes on one placement, as a share of its time with everything on disks, by replicate; the bytes that move; what the
-    drives' unknown values do to the speed-up.
-    """
+    """What a job takes on one placement, as a share of its time with everything on disks, by replicate."""
 
     placement: str
     ratios: Mapping[int, float]
     moved_bytes: int = 0
-    shifts: Shifts | None = None
+    shifts: Shifts | None = None  # what the drives' unknown values do to the speed-up
 
     @cached_property
     def estimate(self) -> Estimate:

@@ -232,11 +232,8 @@ def _without(trio: WithoutFlash, book: Book) -> Without:
 
 def _delivered(plan: Plan, load: Load, book: Book) -> Delivered:
     return Delivered(
+        **{name: getattr(plan, name) for name in ("device", "in_ram", "devices", "machines")},
         plan=plan.name,
-        device=plan.device,
-        in_ram=plan.in_ram,
-        devices=plan.devices,
-        machines=plan.machines,
         ram_gib=plan.ram_bytes / GIB,
         cost_a_year=plan.bill.cost(book),
         per_million_reads=plan.cost_per_million(load, book),
