@@ -47,9 +47,8 @@ def parse(given: Sequence[str], trace: Path | None) -> ServiceTimes:
         except ValueError:
             point = (0.0, 0.0)
         if not tablespace or point[0] < 1 or point[1] <= 0:
-            raise InputError(
-                "--service", value=one, rule="must be TABLESPACE=MILLISECONDS or TABLESPACE=MILLISECONDS@DEPTH", remedy=EXAMPLE
-            )
+            rule = "must be TABLESPACE=MILLISECONDS or TABLESPACE=MILLISECONDS@DEPTH"
+            raise InputError("--service", value=one, rule=rule, remedy=EXAMPLE)
         points.setdefault(tablespace, []).append(point)
     return ServiceTimes(points, None if trace is None else _traced(trace))
 
