@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from tierwise.core.errors import InputError, need_above_zero
@@ -112,7 +113,7 @@ def _attached(name: str, spec: CloudSpec, latency: Latency, wanted: Wanted, book
 def _cheapest(name: str, spec: CloudSpec, wanted: Wanted, book: Book) -> tuple[Fit, Rented, list[Rented]] | None:
     """Return the volumes that cost the least together with their machine, this machine, and every machine that can take them."""
     provider, load, need, pieces = named(name).provider, wanted.load, _need(wanted), wanted.pieces
-    machines = sorted(sufficient(provider, name, book.on, need), key=_by_price(book))
+    machines = sorted(sufficient(provider, name, book.on, need), key=partial(_by_price, book))
     best, chosen = None, None
     for fit in fits(name, spec, load, book, range(1, pieces + 1)):
         able = [each for each in machines if (each.instance.volumes or fit.count) >= fit.count]
@@ -129,7 +130,7 @@ def _inside(name: str, latency: Latency, wanted: Wanted, book: Book) -> tuple[Of
     """Return the cheapest machine whose own disks meet the requirements: their price is in the machine's."""
     load, provider = wanted.load, named(name).provider
     need = replace(_need(wanted), iops=wanted.iops, size_bytes=load.size_bytes, write_iops=load.write_iops)
-    found = sorted(sufficient(provider, LOCAL, book.on, need), key=_by_price(book))
+    found = sorted(sufficient(provider, LOCAL, book.on, need), key=partial(_by_price, book))
     if not found:
         return Refused(volume=name, why=phrase("volumes.no_disks", provider=provider)), NOTHING
     machine, instance = found[0], found[0].instance
@@ -160,11 +161,8 @@ def _inside(name: str, latency: Latency, wanted: Wanted, book: Book) -> tuple[Of
     return offer, machine.bill if priced.per_month is not None else NOTHING
 
 
-def _by_price(book: Book) -> Callable[[Rented], tuple[bool, tuple[float, int, float, str]]]:
-    def order(each: Rented) -> tuple[bool, tuple[float, int, float, str]]:
-        return (False, each.order(book)) if book.priced(each.item) else (True, (each.instance.vcpus, 1, each.instance.ram_gib, each.name))
-
-    return order
+def _by_price(book: Book, each: Rented) -> tuple[bool, tuple[float, int, float, str]]:
+    return (False, each.order(book)) if book.priced(each.item) else (True, (each.instance.vcpus, 1, each.instance.ram_gib, each.name))
 
 
 def _machine(machine: Rented, volume: str, book: Book) -> Machine:

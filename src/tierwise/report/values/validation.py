@@ -109,17 +109,9 @@ def moves_by_load(rows: pl.DataFrame) -> pl.DataFrame:
     for (name,), own in rows.group_by(["load"], maintain_order=True):
         medium = own.filter("medium")
         ends = dict.fromkeys(f"{100 * end:.0f}" for end in (min(own["saved"]), max(own["saved"])))
-        found.append(
-            {
-                "load": name,
-                "moves": own.height,
-                "saved": f"{' to '.join(ends).replace('-', MINUS)}{NBSP}%",
-                "medium": medium.height,
-                "close": medium["close"].sum(),
-                "worst": max(medium["off"], key=abs, default=None),
-                "held": own["held"].sum(),
-            }
-        )
+        saved = f"{' to '.join(ends).replace('-', MINUS)}{NBSP}%"
+        near = {"medium": medium.height, "close": medium["close"].sum(), "worst": max(medium["off"], key=abs, default=None)}
+        found.append({"load": name, "moves": own.height, "saved": saved, **near, "held": own["held"].sum()})
     return pl.DataFrame(found)
 
 
