@@ -11,9 +11,9 @@ import pytest
 from rows import FACTS, STARTED, make_manifest, make_rows, make_run, others, save_run
 from tierwise.analysis.causes import Cause, cure, phrase
 from tierwise.analysis.judging import JUDGES, ClaimVerdict
-from tierwise.analysis.rules import NOT_ASYNCHRONOUS, Verdict
+from tierwise.analysis.rules import DECIDED, NOT_ASYNCHRONOUS, Verdict
 from tierwise.analysis.runs import newest_run
-from tierwise.analysis.verdicts import DECIDED, as_json, as_text
+from tierwise.analysis.verdicts import as_json, as_text
 from tierwise.analysis.verdicts import judge as judged_by
 from tierwise.analysis.views import open_views
 from tierwise.core.vocabulary import Evidence, IoMode

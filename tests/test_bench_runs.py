@@ -14,7 +14,7 @@ from kept_transactions import read_transactions
 from rows import STARTED, make_rows, make_run
 from tierwise import pipeline
 from tierwise.analysis.runs import newest_run
-from tierwise.analysis.statistics import RANDOM_FROM, Scope, geometric_estimate
+from tierwise.analysis.statistics import RANDOM_FROM, Scope, geometric_estimate, scope_of
 from tierwise.analysis.views import open_views
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.loop import gather_inputs
@@ -365,7 +365,7 @@ def test_intervals_cover_what_they_speak_of(number: int, between: float) -> None
             }
         )
         low, high = estimate.interval or (0.0, 0.0)
-        truth = 0.0 if estimate.scope is Scope.RUNS else means.mean()
+        truth = 0.0 if scope_of(estimate.runs) is Scope.RUNS else means.mean()
         covered += low <= np.exp(truth) <= high
     share = covered / truths
     assert share >= 0.93
@@ -379,5 +379,5 @@ def test_an_estimate_says_what_it_speaks_of() -> None:
         )
         for runs_ in (1, 2, RANDOM_FROM)
     ]
-    assert [one.scope for one in found] == [Scope.THIS_RUN, Scope.THESE_RUNS, Scope.RUNS]
+    assert [scope_of(one.runs) for one in found] == [Scope.THIS_RUN, Scope.THESE_RUNS, Scope.RUNS]
     assert [one.runs for one in found] == [1, 2, RANDOM_FROM]

@@ -12,8 +12,7 @@ from typing import Final
 import pytest
 
 from report_built import Built, bare, page_images, pages, pdf_text
-from tierwise.analysis.rules import Verdict
-from tierwise.analysis.verdicts import DECIDED
+from tierwise.analysis.rules import DECIDED, Verdict
 from tierwise.core import paths
 from tierwise.core.vocabulary import Evidence
 from tierwise.report import notebooks

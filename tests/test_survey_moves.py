@@ -12,7 +12,7 @@ from tierwise.analysis.causes import Cause
 from tierwise.analysis.heat import record_of
 from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.rules import Verdict
-from tierwise.analysis.statistics import Scope
+from tierwise.analysis.statistics import Scope, scope_of
 from tierwise.analysis.views import open_views
 from tierwise.core.units import MIB
 from tierwise.core.vocabulary import Evidence
@@ -104,7 +104,7 @@ def test_a_merged_runs_move_has_the_freedom_of_its_runs() -> None:
 
     found = plan_move({"a": 1}, devices=("hdd", "ssd"), there=times(3.0), back=times(3.0), slow_job=times(2.0), fast_job=times(1.0))
     assert (found.pairs, found.runs, found.freedom) == (15, 3, 2)
-    assert found.estimate.scope is Scope.RUNS
+    assert scope_of(found.estimate.runs) is Scope.RUNS
 
 
 def test_h11_is_open_where_moves_were_flagged_or_too_few(tmp_path: Path) -> None:

@@ -344,7 +344,7 @@ command(COSTS, "volumes --gib 500 --iops 6000 --mibs 200 --latency-ms 2")(volume
 
 @command(MODELS, "emulate sata-7k2 /tmp/files /mnt/slow")
 def emulate(
-    device: Annotated[str, typer.Argument(metavar="DEVICE", help=completion.DEVICE, autocompletion=completion.devices)],
+    device: Annotated[str, argument("shared.device", metavar="DEVICE", autocompletion=completion.devices)],
     backing: Annotated[Path, argument("emulate.backing", metavar="BACKING")],
     mountpoint: Annotated[Path, argument("emulate.mountpoint", metavar="MOUNTPOINT")],
     yes: options.YesOption = False,

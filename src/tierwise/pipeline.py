@@ -6,7 +6,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -147,11 +147,9 @@ def export_run(request: ReportRequest, place: Path, *, run_id: str = "") -> Path
     return export(folder, place, needed=behind_advice(folder), replace=True)
 
 
-@contextmanager
-def runs_in(folder: Path) -> Iterator[None]:
+def runs_in(folder: Path) -> AbstractContextManager[None]:
     """Have runs be those in `folder`, while open: ``data/reference`` for the run that ships; notebook kernels see the same."""
-    with variables({"TIERWISE_RAW": str(folder)}):
-        yield
+    return variables({"TIERWISE_RAW": str(folder)})
 
 
 @contextmanager
@@ -342,10 +340,8 @@ def execute(notebook: Path, run_id: str) -> None:
     kept, failed = folder / notebook.name, folder / f"failed-{notebook.name}"
     if verbose():
         say(f"notebook {notebook.stem}")
-    with (
-        scratch_folder("tierwise-kernel-") as private,  # its key and sockets: no TCP ports of the machine
-        scratch_folder(".part-", within=folder) as half_done,
-    ):
+    # The kernel's key and sockets lie in a private folder: it has no TCP ports of the machine.
+    with scratch_folder("tierwise-kernel-") as private, scratch_folder(".part-", within=folder) as half_done:
         part = half_done / notebook.name
         try:
             execute_notebook(

@@ -23,31 +23,22 @@ TIERS: Final = (SLOW, FAST)
 HOUR_S: Final = 3600.0
 WORDS: Final = "advisor/words.toml"
 
-ServiceTimes = Mapping[str, Mapping[str, float]]
-"""Relation -> tier -> seconds of one job's requests."""
+ServiceTimes = Mapping[str, Mapping[str, float]]  # relation -> tier -> seconds of one job's requests
 
 
 @dataclass(frozen=True)
 class Question:
-    """What the reader asks.
+    """What the reader asks."""
 
-    Args:
-        ssd_gib: space on the ssd.
-        budget: most money a month; `None`: no limit.
-        goal: what the placement has least of.
-        jobs_per_hour: how often a job comes; 0: it takes space, and no share of a device's time.
-        devices: tier -> device of ``data/devices`` in place of the run's.
-    """
-
-    ssd_gib: float
-    budget: float | None = None
-    goal: Goal = Goal.QUICKEST
-    jobs_per_hour: float = 0.0
-    devices: Mapping[str, str] | None = None
+    ssd_gib: float  # space on the SSD
+    budget: float | None = None  # most money a month; None: no limit
+    goal: Goal = Goal.QUICKEST  # what the placement has least of
+    jobs_per_hour: float = 0.0  # how often a job comes; 0: it takes space, and no share of a device's time
+    devices: Mapping[str, str] | None = None  # tier -> device of ``data/devices`` in place of the run's
 
     def __post_init__(self) -> None:
-        for field, value, least in (("--ssd-gib", self.ssd_gib, 0.0), ("--jobs-per-hour", self.jobs_per_hour, 0.0)):
-            if not least <= value < float("inf"):
+        for field, value in (("--ssd-gib", self.ssd_gib), ("--jobs-per-hour", self.jobs_per_hour)):
+            if not 0 <= value < float("inf"):
                 raise InputError(field, value=value, rule="must be zero or more")
         if self.budget is not None and not 0 < self.budget < float("inf"):
             raise InputError("--budget", value=self.budget, rule="must be above zero, as a cost per month")
@@ -82,11 +73,7 @@ class Alternative(Strict):
 
 
 class Advice(Strict):
-    """The answer. Times are simulated, from heat of the evidence `heat`; `exhaustive` is the best of all placements by these times.
-
-    `chosen_by`: the evidence of the times that the placement was chosen by. It is that of the run where a measured placement fits the
-    space and the money, and no other devices are named.
-    """
+    """The answer. Times are simulated; a placement is chosen by times of the run where a measured one is within the limits."""
 
     run_id: str
     study: str
@@ -107,11 +94,11 @@ class Advice(Strict):
     job_s: float
     cost_a_month: float | None
     alternatives: tuple[Alternative, ...]
-    exhaustive: Alternative
+    exhaustive: Alternative  # the best of all placements by the simulated times
     placements: int
     evidence: Evidence
-    heat: Evidence
-    chosen_by: Evidence
+    heat: Evidence  # of the heat that the times are simulated from
+    chosen_by: Evidence  # of the times that the placement was chosen by
     assumptions: tuple[str, ...]
     warnings: tuple[str, ...]
 
@@ -122,11 +109,8 @@ class Advice(Strict):
 
 def advise(workload: Workload, question: Question, book: Book, service_s: ServiceTimes | None = None) -> Advice:
     """Return where the workload's relations belong, on hdd or ssd: by the measured placement to choose if it is within the limits, else by
-    a search over simulated times. `service_s` where `times` was called already.
-
-    Raises:
-        InputError: nothing is within the limits.
-        MissingError: a device has no model, or no price where a price is requested.
+    a search over simulated times. `service_s` where `times` was called already. It refuses limits that nothing keeps, a device without a
+    model, and one without a requested price.
     """
     service_s = service_s or times(workload, question.devices)
     problem, why_free = problem_of(workload, question, service_s, book)
@@ -170,10 +154,7 @@ def advise(workload: Workload, question: Question, book: Book, service_s: Servic
 
 
 def times(workload: Workload, devices: Mapping[str, str] | None = None, *, seed: int = SEED) -> dict[str, dict[str, float]]:
-    """Return relation -> tier -> seconds that a job's requests take there.
-
-    The tiers are hdd and ssd, with `devices` in place of the run's, and any other tier that the run had the relation on.
-    """
+    """Return relation -> tier -> seconds of a job's requests: on hdd and ssd, or `devices` in their place, and other tiers that it had."""
     makers = {tier: workload.device(tier, (devices or {}).get(tier), seed=seed) for tier in TIERS}
     found = {relation.name: {tier: relation.service_s(maker) for tier, maker in makers.items()} for relation in workload.relations}
     for relation in workload.relations:
@@ -189,11 +170,7 @@ def names(workload: Workload, devices: Mapping[str, str] | None = None) -> dict[
 
 
 def problem_of(workload: Workload, question: Question, service_s: ServiceTimes, book: Book) -> tuple[Problem, str | None]:
-    """Return the placement problem that `question` poses, and why it counts no money where it does not.
-
-    Raises:
-        MissingError: a price is requested, and a device has no price on the book's day.
-    """
+    """Return the placement problem that `question` poses, and why it counts no money where it need not and a device has no price."""
     devices = names(workload, question.devices)
     problem = Problem(
         sizes_bytes={relation.name: relation.size_bytes for relation in workload.relations},

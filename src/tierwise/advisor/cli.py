@@ -1,34 +1,25 @@
 """The commands on placements: each reads its options, calls one function and prints."""
 
-from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from tierwise.core import completion, paths, studies
-from tierwise.core.errors import InputError, suggesting
+from tierwise.core.errors import InputError, need_above_zero, suggesting
 from tierwise.core.options import Format, FormatOption, TicketFormat, TicketFormatOption, answered, option
 from tierwise.core.progress import say
 from tierwise.core.vocabulary import Goal, Way
-from tierwise.costs.cli import CurrencyOption, DayOption, RegionOption
+from tierwise.costs.cli import CurrencyOption, DayOption, RegionOption, book_of
 
 if TYPE_CHECKING:
-    from tierwise.advisor.server_question import Limits
+    from tierwise.advisor.server_question import Limits, Question
+    from tierwise.costs.book import Book
 
 RunOption = Annotated[str, option("advisor.run", autocompletion=completion.runs)]
 StudyOption = Annotated[str, option("advisor.study", autocompletion=studies.names)]
 PairOption = Annotated[str, option("advisor.pair", autocompletion=completion.pairs)]
 WorkloadOption = Annotated[str, option("advisor.workload")]
-HddOption = Annotated[
-    str,
-    typer.Option(
-        help=f"Device to simulate instead of the run's disk or disk array. {completion.DEVICE}", autocompletion=completion.devices
-    ),
-]
-SsdOption = Annotated[
-    str, typer.Option(help=f"Device to simulate instead of the run's SSD. {completion.DEVICE}", autocompletion=completion.devices)
-]
+HddOption = Annotated[str, option("advisor.hdd", autocompletion=completion.devices)]
+SsdOption = Annotated[str, option("advisor.ssd", autocompletion=completion.devices)]
 
 
 def advise(  # noqa: PLR0917  each is an option with a name
@@ -59,29 +50,24 @@ def advise(  # noqa: PLR0917  each is an option with a name
     A job runs each query of the workload once. For transactions, a job is one transaction.
     """
     if activity or tiers is not None:
-        limits = _limits(ssd_gib=ssd_gib, budget=budget, latency_ms=latency_ms)
-        day = (on or datetime.now()).date()  # noqa: DTZ005  the reader's day
-        print(
-            _server_advice(
-                activity or [], tiers, key, limits, plan=plan, report=report, requests=requests, form=form, day=day, region=region
-            )
-        )
+        from tierwise.advisor.server_question import Limits  # noqa: PLC0415  the heavy libraries load only where they are needed
+
+        need_above_zero({"--ssd-gib": ssd_gib, "--budget": budget, "--latency-ms": latency_ms})
+        limits = Limits(ssd_gib, budget, None if latency_ms is None else latency_ms / 1000)
+        watched = _server_question(activity or [], tiers, key, limits, book_of(on, "USD", region))
+        print(_server_advice(watched, activity or [], form, plan=plan, report=report, requests=requests))
         return
     if ssd_gib is None:
         raise InputError("--ssd-gib", rule="is needed without --activity", remedy="give --ssd-gib N, or --activity FILE --tiers FILE")
     if form is TicketFormat.MARKDOWN or latency_ms is not None or plan or report or requests:
         raise InputError("--latency-ms, --plan, --report, --requests, --format markdown", rule="are for --activity alone")
-    from tierwise.advisor import advice  # noqa: PLC0415  the heavy libraries load only where they are needed
+    from tierwise.advisor import advice  # noqa: PLC0415
     from tierwise.advisor.advice_text import as_text  # noqa: PLC0415
     from tierwise.advisor.workload import read_workload  # noqa: PLC0415
-    from tierwise.costs.book import load_book  # noqa: PLC0415
 
-    day = (on or datetime.now()).date()  # noqa: DTZ005  the reader's day
     found = read_workload(paths.raw(), run_id=run, study=study, pair=pair, name=workload)
-    question = advice.Question(
-        ssd_gib=ssd_gib, budget=budget, goal=_goal(goal), jobs_per_hour=jobs_per_hour, devices=_named(hdd=hdd, ssd=ssd)
-    )
-    print(answered(advice.advise(found, question, load_book(day, currency=currency, region=region)), Format(form), as_text))
+    question = advice.Question(ssd_gib, budget, _goal(goal), jobs_per_hour, devices=_named(hdd=hdd, ssd=ssd))
+    print(answered(advice.advise(found, question, book_of(on, currency, region)), Format(form), as_text))
 
 
 def move_plan(  # noqa: PLR0917  each is an option with a name
@@ -136,59 +122,41 @@ def check(  # noqa: PLR0917  each is an option with a name
     from tierwise.advisor.server_question import Limits, Question  # noqa: PLC0415
     from tierwise.advisor.server_tiers import read_server_tiers  # noqa: PLC0415
     from tierwise.core.activity import read_answer  # noqa: PLC0415
-    from tierwise.costs.book import load_book  # noqa: PLC0415
 
-    found, book = [read_answer(path, key) for path in (before, after)], load_book(datetime.now().date())  # noqa: DTZ005  the reader's day
+    found, book = [read_answer(path, key) for path in (before, after)], book_of(None, "USD", "US")
     known = read_server_tiers(tiers, host=found[0].host)
     print(check_shown(check_move(*(Question(one, known, Limits(), book) for one in found), by_hand=moved or []), form))
 
 
-def _limits(*, ssd_gib: float | None, budget: float | None, latency_ms: float | None) -> "Limits":
-    from tierwise.advisor.server_question import Limits  # noqa: PLC0415
-
-    for name, value in (("--ssd-gib", ssd_gib), ("--budget", budget), ("--latency-ms", latency_ms)):
-        if value is not None and not 0 < value < float("inf"):
-            raise InputError(name, value=value, rule="must be above zero")
-    return Limits(ssd_gib, budget, None if latency_ms is None else latency_ms / 1000)
-
-
-def _server_advice(
-    activity: list[Path],
-    tiers: Path | None,
-    key: Path | None,
-    limits: "Limits",
-    *,
-    plan: Path | None,
-    report: Path | None,
-    requests: Path | None,
-    form: TicketFormat,
-    day: date,
-    region: str,
-) -> str:
+def _server_question(activity: list[Path], tiers: Path | None, key: Path | None, limits: "Limits", book: "Book") -> "Question":
     from tierwise.advisor.joined_watches import joined  # noqa: PLC0415
-    from tierwise.advisor.server_advice import advise_server  # noqa: PLC0415
-    from tierwise.advisor.server_advice_text import shown  # noqa: PLC0415
-    from tierwise.advisor.server_plan import write_plan  # noqa: PLC0415
     from tierwise.advisor.server_question import Question  # noqa: PLC0415
     from tierwise.advisor.server_tiers import read_server_tiers  # noqa: PLC0415
     from tierwise.core.activity import read_answer  # noqa: PLC0415
-    from tierwise.core.text_template import render  # noqa: PLC0415
-    from tierwise.costs.book import load_book  # noqa: PLC0415
 
     if not activity or tiers is None:
         raise InputError("--activity, --tiers", rule="belong together", remedy="give both files")
-    book = load_book(day, currency="USD", region=region)
     every = [read_answer(path, key) for path in activity]
     primary = [one for one in every if not one.standby]
     if not primary and len(every) > 1:
         raise InputError("--activity", rule="has several standbys and no primary", remedy="add a file of the primary, or give one file")
     watched, replicas = joined(primary or every), tuple(one for one in every if primary and one.standby)
-    question = Question(watched, read_server_tiers(tiers, host=watched.host), limits, book, replicas)
+    return Question(watched, read_server_tiers(tiers, host=watched.host), limits, book, replicas)
+
+
+def _server_advice(
+    question: "Question", activity: list[Path], form: TicketFormat, *, plan: Path | None, report: Path | None, requests: Path | None
+) -> str:
+    from tierwise.advisor.server_advice import advise_server  # noqa: PLC0415
+    from tierwise.advisor.server_advice_text import shown  # noqa: PLC0415
+    from tierwise.advisor.server_plan import write_plan  # noqa: PLC0415
+    from tierwise.core.text_template import render  # noqa: PLC0415
+
     advice = advise_server(question)
     if requests is not None:
         from tierwise.advisor.memory_map import reads_left  # noqa: PLC0415
 
-        advice = advice.model_copy(update={"reads_left": reads_left(requests, watched.buffer_bytes)})
+        advice = advice.model_copy(update={"reads_left": reads_left(requests, question.activity.buffer_bytes)})
     if plan is not None:
         write_plan(advice, question, plan)
         say(render("advisor/plan_files/words.toml:written", folder=plan))

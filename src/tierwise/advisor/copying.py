@@ -12,12 +12,10 @@ from tierwise.devices.protocol import DeviceModel, Operation
 
 BATCH_PAGES: Final = 32
 """Pages that PostgreSQL 18 collects before it writes them (src/backend/storage/smgr/bulk_write.c: MAX_PENDING_WRITES)."""
-REQUEST_BYTES: Final = 128 * KIB
-"""The size of one request of a copy at bandwidth, in bytes: the kernel's read-ahead by default."""
+REQUEST_BYTES: Final = 128 * KIB  # the size of one request of a copy at bandwidth, in bytes: the kernel's read-ahead by default
 AHEAD: Final = 4
 """Requests of a copy at bandwidth that wait at a time: the kernel reads on while a page is used, and writes several back (assumed)."""
-SAMPLE_REQUESTS: Final = 2048
-"""How many reads of a copy are simulated; what is beyond goes on at the pace of their second half (assumed)."""
+SAMPLE_REQUESTS: Final = 2048  # how many reads of a copy are simulated; what is beyond goes on at the pace of their second half (assumed)
 
 
 def copy_s(size_bytes: int, source: Build, target: Build, way: Way = Way.SERVER) -> float:

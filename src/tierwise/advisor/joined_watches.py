@@ -7,11 +7,7 @@ from tierwise.core.errors import InputError
 
 
 def joined(watches: Sequence[Activity]) -> Activity:
-    """Return several watches of one server as one: waits by transactions, rates by seconds, and what else advice reads as it was last.
-
-    Raises:
-        InputError: they are of different servers or databases, or relations moved between them.
-    """
+    """Return several watches of one server as one: waits by transactions, rates by seconds, and what else advice reads as it was last."""
     unsteady = next((one for one in watches if one.steadiness is not Steadiness.STEADY or not one.transaction_s), None)
     if unsteady or len(watches) == 1:
         return unsteady or watches[0]
@@ -33,16 +29,15 @@ def joined(watches: Sequence[Activity]) -> Activity:
         for one in watches
         for part in one.causes
     }
-    slowest = [one.percentile_99_s for one in watches if one.percentile_99_s]
+    known = [one.percentile_99_s for one in watches if one.percentile_99_s]
+    slowest = Band(low=min(one.low for one in known), high=max(one.high for one in known)) if len(known) == len(watches) else None
     return last.model_copy(
         update={
             "watched_s": sum(seconds),
             "windows": tuple(window for one in watches for window in one.windows),
             "transaction_s": whole_s,
             "transactions_per_s": Band(low=rate, high=rate),
-            "percentile_99_s": Band(low=min(one.low for one in slowest), high=max(one.high for one in slowest))
-            if len(slowest) == len(watches)
-            else None,
+            "percentile_99_s": slowest,
             "causes": tuple(Cause(cause=name, time_s=time_s, measured=last.timed) for name, time_s in causes.items()),
             "relations": tuple(_joined(each, done, seconds, whole_s) for each in found.values()),
             "reads_per_s": _mean([one.reads_per_s for one in watches], seconds),

@@ -32,8 +32,7 @@ from tierwise.simulate.trace_stream import Stream, read_stream
 LOG_TIER: Final = "wal"
 EVERY_POLICY: Final = (*POLICIES, shared_buffers.POLICY)
 MOST_PLACEMENTS: Final = 256
-MOST_COUNTS: Final = 2**28
-"""Relations times pages of a trace: each takes some 36 bytes."""
+MOST_COUNTS: Final = 2**28  # relations times pages of a trace: each takes some 36 bytes
 MOST_BYTES: Final = 2**62
 _FIRST: Final = 1024
 
@@ -118,9 +117,8 @@ def map_traces(paths: Sequence[Path], options: TraceOptions, wish: Wish, book: B
     _check_recorder(stream, wish)
     if not len(stream.pages) or len(stream.relations) * len(stream.relation) > MOST_COUNTS:
         rule = "the sample is empty" if not len(stream.pages) else f"relations times pages must be at most {MOST_COUNTS}"
-        raise InputError(
-            "trace", field="pages", value=len(stream.relation), rule=rule, remedy="choose one with --device, or change --sample"
-        )
+        remedy = "choose one with --device, or change --sample"
+        raise InputError("trace", field="pages", value=len(stream.relation), rule=rule, remedy=remedy)
     found_curve = curve_of(stream.pages, stream.is_write, stream.relation, len(stream.relations))
     curve = found_curve if wish.sample_rate == 1 else SampledCurve(found_curve, wish.sample_rate, stream.near)
     counts = np.bincount(stream.relation, minlength=len(stream.relations)) / wish.sample_rate
@@ -159,10 +157,7 @@ def map_traces(paths: Sequence[Path], options: TraceOptions, wish: Wish, book: B
 def reads_left(path: Path, cache_bytes: float) -> float | None:
     """Return what share of the page reads is left if a cache of `cache_bytes` is doubled, without the first read of each page.
 
-    None: the recording has no page that the cache had dropped.
-
-    Raises:
-        InputError: the file has reads of a device in place of page requests.
+    None: the recording has no page that the cache had dropped. A file with reads of a device in place of page requests is refused.
     """
     stream = read_stream([path], TraceOptions(), named={}, sample_rate=1.0)
     if stream.behind_a_cache:

@@ -15,7 +15,7 @@ from tierwise.advisor.workload import FAST, SLOW, Measured, Workload
 from tierwise.analysis.claims import Bounds
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, enough, geometric_estimate
-from tierwise.core.errors import InputError, suggesting
+from tierwise.core.errors import InputError, need_above_zero, suggesting
 from tierwise.core.text_template import render
 from tierwise.core.toml import Strict
 from tierwise.core.units import GIB
@@ -59,12 +59,7 @@ class Times:
 
 
 class MovePlan(Strict):
-    """The answer.
-
-    `break_even_jobs` with its interval over the repeats: the move there and back over what a job saves; `None` where a job saves
-    nothing in some repeat, or too few were clean. `freedom`: degrees of freedom of the interval; `runs`: how many are behind it. `pays`:
-    whether the move pays within `jobs`; no verdict across kinds of evidence.
-    """
+    """The answer. `break_even_jobs`, with its interval over the repeats, is the move there and back over what a job saves."""
 
     relations: dict[str, int]
     source: str
@@ -77,14 +72,14 @@ class MovePlan(Strict):
     saved_s: float
     move_evidence: Evidence
     job_evidence: Evidence
-    break_even_jobs: float | None
+    break_even_jobs: float | None  # None where a job saves nothing in some repeat, or too few were clean
     low: float | None
     high: float | None
     pairs: int
-    runs: int
-    freedom: float
+    runs: int  # how many are behind the interval
+    freedom: float  # degrees of freedom of the interval
     jobs: int
-    pays: Verdict
+    pays: Verdict  # whether the move pays within `jobs`; no verdict across kinds of evidence
     reason: str = ""
     run_id: str = ""
     remarks: tuple[str, ...] = ()
@@ -170,12 +165,8 @@ def move_of(
 ) -> MovePlan:
     """Return the plan for relations of a run (none named: all but the log), from hdd to ssd and back.
 
-    A job's times are those of the two measured placements where the run has both, on its own devices as they are; else predicted.
-
-    Args:
-        devices: tier -> device of ``data/devices`` in place of the run's.
-        predict: a job's times are predicted in any case, so that everything is simulated and there is a verdict.
-        job_s: seconds of a job before and after the move, in place of the run's.
+    A job's times are `job_s` before and after the move, else those of the two measured placements where the run has both, on its own
+    devices as they are, else predicted, as with `predict` in any case. `devices`: tier -> device of ``data/devices`` in place of the run's.
     """
     known = {one.name: one.size_bytes for one in workload.relations if one.relation_class is not RelationClass.WAL}
     unknown = sorted(set(moved) - known.keys())
@@ -208,19 +199,13 @@ def move_of(
 def move_of_size(
     size_gib: float, job_s: tuple[float, float] | None, relations: Sequence[str], *, hdd: str, ssd: str, jobs: int, way: Way
 ) -> MovePlan:
-    """Reckon the plan for data that no run knows, of `size_gib`, between two devices of ``data/devices``; all times from models but
-    `job_s`.
-
-    Raises:
-        InputError: a device or the job's times are not given, relations are, or the size is not above zero.
-    """
+    """Reckon the plan for `size_gib` of data that no run knows, between devices of ``data/devices``; times are of models but `job_s`."""
     for option, value in (("--hdd", hdd), ("--ssd", ssd)):
         if not value:
             raise InputError(option, rule="--size-gib needs two devices", remedy="give the name of a device in data/devices")
     if job_s is None:
         raise InputError("--before-s, --after-s", rule="--size-gib needs the seconds of a job before and after the move")
-    if not 0 < size_gib < float("inf"):
-        raise InputError("--size-gib", value=size_gib, rule="must be above zero")
+    need_above_zero({"--size-gib": size_gib})
     if relations:
         raise InputError("--relation", value=relations[0], rule="names a table or index of a run, but --size-gib uses no run")
     sizes = {"data": int(size_gib * GIB)}
@@ -228,15 +213,7 @@ def move_of_size(
     there, back = (Times.simulated(partial(copies_s, sizes, way, ends)) for ends in ((slow, fast), (fast, slow)))
     before, after = map(Times.given, job_s)
     return plan_move(
-        sizes,
-        devices=(hdd, ssd),
-        there=there,
-        back=back,
-        slow_job=before,
-        fast_job=after,
-        way=way,
-        jobs=jobs,
-        remarks=_remarks(given=True),
+        sizes, devices=(hdd, ssd), there=there, back=back, slow_job=before, fast_job=after, way=way, jobs=jobs, remarks=_remarks(given=True)
     )
 
 
@@ -251,13 +228,7 @@ def copies_s(sizes: Mapping[str, int], way: Way, ends: tuple[Maker, Maker], seed
     return sum(copy_s(size, source, target, way) for size in sizes.values())
 
 
-def _job_times(
-    workload: Workload,
-    moved: Mapping[str, int],
-    devices: Mapping[str, str],
-    *,
-    predict: bool,
-) -> tuple[Times, Times, str]:
+def _job_times(workload: Workload, moved: Mapping[str, int], devices: Mapping[str, str], *, predict: bool) -> tuple[Times, Times, str]:
     """Return a job's times before and after the move, and why they are predicted, if they are."""
     before = {relation.name: SLOW for relation in workload.relations}
     after = {**before, **dict.fromkeys(moved, FAST)}

@@ -17,17 +17,13 @@ from tierwise.costs.units import MONTHS_A_YEAR
 from tierwise.devices.instances import load_instances, price_item
 from tierwise.devices.naming import named
 
-A_SECOND: Final = 1_000
-"""The operations a second that are priced."""
-RENTED: Final = ("aws", "m7i.4xlarge")
-"""The machine of a pair that names none (assumed)."""
+A_SECOND: Final = 1_000  # the operations a second that are priced
+RENTED: Final = ("aws", "m7i.4xlarge")  # the machine of a pair that names none (assumed)
 
 
 @dataclass(frozen=True)
 class Place:
-    """One placement at the devices' own pace: seconds of an operation, of the server's processors and of each tier in it; and the bytes on
-    each tier.
-    """
+    """One placement at the devices' own pace: seconds of an operation, of its processors and of each tier in it; the bytes on each tier."""
 
     name: str
     operation_s: float
@@ -47,8 +43,7 @@ class Operated:
     pair: str
     evidence: Evidence
     memory_bytes: float
-    devices: Mapping[str, str]
-    """Tier -> device; empty where it is a real directory."""
+    devices: Mapping[str, str]  # tier -> device; empty where it is a real directory
     places: tuple[Place, ...]
 
 

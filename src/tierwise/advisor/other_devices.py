@@ -44,19 +44,10 @@ unknown on another device, and goes."""
 def retime(connection: duckdb.DuckDBPyConnection, run_folder: Path, pair: str, devices: Mapping[str, str]) -> None:
     """Give the rows of `pair` in the view `timings` of `connection` the times that they would have with `devices`, and call them simulated.
 
-    A row's device time is multiplied by what its recorded requests take on `devices`, over what they take on the run's own; both are
-    replayed from the same layout. Rows of which nothing was recorded are left out, but for those that requested nothing from the tiers of
-    `devices`. The study's views must not be there yet.
-
-    Args:
-        connection: of one run, as of `analysis.views.connect`.
-        run_folder: of that run.
-        pair: whose tiers have the devices.
-        devices: tier -> file of ``data/devices`` in place of the run's own.
-
-    Raises:
-        InputError: a tier that the pair has not, or that is a real directory; a device that is not there.
-        MissingError: nothing was recorded on the pair.
+    A row's device time is multiplied by what its recorded requests take on `devices` (tier -> file of ``data/devices``), over what they
+    take on the run's own; both are replayed from the same layout. Rows of which nothing was recorded are left out, but for those that
+    requested nothing from the tiers of `devices`. The study's views must not be there yet. A tier that is no emulated one of the pair is
+    refused, and a pair on which nothing was recorded.
     """
     steps = list(steps_on(connection, run_folder, pair))
     if not steps:
@@ -102,13 +93,12 @@ def steps_on(connection: duckdb.DuckDBPyConnection, run_folder: Path, pair: str)
 
 def factors_of(steps: Sequence[Step], other_s: Sequence[float]) -> pl.DataFrame:
     """Return how many times as long as on the run's own devices the requests of each of `steps` take: study, trial, step, factor."""
-    return pl.DataFrame(
-        [
-            {"study": step.study, "trial": step.trial, "step": step.query.step, "factor": other / step.own_s}
-            for step, other in zip(steps, other_s, strict=True)
-            if step.own_s > 0
-        ]
-    )
+    found = [
+        {"study": step.study, "trial": step.trial, "step": step.query.step, "factor": other / step.own_s}
+        for step, other in zip(steps, other_s, strict=True)
+        if step.own_s > 0
+    ]
+    return pl.DataFrame(found)
 
 
 def with_factors(connection: duckdb.DuckDBPyConnection, pair: str, tiers: Sequence[str], factors: pl.DataFrame) -> None:
@@ -136,25 +126,16 @@ def _device_s(query: Recorded, tiers: Mapping[str, Mapping[str, Any]], stretch: 
         tier: NewDevice(instead.get(tier) or load_device(str(tiers[tier]["device"])), SEED, stretch * float(tiers[tier].get("scale", 1.0)))
         for tier in set(placement.values())
     }
-    sizes = {name: pages * PAGE_BYTES for name, pages in requests.group_by("relation").agg(_pages()).rows()}
+    pages = pl.max_horizontal(pl.col("relation_pages").max(), pl.col("page").max() + 1)
+    sizes = dict(requests.group_by("relation").agg(pages * PAGE_BYTES).rows())
     addresses: dict[str, list[int]] = {}
     for tier in builds:
         addresses |= lay_out({name: size for name, size in sizes.items() if placement[name] == tier})
-    trace = Trace(
-        [
-            Access(relation, page, size_bytes, Operation[operation.upper()], 0.0, after)
-            for relation, page, size_bytes, operation, after in requests.select(
-                "relation", "page", "size_bytes", "operation", "after"
-            ).rows()
-        ],
-        tail_after=query.tail_after,
-    )
+    rows = requests.select("relation", "page", "size_bytes", "operation", "after").rows()
+    accesses = [Access(relation, page, size, Operation[operation.upper()], 0.0, after) for relation, page, size, operation, after in rows]
+    trace = Trace(accesses, tail_after=query.tail_after)
     starts_s = (random.Random(number).random() for number in range(REPLAYS))
     return fmean(
         replay(trace, placement, {tier: build() for tier, build in builds.items()}, addresses, started_s=start_s).elapsed_s
         for start_s in starts_s
     )
-
-
-def _pages() -> pl.Expr:
-    return pl.max_horizontal(pl.col("relation_pages").max(), pl.col("page").max() + 1)

@@ -11,36 +11,23 @@ from typing import Final
 from tierwise.core.errors import InputError
 from tierwise.core.vocabulary import Goal
 
-MOST_RELATIONS: Final = 12
-"""The largest number of relations, of which every placement is looked at."""
-ALIKE: Final = 1e-9
-"""Relative difference of two sums that count as equal: they then differ by rounding alone."""
+MOST_RELATIONS: Final = 12  # the largest number of relations, of which every placement is looked at
+ALIKE: Final = 1e-9  # relative difference of two sums that count as equal: they then differ by rounding alone
 
-Placement = Mapping[str, str]
-"""A placement maps each relation to the tier that it lies on."""
+Placement = Mapping[str, str]  # a placement maps each relation to the tier that it lies on
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What may be placed where.
+    """What may be placed where. A device serves one request after the other: it is busy `jobs_per_s` times the seconds of a job."""
 
-    Args:
-        sizes_bytes: relation -> bytes.
-        service_s: relation -> tier -> seconds that its requests of one job take there.
-        capacity_bytes: tier -> bytes that may be used; a tier that is not named has no limit.
-        devices_bytes: tier -> bytes of one of its devices.
-        prices: tier -> money a month for one of its devices; empty where no money is counted.
-        jobs_per_s: how often a job comes; a device serves one request after the other, so that it is busy this times the seconds of a job.
-        budget: most money a month.
-    """
-
-    sizes_bytes: Mapping[str, int]
-    service_s: Mapping[str, Mapping[str, float]]
-    capacity_bytes: Mapping[str, int]
-    devices_bytes: Mapping[str, int]
-    prices: Mapping[str, float]
-    jobs_per_s: float = 0.0
-    budget: float | None = None
+    sizes_bytes: Mapping[str, int]  # relation -> bytes
+    service_s: Mapping[str, Mapping[str, float]]  # relation -> tier -> seconds that its requests of one job take there
+    capacity_bytes: Mapping[str, int]  # tier -> bytes that may be used; a tier that is not named has no limit
+    devices_bytes: Mapping[str, int]  # tier -> bytes of one of its devices
+    prices: Mapping[str, float]  # tier -> money a month for one of its devices; empty where no money is counted
+    jobs_per_s: float = 0.0  # how often a job comes
+    budget: float | None = None  # most money a month
 
     @property
     def relations(self) -> list[str]:
@@ -89,10 +76,8 @@ class Problem:
 
 
 def solve(problem: Problem, goal: Goal) -> Placement:
-    """Return the best placement; of equally good ones one with the fewest bytes on limited tiers.
-
-    Raises:
-        InputError: there are too many relations, or no placement is within the limits; says which limit, and what it would have to be.
+    """Return the best placement; of equally good ones one with the fewest bytes on limited tiers. An `InputError` says which limit no
+    placement keeps, and what it would have to be.
     """
     if len(problem.relations) > MOST_RELATIONS:
         rule = f"must be at most {MOST_RELATIONS}, because every placement is looked at"

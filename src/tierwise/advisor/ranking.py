@@ -20,25 +20,21 @@ from tierwise.analysis.rules import CLEARLY_ABOVE_ONE
 from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, geometric_estimate, paired_ratios
 from tierwise.core import studies
 
-DISKS: Final = f"all {SLOW}"
-"""The placement that the others are compared with."""
+DISKS: Final = f"all {SLOW}"  # the placement that the others are compared with
 SPEEDUP: Final = "speedup"  # the kind of headline of which the model interval is known
 INDEXES, NOTHING = "indexes ssd", "nothing"
-SHORT: Final = {DISKS: NOTHING, INDEXES: "indexes", "tables ssd": "tables", "all ssd": "everything"}
-"""Placement -> what it has on the SSD."""
+SHORT: Final = {DISKS: NOTHING, INDEXES: "indexes", "tables ssd": "tables", "all ssd": "everything"}  # placement -> what it has on the SSD
 WORDS: Final = "reading/words.toml"
 
 
 @dataclass(frozen=True)
 class Gain:
-    """What a job takes on one placement, as a share of its time with everything on disks, by replicate; the bytes that move; what the
-    drives' unknown values do to the speed-up.
-    """
+    """What a job takes on one placement, as a share of its time with everything on disks, by replicate."""
 
     placement: str
     ratios: Mapping[int, float]
     moved_bytes: int = 0
-    shifts: Shifts | None = None
+    shifts: Shifts | None = None  # what the drives' unknown values do to the speed-up
 
     @cached_property
     def estimate(self) -> Estimate:

@@ -45,11 +45,7 @@ class ServerCheck(Strict):
 
 
 def check_move(before: Question, after: Question, *, by_hand: Sequence[str] = ()) -> ServerCheck:
-    """Compare two watches of one server, between which relations moved to the faster tier, and what `by_hand` names.
-
-    Raises:
-        InputError: the watches are of different databases, show no steady load, or nothing moved.
-    """
+    """Compare two watches of one server, between which relations moved to the faster tier, and what `by_hand` names."""
     first, second = before.activity, after.activity
     whole_s, left_s = steady_s(first, "--before"), steady_s(second, "--after")
     if first.database != second.database:

@@ -52,34 +52,20 @@ class Move:
 
 
 def write_plan(advice: ServerAdvice, question: Question, folder: Path) -> None:
-    """Write the files of a plan for what `advice` moves. What moves by hand is named at the end of `plan.sh`.
-
-    Raises:
-        InputError: there is nothing to move, no tablespace to move to, or already a plan.
-    """
+    """Write the files of a plan for what `advice` moves, if there is not a plan already. `plan.sh` ends with what moves by hand."""
     loads = {unit_name(load): load for load in question.activity.relations}
     members = {unit.name: unit.members or (unit.name,) for unit in question.units}
     named = (loads[name] for unit in advice.moved for name in members[unit])
     moved = sorted(named, key=lambda load: load.kind == "index")  # a rebuild reads the table
-    planned = [
-        load for load in moved if load.kind in KINDS and not BY_HAND.fullmatch(load.schema_name) and not BY_HAND.fullmatch(load.name)
-    ]
+    planned = [load for load in moved if load.kind in KINDS and not any(map(BY_HAND.fullmatch, (load.schema_name, load.name)))]
     _check(question, moved, planned, folder)
     target = next(iter(question.tiers[FAST].tablespaces), "")
     written = (load for load in loads.values() if load.writes_per_s and load.writes_per_s.high)
     newest = {load.parent: load.relation for load in sorted(written, key=lambda load: load.relation)}
-    steps = [
-        Move(
-            number,
-            load.schema_name,
-            load.name,
-            load.kind,
-            load.tablespace,
-            target,
-            bool(load.parent) and newest.get(load.parent) == load.relation,
-        )
-        for number, load in enumerate(planned, 1)
-    ]
+    steps = []
+    for number, load in enumerate(planned, 1):
+        follows = bool(load.parent) and newest.get(load.parent) == load.relation
+        steps.append(Move(number, load.schema_name, load.name, load.kind, load.tablespace, target, follows))
     back = [replace(step, number=number, source=target, target=step.source) for number, step in enumerate(reversed(steps), 1)]
     names = {"place": identifier(target), "database": identifier(question.activity.database)}
     by_hand = [
@@ -100,12 +86,8 @@ def identifier(name: str) -> str:
 
 
 def _sql(file: str, watched: Activity, moves: Sequence[Move]) -> str:
-    values = {
-        "database": watched.database,
-        "system": watched.system,
-        "steps": moves,
-        "steps_json": json.dumps([move.fields for move in moves]),
-    }
+    steps = {"steps": moves, "steps_json": json.dumps([move.fields for move in moves])}
+    values = {"database": watched.database, "system": watched.system, **steps}
     return render(f"{TEMPLATES}/moves.sql", title=_title(file), identifier=identifier, literal=sql.quote, **values) + "\n"
 
 

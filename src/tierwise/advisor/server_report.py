@@ -23,22 +23,13 @@ FILE: Final = "report.html"
 
 
 def write_report(advice: ServerAdvice, activity: Activity, sources: Sequence[Path], folder: Path) -> Path:
-    """Run the notebook, and write `folder`/report.html, which loads nothing.
-
-    Raises:
-        InputError: there is already a report.
-    """
+    """Run the notebook, and write `folder`/report.html, which loads nothing, if there is not a report already."""
     target = folder / FILE
     if target.exists() or (folder.exists() and not folder.is_dir()):
         raise InputError("--report", value=str(target), rule="must not exist", remedy="name a new folder")
     known = {name: getattr(activity, name) for name in ("began", "watched_s", "samples", "sessions", "timed", "unknown")}
-    data = PageData(
-        advice=advice,
-        version=__version__,
-        file=", ".join(source.name for source in sources),
-        digest=", ".join(map(digest, sources)),
-        **known,
-    )
+    names, digests = ", ".join(source.name for source in sources), ", ".join(map(digest, sources))
+    data = PageData(advice=advice, version=__version__, file=names, digest=digests, **known)
     with scratch_folder("tierwise-report-") as scratch, as_file(files("tierwise") / NOTEBOOK) as notebook:
         (scratch / "data.json").write_text(data.model_dump_json(), encoding="utf-8")
         execute_notebook(

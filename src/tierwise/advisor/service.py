@@ -21,11 +21,9 @@ REQUESTS: Final = 1000
 REPLAYS: Final = 2
 """How often recorded requests are replayed, with the platters at other places when they begin; the mean of the replays counts."""
 SEED: Final = 1
-HERE: Final = "here"
-"""Name of the one tier of a replay."""
+HERE: Final = "here"  # name of the one tier of a replay
 
-Build = Callable[[], DeviceModel]
-"""A function of this type builds a new device of one model."""
+Build = Callable[[], DeviceModel]  # a function of this type builds a new device of one model
 
 
 @dataclass(frozen=True)
@@ -42,15 +40,10 @@ class NewDevice:
 
 @dataclass(frozen=True)
 class Recorded:
-    """The very requests of one execution, in their order, one after the other.
+    """The very requests of one execution, in their order, one after the other."""
 
-    Args:
-        accesses: `relation` names the file (a fork has its own).
-        sizes_bytes: of each file of the query, also of other relations: they lie on the device one after the other.
-    """
-
-    accesses: Sequence[Access]
-    sizes_bytes: Mapping[str, int]
+    accesses: Sequence[Access]  # `relation` names the file (a fork has its own)
+    sizes_bytes: Mapping[str, int]  # of each file of the query, also of other relations: they lie on the device one after the other
 
     @property
     def basis(self) -> str:
@@ -75,13 +68,11 @@ class Recorded:
 class Counted:
     """A job's requests as they were counted, of `depth` sessions that all wait for the same device.
 
-    `sequential_reads`: those that begin where the read before them ended; `None`: nothing counted them, and all are taken as random,
-    uniform over the relation. Writes of the log follow each other and each is flushed; other writes are random and none is waited for
-    alone.
+    Writes of the log follow each other and each is flushed; other writes are random and none is waited for alone.
     """
 
-    reads: float
-    sequential_reads: float | None
+    reads: float  # random, uniform over the relation, but for the next
+    sequential_reads: float | None  # those that begin where the read before them ended; None: nothing counted them
     read_bytes: float
     writes: float
     write_bytes: float
@@ -114,8 +105,7 @@ class Counted:
         return spent_s
 
 
-Requests = Recorded | Counted
-"""What one job asks of one relation."""
+Requests = Recorded | Counted  # what one job asks of one relation
 
 
 def pace_s(

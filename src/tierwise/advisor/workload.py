@@ -26,6 +26,7 @@ SLOW: Final = "hdd"
 FAST: Final = "ssd"
 CELLS: Final = {"all hdd": (SLOW, SLOW), "indexes ssd": (SLOW, FAST), "tables ssd": (FAST, SLOW), "all ssd": (FAST, FAST)}
 """The four fixed placements: (tier of the tables, tier of the indexes). A source may compare others, named as its study's heat has them."""
+Traced = dict[str, pl.DataFrame | None]  # query -> what was recorded of it, if anything was
 
 
 @dataclass(frozen=True)
@@ -44,18 +45,15 @@ class Relation:
 
 @dataclass(frozen=True)
 class Measured:
-    """One placement that the run measured: where each relation lay, and the seconds of a job by clean replicate.
-
-    Seconds of a job on average: `busy_s`, tier -> in which it has a request; `cpu_s`, in which the server computes. `with_processors_s`:
-    `job_s` of slowed drives, with the drives at their own speed and the processors' time behind theirs; empty where that is not known.
-    """
+    """One placement that the run measured: where each relation lay, and the seconds of a job by clean replicate."""
 
     placement: Placement
     job_s: Mapping[int, float]
     evidence: Evidence
-    busy_s: Mapping[str, float] = field(default_factory=dict)
-    cpu_s: float = 0.0
+    busy_s: Mapping[str, float] = field(default_factory=dict)  # tier -> seconds of a job on average in which it has a request
+    cpu_s: float = 0.0  # seconds of a job on average in which the server computes
     with_processors_s: Mapping[int, float] = field(default_factory=dict)
+    """`job_s` of slowed drives, with the drives at their own speed and the processors' time behind theirs; empty where it is not known."""
 
     @property
     def estimate(self) -> Estimate:
@@ -64,15 +62,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Workload:
-    """A job is one of each of `queries`.
-
-    `host_s` is what a job takes besides the requests, on the placement `reference` that they were counted on. `measured`: by the name of
-    one of `CELLS`, or of a placement of the study's own, by the I/O mode that decides. The requests are of `requests_io_mode`: the same one
-    where they were recorded in their order, else the first that has a record; `replayed` has what was measured by it. `tiers`: as the
-    pair's file has them, `FAST` the one that the study takes for it. `left_out`: relations that no job asks for anything.
-    `too_small`: the run has too few data for advice. The measured times are of tiers that were all slowed `slowdown`-fold, so that the
-    processors were not what is measured; the requests and `host_s` are not.
-    """
+    """What a run knows of a workload, whose job is one of each of `queries`."""
 
     run_id: str
     study: str
@@ -83,24 +73,20 @@ class Workload:
     queries: tuple[str, ...]
     depth: int
     relations: tuple[Relation, ...]
-    host_s: float
-    reference: str
-    measured: Mapping[str, Measured]
-    requests_io_mode: str
-    replayed: Mapping[str, Measured]
-    tiers: Mapping[str, Mapping[str, Any]]
+    host_s: float  # what a job takes besides the requests
+    reference: str  # the placement that requests and `host_s` were counted on
+    measured: Mapping[str, Measured]  # by the name of one of `CELLS`, or of a placement of the study's own, by the I/O mode that decides
+    requests_io_mode: str  # that of the requests: the same where they were recorded in their order, else the first that has a record
+    replayed: Mapping[str, Measured]  # what was measured by the I/O mode of the requests
+    tiers: Mapping[str, Mapping[str, Any]]  # as the pair's file has them, `FAST` the one that the study takes for it
     stretch: float
-    slowdown: float
-    left_out: tuple[str, ...] = ()
+    slowdown: float  # the factor by which all tiers of the measured times were slowed, so that no processors were measured
+    left_out: tuple[str, ...] = ()  # relations that no job asks for anything
     memory_bytes: float = 0.0
-    too_small: bool = False
+    too_small: bool = False  # whether the run has too few data for advice
 
     def device(self, tier: str, name: str | None = None, *, seed: int = SEED) -> Build:
-        """Return what makes new devices as the run's tier has them, or in their place the device `name` of ``data/devices``.
-
-        Raises:
-            MissingError: the tier is a real directory, of which there is no model.
-        """
+        """Return what makes new devices as the run's tier has them, or in their place the device `name` of ``data/devices``."""
         known = self.tiers.get(tier, {})
         model = name or known.get("device")
         if not model:
@@ -118,11 +104,7 @@ def read_workload(raw: Path, *, run_id: str = "", study: str = "", pair: str = "
     """Read the workload of a study in the run `run_id`, which is named as `find_run` takes it.
 
     Empty names stand for the newest complete run (or the reference run, if there is no other), and for the first study, pair and workload
-    with rows.
-
-    Raises:
-        MissingError: no run, no row that is not flagged, or nobody recorded how large the relations are.
-        InputError: a run, study, pair or workload that is not there; says which are.
+    with rows. An error says which run, study, pair or workload is not there, or what the run did not record.
     """
     folder = run_to_read(run_id, raw)
     if folder is None:
@@ -132,26 +114,20 @@ def read_workload(raw: Path, *, run_id: str = "", study: str = "", pair: str = "
 
 
 def workload_of(
-    connection: duckdb.DuckDBPyConnection,
-    run_folder: Path,
-    *,
-    study: str = "",
-    pair: str = "",
-    name: str = "",
-    rows: pl.DataFrame | None = None,
+    store: duckdb.DuckDBPyConnection, run_folder: Path, *, study: str = "", pair: str = "", name: str = "", rows: pl.DataFrame | None = None
 ) -> Workload:
-    """Return `read_workload` where the run of `connection` is open already, and its heat of `study` on `pair` perhaps too: `rows`."""
+    """Return `read_workload` where the run is open in `store` already, and its heat of `study` on `pair` perhaps too: `rows`."""
     run_id = run_folder.name
-    there = {one: heat.pairs_of(connection, one) for one in heat.placeable()}
+    there = {one: heat.pairs_of(store, one) for one in heat.placeable()}
     study = _one_of("--study", study, [one for one, pairs in there.items() if pairs], run_id)
     pair = _one_of("--pair", pair, there[study], run_id)
-    rows = heat.heat_of(connection, study, pair) if rows is None else rows
+    rows = heat.heat_of(store, study, pair) if rows is None else rows
     if rows.is_empty():
         raise MissingError(f"rows of {study} on {pair}", why=f"every row of run {run_id} was rejected", remedy="make report RETRY=1")
     name = _one_of("--workload", name, sorted(rows["workload"].unique()), run_id)
     every = rows.filter(workload=name)
     rows = every.filter(io_mode=mode_of(study, every["io_mode"].unique()))
-    record = heat.record_of(connection, study, pair)
+    record = heat.record_of(store, study, pair)
     sizes = record.sizes_bytes(rows["data_set"][0]) if record else {}
     classes = dict(rows.select("relation", "relation_class").unique().sort("relation").rows())
     unknown = sorted(classes.keys() - sizes.keys())
@@ -188,20 +164,17 @@ def workload_of(
 
 def _one_of(field: str, value: str, there: Sequence[str], run_id: str) -> str:
     if not there:
-        raise MissingError(
-            f"a placement study in run {run_id}", why="the run measured no study that moves tables or indexes", remedy="make report"
-        )
+        why = "the run measured no study that moves tables or indexes"
+        raise MissingError(f"a placement study in run {run_id}", why=why, remedy="make report")
     if value and value not in there:
         remedy = suggesting(value, there, f"one of: {', '.join(there)}")
         raise InputError(field, value=value, rule=f"run {run_id} has no rows of it", remedy=remedy)
     return value or there[0]
 
 
-def _recorded(
-    run_folder: Path, study: str, pair: str, rows: pl.DataFrame, every: pl.DataFrame
-) -> tuple[pl.DataFrame, dict[str, pl.DataFrame | None]]:
+def _recorded(run_folder: Path, study: str, pair: str, rows: pl.DataFrame, every: pl.DataFrame) -> tuple[pl.DataFrame, Traced]:
     """Return the rows of a workload that requests are taken from, and by query what was recorded of them."""
-    found: list[tuple[pl.DataFrame, dict[str, pl.DataFrame | None]]] = []
+    found: list[tuple[pl.DataFrame, Traced]] = []
     for part in (rows, *(every.filter(io_mode=str(mode)) for mode in IoMode)):
         try:
             _, by_query = requested(part)
@@ -215,16 +188,12 @@ def _recorded(
 
 def requested(rows: pl.DataFrame) -> tuple[str, dict[str, pl.DataFrame]]:
     """Return the placement that a workload's requests are taken from, and query -> its rows there: all on ssd, where waiting alters the
-    host's own time least.
-
-    Raises:
-        MissingError: no placement has enough clean replicates to rest advice on.
+    host's own time least. A `MissingError` says that no placement has enough clean replicates to rest advice on.
     """
     known = [name for name in (*reversed(CELLS), *_others(rows)) if name in set(rows["placement"])]
     if not known:
-        raise MissingError(
-            "a placement on hdd and ssd", why="the run's tiers have other names", remedy="choose a pair with these two tiers"
-        )
+        remedy = "choose a pair with these two tiers"
+        raise MissingError("a placement on hdd and ssd", why="the run's tiers have other names", remedy=remedy)
     clean = {name: min(query["replicate"].n_unique() for _, query in rows.filter(placement=name).group_by("query")) for name in known}
     for name in known:
         if enough(clean[name]):
@@ -237,8 +206,7 @@ def requested(rows: pl.DataFrame) -> tuple[str, dict[str, pl.DataFrame]]:
 def fixed(workload: Workload) -> dict[str, Placement]:
     """Return the four placements by class, and the study's own, as the run measured them where it did.
 
-    A relation that has its own tier (the log) goes with the slow tier unless everything is fast. So does one that a cell does not
-    name.
+    A relation with its own tier (the log), or that no cell names, goes with the slow tier unless everything is fast.
     """
     found: dict[str, Placement] = {}
     for name in (*CELLS, *(other for other in workload.measured if other not in CELLS)):
@@ -280,12 +248,8 @@ def _measured(rows: pl.DataFrame, queries: int) -> dict[str, Measured]:
             job_s=pl.col("elapsed_s") / pl.col("jobs"),
             paced_s=(pl.col("with_processors_s") if "with_processors_s" in cell.columns else pl.lit(None, pl.Float64)) / pl.col("jobs"),
         )
-        replicates = (
-            once.group_by("replicate", maintain_order=True)
-            .agg(pl.col("job_s", "paced_s").sum(), pl.col("query").n_unique())
-            .sort("replicate")
-        )
-        whole = replicates.filter(pl.col("query") == queries)
+        replicates = once.group_by("replicate", maintain_order=True).agg(pl.col("job_s", "paced_s").sum(), pl.col("query").n_unique())
+        whole = replicates.filter(pl.col("query") == queries).sort("replicate")
         if whole.is_empty():
             continue
         found[name] = Measured(
@@ -304,12 +268,11 @@ def _busy_s(rows: pl.DataFrame) -> dict[str, float]:
     executed = ["query", "trial", "replicate", "step"]
     by_tier = rows.group_by([*executed, "tier"]).agg(pl.col("io_s").sum(), pl.col("elapsed_s", "jobs").first())
     busy = by_tier.with_columns(busy_s=pl.min_horizontal("io_s", "elapsed_s") / pl.col("jobs"))
-    return dict(
-        busy.group_by("query", "tier").agg(pl.col("busy_s").mean()).group_by("tier").agg(pl.col("busy_s").sum()).sort("tier").rows()
-    )
+    by_query = busy.group_by("query", "tier").agg(pl.col("busy_s").mean())
+    return dict(by_query.group_by("tier").agg(pl.col("busy_s").sum()).sort("tier").rows())
 
 
-def _requests(relation: str, by_query: Mapping[str, pl.DataFrame], traced: Mapping[str, pl.DataFrame | None]) -> list[Requests]:
+def _requests(relation: str, by_query: Mapping[str, pl.DataFrame], traced: Traced) -> list[Requests]:
     recorded = [_replayable(relation, trace.drop_nulls("page")) for trace in traced.values() if trace is not None]
     unrecorded = [rows.filter(relation=relation) for query, rows in by_query.items() if traced[query] is None]
     return [*recorded, *([_counted(unrecorded)] if unrecorded else [])]

@@ -135,22 +135,14 @@ class Claim(Strict):
     certain: str | None = Field(default=None, min_length=1, description="why our result was certain before any run")
     bounds: Bounds | None = None
     bounds_how: Literal["stated", "assumed"] | None = Field(default=None, description="assumed: the text says about, or almost")
-    placement: str | None = Field(
-        default=None, min_length=1, description="that it speaks for, as its study's heat names it; absent: none is in question"
-    )
+    placement: str | None = Field(default=None, min_length=1, description="as its study's heat names it; absent: none is in question")
     pair: str | None = Field(default=None, description="of tiers whose rows judge it; absent: that of its source")
     cases: tuple[Case, ...] = ()
     orders: tuple[Order, ...] = ()
     facts: Facts | None = None
     left_open: LeftOpen | None = None
-    settings: tuple[dict[Name, str], ...] = Field(
-        default=(), description="columns and words of its cases that the text leaves open; the first are those of `cases`"
-    )
-    counts: str | None = Field(
-        default=None,
-        min_length=1,
-        description="what was counted in place of a time; it decides without a width, and no flag of a time rejects it",
-    )
+    settings: tuple[dict[Name, str], ...] = Field(default=(), description="of its cases that the text leaves open; first those of `cases`")
+    counts: str | None = Field(default=None, min_length=1, description="counted instead of timed: no width is needed, no flag rejects it")
 
     @property
     def source(self) -> str:

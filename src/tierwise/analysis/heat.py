@@ -23,18 +23,14 @@ _UNITS: Final = {"kB": 2**10, "MB": 2**20, "GB": 2**30}
 
 @dataclass(frozen=True)
 class Record:
-    """What the manifest of a run keeps of one study on one pair, as far as a placement needs it.
-
-    `stretch` is the factor on seek distances that the run's tiers had; `too_small` names workloads of which the profile has too few data;
-    `memory_fraction` is the profile's memory over data.
-    """
+    """What the manifest of a run keeps of one study on one pair, as far as a placement needs it."""
 
     pair: dict[str, Any]
     facts: dict[str, Any]
     settings: dict[str, str]
-    stretch: float
-    too_small: tuple[str, ...] = ()
-    memory_fraction: float = 1.0
+    stretch: float  # factor on seek distances that the run's tiers had
+    too_small: tuple[str, ...] = ()  # workloads of which the profile has too few data
+    memory_fraction: float = 1.0  # the profile's memory over data
 
     @property
     def memory_bytes(self) -> float:

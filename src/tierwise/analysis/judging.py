@@ -12,7 +12,7 @@ from tierwise.analysis.claim_rows import PUBLISHED, Rows, facts_of, fitted_claim
 from tierwise.analysis.claims import Claim, Deciding, Fitted, Kind, load_claims
 from tierwise.analysis.left_open import OpenMap, map_of, measured_map
 from tierwise.analysis.model_interval import CLAIM, Key, shifts_of
-from tierwise.analysis.rules import CaseVerdict, Outcome, Series, Verdict
+from tierwise.analysis.rules import DECIDED, CaseVerdict, Outcome, Series, Verdict
 from tierwise.analysis.today import Today
 from tierwise.core.toml import Strict
 from tierwise.core.vocabulary import Evidence, IoMode
@@ -28,33 +28,28 @@ WITH_PROCESSORS: Final = "with-processors"  # variant of slowed drives, in which
 class ClaimVerdict(Strict):
     """What one variant in one I/O mode says of a claim on one pair of tiers, and in `others` what every other says.
 
-    A verdict has the `conditions` that it was found under; where the claim is open, it has a `cause`, a `reason` and the `cure` that would
-    decide it. `estimate`, `low`, `high` and `pairs` (the number of repeats) are those of `deciding_case`: the case furthest outside the
-    bounds, else the one with the widest interval. `cases` has them all, and `evidence` is the evidence of all cases together. `io_mode` is
-    `None` where nothing decides. `open_map` is over what the text leaves open, where that was simulated or follows from the rows.
-
-    From `id` on the fields describe the claim, and are empty in `others` and `here`. `here` is the verdict on the reader's own pair, if
-    one was named, and `today` what the pair of today shows, on which no verdict rests.
+    `estimate`, `low`, `high` and `pairs` are those of `deciding_case`: the case furthest outside the bounds, else the one with the widest
+    interval. From `id` on the fields describe the claim, and are empty in `others` and `here`.
     """
 
     verdict: Verdict
     reason: str = ""
     cause: Annotated[Cause, PlainSerializer(str, when_used="json")] | None = None
-    cure: str = ""
-    conditions: tuple[str, ...] = ()
+    cure: str = ""  # what would decide an open claim
+    conditions: tuple[str, ...] = ()  # that it was found under
     pair: str = ""
     variant: str = PUBLISHED
-    io_mode: IoMode | None = None
+    io_mode: IoMode | None = None  # None where nothing decides
     cases: tuple[CaseVerdict, ...] = ()
     deciding_case: str | None = None
     estimate: float | None = None
     low: float | None = None
     high: float | None = None
-    pairs: int = 0
+    pairs: int = 0  # the number of repeats
     flagged: int = 0
-    evidence: Evidence | None = None
+    evidence: Evidence | None = None  # of all cases together
     others: "tuple[ClaimVerdict, ...]" = ()
-    open_map: OpenMap | None = None
+    open_map: OpenMap | None = None  # over what the text leaves open, where that was simulated or follows from the rows
     facts: Any = Field(default=None, description="of a claim that is reported: what the manifest keeps as its evidence")
 
     id: str = ""
@@ -74,8 +69,8 @@ class ClaimVerdict(Strict):
     profile: str | None = None
     rule_newer: bool = Field(default=False, description="its rule changed after the run began")
     rule_after_results: bool = Field(default=False, description="its rule was chosen after results had been seen")
-    here: "ClaimVerdict | None" = None
-    today: tuple[Today, ...] = ()
+    here: "ClaimVerdict | None" = None  # the verdict on the reader's own pair, if one was named
+    today: tuple[Today, ...] = ()  # what the pairs of today show, on which no verdict rests
 
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorator above a property
     @property
@@ -160,8 +155,7 @@ def _agreed(claim: Claim, found: ClaimVerdict, every: Sequence[ClaimVerdict]) ->
     own = (found.verdict, found.cause, found.reason)
     for variant in sorted({name for case in found.cases for name in case.hangs_on}):
         twin = next((one for one in every if (one.variant, one.io_mode) == (variant, found.io_mode)), None)
-        decided = found.verdict in {Verdict.CONFIRMED, Verdict.CONTRADICTED}
-        if decided and (twin is None or twin.verdict is not found.verdict or _opposite(claim, found, twin)):
+        if found.verdict in DECIDED and (twin is None or twin.verdict is not found.verdict or _opposite(claim, found, twin)):
             cause = Cause.SLOWED if variant == WITH_PROCESSORS else Cause.LOG
             return Verdict.UNDECIDED, cause, Reason(cause.value, {"variant": variant, "verdict": twin and twin.verdict})
     return own
@@ -218,7 +212,8 @@ def report_facts(claim: Claim, on: Grounds) -> ClaimVerdict:
     return ClaimVerdict(pair=on.pair, evidence=evidence, verdict=verdict, facts=found)
 
 
-JUDGES: Final[Mapping[Kind, Judge]] = {
+Judges = Mapping[Kind, Judge]
+JUDGES: Final[Judges] = {
     **dict.fromkeys((Kind.RATIO, Kind.ABSOLUTE, Kind.SHARE, Kind.ORDER, Kind.PRESENCE), judge_cases),
     Kind.COST: lambda claim, on: on.absent(),  # noqa: ARG005  a judge
     Kind.SHAPE: report_facts,
@@ -259,9 +254,8 @@ def _found(claim: Claim, on: Grounds, rows: Rows, variant: str, series: Sequence
 
 def _of_replicates(verdict: Verdict, found: ClaimVerdict) -> list[str]:
     """Return the condition of a decided `verdict` that lacks its model interval; a real device has no assumed parameter."""
-    lacking = any(case.low is not None and case.model_low is None for case in found.cases)
-    decided = verdict in {Verdict.CONFIRMED, Verdict.CONTRADICTED}
-    return [phrase("conditions.replicates_alone")] if decided and lacking and found.evidence is not Evidence.MEASURED else []
+    lacking = verdict in DECIDED and any(case.low is not None and case.model_low is None for case in found.cases)
+    return [phrase("conditions.replicates_alone")] if lacking and found.evidence is not Evidence.MEASURED else []
 
 
 def _withheld(claim: Claim, on: Grounds, rows: Rows, evidence: Evidence) -> Verdict | None:

@@ -13,7 +13,7 @@ from pydantic import computed_field
 from tierwise.analysis.causes import Cause, Reason, phrase
 from tierwise.analysis.claim_rows import Rows, series_of
 from tierwise.analysis.claims import Bounds, Claim
-from tierwise.analysis.rules import Outcome, Verdict, judge_series, within
+from tierwise.analysis.rules import DECIDED, Outcome, Verdict, judge_series, within
 from tierwise.analysis.statistics import Estimate, geometric_estimate
 from tierwise.core.toml import Strict
 from tierwise.core.vocabulary import Evidence, IoMode
@@ -60,10 +60,9 @@ class OpenMap(Strict):
 
     def outcome(self, at_one: Outcome) -> Outcome:
         """Return the outcome `at_one` setting; undecided where some point of the map does not say the same."""
-        if at_one[0] not in {Verdict.CONFIRMED, Verdict.CONTRADICTED} or {point.verdict for point in self.points} == {at_one[0]}:
+        if at_one[0] not in DECIDED or {point.verdict for point in self.points} == {at_one[0]}:
             return at_one
-        cause = Cause.LEFT_OPEN
-        return Verdict.UNDECIDED, cause, Reason("cases", {"cause": cause, "cases": self.agreement})
+        return Verdict.UNDECIDED, Cause.LEFT_OPEN, Reason("cases", {"cause": Cause.LEFT_OPEN, "cases": self.agreement})
 
 
 def points_of(found: Sequence[tuple[Mapping[str, str], Estimate]], bounds: Bounds) -> tuple[Point, ...]:

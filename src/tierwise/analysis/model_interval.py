@@ -76,9 +76,8 @@ def combined(rows: pl.DataFrame) -> dict[Key, Shifts]:
     """Return the shifts of every value in `rows`, each end by the largest size that has it; only of values that each end has moved."""
     found, rows = {}, rows.with_columns(ends=pl.struct("parameter", "end").n_unique().over("study", "pair"))
     for key, every in rows.group_by(list(Key._fields), maintain_order=True):
-        known = (
-            every.drop_nulls("log_shift").sort("fraction", descending=True).unique(["parameter", "end"], keep="first", maintain_order=True)
-        )
+        by_size = every.drop_nulls("log_shift").sort("fraction", descending=True)
+        known = by_size.unique(["parameter", "end"], keep="first", maintain_order=True)
         if len(known) < every["ends"][0]:
             continue
         ends = known.group_by("parameter", maintain_order=True).agg(

@@ -9,7 +9,7 @@ from tierwise.analysis.causes import Cause, Reason, phrase
 from tierwise.analysis.claim_rows import Rows, facts_of, mode_in
 from tierwise.analysis.claims import CLAIM_ID, Claim, Expression, Facts, Name, load_claims
 from tierwise.analysis.judging import ClaimVerdict, ruled
-from tierwise.analysis.rules import Verdict
+from tierwise.analysis.rules import DECIDED, Verdict
 from tierwise.analysis.statistics import geometric_estimate
 from tierwise.core import paths
 from tierwise.core.toml import Strict, read_toml
@@ -121,7 +121,7 @@ def _from_rows(rate: Rate, rows: Rows, pair: str) -> Mapping[int, float]:
 def held_to(claim: Claim, found: ClaimVerdict, compared: Sequence[Compared], manifest: Manifest) -> ClaimVerdict:
     """Return `found`; undecided where a model on which `claim` rests misses a stated rate, and with a condition where none is stated."""
     own = [one for one in compared if claim.id in one.rate.claims and one.factor is not None]
-    if found.verdict not in {Verdict.CONFIRMED, Verdict.CONTRADICTED} or claim.counts or (not claim.cases and not own):
+    if found.verdict not in DECIDED or claim.counts or (not claim.cases and not own):
         return found
     if not own:
         return found.model_copy(update={"conditions": (*found.conditions, phrase("conditions.not_comparable"))})

@@ -45,6 +45,7 @@ class Verdict(Enum):
         return self.value
 
 
+DECIDED: Final = (Verdict.CONFIRMED, Verdict.CONTRADICTED)
 Outcome = tuple[Verdict, Cause | None, Reason | str]
 """A verdict; where it is open, its cause and the reason: a code with numbers, or what a study says itself."""
 
@@ -66,14 +67,7 @@ class Series:
 
 
 class CaseVerdict(Strict):
-    """One case in one I/O mode, or one ratio that an order needs; the interval is not adjusted for the other cases.
-
-    `p_value` belongs to the hypothesis that the true value is the bound beyond which the estimate lies (1 inside the bounds). `p_holm` is
-    the same after Holm's correction for all cases of the I/O mode; `verdict` contradicts by it. `freedom`: degrees of freedom of the
-    interval. `runs`: how many are behind it, which says what it speaks of (`statistics.scope_of`). `outstanding`: requests that a device
-    had at once. `hangs_on`: variants that must agree. `by_replicates` is the verdict without the model interval from `model_low` to
-    `model_high`, of which the parameter `largest` is the largest part.
-    """
+    """One case in one I/O mode, or one ratio that an order needs; the interval is not adjusted for the other cases."""
 
     case: str
     io_mode: IoMode
@@ -83,23 +77,19 @@ class CaseVerdict(Strict):
     high: float | None
     pairs: int
     flagged: int
-    freedom: float = 0.0
-    runs: int = 1
-    p_value: float | None = None
-    p_holm: float | None = None
+    freedom: float = 0.0  # degrees of freedom of the interval
+    runs: int = 1  # how many are behind the interval, which says what it speaks of (`statistics.scope_of`)
+    p_value: float | None = None  # of the true value being the bound beyond which the estimate lies; 1 inside the bounds
+    p_holm: float | None = None  # the same after Holm's correction for all cases of the I/O mode; `verdict` contradicts by it
     conditions: tuple[str, ...] = ()
     obstacles: tuple[str, ...] = ()
-    outstanding: float | None = None
-    hangs_on: tuple[str, ...] = ()
+    outstanding: float | None = None  # requests that a device had at once
+    hangs_on: tuple[str, ...] = ()  # variants that must agree
     model_low: float | None = None
     model_high: float | None = None
-    largest: str | None = None
-    by_replicates: Verdict | None = None
+    largest: str | None = None  # the parameter that is the largest part of the model interval
+    by_replicates: Verdict | None = None  # the verdict without the model interval
     verdict: Verdict
-
-    @property
-    def flat(self) -> bool:
-        return self.as_estimate.flat
 
     @property
     def as_estimate(self) -> Estimate:
@@ -260,11 +250,11 @@ def furthest_outside(cases: Sequence[CaseVerdict], bounds: Bounds | None) -> Cas
 
 
 def _why(crossing: Sequence[CaseVerdict], bounds: Bounds | None) -> Cause:
-    if all(case.by_replicates in {Verdict.CONFIRMED, Verdict.CONTRADICTED} for case in crossing):
+    if all(case.by_replicates in DECIDED for case in crossing):
         return Cause.MODEL
     if all(case.low is None for case in crossing):
         return Cause.SOMETIMES
-    if any(case.flat for case in crossing):
+    if any(case.as_estimate.flat for case in crossing):
         return Cause.FLAT
     if bounds is not None and bounds.apart > 1:
         exact = bounds.model_copy(update={"apart": 1.0})
@@ -280,8 +270,7 @@ def _of_few(case: CaseVerdict) -> Outcome:
         counts = {"case": case.case, "flagged": case.flagged, "repeats": repeats, "obstacles": ", ".join(case.obstacles)}
         rejected = Cause.JUMPED if case.obstacles == (JUMPS,) else Cause.REJECTED
         return Verdict.UNDECIDED, rejected if enough(repeats) else Cause.FEW_REPLICATES, Reason("rejected", counts)
-    few = Reason("few", {"case": case.case, "clean": case.pairs, "needed": MINIMUM_REPEATS})
-    return Verdict.UNDECIDED, Cause.FEW_REPLICATES, few
+    return Verdict.UNDECIDED, Cause.FEW_REPLICATES, Reason("few", {"case": case.case, "clean": case.pairs, "needed": MINIMUM_REPEATS})
 
 
 def within(bounds: Bounds, estimate: Estimate) -> Verdict:

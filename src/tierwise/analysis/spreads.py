@@ -4,15 +4,12 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from scipy.special import stdtrit
-
 from tierwise.analysis.claims import Claim, Kind, load_claims
 from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.rules import CaseVerdict, Verdict, needed_bounds, odds, within
-from tierwise.analysis.statistics import CONFIDENCE, MINIMUM_REPEATS, Estimate
+from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, t_of
 
-MOST: Final = 100
-"""The largest number of replicates that is looked at."""
+MOST: Final = 100  # the largest number of replicates that is looked at
 Spread = tuple[str, str, float, int]
 """Claim, case, standard deviation of the logs of one replicate's value, and the replicates that decide the case (0: none do)."""
 
@@ -35,7 +32,7 @@ def _spread(claim: Claim, case: CaseVerdict) -> Spread | None:
         return None
     share = claim.kind is Kind.SHARE
     value, low, high = (odds(one) if share else one for one in (values.value, values.low, values.high))
-    sd = math.log(high / low) / 2 / _t(values.freedom) * math.sqrt(case.pairs)
+    sd = math.log(high / low) / 2 / t_of(values.freedom) * math.sqrt(case.pairs)
     return claim.id, case.case, float(f"{sd:.4g}"), _decided_from(claim, value, sd)
 
 
@@ -44,13 +41,9 @@ def _decided_from(claim: Claim, value: float, sd: float) -> int:
     if bounds is None:
         return MINIMUM_REPEATS
     for replicates in range(MINIMUM_REPEATS, MOST + 1):
-        half = _t(replicates - 1) * sd / math.sqrt(replicates)
+        half = t_of(replicates - 1) * sd / math.sqrt(replicates)
         ends = [value * math.exp(-half), value, value * math.exp(half)]
         low, middle, high = (one / (1 + one) for one in ends) if claim.kind is Kind.SHARE else ends
         if within(bounds, Estimate(middle, low, high, replicates)) is not Verdict.UNDECIDED:
             return replicates
     return 0
-
-
-def _t(freedom: float) -> float:
-    return float(stdtrit(freedom, (1 + CONFIDENCE) / 2))

@@ -25,9 +25,7 @@ MINIMUM_REPEATS: Final = 5  # the least number of clean repeats that give an ans
 MACRO: Final = f"create temp macro enough(observed) as count(observed) >= {MINIMUM_REPEATS}"
 """``enough(x)`` in SQL: whether x has enough values, nulls not counted, to show an aggregate over them."""
 CONFIDENCE: Final = 0.95
-RANDOM_FROM: Final = (
-    3  # the least number of runs, or of machines, that are taken as a sample: two tell too little of how far they are apart
-)
+RANDOM_FROM: Final = 3  # the least number of runs, or of machines, that are taken as a sample: two tell too little of how they differ
 ONE_MACHINE: Final[Mapping[int, str]] = MappingProxyType({})
 
 
@@ -59,12 +57,8 @@ class Estimate:
         """Return the two-sided p-value of `limit` being the true value; `None` without an interval, or with one that has no width."""
         if self.value is None or self.low is None or self.high is None or self.flat:
             return None
-        error = math.log(self.high / self.low) / 2 / float(scipy.special.stdtrit(self.freedom, (1 + CONFIDENCE) / 2))
+        error = math.log(self.high / self.low) / 2 / t_of(self.freedom)
         return float(2 * scipy.special.stdtr(self.freedom, -abs(math.log(self.value / limit)) / error))
-
-    @property
-    def scope(self) -> Scope:
-        return scope_of(self.runs)
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -92,9 +86,7 @@ def estimable(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     return rows.filter(pl.len().over(list(keys)) >= MINIMUM_REPEATS) if rows.height else rows
 
 
-def geometric_estimate(
-    values: Mapping[int, float] | Sequence[float], *, machines: Mapping[int, str] = ONE_MACHINE, confidence: float = CONFIDENCE
-) -> Estimate:
+def geometric_estimate(values: Mapping[int, float] | Sequence[float], *, machines: Mapping[int, str] = ONE_MACHINE) -> Estimate:
     """Return exp(mean of logs) of positive `values`, in their unit, and its interval.
 
     A value is a replicate's: a ratio of two times of it, or an absolute value. By replicate, those of a merged run belong to the runs that
@@ -126,7 +118,7 @@ def geometric_estimate(
         freedom = n - runs
         squares = sum(float(np.var(run)) * len(run) for run in logs.values())
         error = float(np.sqrt(squares / freedom * sum(1 / len(run) for run in logs.values()))) / runs
-    half = _half(freedom, error, confidence)
+    half = t_of(freedom) * error
     sums: dict[str, float] = {}
     for replicate, value in by_replicate.items():
         if replicate in machines:
@@ -134,13 +126,14 @@ def geometric_estimate(
     between = len(sums) - 1
     if between + 1 >= RANDOM_FROM:
         shared = math.sqrt(sum(one**2 for one in sums.values()) * (between + 1) / between) / n
-        if (wider := _half(between, shared, confidence)) > half:
+        if (wider := t_of(between) * shared) > half:
             half, freedom = wider, between
     return Estimate(float(np.exp(mean)), float(np.exp(mean - half)), float(np.exp(mean + half)), n, runs, freedom)
 
 
-def _half(freedom: float, error: float, confidence: float) -> float:
-    return float(scipy.special.stdtrit(freedom, (1 + confidence) / 2)) * error
+def t_of(freedom: float) -> float:
+    """Return Student's t at the upper end of the interval."""
+    return float(scipy.special.stdtrit(freedom, (1 + CONFIDENCE) / 2))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -77,21 +77,12 @@ def _on(claim: Claim, rows: Rows, own: Mapping[str, Own], pair: str) -> Today:
     if own_cases:
         there = {one.case for one in shown}
         shown += [one for one in own_cases.cases(claim, rows, pair) if one.case not in there]
-    return Today(
-        pair=pair,
-        placement=str(claim.placement),
-        study=next((case.study for case in claim.cases), own_cases.study if own_cases else None),
-        cases=tuple(
-            CaseToday(
-                case=one.case,
-                still=still(claim, one.estimate),
-                **one.estimate.fields,
-                flagged=one.flagged,
-                evidence=one.evidence,
-            )
-            for one in shown
-        ),
+    study = next((case.study for case in claim.cases), own_cases.study if own_cases else None)
+    cases = tuple(
+        CaseToday(case=one.case, still=still(claim, one.estimate), **one.estimate.fields, flagged=one.flagged, evidence=one.evidence)
+        for one in shown
     )
+    return Today(pair=pair, placement=str(claim.placement), study=study, cases=cases)
 
 
 def _measured(claim: Claim, rows: Rows, pair: str) -> list[Shown]:

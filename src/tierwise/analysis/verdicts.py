@@ -14,9 +14,9 @@ from tierwise.analysis import rules
 from tierwise.analysis.causes import Cause, phrase
 from tierwise.analysis.claim_rows import Rows, relations
 from tierwise.analysis.claims import Claim, Claims, Kind, load_claims
-from tierwise.analysis.judging import ClaimVerdict, Grounds, Judge, decides, named
+from tierwise.analysis.judging import ClaimVerdict, Grounds, Judges, decides, named
 from tierwise.analysis.rates import compare_rates, held_to
-from tierwise.analysis.rules import Verdict
+from tierwise.analysis.rules import DECIDED, Verdict
 from tierwise.analysis.runs import newest_run, run_label
 from tierwise.analysis.statistics import scope_of
 from tierwise.analysis.today import Own, Today, today
@@ -29,8 +29,6 @@ from tierwise.core.vocabulary import Evidence
 from tierwise.timings.manifest import Manifest, load_manifest
 from tierwise.timings.references import MANIFEST
 
-DECIDED: Final = (Verdict.CONFIRMED, Verdict.CONTRADICTED)
-TEXT: Final = "analysis/text"
 JSON_VERSION: Final = 8  # the version of the JSON form, one higher with every field that is renamed, dropped or means something else
 FEW_ORDERS: Final = 3  # the largest number of orders that are spelled out as bounds; where there are more the ratios name them
 NONE_OWN: Final[Mapping[str, Own]] = MappingProxyType({})
@@ -41,7 +39,7 @@ def judge(
     raw: Path,
     run_id: str | None = None,
     *,
-    judges: Mapping[Kind, Judge],
+    judges: Judges,
     todays: Mapping[str, Own] = NONE_OWN,
     reference: Path | None = None,
     views: duckdb.DuckDBPyConnection | None = None,
@@ -69,7 +67,7 @@ def judge(
         ]
 
 
-def _own_of(published: Claims, claims: Sequence[Claim], rows: Rows | None, judges: Mapping[Kind, Judge]) -> dict[str, ClaimVerdict]:
+def _own_of(published: Claims, claims: Sequence[Claim], rows: Rows | None, judges: Judges) -> dict[str, ClaimVerdict]:
     pairs = {claim.id: claim.pair or published.sources[claim.source].pair for claim in claims}
     found = {claim.id: judges[claim.kind](claim, Grounds(pairs[claim.id], rows)) for claim in claims}
     if rows is None:
@@ -78,9 +76,7 @@ def _own_of(published: Claims, claims: Sequence[Claim], rows: Rows | None, judge
     return {claim.id: held_to(claim, found[claim.id], compared, rows.manifest) for claim in claims}
 
 
-def _deciding_of(
-    published: Claims, own: Mapping[str, ClaimVerdict], reference: Path, judges: Mapping[Kind, Judge]
-) -> dict[str, ClaimVerdict]:
+def _deciding_of(published: Claims, own: Mapping[str, ClaimVerdict], reference: Path, judges: Judges) -> dict[str, ClaimVerdict]:
     decided = [
         claim
         for claim in published.claims
@@ -127,7 +123,7 @@ def as_text(verdicts: Sequence[ClaimVerdict]) -> str:
     """Return `verdicts` for a terminal: how many are decided, what keeps the others open, and then each claim with what was found."""
     scope = scope_of(max((case.runs for verdict in verdicts for case in verdict.cases), default=1))
     run = run_label(verdicts[0].run_id) if verdicts[0].run_id else ""
-    return wrapped(render(f"{TEXT}/claims.txt", run=run, scope=scope, claims=verdicts, others=_others, **_tally(verdicts)))
+    return wrapped(render("analysis/text/claims.txt", run=run, scope=scope, claims=verdicts, others=_others, **_tally(verdicts)))
 
 
 def _tally(verdicts: Sequence[ClaimVerdict]) -> dict[str, object]:

@@ -16,7 +16,7 @@ from tierwise.calculator.device_band import Times, time_band
 from tierwise.calculator.grid import ERROR, Counted, Point, least_ram, point, version
 from tierwise.calculator.market import DEPTHS, Device, Market, Step, Volume
 from tierwise.calculator.shape import entries_of, levels_of
-from tierwise.core.errors import InputError
+from tierwise.core.errors import InputError, need_above_zero
 from tierwise.core.text_template import render
 from tierwise.core.toml import Strict
 from tierwise.core.units import PAGE_BYTES, human_bytes
@@ -27,15 +27,11 @@ from tierwise.simulate.transactions import UPDATE_BYTES
 CHECKPOINT_S: Final = 300.0
 LOG_INTERVALS: Final = 2  # the server keeps the log since the checkpoint before the last
 STEPS: Final = 40
-DOUBLINGS: Final = 10
-"""How far from the reader's rate another answer is looked for."""
+DOUBLINGS: Final = 10  # how far from the reader's rate another answer is looked for
 BISECTIONS: Final = 12
-TIE: Final = 1e-9
-"""Costs as near as this are equal: the first placement counts, whatever the order of the sums."""
-TABLE, INDEX, LOG = 1, 2, 4
-"""What lies on a device, as bits."""
-Placement = tuple[str, str, str]
-"""Devices of table, index and log."""
+TIE: Final = 1e-9  # costs as near as this are equal: the first placement counts, whatever the order of the sums
+TABLE, INDEX, LOG = 1, 2, 4  # what lies on a device, as bits
+Placement = tuple[str, str, str]  # devices of table, index and log
 
 
 class Synthetic(Strict):
@@ -157,8 +153,7 @@ class Solver:
         """Return the cheapest placement with `ram` pages that serves `rate` requests a second."""
         counts, loads, devices = self.counts[ram], self._loads(ram, rate), self.market.devices
         costs = {(name, held): self._month(devices[name], loads, held, prices) for name in devices for held in range(1, 8)}
-        memory = sum(amount * prices[item] for item, amount in self.market.ram.items()) * ram * PAGE_BYTES
-        best = None
+        best, memory = None, self._memory(ram, prices)
         for on in product(devices, devices, devices):
             time_s = self.time_s(counts, [devices[name].times for name in on])
             if time_s * rate > self.workload.clients or on == other_than:
@@ -176,8 +171,11 @@ class Solver:
     def cost(self, choice: Choice, rate: float, end: str) -> float:
         """Return what `choice` costs with every price at one `end` of its band."""
         prices, loads, on = self.prices(end), self._loads(choice.ram_pages, rate), (choice.table, choice.index, choice.log)
-        memory = sum(amount * prices[item] for item, amount in self.market.ram.items()) * choice.ram_pages * PAGE_BYTES
+        memory = self._memory(choice.ram_pages, prices)
         return sum((self._month(self.market.devices[name], loads, held, prices) for name, held in _held(on).items()), memory)
+
+    def _memory(self, ram: int, prices: Mapping[str, float]) -> float:
+        return sum(amount * prices[item] for item, amount in self.market.ram.items()) * ram * PAGE_BYTES
 
     def bought(self, choice: Choice, rate: float) -> tuple[dict[str, Volumes], dict[str, Share]]:
         """Return the volumes of `choice` and its shares of drives, by device."""
@@ -191,8 +189,7 @@ class Solver:
         return volumes, drives
 
     def turns(self) -> list[Turn]:
-        found = (self._turn(factor) for factor in (0.5, 2.0))
-        return [turn for turn in found if turn]
+        return [turn for factor in (0.5, 2.0) if (turn := self._turn(factor))]
 
     def _turn(self, factor: float) -> Turn | None:
         near = self.workload.requests_s
@@ -264,17 +261,11 @@ def chosen_volumes(sold: Volume, load: Load, prices: Mapping[str, float]) -> tup
 
 
 def solve(workload: Synthetic, market: Market) -> Answer:
-    """Return the cheapest placement, RAM and volumes.
-
-    Raises:
-        InputError: the grid does not reach as far as the workload, or a number is impossible.
-    """
-    _check(workload)
-    solver = Solver(
-        workload,
-        market,
-        point(workload.table_pages, workload.index_pages, skew=workload.skew, layout=workload.layout, writes=workload.writes),
-    )
+    """Return the cheapest placement, RAM and volumes; refuse a workload beyond the grid, and an impossible number."""
+    sizes = {"--table-gib": workload.table_pages, "--index-gib": workload.index_pages}
+    need_above_zero({**sizes, "--requests": workload.requests_s, "--clients": workload.clients})
+    at = point(workload.table_pages, workload.index_pages, skew=workload.skew, layout=workload.layout, writes=workload.writes)
+    solver = Solver(workload, market, at)
     if workload.ram_pages is not None and workload.ram_pages < solver.rams[0]:
         raise InputError("not computed", field="--ram-gib", value=workload.ram_pages, rule=f"must be at least {solver.rams[0]} pages")
     rate, prices, found = workload.requests_s, solver.prices("each"), dict[str, Any]()
@@ -330,13 +321,6 @@ def _held(on: Placement) -> dict[str, int]:
 
 def _placement(choice: Choice | None) -> Placement | None:
     return None if choice is None else (choice.table, choice.index, choice.log)
-
-
-def _check(workload: Synthetic) -> None:
-    for name, option in (("table_pages", "table-gib"), ("index_pages", "index-gib"), ("requests_s", "requests"), ("clients", "clients")):
-        value = getattr(workload, name)
-        if not 0 < value < float("inf"):
-            raise InputError(f"--{option}", value=value, rule="must be above zero")
 
 
 def _above(steps: Sequence[Step], amount: float, prices: Mapping[str, float]) -> float:

@@ -17,11 +17,9 @@ from tierwise.devices.model import build
 from tierwise.devices.parameter import ASSUMED, UNITS, Parameter, sourced
 from tierwise.devices.spec import DeviceSpec, load_device
 
-FACTORS: Final = (0.5, 2.0)
-"""Band of an assumed parameter whose file gives none, as the rule of ``data/sensitivity/bands.toml``."""
+FACTORS: Final = (0.5, 2.0)  # band of an assumed parameter whose file gives none, as the rule of ``data/sensitivity/bands.toml``
 MOVED: Final = {"time", "rate", "frequency"}
-Times = tuple[float, float, float]
-"""Seconds of a random read, a random write and a commit of a client that waits alone."""
+Times = tuple[float, float, float]  # seconds of a random read, a random write and a commit of a client that waits alone
 
 
 def times(spec: DeviceSpec, whole_bytes: int) -> Times:

@@ -14,13 +14,10 @@ from tierwise.core.errors import InputError
 from tierwise.core.vocabulary import Layout
 
 LEAST_PAGES: Final = 2**12
-WHOLE: Final = 1e5
-"""Counts are kept in parts of this."""
-ERROR: Final = 0.016
-"""How far 95 % of the times of ``scripts/check_grid.py`` were from direct simulations at most."""
+WHOLE: Final = 1e5  # counts are kept in parts of this
+ERROR: Final = 0.016  # how far 95 % of the times of ``scripts/check_grid.py`` were from direct simulations at most
 _NODES: Final = 4
-_BEYOND: Final = 1.0
-"""How far sizes are followed, in steps between the grid's two sizes; a larger workload counts as one of this size."""
+_BEYOND: Final = 1.0  # how far sizes are followed, in steps between the grid's two sizes; a larger workload counts as one of this size
 
 Weights = list[tuple[int, float]]
 

@@ -1,6 +1,5 @@
 """The command `map`: it reads its options, calls one function and prints."""
 
-from datetime import datetime
 from math import floor
 from pathlib import Path
 from typing import Annotated, Final
@@ -10,7 +9,7 @@ from tierwise.core.errors import InputError
 from tierwise.core.options import Format, FormatOption, answered, argument, option
 from tierwise.core.units import GIB, PAGE_BYTES
 from tierwise.core.vocabulary import Layout
-from tierwise.costs.cli import CurrencyOption, DayOption, RegionOption
+from tierwise.costs.cli import CurrencyOption, DayOption, RegionOption, book_of
 from tierwise.simulate.cli import DeviceOption, EventOption, InputFormatOption, PageBytesOption, ReadsOnlyOption
 
 SYNTHETIC: Final = "Workload of --synthetic"
@@ -56,13 +55,7 @@ def map_command(
     With --tiers, the command also prints how long each placement of the relations keeps the devices busy, and what it costs per month.
     With --synthetic, the command prints the cheapest placement, RAM and volumes for a workload that you describe.
     """
-    from tierwise.costs.book import load_book  # noqa: PLC0415
-    from tierwise.costs.cli import with_given_price  # noqa: PLC0415
-    from tierwise.simulate.page_trace import TraceOptions  # noqa: PLC0415
-
-    book = load_book((on or datetime.now()).date(), currency=currency, region=region)  # noqa: DTZ005  the reader's day
-    for given in price or []:
-        book = with_given_price(book, given)
+    book = book_of(on, currency, region, price or [])
     if page is not None:
         from tierwise.calculator.write_page import write_page  # noqa: PLC0415
 
@@ -86,11 +79,11 @@ def map_command(
         print(answered(solve(workload, sold if ram_price is None else sold.with_ram_price(ram_price)), form, as_text))
         return
     if not traces:
-        raise InputError(
-            "TRACE", rule="a trace is needed without --synthetic", remedy="name a trace, or describe a workload with --synthetic"
-        )
+        remedy = "name a trace, or describe a workload with --synthetic"
+        raise InputError("TRACE", rule="a trace is needed without --synthetic", remedy=remedy)
     from tierwise.advisor.memory_map import Wish, map_traces  # noqa: PLC0415
     from tierwise.advisor.memory_map import as_text as map_text  # noqa: PLC0415
+    from tierwise.simulate.page_trace import TraceOptions  # noqa: PLC0415
 
     options = TraceOptions(input_format, reads_only=reads_only, device=device, page_bytes=page_bytes, event=event, timed=by_time)
     wish = Wish(_sizes(pages), sample, behind, tiers, policy, _named(relation or []))

@@ -23,8 +23,7 @@ from tierwise.devices.spec import ArraySpec, DeviceSpec, load_device
 from tierwise.devices.volume import CloudSpec, Provisioned
 
 PLACE: Final = "data/calculator/markets.toml"
-RAM: Final = "own-ram"
-"""The item of RAM at the reader's own price."""
+RAM: Final = "own-ram"  # the item of RAM at the reader's own price
 DEPTHS: Final = (1, 2, 4, 8, 16, 32, 64)
 
 

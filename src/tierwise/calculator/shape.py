@@ -6,10 +6,8 @@ from typing import Final
 
 from tierwise.core.vocabulary import Layout
 
-ENTRIES: Final = 366
-"""The most entries in a leaf: 90 % of 8,152 bytes over 20, of a key of 8 bytes."""
-ROWS: Final = 61
-"""The most rows in a page of the table: rows of pgbench_accounts. A larger index has larger keys, not more rows."""
+ENTRIES: Final = 366  # the most entries in a leaf: 90 % of 8,152 bytes over 20, of a key of 8 bytes
+ROWS: Final = 61  # the most rows in a page of the table: rows of pgbench_accounts. A larger index has larger keys, not more rows
 HOT: Final = 0.1
 REFERENCE_ROWS: Final = 1e6
 _SUMMED: Final = 32

@@ -3,6 +3,7 @@
 import json
 from importlib.resources import files
 from pathlib import Path
+from typing import Final
 
 from tierwise.calculator import answer, grid, market, shape
 from tierwise.calculator.device_band import time_band
@@ -13,6 +14,14 @@ from tierwise.core.units import PAGE_BYTES
 from tierwise.costs.book import Book
 from tierwise.costs.volume_offers import PIECES
 from tierwise.simulate.transactions import UPDATE_BYTES
+
+FIXED: Final = {
+    shape: ("ENTRIES", "ROWS", "HOT", "REFERENCE_ROWS"),
+    grid: ("LEAST_PAGES", "WHOLE", "ERROR"),
+    answer: ("STEPS", "CHECKPOINT_S", "LOG_INTERVALS", "DOUBLINGS", "BISECTIONS", "TIE"),
+    market: ("DEPTHS",),
+}
+"""Module -> its constants that the page computes with."""
 
 
 def write_page(target: Path, book: Book) -> Path:
@@ -30,25 +39,8 @@ def calculator(book: Book, *, alone: bool = False) -> str:
         "grid": grid.whole(),
         "markets": markets,
         "bands": {name: time_band(name) for found in markets.values() for name in found["devices"]},
-        "fixed": {
-            "entries": shape.ENTRIES,
-            "rows": shape.ROWS,
-            "hot": shape.HOT,
-            "reference_rows": shape.REFERENCE_ROWS,
-            "least_pages": grid.LEAST_PAGES,
-            "whole": grid.WHOLE,
-            "error": grid.ERROR,
-            "steps": answer.STEPS,
-            "checkpoint_s": answer.CHECKPOINT_S,
-            "log_intervals": answer.LOG_INTERVALS,
-            "doublings": answer.DOUBLINGS,
-            "bisections": answer.BISECTIONS,
-            "tie": answer.TIE,
-            "depths": market.DEPTHS,
-            "pieces": PIECES,
-            "update_bytes": UPDATE_BYTES,
-            "page_bytes": PAGE_BYTES,
-        },
+        "fixed": {name.lower(): getattr(module, name) for module, names in FIXED.items() for name in names}
+        | {"pieces": PIECES, "update_bytes": UPDATE_BYTES, "page_bytes": PAGE_BYTES},
     }
     script = (files("tierwise") / "calculator" / "page" / "calculator.js").read_text(encoding="utf-8")
     shown = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")

@@ -140,12 +140,7 @@ def run_study(name: str, **chosen: Any) -> Manifest:
     check_options(scheduler, address)
     if not address:
         return loop.run_study(name, **chosen)
-    store = open_store(address)
-
-    def measure(study: str, inputs: Inputs, folder: Path) -> Manifest:
-        return _measure(study, inputs, folder, store, scheduler)
-
-    return loop.run_study(name, **chosen, measure=measure)
+    return loop.run_study(name, **chosen, measure=partial(_measure, store=open_store(address), scheduler=scheduler))
 
 
 def check_options(scheduler: str, store: str) -> None:

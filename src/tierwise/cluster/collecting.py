@@ -136,10 +136,7 @@ def collect_study(store: Store, attempts: Sequence[Attempt], folder: Path, summa
         for pair in pairs
     ]
     calibrations = {place: figures for attempt in reversed(attempts) for place, figures in attempt.calibrations.items()}
-    used = [
-        UsedAttempt(study=study, replicate=one.replicate, attempt=one.attempt, machine=one.machine, host=one.host, prices=one.prices)
-        for one in attempts
-    ]
+    used = [one.model_dump(include=set(UsedAttempt.model_fields)) for one in attempts]
     changes: dict[str, Any] = {
         "studies": [*manifest.studies, *records],
         "begun": [record for record in manifest.begun if record.name != study],
@@ -182,8 +179,7 @@ def _joined(records: Sequence[StudyRecord], rows: pl.DataFrame, summarise: Summa
     for record in records:
         predictions = joined(predictions, record.facts.get(PREDICTIONS, ()))
     facts = {**first.facts, **summarise(first.name, rows), **({PREDICTIONS: predictions} if predictions else {})}
-    together = {
-        name: sorted({trial for record in records for trial in getattr(record, name)}) for name in ("trials", "not_replicated", "real_time")
-    }
+    lists = ("trials", "not_replicated", "real_time")
+    together = {name: sorted({trial for record in records for trial in getattr(record, name)}) for name in lists}
     changes = {**together, "replicates": rows["replicate"].n_unique(), "facts": facts}
     return validate({**first.model_dump(), **changes}, StudyRecord, where=f"{first.name} on {first.pair}")

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 
@@ -99,21 +99,19 @@ def fail(job: Job, error: str, started_at: datetime) -> None:
             put_attempt(store, failed, {}, patience_s=0.0)
 
 
-def described_attempt(job: Job, started_at: datetime, **outcome: object) -> Attempt:
-    common = {
-        "run_id": job.run.run_id,
-        "study": job.study,
-        "replicate": job.replicate,
-        "attempt": job.attempt,
-        "machine": machine_id(),
-        "host": host.fingerprint(),
-        "code_version": code_version(),
-        "fingerprint": job.run.fingerprints[job.study].sha256,
-        "prices": _prices(),
-        "started_at": started_at,
-        "finished_at": datetime.now(UTC),
-    }
-    return Attempt.model_validate({**common, **outcome})
+def described_attempt(job: Job, started_at: datetime, **outcome: Any) -> Attempt:
+    return Attempt(
+        **job.model_dump(include={"study", "replicate", "attempt"}),
+        run_id=job.run.run_id,
+        machine=machine_id(),
+        host=host.fingerprint(),
+        code_version=code_version(),
+        fingerprint=job.run.fingerprints[job.study].sha256,
+        prices=_prices(),
+        started_at=started_at,
+        finished_at=datetime.now(UTC),
+        **outcome,
+    )
 
 
 def _measure(job: Job, inputs: Inputs, started_at: datetime) -> Path:
@@ -128,9 +126,8 @@ def _measure(job: Job, inputs: Inputs, started_at: datetime) -> Path:
             work = run_folder(workspace, folder.name) / f"{job.study}-{pair.name}"
             measure_pair(study, pair, inputs, record, work, replicate=job.replicate)
         run = load_manifest(folder)
-        attempt = described_attempt(
-            job, started_at, outcome="whole", records=(*run.studies, *run.begun), datasets=run.datasets, calibrations=run.calibrations
-        )
+        found = {"records": (*run.studies, *run.begun), "datasets": run.datasets, "calibrations": run.calibrations}
+        attempt = described_attempt(job, started_at, outcome="whole", **found)
         kept = keep(workspace / FOLDER / SPOOL, job.store, attempt, _tables(folder, job.study))
         shutil.rmtree(folder)
     return kept

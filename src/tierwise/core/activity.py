@@ -48,28 +48,28 @@ class Cause(Strict):
 class RelationLoad(Strict):
     """One relation, the log or temporary files. `waiting_s`, `low_s`, `high_s`: of a transaction. None is unknown."""
 
-    database: int
-    relation: int
-    schema_name: str
+    database: int = 0
+    relation: int = 0
+    schema_name: str = ""
     name: str
     kind: str
-    owner: int
-    parent: int
-    tablespace: str
-    location: str
-    size_bytes: int | None
-    reads_per_s: float
-    client_reads_per_s: Band
-    device_reads_per_s: Band | None
-    read_s: float | None
+    owner: int = 0
+    parent: int = 0
+    tablespace: str = ""
+    location: str = ""
+    size_bytes: int | None = None
+    reads_per_s: float = 0.0
+    client_reads_per_s: Band = Band(low=0.0, high=0.0)
+    device_reads_per_s: Band | None = None
+    read_s: float | None = None
     waiting_s: float | None
     low_s: float | None
     high_s: float | None
     share: float | None
     writes_per_s: Band | None
-    scans: int
-    scan_share: float
-    droppable: bool
+    scans: int = 0
+    scan_share: float = 0.0
+    droppable: bool = False
     all_scans: int | None = None  # since the last reset of the server's statistics; `scans`: in the watch
 
 

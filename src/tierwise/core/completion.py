@@ -2,12 +2,8 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
 
 from tierwise.core import paths
-
-DEVICE: Final = "Name of a device in data/devices, such as aws-gp3, or the part of the name after the first hyphen, such as gp3."
-"""The help of what names a device."""
 
 
 def runs() -> list[str]:

@@ -2,8 +2,9 @@
 
 import errno
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from math import inf
 from typing import Final
 
 MOST: Final = 400  # characters of a value, or of what a library says of it, that a message shows at most
@@ -21,6 +22,13 @@ class InputError(TierwiseError):
         subject = where if field is None else f"{where}: {field}"
         got = "" if value is None else f" is {one_line(repr(value))}"
         super().__init__(f"{one_line(subject)}{got}: {one_line(rule)}" + (f". Remedy: {remedy}" if remedy else ""))
+
+
+def need_above_zero(options: Mapping[str, float | None]) -> None:
+    """Refuse an option whose value is not above zero, or infinite; None was not given."""
+    for option, value in options.items():
+        if value is not None and not 0 < value < inf:
+            raise InputError(option, value=value, rule="must be above zero")
 
 
 class MissingError(TierwiseError):

@@ -72,11 +72,8 @@ class TicketFormat(StrEnum):
     JSON = "json"
 
 
-FormatOption = Annotated[Format, typer.Option("--format", help="Output format: table (for people) or json (for programs).")]
-
-TicketFormatOption = Annotated[
-    TicketFormat, typer.Option("--format", help="Output format: table (for people), markdown (for a ticket) or json (for programs).")
-]
+FormatOption = Annotated[Format, option("shared.format", "--format")]
+TicketFormatOption = Annotated[TicketFormat, option("shared.ticket_format", "--format")]
 
 
 class _Model(Protocol):

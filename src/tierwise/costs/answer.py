@@ -2,20 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from math import inf
 from typing import Any, Final, NamedTuple
 
 from pydantic import Field
 
 from tierwise.core import paths
-from tierwise.core.errors import InputError, MissingError
+from tierwise.core.errors import InputError, MissingError, need_above_zero
 from tierwise.core.toml import Strict
 from tierwise.core.units import GB, GIB
 from tierwise.core.vocabulary import Evidence
 from tierwise.costs.bill import Bill, Limits, limits, remarks
 from tierwise.costs.book import Book
 from tierwise.costs.break_even import BreakEven, device_over, memory_over
-from tierwise.costs.delivered import Load, Plan, plans, published_load, without_flash
+from tierwise.costs.delivered import Load, Plan, WithoutFlash, plans, published_load, without_flash
 from tierwise.costs.hardware import ELECTRICITY, capacity_bytes, device_bill, load_hardware, medium, members, purchase, rented
 from tierwise.costs.iops import LATENCY_MS, Iops, device_iops, latency_limit_ms
 from tierwise.costs.units import DAYS_A_YEAR, MONTHS_A_YEAR
@@ -123,20 +122,15 @@ def answer(
     life_years: float | None = None,
     latency_ms: float | None = None,
 ) -> Answer:
-    """Return the costs of `devices` (all that can be priced), of the reads of `load`, break-evens, and how far each price may move; without
-    `load`, of those of the published one.
+    """Return the costs of `devices` (all that can be priced), of the reads of `load` (the published one), break-evens, and how far each
+    price may move.
 
-    A device whose price is older than a device lives is shown, but serves no load: it is no offer any more.
-
-    Raises:
-        InputError: an unknown device, a load or a life that cannot be, a day on which nothing has a price, or a latency that nothing keeps.
+    A device whose price is older than a device lives is shown, but serves no load: it is no offer any more. An `InputError` names an
+    unknown device, a load or a life that cannot be, a day on which nothing has a price, or a latency that nothing keeps.
     """
     load = load or published_load().load
     life = load_hardware().assumptions.life_years.value if life_years is None else life_years
-    if life <= 0:
-        raise InputError("--life-years", value=life, rule="must be above zero")
-    if latency_ms is not None and not 0 < latency_ms < inf:
-        raise InputError("--latency-ms", value=latency_ms, rule="must be above zero")
+    need_above_zero({"--life-years": life, "--latency-ms": latency_ms})
     rated, left_out = _rate(devices or device_names(), book, evidence, life, latency_ms, named=bool(devices))
     if not rated:
         raise _nothing(left_out, book, latency_ms)
@@ -162,15 +156,7 @@ def answer(
         devices=tuple(sorted((each.cost for each in rated), key=lambda row: (not row.today, row.per_iops))),
         left_out=tuple(left_out),
         delivered=tuple(_delivered(plan, load, book) for plan in ways),
-        without_flash=None
-        if trio is None
-        else Without(
-            flash=trio.flash.name,
-            disks=trio.disks.name,
-            memory=trio.memory.name,
-            cost_a_year=trio.cost(book),
-            replaces="memory" if trio.replaces_memory(book) else "disks",
-        ),
+        without_flash=None if trio is None else _without(trio, book),
         break_evens=tuple(_intervals(offered, book, life)),
         sensitivity=tuple(limits(bills, book)) if bills else (),
         prices=tuple(_used(behind, book)),
@@ -239,13 +225,15 @@ def _device(name: str, bill: Bill, iops: Iops, book: Book, life_years: float, **
     )
 
 
+def _without(trio: WithoutFlash, book: Book) -> Without:
+    names = {"flash": trio.flash.name, "disks": trio.disks.name, "memory": trio.memory.name}
+    return Without(**names, cost_a_year=trio.cost(book), replaces="memory" if trio.replaces_memory(book) else "disks")
+
+
 def _delivered(plan: Plan, load: Load, book: Book) -> Delivered:
     return Delivered(
+        **{name: getattr(plan, name) for name in ("device", "in_ram", "devices", "machines")},
         plan=plan.name,
-        device=plan.device,
-        in_ram=plan.in_ram,
-        devices=plan.devices,
-        machines=plan.machines,
         ram_gib=plan.ram_bytes / GIB,
         cost_a_year=plan.bill.cost(book),
         per_million_reads=plan.cost_per_million(load, book),
@@ -263,11 +251,11 @@ def _intervals(offered: Mapping[str, Iops], book: Book, life_years: float) -> li
     """Memory over every drive that is owned, and over each disk the flash whose bytes are the cheapest; an array is as its drives."""
     owned = {name: iops for name, iops in offered.items() if not rented(name) and members(name)[1] == 1}
     found = [memory_over(name, PAGE_BYTES, iops, book, life_years=life_years) for name, iops in owned.items()]
-    per_byte = {
-        name: device_bill(name, book, life_years=life_years).cost(book) / capacity_bytes(name) for name in owned if medium(name) == "ssd"
-    }
-    flash = min(per_byte, key=lambda name: per_byte[name], default=None)
-    if flash:
+
+    def per_byte(name: str) -> float:
+        return device_bill(name, book, life_years=life_years).cost(book) / capacity_bytes(name)
+
+    if flash := min((name for name in owned if medium(name) == "ssd"), key=per_byte, default=None):
         disks = ((name, iops) for name, iops in owned.items() if medium(name) == "hdd")
         found += [device_over(flash, name, PAGE_BYTES, iops, book, life_years=life_years) for name, iops in disks]
     return found

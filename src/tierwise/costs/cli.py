@@ -1,36 +1,27 @@
 """The commands on prices: each reads its options, calls one function and prints."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
+from math import isnan, nan
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tierwise.core import completion
 from tierwise.core.errors import InputError
-from tierwise.core.options import Format, FormatOption, answered, option
+from tierwise.core.options import Format, FormatOption, answered, argument, option
 from tierwise.core.units import GIB
 from tierwise.core.vocabulary import Evidence
-
-DayOption = Annotated[
-    datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Use only prices dated on or before this day. Default: today.")
-]
-CurrencyOption = Annotated[
-    str, typer.Option(help="Currency of all costs. Prices in other currencies are converted. data/prices has exchange rates only to USD.")
-]
-RegionOption = Annotated[
-    str,
-    typer.Option(
-        help="Region whose prices are used, such as US or EU. For an item without a price in this region, a price from elsewhere is used."
-    ),
-]
-
 
 if TYPE_CHECKING:
     from tierwise.costs.book import Book
     from tierwise.costs.delivered import Load
+
+DayOption = Annotated[datetime | None, option("shared.on", formats=["%Y-%m-%d"])]
+CurrencyOption = Annotated[str, option("shared.currency")]
+RegionOption = Annotated[str, option("shared.region")]
 
 
 class Rating(StrEnum):
@@ -39,10 +30,7 @@ class Rating(StrEnum):
 
 
 def cost(  # noqa: PLR0917  each is an option with a name
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="DEVICE", help=f"{completion.DEVICE} Default: all devices.", autocompletion=completion.devices),
-    ] = None,
+    names: Annotated[list[str] | None, argument("cost.names", metavar="DEVICE", autocompletion=completion.devices)] = None,
     on: DayOption = None,
     price: Annotated[list[str] | None, option("cost.price", metavar="ITEM=VALUE")] = None,
     device: Annotated[list[str] | None, option("cost.device", autocompletion=completion.devices)] = None,
@@ -60,15 +48,11 @@ def cost(  # noqa: PLR0917  each is an option with a name
     """Compare the monthly costs of devices, in total, per GB and per IOPS, and the cost of an application's reads on each device."""
     from tierwise.costs.answer import answer  # noqa: PLC0415  the heavy libraries load only where they are needed
     from tierwise.costs.answer_text import cost_text  # noqa: PLC0415
-    from tierwise.costs.book import load_book  # noqa: PLC0415
 
-    book = load_book((on or datetime.now()).date(), currency=currency, region=region)  # noqa: DTZ005  the reader's day
-    for given in price or []:
-        book = with_given_price(book, given)
+    book = book_of(on, currency, region, price or [])
     load = _load_of({"data_gib": data_gib, "ram_gib": ram_gib, "reads_per_s": reads_per_s, "misses_per_read": misses_per_read})
-    found = answer(
-        book, load, devices=[*(names or []), *(device or [])], evidence=Evidence(iops.value), life_years=life_years, latency_ms=latency_ms
-    )
+    devices, evidence = [*(names or []), *(device or [])], Evidence(iops.value)
+    found = answer(book, load, devices=devices, evidence=evidence, life_years=life_years, latency_ms=latency_ms)
     print(answered(found, form, cost_text))
 
 
@@ -96,38 +80,31 @@ def volumes(  # noqa: PLR0917  each is an option with a name
     from tierwise.core.toml import validate  # noqa: PLC0415
     from tierwise.costs import volumes as rented  # noqa: PLC0415
     from tierwise.costs.answer_text import volumes_text  # noqa: PLC0415
-    from tierwise.costs.book import load_book  # noqa: PLC0415
     from tierwise.costs.volume_offers import Wanted  # noqa: PLC0415
 
-    book = load_book((on or datetime.now()).date(), currency=currency, region=region)  # noqa: DTZ005  the reader's day
-    wanted = {
-        "gib": gib,
-        "iops": iops,
-        "mib_s": mibs,
-        "write_iops": write_iops,
-        "latency_ms": latency_ms,
-        "read_kib": read_kib,
-        "reads_per_gib": reads_per_gib,
-        "pieces": pieces,
-        "vcpus": vcpus,
-        "memory_gib": memory_gib,
-        "managed": managed,
-    }
-    found = rented.volumes(book, validate(wanted, Wanted, where="volumes"))
+    wanted = {"gib": gib, "iops": iops, "mib_s": mibs, "write_iops": write_iops, "latency_ms": latency_ms, "read_kib": read_kib}
+    machine = {"pieces": pieces, "vcpus": vcpus, "memory_gib": memory_gib, "managed": managed, "reads_per_gib": reads_per_gib}
+    found = rented.volumes(book_of(on, currency, region), validate(wanted | machine, Wanted, where="volumes"))
     print(answered(found, form, volumes_text))
     if not found.offers:
         raise typer.Exit(2)
 
 
-def with_given_price(book: "Book", given: str) -> "Book":
-    item, equals, text = given.partition("=")
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")
-    if not equals or value != value:  # noqa: PLR0124  not a number
-        raise InputError("--price", value=given, rule="must be ITEM=VALUE: an item of data/prices and a number")
-    return book.with_price(item, value)
+def book_of(on: datetime | None, currency: str, region: str, given: Sequence[str] = ()) -> "Book":
+    """Return the prices of the day `on`, or of today, with those that are `given` as ``ITEM=VALUE``."""
+    from tierwise.costs.book import load_book  # noqa: PLC0415
+
+    book = load_book((on or datetime.now()).date(), currency=currency, region=region)  # noqa: DTZ005  the reader's day
+    for price in given:
+        item, _, text = price.partition("=")
+        try:
+            value = float(text)
+        except ValueError:
+            value = nan
+        if isnan(value):
+            raise InputError("--price", value=price, rule="must be ITEM=VALUE: an item of data/prices and a number")
+        book = book.with_price(item, value)
+    return book
 
 
 def _load_of(options: Mapping[str, float | None]) -> "Load":

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from math import ceil
-from operator import itemgetter
 from typing import Final
 
 from pydantic import Field
@@ -107,19 +106,11 @@ class Plan:
 
 def newest_server(book: Book) -> Server:
     """Return the server of ``hardware.toml`` whose price is the newest on the book's day."""
-    days = []
-    for server in load_hardware().servers.values():
-        try:
-            days.append((book.price(server.price).day, server))
-        except MissingError:
-            continue
-    if not days:
-        raise MissingError(
-            f"a server with a price on {book.on}",
-            why="data/prices has none",
-            remedy="give a later day, or add a row to data/prices/hosts.csv",
-        )
-    return max(days, key=itemgetter(0))[1]
+    priced = [server for server in load_hardware().servers.values() if book.priced(server.price)]
+    if not priced:
+        remedy = "give a later day, or add a row to data/prices/hosts.csv"
+        raise MissingError(f"a server with a price on {book.on}", why="data/prices has none", remedy=remedy)
+    return max(priced, key=lambda server: book.price(server.price).day)
 
 
 def plans(load: Load, book: Book, rates: Mapping[str, Iops], *, life_years: float | None = None) -> list[Plan]:

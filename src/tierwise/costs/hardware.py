@@ -143,9 +143,8 @@ def device_bill(name: str, book: Book, *, life_years: float | None = None, write
         bought = (spec.sold_iops, spec.sold_rate) if isinstance(spec, CloudSpec) else (0.0, 0.0)
         return volume_bill(member, spec.capacity.base, *bought) * count
     if member not in hardware.drives:
-        raise MissingError(
-            f"price of {name}", why=f"{PLACE} has no entry {member}", remedy="add an entry there, and its price to data/prices"
-        )
+        remedy = "add an entry there, and its price to data/prices"
+        raise MissingError(f"price of {name}", why=f"{PLACE} has no entry {member}", remedy=remedy)
     drive, assumed = hardware.drives[member], hardware.assumptions
     life = assumed.life_years.value if life_years is None else life_years
     written = assumed.drive_writes_a_day.value * spec.capacity.base * DAYS_A_YEAR if writes_bytes_a_year is None else writes_bytes_a_year

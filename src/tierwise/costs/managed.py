@@ -98,18 +98,14 @@ def _offer(name: str, storage: ManagedStorage, load: VolumeLoad, book: Book) -> 
     paid = meets != "no" and (storage.like or not storage.included or load.needed_rate <= (mib_s or 0.0) * MIB)
     bill = _priced(storage, gib, billed, load, book) if paid else None
     offer = ManagedOffer(
+        **storage.model_dump(include={"provider", "title", "unknown", "source", "date"}),
         storage=name,
-        provider=storage.provider,
-        title=storage.title,
         meets=meets,
         gib=gib,
         iops=iops,
         mib_s=mib_s,
         burst_lasts_s=lasts_s,
         per_month=None if bill is None else bill.cost(book) / MONTHS_A_YEAR,
-        unknown=storage.unknown,
-        source=storage.source,
-        date=storage.date,
     )
     return offer, bill or NOTHING
 

@@ -65,6 +65,7 @@ def _found(claim: Claim, pair: str, variant: str, counted: Counted, io_mode: IoM
 def _case(name: str, io_mode: IoMode, compared: Compared, bounds: Bounds, read_once: str) -> CaseVerdict:
     low, high = compared.band
     inside, outside = bounds.contain(low, high), bounds.exclude(low, high)
+    conditions = (phrase("band.exact") if low == high else "", compared.turning and f"{name}: {compared.turning}", read_once)
     return CaseVerdict(
         case=name,
         io_mode=io_mode,
@@ -74,9 +75,7 @@ def _case(name: str, io_mode: IoMode, compared: Compared, bounds: Bounds, read_o
         high=high,
         pairs=0,
         flagged=0,
-        conditions=tuple(
-            filter(None, (phrase("band.exact") if low == high else "", compared.turning and f"{name}: {compared.turning}", read_once))
-        ),
+        conditions=tuple(filter(None, conditions)),
         verdict=Verdict.CONFIRMED if inside else Verdict.CONTRADICTED if outside else Verdict.UNDECIDED,
     )
 

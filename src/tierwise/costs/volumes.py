@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
-from tierwise.core.errors import InputError
+from tierwise.core.errors import InputError, need_above_zero
 from tierwise.core.units import GIB, KIB, MIB
 from tierwise.costs.bill import NOTHING, Bill, phrase, remarks, total
 from tierwise.costs.book import Book
@@ -19,11 +20,13 @@ from tierwise.devices.parameter import ASSUMED, Parameter, older_than_a_year
 from tierwise.devices.spec import SsdSpec, load_device
 from tierwise.devices.volume import CloudSpec, Limit, tightest
 
+ABOVE_ZERO: Final = ("gib", "iops", "mib_s", "latency_ms", "read_kib", "reads_per_gib", "pieces")
 STEPS: Final = 40  # how many steps of bisection find the reads a second from which on memory pays
 
 
 def volumes(book: Book, wanted: Wanted) -> Volumes:
-    _check(wanted)
+    options = {"mibs" if field == "mib_s" else field.replace("_", "-"): getattr(wanted, field) for field in ABOVE_ZERO}
+    need_above_zero({f"--{option}": value for option, value in options.items()})
     offers, refused, bills, warnings = [], [], [NOTHING], []
     for name in load_hardware().volumes:
         spec = load_device(name)
@@ -52,14 +55,6 @@ def volumes(book: Book, wanted: Wanted) -> Volumes:
         managed=managed,
         warnings=(*remarks([*bills, managed_bill], book), *warnings),
     )
-
-
-def _check(wanted: Wanted) -> None:
-    for field in ("gib", "iops", "mib_s", "latency_ms", "read_kib", "reads_per_gib", "pieces"):
-        value = getattr(wanted, field)
-        if value is not None and not 0 < value < float("inf"):
-            option = "mibs" if field == "mib_s" else field.replace("_", "-")
-            raise InputError(f"--{option}", value=value, rule="must be above zero")
 
 
 def _need(wanted: Wanted) -> Need:
@@ -118,7 +113,7 @@ def _attached(name: str, spec: CloudSpec, latency: Latency, wanted: Wanted, book
 def _cheapest(name: str, spec: CloudSpec, wanted: Wanted, book: Book) -> tuple[Fit, Rented, list[Rented]] | None:
     """Return the volumes that cost the least together with their machine, this machine, and every machine that can take them."""
     provider, load, need, pieces = named(name).provider, wanted.load, _need(wanted), wanted.pieces
-    machines = sorted(sufficient(provider, name, book.on, need), key=_by_price(book))
+    machines = sorted(sufficient(provider, name, book.on, need), key=partial(_by_price, book))
     best, chosen = None, None
     for fit in fits(name, spec, load, book, range(1, pieces + 1)):
         able = [each for each in machines if (each.instance.volumes or fit.count) >= fit.count]
@@ -135,17 +130,16 @@ def _inside(name: str, latency: Latency, wanted: Wanted, book: Book) -> tuple[Of
     """Return the cheapest machine whose own disks meet the requirements: their price is in the machine's."""
     load, provider = wanted.load, named(name).provider
     need = replace(_need(wanted), iops=wanted.iops, size_bytes=load.size_bytes, write_iops=load.write_iops)
-    found = sorted(sufficient(provider, LOCAL, book.on, need), key=_by_price(book))
+    found = sorted(sufficient(provider, LOCAL, book.on, need), key=partial(_by_price, book))
     if not found:
         return Refused(volume=name, why=phrase("volumes.no_disks", provider=provider)), NOTHING
     machine, instance = found[0], found[0].instance
-    limit, used = tightest(
-        [
-            (Limit(machine.local_bytes / GIB, f"GiB of {machine.name}"), load.size_bytes / GIB),
-            (Limit(machine.iops, f"IOPS of {machine.name}"), wanted.iops),
-            (Limit(machine.rate / MIB, f"MiB/s of {machine.name} with reads of 4 KiB"), load.needed_rate / MIB),
-        ]
-    )
+    limits = [
+        (Limit(machine.local_bytes / GIB, f"GiB of {machine.name}"), load.size_bytes / GIB),
+        (Limit(machine.iops, f"IOPS of {machine.name}"), wanted.iops),
+        (Limit(machine.rate / MIB, f"MiB/s of {machine.name} with reads of 4 KiB"), load.needed_rate / MIB),
+    ]
+    limit, used = tightest(limits)
     priced = _machine(machine, name, book)
     offer = Offer(
         volume=name,
@@ -167,11 +161,8 @@ def _inside(name: str, latency: Latency, wanted: Wanted, book: Book) -> tuple[Of
     return offer, machine.bill if priced.per_month is not None else NOTHING
 
 
-def _by_price(book: Book) -> Callable[[Rented], tuple[bool, tuple[float, int, float, str]]]:
-    def order(each: Rented) -> tuple[bool, tuple[float, int, float, str]]:
-        return (False, each.order(book)) if book.priced(each.item) else (True, (each.instance.vcpus, 1, each.instance.ram_gib, each.name))
-
-    return order
+def _by_price(book: Book, each: Rented) -> tuple[bool, tuple[float, int, float, str]]:
+    return (False, each.order(book)) if book.priced(each.item) else (True, (each.instance.vcpus, 1, each.instance.ram_gib, each.name))
 
 
 def _machine(machine: Rented, volume: str, book: Book) -> Machine:
@@ -201,14 +192,8 @@ def _latency(spec: CloudSpec | SsdSpec, wanted: Wanted) -> Latency:
     meets: Meets | None = None
     if wanted.latency_ms is not None:
         meets = "yes" if high <= wanted.latency_ms else "no" if low > wanted.latency_ms else "open: within the band"
-    return Latency(
-        ms=1e3 * median.base,
-        low_ms=low,
-        high_ms=high,
-        p99_ms=1e3 * p99.base if p99 else None,
-        assumed=median.source == ASSUMED,
-        meets=meets,
-    )
+    p99_ms, assumed = 1e3 * p99.base if p99 else None, median.source == ASSUMED
+    return Latency(ms=1e3 * median.base, low_ms=low, high_ms=high, p99_ms=p99_ms, assumed=assumed, meets=meets)
 
 
 def _memory(gib: Bill | None, wanted: Wanted, book: Book, bill_of: Callable[[float], Bill | None]) -> Memory | None:

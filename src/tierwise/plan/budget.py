@@ -20,15 +20,11 @@ from tierwise.core.text_template import render
 from tierwise.core.toml import Strict, read_toml
 from tierwise.plan.estimate import Plan
 
-LEAST: Final = 5
-"""Replicates from which on a study has intervals: its first ones are bought together."""
-PRIOR: Final = 2
-"""Without an interval, a case counts as wide as after this many replicates."""
-MARGIN: Final = 1.15
-"""How much longer than expected a replicate may take: none begins that cannot end within the budget then."""
+LEAST: Final = 5  # replicates from which on a study has intervals: its first ones are bought together
+PRIOR: Final = 2  # without an interval, a case counts as wide as after this many replicates
+MARGIN: Final = 1.15  # how much longer than expected a replicate may take: none begins that cannot end within the budget then
 SECONDS: Final = {"s": 1, "m": 60, "h": 3600}
-Unit = tuple[str, int]
-"""A study and the number of one of its replicates."""
+Unit = tuple[str, int]  # a study and the number of one of its replicates
 
 
 class Spread(Strict):

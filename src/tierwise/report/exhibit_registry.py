@@ -21,7 +21,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
-from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
@@ -187,15 +186,8 @@ def find(label: str, study: str = "") -> Exhibit:
         if label in declared(whose):
             return Exhibit(label, declared(whose)[label].module(label, whose), whose)
     name = label.replace("-", "_")
-    own, shared = f"tierwise.studies.{study}.reading.{name}", f"tierwise.report.exhibits.figures.{name.removeprefix('fig_')}"
-    for module, whose in ([(own, study)] if study else []) + [(shared, "")]:
-        if _there(module):
-            return Exhibit(label, import_module(module), whose)
+    own, shared = f"studies/{study}/reading/{name}", f"report/exhibits/figures/{name.removeprefix('fig_')}"
+    for place, whose in ([(own, study)] if study else []) + [(shared, "")]:
+        if (files("tierwise") / f"{place}.py").is_file():
+            return Exhibit(label, import_module(f"tierwise.{place.replace('/', '.')}"), whose)
     raise InputError("label", value=label, rule=f"no figure or table of this name in the study {study or '(none)'}, or in report/exhibits")
-
-
-def _there(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:
-        return False

@@ -24,14 +24,22 @@ def render(*, run_id: str, executed: Path, engine: str = "auto") -> Path:
     run = open_run(run_id)
     version = site.version_of(run.run_id, chosen.suffix)
     built = Version(version=version, run_id=run.run_id)
-    with scratch_folder("build-", within=_beside()) as build:
+    beside, place = paths.site().with_name("_build"), paths.site() / version
+    beside.mkdir(parents=True, exist_ok=True)
+    with scratch_folder("build-", within=beside) as build:
         book = _book(build / "book", run, executed, built, chosen)
         chosen.build(book, build / "site")
         paper = assemble_paper(build / "paper", executed, stamp_of(run, version), book)
         chosen.typeset(paper, build / "site")
         notebooks.give_away(executed, build / "site" / site.NOTEBOOKS)
         built.save(build / "site")
-        return _put(build / "site", version, build / "old")
+        make_folder(place.parent)
+        (build / "site").chmod(0o755)
+        if place.exists():
+            place.replace(build / "old")
+        put(build / "site", place)
+        versions.put_last(version)
+    return place
 
 
 def plain_page(version: Version, built: Path, scratch: Path) -> Path:
@@ -54,20 +62,3 @@ def choose(engine: str) -> Engine:
         raise InputError("ENGINE", value=engine, rule=f"must be one of {', '.join(ENGINES)}", remedy=suggesting(engine, ENGINES))
     wants_quarto = engine == "quarto" or (engine == "auto" and quarto.usable())
     return quarto.QuartoEngine() if wants_quarto else PlainEngine()
-
-
-def _beside() -> Path:
-    beside = paths.site().with_name("_build")
-    beside.mkdir(parents=True, exist_ok=True)
-    return beside
-
-
-def _put(built: Path, version: str, old: Path) -> Path:
-    place = paths.site() / version
-    make_folder(place.parent)
-    built.chmod(0o755)
-    if place.exists():
-        place.replace(old)
-    put(built, place)
-    versions.put_last(version)
-    return place

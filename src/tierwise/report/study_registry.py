@@ -9,7 +9,7 @@ import duckdb
 from pydantic import ValidationError
 
 from tierwise.analysis.claims import Claim, Kind
-from tierwise.analysis.judging import JUDGES, ClaimVerdict, Grounds, Judge
+from tierwise.analysis.judging import JUDGES, ClaimVerdict, Grounds, Judge, Judges
 from tierwise.analysis.today import Own
 from tierwise.analysis.verdicts import judge
 from tierwise.core import paths, studies
@@ -28,7 +28,7 @@ def named(name: str) -> Iterable[tuple[str, ModuleType]]:
     return [(study, reading(study, name)) for study in studies.having(f"reading/{name}.py")]
 
 
-def judges() -> Mapping[Kind, Judge]:
+def judges() -> Judges:
     """Return who judges a claim of which kind: of kind ``cost`` the studies' own judges (``MONEY`` of their ``money.py``), by claim."""
     of_cost: dict[str, Judge] = {claim: own for _, module in named("money") for claim, own in module.MONEY.items()}
 

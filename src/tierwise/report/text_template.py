@@ -23,25 +23,14 @@ Value = int | float | bool | str | dt.date | None
 """What a template may get: numbers, dates, truth values, keys of ``words.toml``; None where there is no answer."""
 HEADING: Final = re.compile(r"^#{1,4} .*\{#(sec-[\w-]+)[^}]*\}\s*$", re.MULTILINE)
 CAPTION: Final = re.compile(r'^::: \{#((?:fig|tbl)-[\w-]+)(?: alt="([^"]*)")?\}\n(.*?)^:::$', re.MULTILINE | re.DOTALL)
+NUMBERS: Final = ("number", "fixed", "size", "difference", "with_interval", "span", "count", "percent", "percents", "seconds")
+WORDS: Final = ("bold", "code", "tied", "listed", "escaped")
 FILTERS: Final[dict[str, Callable[..., str]]] = {
-    "number": formats.number,
-    "fixed": formats.fixed,
-    "size": formats.size,
-    "difference": formats.difference,
-    "bold": formats.bold,
-    "code": formats.code,
-    "tied": formats.tied,
+    **{name: getattr(formats, name) for name in NUMBERS + WORDS},
     "to": formats.between,
-    "with_interval": formats.with_interval,
-    "span": formats.span,
-    "count": formats.count,
-    "listed": formats.listed,
-    "escaped": formats.escaped,
-    "percent": formats.percent,
-    "percents": formats.percents,
-    "seconds": formats.seconds,
     "date": lambda day: f"{day:%Y-%m-%d}",
 }
+"""Name in a text -> what formats a value: the functions `NUMBERS` and `WORDS` of `formats` bear theirs."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from tierwise.scans.processor import Buffers, IoMethod, ScanMethod
 
 
 def predict_scan(  # noqa: PLR0917  each is an option with a name
-    device: Annotated[str, typer.Option(help=completion.DEVICE, autocompletion=completion.devices)],
+    device: Annotated[str, option("shared.device", autocompletion=completion.devices)],
     pages: Annotated[int, option("predict_scan.pages")],
     rows: Annotated[int, option("predict_scan.rows")],
     selectivity: Annotated[float, option("predict_scan.selectivity")],

@@ -180,13 +180,8 @@ def _every(base: Base, moves: Sequence[Move]) -> pl.DataFrame:
 
 def _largest(base: Base) -> list[str]:
     rows = read_whole(shipped(), FILE).filter(study=base.study, pair=base.pair, profile=SCREENING).drop_nulls("log_shift")
-    ranked = (
-        rows.filter(pl.col("method") != "stated")
-        .group_by("parameter")
-        .agg(pl.col("log_shift").abs().max())
-        .sort("log_shift", descending=True)
-    )
-    return ranked["parameter"].head(LARGEST).to_list()
+    moved = rows.filter(pl.col("method") != "stated").group_by("parameter").agg(pl.col("log_shift").abs().max())
+    return moved.sort("log_shift", descending=True)["parameter"].head(LARGEST).to_list()
 
 
 def shipped() -> Path:

@@ -66,7 +66,7 @@ def simulate_trace(
 
 @simulating.command("zipf", epilog="Example: tierwise simulate zipf --device crucial-m4 --dataset-gib 64 --cache-gib 14.49 --scale 64")
 def simulate_zipf(  # noqa: PLR0917  each is an option with a name
-    device: Annotated[str, typer.Option(help=completion.DEVICE, autocompletion=completion.devices)],
+    device: Annotated[str, option("shared.device", autocompletion=completion.devices)],
     dataset_gib: Annotated[float, option("simulate_zipf.dataset_gib")],
     cache_gib: Annotated[float, option("simulate_zipf.cache_gib")],
     threads: Annotated[int, option("simulate_zipf.threads")] = 8,

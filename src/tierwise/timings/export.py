@@ -79,11 +79,8 @@ def _pack_samples(run: Path, made: Path, before: Mapping[str, Sample], needed: S
             kept = list(pieces.values())
             if of > MOST_ROWS:
                 name = f"{table.folder}/{study}"
-                kept = (
-                    [share(rows, MOST_ROWS, of, seed) for rows in pieces.values()]
-                    if table.by_replicate
-                    else list(_whole(pieces, needed, seed))
-                )
+                shares = (share(rows, MOST_ROWS, of, seed) for rows in pieces.values())
+                kept = list(shares if table.by_replicate else _whole(pieces, needed, seed))
                 samples[name] = Sample(rows=sum(map(len, kept)), of=before[name].of if name in before else of, seed=seed)
             table.pack(made, kept)
     return samples

@@ -60,9 +60,8 @@ def merge_runs(folders: Sequence[Path], raw: Path, summarise: Summarise = lambda
 
 def _check(runs: Sequence[Manifest]) -> None:
     if len(runs) < 2:
-        raise InputError(
-            "RUN", value=" ".join(run.run_id for run in runs), rule="a merge needs at least two runs", remedy="name another run"
-        )
+        named = " ".join(run.run_id for run in runs)
+        raise InputError("RUN", value=named, rule="a merge needs at least two runs", remedy="name another run")
     for run in runs:
         if why := _unfit(run, first=run is runs[0]):
             raise InputError("RUN", value=run.run_id, rule=f"only whole runs can be merged; this run {why}", remedy="name whole runs")
@@ -76,12 +75,8 @@ def _check(runs: Sequence[Manifest]) -> None:
     seeds = [one.seed for run in runs for one in run.merged or (run,)]
     if len(set(seeds)) < len(seeds):
         rule = "runs with the same seed have the same random data and layout, so they are no replicates"
-        raise InputError(
-            "RUN",
-            value=", ".join(f"{run.run_id} (seed {run.seed})" for run in runs),
-            rule=rule,
-            remedy="measure a run with another seed: make report SEED=N",
-        )
+        named = ", ".join(f"{run.run_id} (seed {run.seed})" for run in runs)
+        raise InputError("RUN", value=named, rule=rule, remedy="measure a run with another seed: make report SEED=N")
 
 
 def _unfit(run: Manifest, *, first: bool) -> str:
@@ -101,9 +96,7 @@ def _numbers(runs: Sequence[Manifest]) -> list[int]:
 
 
 def _inputs(run: Manifest) -> dict[str, Any]:
-    return {
-        name: ({what: digest for what, digest in one.inputs.items() if what != SEED}, one.code) for name, one in run.fingerprints.items()
-    }
+    return {name: (one.inputs | {SEED: ""}, one.code) for name, one in run.fingerprints.items()}  # whatever the seed is
 
 
 def _copy(run: Path, merged: Path, number: int, samples: Mapping[str, Sample]) -> dict[str, Sample]:
@@ -151,8 +144,7 @@ def _record(found: Sequence[Sequence[StudyRecord]], numbers: Sequence[int], reco
     for number, one in zip(numbers[1:], same[1:], strict=True):
         for name, fact in one.facts.items():
             if by_replicate(fact):
-                numbered = [
-                    {**entry, REPLICATES: [replicate + number * RUN_REPLICATES for replicate in entry[REPLICATES]]} for entry in fact
-                ]
+                first = number * RUN_REPLICATES
+                numbered = [entry | {REPLICATES: [first + replicate for replicate in entry[REPLICATES]]} for entry in fact]
                 facts[name] = joined(facts.get(name) or (), numbered)
     return record.model_copy(update={"replicates": sum(one.replicates for one in same), "facts": facts})

@@ -20,15 +20,8 @@ READS: Final[dict[str, Any]] = {  # what is known of a read, whoever recorded it
 }
 
 FOLDER: Final = "reads"
-FILES: Final = TrialFiles(
-    FOLDER,
-    {
-        "run_id": pl.String,
-        **READS,
-        "bucket": pl.String,  # of the latency (`buckets`), as text: DuckDB counts a dictionary of Parquet as quickly as it reads
-    },
-    by_replicate=True,
-)
+FILES: Final = TrialFiles(FOLDER, {"run_id": pl.String, **READS, "bucket": pl.String}, by_replicate=True)
+"""`bucket`: of the latency (`buckets`), as text: DuckDB counts a dictionary of Parquet as quickly as it reads."""
 TABLE: Final[dict[str, Any]] = FILES.keys | dict(FILES.columns)  # columns of the files, and of the view `reads` over them
 
 
@@ -51,9 +44,7 @@ def sources(run_folder: Path) -> list[Source]:
     """Return where the single reads of a run lie, its own and those that it takes from others, each file checked."""
     found = [(run_folder, Source(FILES.files(run_folder), "true"))]
     for held in taken(run_folder):
-        limits = " or ".join(
-            f"(pair = {sql_text(pair)} and replicate < {replicates})" for pair, replicates in sorted(held.replicates.items())
-        )
+        limits = " or ".join(f"(pair = {sql_text(pair)} and replicate < {most})" for pair, most in sorted(held.replicates.items()))
         found.append((held.folder, Source(FILES.files(held.folder, held.study), limits or "false")))
     for folder, source in found:
         for path in source.files:  # all of it: DuckDB would find a torn page only in a query

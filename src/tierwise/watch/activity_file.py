@@ -89,11 +89,7 @@ def facts(view: str, values: Iterator[tuple[str, str | None, float | None, str |
 
 
 def read_activity(path: Path) -> pl.LazyFrame:
-    """Open an activity file, or the segments of one that is being written.
-
-    Raises:
-        InputError: it is none, is cut short, or has another format.
-    """
+    """Open an activity file, or the segments of one that is being written; refuse what is none, cut short or of another format."""
     segments = Segments(path)
     if not path.exists() and segments.folder.is_dir():
         return pl.concat([pl.scan_parquet(part, schema=pl.Schema(SCHEMA)) for part in segments._parts()])
@@ -103,9 +99,8 @@ def read_activity(path: Path) -> pl.LazyFrame:
     try:
         schema = pq.read_schema(path)
     except (OSError, pa.ArrowException) as error:
-        raise InputError(
-            "activity file", value=str(path), rule="must be a whole Parquet file, and this one is cut short or is none"
-        ) from error
+        rule = "must be a whole Parquet file, and this one is cut short or is none"
+        raise InputError("activity file", value=str(path), rule=rule) from error
     found = json.loads((schema.metadata or {}).get(VERSION.encode(), b"0"))
     if found != FORMAT:
         rule = f"must be an activity file of format {FORMAT}"

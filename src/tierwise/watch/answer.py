@@ -2,9 +2,8 @@
 
 from datetime import datetime
 from pathlib import Path
+from statistics import median
 from typing import Final
-
-import polars as pl
 
 from tierwise.core.activity import Activity, Band
 from tierwise.postgres.wait_events import READS
@@ -12,7 +11,7 @@ from tierwise.watch import activity_file as kept
 from tierwise.watch.causes import Time, causes, client_time
 from tierwise.watch.columns import DATABASE, RELATION
 from tierwise.watch.columns import WAL as WAL_VIEW
-from tierwise.watch.relation_loads import pages_written, relation_loads
+from tierwise.watch.relation_loads import each_second, pages_written, relation_loads
 from tierwise.watch.sampling import AGES, CLIENTS, SLEEPS
 from tierwise.watch.service_times import ServiceTimes
 from tierwise.watch.shares import Division, read_depth
@@ -21,8 +20,7 @@ from tierwise.watch.steadiness import judge, windows
 from tierwise.watch.totals import Totals, totals
 
 STARTUP: Final = "startup"
-LEAST_LOG_BYTES_PER_S: Final = 10_000
-"""Below this much log a load writes too little for checkpoints to matter (chosen)."""
+LEAST_LOG_BYTES_PER_S: Final = 10_000  # below this much log a load writes too little for checkpoints to matter (chosen)
 
 
 def answer(path: Path, service: ServiceTimes) -> Activity:
@@ -53,11 +51,9 @@ def answer(path: Path, service: ServiceTimes) -> Activity:
         gaps=gaps.height,
         clock_back_s=float(events.filter(entity="clock")["value"].sum()),
         resets=events.filter(entity="reset")["window"].n_unique(),
-        window_s=_middle(spans["value"]),
+        window_s=median(spans["value"].to_list() or [0.0]),
         windows=each,
-        transactions_per_s=Band(low=time.transactions.low / seconds, high=time.transactions.high / seconds)
-        if seconds
-        else Band(low=0.0, high=0.0),
+        transactions_per_s=each_second(time.transactions, seconds),
         transaction_s=time.transaction_s,
         percentile_99_s=_percentile_99(found, time),
         steadiness=verdict.steadiness,
@@ -88,11 +84,6 @@ def answer(path: Path, service: ServiceTimes) -> Activity:
         counted_days=None if (days := server.get("counted_days", "None")) == "None" else float(days),
         unknown=tuple(_unknown(found, service, places=len(division.places))),
     )
-
-
-def _middle(values: pl.Series) -> float:
-    found = values.median()
-    return float(found) if isinstance(found, int | float) else 0.0
 
 
 def _percentile_99(found: Totals, time: Time) -> Band | None:

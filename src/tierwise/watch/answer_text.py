@@ -18,8 +18,7 @@ NUMBERS: Final = (2, 3, 4, 5, 7, 8)
 NAME, LEAST_NAME, BARS = 24, 16, 6
 SHORT: Final = {"materialized view": "matview"}
 MOSTLY: Final = 0.5
-LEAST_SHARE: Final = 0.05
-"""Of all reads, from which a table with sequential scans is named."""
+LEAST_SHARE: Final = 0.05  # of all reads, from which a table with sequential scans is named
 NAMED: Final = 3
 
 

@@ -9,10 +9,8 @@ from tierwise.watch.columns import DATABASE
 from tierwise.watch.sampling import CAUSES, CLIENTS, WORKERS, cause
 from tierwise.watch.totals import Totals
 
-WORKER_TRANSACTIONS: Final = 3
-"""A parallel worker counts two or three transactions (seen: 47 for 20 workers, on 15 and 18)."""
-SHARED_READ: Final = "IPC:BufferIO"
-"""A wait for a page that another session reads, which no session's read time has."""
+WORKER_TRANSACTIONS: Final = 3  # a parallel worker counts two or three transactions (seen: 47 for 20 workers, on 15 and 18)
+SHARED_READ: Final = "IPC:BufferIO"  # a wait for a page that another session reads, which no session's read time has
 
 
 @dataclass(frozen=True)

@@ -26,10 +26,7 @@ SOURCES: Final = {
     DATABASE: ((EVERY, "datid::text", "stats_reset", "pg_stat_database"),),
     WAL: ((EVERY, "'all'", "stats_reset", "pg_stat_wal"),),
     IO: ((FROM_16, "concat_ws('/', backend_type, object, context)", "stats_reset", "pg_stat_io"),),
-    CHECKPOINTER: (
-        (TO_16, "'all'", "stats_reset", "pg_stat_bgwriter"),
-        (FROM_17, "'all'", "stats_reset", "pg_stat_checkpointer"),
-    ),
+    CHECKPOINTER: ((TO_16, "'all'", "stats_reset", "pg_stat_bgwriter"), (FROM_17, "'all'", "stats_reset", "pg_stat_checkpointer")),
     WRITER: ((EVERY, "'all'", "stats_reset", "pg_stat_bgwriter"),),
     STATEMENTS: ((EVERY, "queryid::text", "NULL::timestamptz", "pg_stat_statements(false)"),),
 }

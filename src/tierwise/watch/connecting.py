@@ -54,11 +54,7 @@ def check(dsn: str) -> None:
 
 
 def connect(dsn: str, *, database: str | None = None) -> tuple[Connection, Server]:
-    """Open a read-only session.
-
-    Raises:
-        InputError: the server cannot be reached or must not be watched: a pooler, missing rights, another version, virtual time.
-    """
+    """Open a read-only session, or refuse a server that must not be watched: a pooler, missing rights, another version, virtual time."""
     check(dsn)
     try:
         connection = _opened(dsn, database)

@@ -34,11 +34,9 @@ LEAST_SAMPLES: Final = 600
 SIZES_S: Final = 3600.0
 MOST_SIZES: Final = 500
 RETRY_S: Final = 2.0
-CLOCK_S: Final = 5.0
-"""A clock that falls behind by less in a window was not set back (chosen)."""
+CLOCK_S: Final = 5.0  # a clock that falls behind by less in a window was not set back (chosen)
 NO_SERVICE_TIMES: Final = ServiceTimes()
-JITTER: Final = 0.25
-"""Samples come this much earlier or later, so that no periodic load hides between them."""
+JITTER: Final = 0.25  # samples come this much earlier or later, so that no periodic load hides between them
 
 
 @dataclass

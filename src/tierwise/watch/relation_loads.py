@@ -18,24 +18,6 @@ CATALOG: Final = "catalog"
 WAL_NAME, TEMPORARY_NAME = "write-ahead log", "temporary files"
 ESTIMATE: Final = 1.25
 """The factor by which reads that reached a device, from waiting and service time, are uncertain on both sides (seen: up to 1.25)."""
-NOTHING: Final[dict[str, Any]] = {
-    "database": 0,
-    "relation": 0,
-    "schema_name": "",
-    "owner": 0,
-    "parent": 0,
-    "tablespace": "",
-    "location": "",
-    "size_bytes": None,
-    "reads_per_s": 0.0,
-    "client_reads_per_s": Band(low=0.0, high=0.0),
-    "device_reads_per_s": None,
-    "read_s": None,
-    "scans": 0,
-    "scan_share": 0.0,
-    "droppable": False,
-}
-"""What the log and temporary files do not have."""
 
 
 def relation_loads(division: Division, by_cause: dict[str, float]) -> list[RelationLoad]:
@@ -62,7 +44,7 @@ def _load(division: Division, part: Part, written: Band | None) -> RelationLoad:
         location=row["location"],
         size_bytes=int(row["size"]) if row["size"] is not None else None,
         reads_per_s=part.reads / seconds if seconds else 0.0,
-        client_reads_per_s=_each_second(part.clients, seconds),
+        client_reads_per_s=each_second(part.clients, seconds),
         device_reads_per_s=_device_reads(division, part, waiting),
         read_s=waits / part.reads if waits is not None and part.reads else None,
         waiting_s=middle,
@@ -110,7 +92,7 @@ def _writes(division: Division) -> list[Band | None]:
         most.append(float(changed) if every is None else min(every, float(changed)))
     total = sum(most)
     low = [0.0 if every is None else max(0.0, min(one, every - (total - one))) for one in most]
-    return [_each_second(Band(low=least, high=one), division.seconds) for least, one in zip(low, most, strict=True)]
+    return [each_second(Band(low=least, high=one), division.seconds) for least, one in zip(low, most, strict=True)]
 
 
 def pages_written(totals: Totals) -> float | None:
@@ -130,15 +112,15 @@ def _others(division: Division, by_cause: dict[str, float]) -> Iterable[Relation
     totals, seconds = division.totals, division.totals.seconds(WAL_VIEW)
     logged = totals.total(IO, "write_operations", "/wal/") if totals.version >= 18 else totals.total(WAL_VIEW, "wal_writes")
     if totals.total(WAL_VIEW, "wal_bytes"):
-        written = None if logged is None else _each_second(Band(low=logged, high=logged), seconds)
+        written = None if logged is None else each_second(Band(low=logged, high=logged), seconds)
         yield _without_reads(division, WAL_NAME, "wal", by_cause.get(WAL, 0.0), writes_per_s=written)
     if size := totals.total(DATABASE, "temporary_bytes", f"^{totals.database}$"):
         yield _without_reads(division, TEMPORARY_NAME, "temporary", by_cause.get(TEMPORARY, 0.0), size_bytes=int(size), writes_per_s=None)
 
 
 def _without_reads(division: Division, name: str, kind: str, waiting_s: float, **known: Any) -> RelationLoad:
-    waiting = {"waiting_s": waiting_s, "low_s": waiting_s, "high_s": waiting_s, "share": _share(division, waiting_s)}
-    return RelationLoad(**{**NOTHING, **waiting, "name": name, "kind": kind, **known})
+    share = _share(division, waiting_s)
+    return RelationLoad(name=name, kind=kind, waiting_s=waiting_s, low_s=waiting_s, high_s=waiting_s, share=share, **known)
 
 
 def _share(division: Division, waiting_s: float | None) -> float | None:
@@ -146,5 +128,5 @@ def _share(division: Division, waiting_s: float | None) -> float | None:
     return waiting_s / whole if waiting_s is not None and whole else None
 
 
-def _each_second(value: Band, seconds: float) -> Band:
+def each_second(value: Band, seconds: float) -> Band:
     return Band(low=value.low / seconds, high=value.high / seconds) if seconds else Band(low=0.0, high=0.0)

@@ -13,12 +13,10 @@ from tierwise.core.errors import InputError
 from tierwise.timings.parquet import read_whole
 from tierwise.timings.reads import READS
 
-ANY_DEVICE_S: Final = Band(low=50e-6, high=50e-3)
-"""A read of 8 KiB on anything between flash and a busy disk (assumed)."""
+ANY_DEVICE_S: Final = Band(low=50e-6, high=50e-3)  # a read of 8 KiB on anything between flash and a busy disk (assumed)
 SCANNED: Final = Band(low=0.01, high=1.0)
 """A page of a scan over a single read, on anything between a disk with read-ahead and flash without (assumed)."""
-CACHED_S: Final = 30e-6
-"""The most that a read from the kernel's page cache takes (assumed)."""
+CACHED_S: Final = 30e-6  # the most that a read from the kernel's page cache takes (assumed)
 EXAMPLE: Final = "--service pg_default=8.5@1 --service pg_default=14@4"
 
 
@@ -49,9 +47,8 @@ def parse(given: Sequence[str], trace: Path | None) -> ServiceTimes:
         except ValueError:
             point = (0.0, 0.0)
         if not tablespace or point[0] < 1 or point[1] <= 0:
-            raise InputError(
-                "--service", value=one, rule="must be TABLESPACE=MILLISECONDS or TABLESPACE=MILLISECONDS@DEPTH", remedy=EXAMPLE
-            )
+            rule = "must be TABLESPACE=MILLISECONDS or TABLESPACE=MILLISECONDS@DEPTH"
+            raise InputError("--service", value=one, rule=rule, remedy=EXAMPLE)
         points.setdefault(tablespace, []).append(point)
     return ServiceTimes(points, None if trace is None else _traced(trace))
 

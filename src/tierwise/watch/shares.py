@@ -16,10 +16,8 @@ from tierwise.watch.sampling import cause
 from tierwise.watch.service_times import ANY_DEVICE_S, SCANNED, ServiceTimes
 from tierwise.watch.totals import Totals
 
-LEAST_PAGES: Final = 100
-"""Reads of each pattern from which the server's own times say how much faster scans are."""
-LEAST_READS: Final = 0.01
-"""A tablespace with fewer of the reads, such as that of the shared catalogs, is as fast as the others (assumed)."""
+LEAST_PAGES: Final = 100  # reads of each pattern from which the server's own times say how much faster scans are
+LEAST_READS: Final = 0.01  # a tablespace with fewer of the reads, such as that of the shared catalogs, is as fast as the others (assumed)
 SAME: Final = Band(low=1.0, high=1.0)
 
 

@@ -23,10 +23,8 @@ def age_class(age_s: float) -> int:
 
 
 def percentile_99(counts: Mapping[int, float], *, samples: float, transactions: float, mean_s: float, watched_s: float) -> Band:
-    """Return the bounds. A transaction that several samples can meet between two ages counts once.
-
-    Args:
-        counts: sessions in a transaction, by `age_class`, in all `samples` of the watch.
+    """Return the bounds from `counts`, the sessions in a transaction by `age_class` in all `samples` of the watch. A transaction that
+    several samples can meet between two ages counts once.
     """
     from scipy.special import gammaincinv  # noqa: PLC0415  it loads slowly
 

@@ -16,10 +16,8 @@ from tierwise.watch.connecting import Server
 
 KEYS: Final = {RELATION: ("database", "relation")}
 ANY: Final = ("entity",)
-PLACE: Final = ("file", "place", "pages")
-"""Columns of a relation that are no counters."""
-MOST_STATEMENTS: Final = 50
-"""Queries that are kept of a window, by the pages that they read."""
+PLACE: Final = ("file", "place", "pages")  # columns of a relation that are no counters
+MOST_STATEMENTS: Final = 50  # queries that are kept of a window, by the pages that they read
 
 
 @dataclass(frozen=True)

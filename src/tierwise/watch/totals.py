@@ -11,8 +11,7 @@ from tierwise.core.errors import InputError
 from tierwise.watch import activity_file as kept
 from tierwise.watch.columns import DATABASE, IO, RELATION, STATEMENTS, counters
 
-FIRST_OWN: Final = 16384
-"""Relations with a lower number are system catalogs (`FirstNormalObjectId`)."""
+FIRST_OWN: Final = 16384  # relations with a lower number are system catalogs (`FirstNormalObjectId`)
 
 
 @dataclass(frozen=True)
@@ -72,15 +71,9 @@ class Totals:
 
 
 def totals(activity: pl.LazyFrame) -> Totals:
-    """Sum an activity file.
-
-    Raises:
-        InputError: it has no window.
-    """
-    rest = activity.filter(~pl.col("view").is_in([RELATION, kept.NAME, kept.SIZE])).select(
-        "window", "view", "entity", "counter", "value", "text"
-    )
-    found = rest.collect()
+    """Sum an activity file, which must have a window."""
+    others = activity.filter(~pl.col("view").is_in([RELATION, kept.NAME, kept.SIZE]))
+    found = others.select("window", "view", "entity", "counter", "value", "text").collect()
     if found.filter(view=kept.SPAN).is_empty():
         raise InputError("activity file", rule="has no window", remedy="watch for a minute or more")
     keys = ["database", "relation"]
@@ -90,22 +83,13 @@ def totals(activity: pl.LazyFrame) -> Totals:
     described = names.filter(pl.col("text").is_not_null())
     fields = pl.DataFrame([json.loads(text) for text in described["text"]], schema=NAMED, orient="row")
     named = pl.concat([described.select(keys), fields], how="horizontal")
-    relations = (
-        named.join(summed, on=keys, how="left").join(sizes, on=keys, how="left").with_columns(pl.col(counters(RELATION)).fill_null(0))
-    )
+    relations = named.join(summed, on=keys, how="left").join(sizes, on=keys, how="left")
     used = (pl.col("relation") >= FIRST_OWN) | (pl.col("fetched") > pl.col("hits"))
-    return Totals(found, relations.filter(used))
+    return Totals(found, relations.with_columns(pl.col(counters(RELATION)).fill_null(0)).filter(used))
 
 
 NAMED: Final[dict[str, Any]] = {
-    "schema": pl.String,
-    "name": pl.String,
-    "kind": pl.String,
-    "owner": pl.Int64,
-    "tablespace": pl.String,
-    "path": pl.String,
-    "location": pl.String,
-    "parent": pl.Int64,
+    **dict.fromkeys(("schema", "name", "kind", "tablespace", "path", "location"), pl.String),
+    **dict.fromkeys(("owner", "parent", "all_scans"), pl.Int64),
     "kept": pl.Boolean,
-    "all_scans": pl.Int64,
 }

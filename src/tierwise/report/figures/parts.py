@@ -61,10 +61,8 @@ def ratio_panel(
     means = pl.DataFrame([{"panel": title, **_mean(row, values)} for row, values in by_replicate.items()])
     x = alt.X("ratio:Q", scale=scale, title=axis, axis=alt.Axis(values=ticks, format="~g"))
     y = alt.Y("row:N", sort=list(order), title=None, axis=labels(width_px))
-    tips = [
-        alt.Tooltip(f"{name}:N", title=title)
-        for name, title in (("row", "case"), ("mean", "ratio"), ("interval", "95 % interval"), ("n", "repeats"))
-    ]
+    titles = {"row": "case", "mean": "ratio", "interval": "95 % interval", "n": "repeats"}
+    tips = [alt.Tooltip(f"{name}:N", title=title) for name, title in titles.items()]
     layers = [
         alt.Chart(pl.DataFrame({"ratio": [1.0]})).mark_rule(strokeDash=[3, 3]).encode(x=x),
         alt.Chart(ratios)
@@ -93,10 +91,8 @@ def top_of(values: Iterable[float], *, least: float, headroom: float) -> float:
 
 def ratio_range(rows: pl.DataFrame, keys: Sequence[str], *, low: float, high: float, headroom: float) -> tuple[float, float]:
     """Return the ends of a log axis that holds each ratio and interval of `rows`, with `headroom` for the number beside the largest."""
-    means = (
-        geometric_estimate(dict(part.select("replicate", "ratio").iter_rows()))
-        for _, part in rows.group_by(list(keys), maintain_order=True)
-    )
+    groups = rows.group_by(list(keys), maintain_order=True)
+    means = [geometric_estimate(dict(part.select("replicate", "ratio").iter_rows())) for _, part in groups]
     ends = [*rows["ratio"], *(end for mean in means if mean.interval for end in mean.interval if math.isfinite(end) and end > 0)]
     return min([low, *(end / 1.05 for end in ends)]), top_of(ends, least=high, headroom=headroom)
 
@@ -124,7 +120,6 @@ def _band(row: str, bounds: Bounds, scale: alt.Scale) -> dict[str, Any]:
 
 def _bands(bands: pl.DataFrame, scale: alt.Scale, y: alt.Y) -> alt.Chart:
     mark = alt.Chart(bands).mark_rect(opacity=0.28, color=colours.MARK, height=BAND_PX)
-    chart: alt.Chart = mark.encode(
-        x=alt.X("from:Q", scale=scale), x2="to:Q", y=y, tooltip=[alt.Tooltip("row:N", title="case"), "published:N"]
-    )
+    tips = [alt.Tooltip("row:N", title="case"), "published:N"]
+    chart: alt.Chart = mark.encode(x=alt.X("from:Q", scale=scale), x2="to:Q", y=y, tooltip=tips)
     return chart

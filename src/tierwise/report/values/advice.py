@@ -57,18 +57,17 @@ def _advised(workload: Workload, book: Book) -> Advised:
 
 def regrets(run: Run) -> pl.DataFrame:
     """Return the advised placement for each space on the SSD, and how much longer a job takes with it than with the best of all."""
-    return pl.DataFrame(
-        [
-            {
-                "ssd_bytes": one.ssd_gib * GIB,
-                "on_ssd": [name for name, tier in one.placement.items() if tier == FAST],
-                "chosen_by": str(one.chosen_by),
-                "job_s": one.job_s,
-                "regret": one.exhaustive.regret,
-            }
-            for one in example(run).advice
-        ]
-    )
+    rows = [
+        {
+            "ssd_bytes": one.ssd_gib * GIB,
+            "on_ssd": [name for name, tier in one.placement.items() if tier == FAST],
+            "chosen_by": str(one.chosen_by),
+            "job_s": one.job_s,
+            "regret": one.exhaustive.regret,
+        }
+        for one in example(run).advice
+    ]
+    return pl.DataFrame(rows)
 
 
 def errors(found: Advised) -> dict[str, float]:

@@ -9,8 +9,9 @@ import polars as pl
 from tierwise.advisor.ranking import INDEXES, NOTHING, SHORT, SPEEDUP, Gain, chosen, gains_of, headline, placed, with_processors
 from tierwise.analysis.model_interval import Key, shifts_of
 from tierwise.analysis.quality import never_accepted
+from tierwise.analysis.rules import DECIDED
 from tierwise.analysis.statistics import Estimate, estimable
-from tierwise.analysis.verdicts import ADVICE, DECIDED, changed_since
+from tierwise.analysis.verdicts import ADVICE, changed_since
 from tierwise.report import study_registry
 from tierwise.report.estimates import estimates
 from tierwise.report.formats import NO_INTERVAL, interval
@@ -25,9 +26,7 @@ NO_TABLE: Final = "table not measured"
 INCOMPLETE: Final = "everything not measured"
 TOO_SMALL: Final = "too small"
 UNDECIDED: Final = (NO_INTERVAL, NO_TABLE, INCOMPLETE, TOO_SMALL)
-"""Why a workload has no advice: all replicates took the same time, no table was moved, or not both together, or the profile has too few of
-its data.
-"""
+"""Why a workload has no advice: all replicates took the same time, no table moved, or not both together, or the profile has few data."""
 DIGITS: Final = 12  # digits of a ratio that are kept: threads add in any order, and the last ones differ from run to run
 SCHEMA: Final[dict[str, Any]] = {
     **dict.fromkeys(("run", "pair", "evidence", "io_mode", "workload", "queries"), pl.String),
@@ -78,11 +77,8 @@ def answers(run: Run, only: str | None = None) -> pl.DataFrame:
     if only is None:
         return found.with_columns(comparable=pl.lit(value=True))
     pace = answers(run).select("workload", pace="slowdown").unique("workload")
-    return (
-        found.join(pace, on="workload", how="left", maintain_order="left")
-        .with_columns(comparable=(pl.col("pace") == pl.col("slowdown")).fill_null(value=False))
-        .drop("pace")
-    )
+    beside = found.join(pace, on="workload", how="left", maintain_order="left")
+    return beside.with_columns(comparable=(pl.col("pace") == pl.col("slowdown")).fill_null(value=False)).drop("pace")
 
 
 def newest(run: Run) -> tuple[str, ...]:
@@ -93,9 +89,7 @@ def newest(run: Run) -> tuple[str, ...]:
 
 
 def advice(rows: pl.DataFrame) -> tuple[str, Estimate] | str:
-    """Return the advised placement of a workload's `rows` (or the unclear one) and its speed-up, `NOTHING` without an effect, or one of
-    `UNDECIDED`.
-    """
+    """Return the advised (or unclear) placement of a workload's `rows` and its speed-up; `NOTHING`: no effect; or one of `UNDECIDED`."""
     if rows["too_small"].any():
         return TOO_SMALL
     moved = set(rows["placement"])
@@ -126,24 +120,18 @@ def _turned(run: Run) -> list[dict[str, Any]]:
     rows, found = answers(run), []
     own = {one["workload"]: one["placement"] for one in _list(rows)}
     for pair in run.manifest.todays_pairs:
-        there = {
-            one["workload"]: one["placement"]
-            for one in _list(answers(run, pair).join(rows.select(same).unique(), on=same, how="semi", maintain_order="left"))
-        }
+        alike = answers(run, pair).join(rows.select(same).unique(), on=same, how="semi", maintain_order="left")
+        there = {one["workload"]: one["placement"] for one in _list(alike)}
         turned = [str(name).partition(" (")[0] for name, placement in there.items() if own.get(name, placement) != placement]
         found += [{"pair": title(pair), "workloads": turned}] if turned else []
     return found
-
-
-def _money(run: Run) -> dict[str, Any]:
-    now, days = book_of(run).on, costs(run)["day"].unique().sort().to_list()
-    return {"prices_now": now, "years_then": list(dict.fromkeys(str(day.year) for day in days if day != now))}
 
 
 def values(run: Run, pair: str = "") -> dict[str, Any]:  # noqa: ARG001  the first page is of all pairs
     """Return the numbers of the first page, and under each study's name its own values."""
     own, counted = answers(run), verdicts.values(run)
     decided = [claim for claim in run.verdicts if claim.verdict in DECIDED]
+    now, days = book_of(run).on, costs(run)["day"].unique().sort()
     found: dict[str, Any] = {
         "answered": not own.filter(pl.col("placement") != LOG).is_empty(),
         "todays": [f"`{pair}`" for pair in run.manifest.todays_pairs],
@@ -157,7 +145,8 @@ def values(run: Run, pair: str = "") -> dict[str, Any]:  # noqa: ARG001  the fir
         **{name: counted[name] for name in ("statements", "decided", "confirmed", "contradicted", "models", "runs")},
         "certain": sum(claim.certain is not None for claim in decided),
         "all_rejected": sum(never_accepted(run.store).values()),
-        **_money(run),
+        "prices_now": now,
+        "years_then": list(dict.fromkeys(str(day.year) for day in days if day != now)),
     }
     return {**found, **_of_studies(run)}
 

@@ -48,18 +48,17 @@ def choices(run: Run) -> pl.DataFrame:
         if now.verdict is Verdict.REPORTED:
             continue
         assumed = {"bounds": claim.bounds_how == "assumed", "fitted": claim.fitted is not None}
-        found.append(
-            {
-                "claim": now.id,
-                "verdict": now.verdict.mark,
-                "bounds": bounds(now),
-                "one_sided": one_sided(claim),
-                "assumed": [name for name, there in assumed.items() if there],
-                "after": sorted({f"{change.day:%d %b}" for change in changes_of(claim) if change.seen}),
-                "newer": marks_of(claim, run.manifest)["rule_newer"],
-                "evidence": str(now.evidence or Evidence.PUBLISHED),
-            }
-        )
+        row = {
+            "claim": now.id,
+            "verdict": now.verdict.mark,
+            "bounds": bounds(now),
+            "one_sided": one_sided(claim),
+            "assumed": [name for name, there in assumed.items() if there],
+            "after": sorted({f"{change.day:%d %b}" for change in changes_of(claim) if change.seen}),
+            "newer": marks_of(claim, run.manifest)["rule_newer"],
+            "evidence": str(now.evidence or Evidence.PUBLISHED),
+        }
+        found.append(row)
     return pl.DataFrame(found)
 
 

@@ -1,6 +1,7 @@
 """What the parameters that no source states do to each verdict and each headline."""
 
 import math
+from collections.abc import Iterator
 from typing import Final
 
 import polars as pl
@@ -54,26 +55,21 @@ def _of_claim(claim: Claim, now: ClaimVerdict) -> dict[str, str] | None:
     }
 
 
-def _of_headlines(run: Run) -> list[dict[str, str]]:
-    found = []
+def _of_headlines(run: Run) -> Iterator[dict[str, str]]:
     headlines = (one for record in run.manifest.studies for one in headlines_of(run, record.name, record.pair))
     for key, ratios in headlines:
         estimate, shifts = geometric_estimate(ratios), shifts_of(key)
-        if estimate.low is None or estimate.high is None:
-            continue
-        found.append(
-            {
+        if estimate.interval:
+            yield {
                 "of": f"{key.name}, {key.pair}",
                 "case": key.case,
                 "replicates": cell(estimate),
-                "model": interval(*shifts.widened(estimate.low, estimate.high)) if shifts else ABSENT,
+                "model": interval(*shifts.widened(*estimate.interval)) if shifts else ABSENT,
                 "largest": _largest(shifts),
                 "before": DASH,
                 "verdict": DASH,
                 "evidence": str(run.evidence(key.pair) or ""),
             }
-        )
-    return found
 
 
 def _largest(shifts: Shifts | None) -> str:

@@ -23,8 +23,7 @@ EMULATOR: Final = ("data/validation/emulator.json", "benchmarks/emulator.py")
 MAP: Final = ("data/validation/map.json", "scripts/validate_map.py")
 ADVICE: Final = ("data/validation/advice.json", "scripts/validate_advice.py")
 CACHE: Final = ("data/validation/cache.json", "scripts/validate_cache.py")
-SMALL: Final = 0.15
-"""Of a transaction's time: moves that save less should be within the noise, or in the range."""
+SMALL: Final = 0.15  # of a transaction's time: moves that save less should be within the noise, or in the range
 POLICIES: Final = ("smq", "bcache", "l2arc")
 PARTS: Final = ("first_half", "second_half", "own_electronics")  # of a drive's trace
 LOAD: Final = ("subject", "operation", "bytes", "depth", "jobs", "unit", "measured", "expected", "limit", "met")
@@ -110,17 +109,9 @@ def moves_by_load(rows: pl.DataFrame) -> pl.DataFrame:
     for (name,), own in rows.group_by(["load"], maintain_order=True):
         medium = own.filter("medium")
         ends = dict.fromkeys(f"{100 * end:.0f}" for end in (min(own["saved"]), max(own["saved"])))
-        found.append(
-            {
-                "load": name,
-                "moves": own.height,
-                "saved": f"{' to '.join(ends).replace('-', MINUS)}{NBSP}%",
-                "medium": medium.height,
-                "close": medium["close"].sum(),
-                "worst": max(medium["off"], key=abs, default=None),
-                "held": own["held"].sum(),
-            }
-        )
+        saved = f"{' to '.join(ends).replace('-', MINUS)}{NBSP}%"
+        near = {"medium": medium.height, "close": medium["close"].sum(), "worst": max(medium["off"], key=abs, default=None)}
+        found.append({"load": name, "moves": own.height, "saved": saved, **near, "held": own["held"].sum()})
     return pl.DataFrame(found)
 
 

@@ -7,9 +7,8 @@ import polars as pl
 from tierwise.analysis.causes import Cause, phrase
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.judging import ClaimVerdict
-from tierwise.analysis.rules import Verdict, one_sided
+from tierwise.analysis.rules import DECIDED, Verdict, one_sided
 from tierwise.analysis.statistics import MINIMUM_REPEATS
-from tierwise.analysis.verdicts import DECIDED
 from tierwise.core.rule_history import load_rules
 from tierwise.core.vocabulary import Evidence
 from tierwise.report.run import Run
@@ -48,9 +47,8 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of al
 
 
 def _has_model(claim: ClaimVerdict) -> bool:
-    return any(case.model_low is not None for case in claim.cases) and all(
-        case.low is None or case.model_low is not None for case in claim.cases
-    )
+    known = [case.model_low for case in claim.cases if case.low is not None]
+    return bool(known) and None not in known
 
 
 def number_of_sources(_rows: pl.DataFrame) -> dict[str, object]:
@@ -65,21 +63,20 @@ def judged(run: Run, source: str = "") -> pl.DataFrame:
         places[claim.source] += 1
         nearest = [(title(one.pair), one.nearest) for one in claim.today if one.cases]
         decider = next((case for case in claim.cases if case.case == claim.deciding_case), None)
-        rows.append(
-            {
-                "source": sources[claim.source].name.removeprefix("the "),
-                "position": places[claim.source],
-                "claim": claim.id,
-                "statement": claim.statement,
-                "bounds": bounds(claim),
-                "case": case_name(decider.case) if decider and len(claim.cases) > 1 else "",
-                "deciding": estimated(decider or claim),
-                "found": found(claim),
-                "evidence": str(claim.evidence or ""),
-                "verdict": claim.verdict.mark,
-                "reason": spelled(str(claim.cause or "")),
-                "today": "; ".join(f"{pair}: {case.still}, {estimated(case)}" for pair, case in nearest),
-                "here": f"{marked(claim.here)} {estimated(claim.here)}" if claim.here else "",
-            }
-        )
+        row = {
+            "source": sources[claim.source].name.removeprefix("the "),
+            "position": places[claim.source],
+            "claim": claim.id,
+            "statement": claim.statement,
+            "bounds": bounds(claim),
+            "case": case_name(decider.case) if decider and len(claim.cases) > 1 else "",
+            "deciding": estimated(decider or claim),
+            "found": found(claim),
+            "evidence": str(claim.evidence or ""),
+            "verdict": claim.verdict.mark,
+            "reason": spelled(str(claim.cause or "")),
+            "today": "; ".join(f"{pair}: {case.still}, {estimated(case)}" for pair, case in nearest),
+            "here": f"{marked(claim.here)} {estimated(claim.here)}" if claim.here else "",
+        }
+        rows.append(row)
     return pl.DataFrame([row for row in rows if str(row["claim"]).startswith(source)])

@@ -27,12 +27,7 @@ NAMES: Final = {
     "Detection ssd": "Detection on SSD",
 }
 """What a reader calls the cells of `workload.CELLS` and the studies' own placements."""
-TITLES: Final = {
-    "today-server": "Server today",
-    "today-aws": "AWS today",
-    "today-azure": "Azure today",
-    "today-gcp": "Google Cloud today",
-}  # of pairs that are sold today
+TITLES: Final = {"today-server": "Server today", "today-aws": "AWS today", "today-azure": "Azure today", "today-gcp": "Google Cloud today"}
 
 
 def gather(run: Run, *, only: str | None = None) -> Sequence[Workload]:

@@ -38,9 +38,8 @@ def draw(rows: pl.DataFrame) -> alt.LayerChart:
     width_px = parts.label_px(sources)
     last = int(rows["position"].to_numpy().max())
     scale = alt.Scale(domain=[0.4, last + 0.6], nice=False)
-    base = alt.Chart(rows).encode(
-        x=alt.X("position:Q", scale=scale, axis=None), y=alt.Y("source:N", sort=sources, title=None, axis=parts.labels(width_px))
-    )
+    y = alt.Y("source:N", sort=sources, title=None, axis=parts.labels(width_px))
+    base = alt.Chart(rows).encode(x=alt.X("position:Q", scale=scale, axis=None), y=y)
     legend = alt.Legend(title=None, columns=3)
     tips = [alt.Tooltip(f"{name}:N") for name in ("claim", "statement", "found", "evidence", "verdict")]
     marks = base.mark_point(filled=True, size=150, opacity=1).encode(
@@ -50,6 +49,5 @@ def draw(rows: pl.DataFrame) -> alt.LayerChart:
     )
     number_where_narrow = f"width < {ID_PX * last} ? slice(datum.claim, 1) : datum.claim"  # the letter is the row's
     names = base.mark_text(dy=BELOW_PX, fontSize=10, text=alt.expr(number_where_narrow))
-    return alt.LayerChart(
-        layer=[marks, names], width=parts.PLOT_PX, height=alt.Step(ROW_PX), usermeta={"chrome_px": width_px + parts.BESIDE_PX}
-    )
+    chrome = {"chrome_px": width_px + parts.BESIDE_PX}
+    return alt.LayerChart(layer=[marks, names], width=parts.PLOT_PX, height=alt.Step(ROW_PX), usermeta=chrome)
