@@ -35,7 +35,7 @@ from tierwise.core.progress import say
 from tierwise.costs.book import load_book
 from tierwise.postgres.processes import reclaim as reclaim_servers
 from tierwise.postgres.workspace import open_workspace
-from tierwise.report.values.validation import SMALL, moves
+from tierwise.report.values.validation import SMALL, measured_s, moves
 from tierwise.tiers.reclaim import reclaim as reclaim_tiers
 from tierwise.watch.answer import answer
 from tierwise.watch.recording import Request, watch
@@ -246,8 +246,8 @@ def _regrets(base: dict[tuple[str, float | None], dict[str, Any]], rows: Sequenc
         space = {id(row): sum(first["sizes"][unit] or 0.0 for unit in row["placement"]) for row in own}
         advised = next((row for row in own if sorted(row["placement"]) == sorted(first["advised"])), None)
         if advised is not None:
-            best_s = min(row["seen_s"] for row in own if space[id(row)] <= space[id(advised)])
-            yield advised["seen_s"] / best_s - 1
+            best_s = min(measured_s(row)[0] for row in own if space[id(row)] <= space[id(advised)])
+            yield measured_s(advised)[0] / best_s - 1
 
 
 def main() -> None:

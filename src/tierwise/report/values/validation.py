@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from datetime import date
+from statistics import mean
 from typing import Any, Final
 
 import polars as pl
@@ -44,6 +45,12 @@ def gain_per_dollar(size: dict[str, Any], relation: str) -> float:
     return float(saved_s / dearer)
 
 
+def measured_s(row: dict[str, Any]) -> tuple[float, float]:
+    """Return a transaction's mean time and half of its interval; the mean of both measurements where there was an earlier one."""
+    every = [row, *([row["first"]] if "first" in row else [])]
+    return mean(one["seen_s"] for one in every), math.hypot(*(one["half_s"] for one in every)) / len(every)
+
+
 def moves(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return each measured move: what share of a transaction's time it saved, how far `off` the prediction was, and whether it `held`.
 
@@ -53,13 +60,14 @@ def moves(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     bases = {(row["load"], row["open"]): row for row in rows if row["placement"] == []}
     for row in (row for row in rows if row["placement"]):
         base = bases[row["load"], row["open"]]
-        saved_s = base["seen_s"] - row["seen_s"]
+        (base_s, base_half_s), (seen_s, half_s) = measured_s(base), measured_s(row)
+        saved_s = base_s - seen_s
         of = {"load": f"{row['load']}, at {100 * row['open']:.0f}\u00a0% of capacity" if row["open"] else row["load"]}
-        saved, off = saved_s / base["seen_s"], row["said_s"] / saved_s - 1
+        saved, off = saved_s / base_s, row["said_s"] / saved_s - 1
         of |= {"saved": saved, "medium": 0.2 <= saved <= 0.8, "off": off, "close": abs(off) <= 0.2}
-        left = (row["watched_s"] - row["said_s"]) / row["seen_s"]
+        left = (row["watched_s"] - row["said_s"]) / seen_s
         of |= {"left": 1 / 1.5 <= left <= 1.5, "held": row["predicted_s"]["low"] <= saved_s <= row["predicted_s"]["high"]}
-        known_s = math.hypot(row["half_s"], base["half_s"])
+        known_s = math.hypot(half_s, base_half_s)
         of["agrees"] = row["predicted_s"]["low"] - known_s <= saved_s <= row["predicted_s"]["high"] + known_s
         of["half_width"] = (row["predicted_s"]["high"] - row["predicted_s"]["low"]) / 2 / saved_s
         of["within_noise"] = row["said_s"] <= row["noise"] * row["watched_s"]
@@ -147,7 +155,8 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of al
     cached = load(*CACHE)
     reading = [row for row in cached["rows"] if row["smq"]["warm_s"]]  # a log is not read
     beside = emulator["mount_over_empty_server"]
-    every = moves(load(*ADVICE)["rows"])
+    measured = load(*ADVICE)["rows"]
+    every, second = moves(measured), [one for one in moves([{**row, "first": row} for row in measured]) if one["medium"]]
     medium, small = [one for one in every if one["medium"]], [one for one in every if one["saved"] < SMALL]
     return {
         "drives": len(means),
@@ -167,6 +176,9 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of al
         "medium": len(medium),
         "medium_close": sum(one["close"] for one in medium),
         "medium_left": sum(one["left"] for one in medium),
+        "twice": len({row["load"] for row in measured if "first" in row}),
+        "second": len(second),
+        "second_close": sum(one["close"] for one in second),
         "small": len(small),
         "small_right": sum(one["held"] or one["within_noise"] for one in small),
         "small_agree": sum(one["held"] or one["within_noise"] or one["agrees"] for one in small),
