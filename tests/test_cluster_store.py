@@ -18,10 +18,11 @@ from tierwise.cluster import collecting, work
 from tierwise.cluster.attempts import ROWS, Attempt, Surveyor, encoded, put_attempt
 from tierwise.cluster.client import Deadline, measure_within
 from tierwise.cluster.collecting import begin_campaign, fetch_run
-from tierwise.cluster.replicate import Job, _prices
+from tierwise.cluster.replicate import Job
 from tierwise.cluster.store import Store, is_stored, open_store, patiently
 from tierwise.core import paths
 from tierwise.core.errors import InputError, TierwiseError
+from tierwise.core.files import digest
 from tierwise.timings.manifest import Fingerprint, Manifest, load_manifest
 from tierwise.timings.merging import merge_runs
 from tierwise.timings.parts import read_rows
@@ -230,13 +231,13 @@ def test_a_machine_with_other_code_or_inputs_than_the_run_does_not_measure_it(
 
 
 def test_the_digest_of_the_prices_is_that_of_their_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = _prices()
+    before = digest(paths.data() / "prices")
     shutil.copytree(paths.data() / "prices", tmp_path / "prices")
     monkeypatch.setattr(paths, "data", lambda: tmp_path)
-    assert _prices() == before
+    assert digest(paths.data() / "prices") == before
     with (tmp_path / "prices" / "disks.csv").open("a", encoding="utf-8") as file:
         file.write("\n")
-    assert _prices() != before
+    assert digest(paths.data() / "prices") != before
 
 
 def test_patience_ends(tmp_path: Path) -> None:

@@ -45,7 +45,6 @@ EXACT = Band(low=0.0, high=0.0)
 
 def relation(number: int, name: str, waiting_s: float, *, kind: str = "table", gib: float | None = 1.0, **more: object) -> RelationLoad:
     known: dict[str, object] = {
-        **dict.fromkeys(("owner", "parent", "scan_share"), 0),
         **dict.fromkeys(("device_reads_per_s", "read_s", "writes_per_s")),
         **dict.fromkeys(("waiting_s", "low_s", "high_s"), waiting_s),
         "share": waiting_s / 0.1,

@@ -4,6 +4,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.resources import files
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
@@ -20,25 +21,7 @@ from tierwise.devices.protocol import Operation
 from tierwise.devices.spec import DeviceSpec, load_device
 from tierwise.simulate.replay import Access, Trace, lay_out, replay
 
-RETIMED: Final = """
-delete from timings
-where
-    pair = $pair and device_s is distinct from 0 and (study, trial, step) not in (select (study, trial, step) from times_as_long)
-    and (
-        len(tier_io) = 0
-        or len([io for io in tier_io
-                if list_contains($tiers, io.tier) and (io.reads is distinct from 0 or io.writes is distinct from 0)]) > 0
-    );
-update timings set
-    elapsed_s = elapsed_s + device_s * (factor - 1),
-    device_s = device_s * factor,
-    relation_io = list_transform(relation_io, lambda io: struct_update(io, io_s := null::double, io_basis := 'other devices'))
-from times_as_long as other
-where timings.pair = $pair and (timings.study, timings.trial, timings.step) = (other.study, other.trial, other.step);
-update timings set evidence = 'simulated' where pair = $pair;
-"""
-"""A row keeps its host's part, and all of its time where nothing is requested from the tiers that change. What else nobody recorded is
-unknown on another device, and goes."""
+RETIMED: Final = (files("tierwise.advisor") / "retime.sql").read_text(encoding="utf-8")
 
 
 def retime(connection: duckdb.DuckDBPyConnection, run_folder: Path, pair: str, devices: Mapping[str, str]) -> None:

@@ -94,13 +94,14 @@ def _units(before: Question, after: Question, moved: list[str]) -> list[CheckedU
         now = together(there) if unit.members and there else next(iter(there), None)
         share = now.size_bytes / unit.size_bytes if now and now.size_bytes and unit.size_bytes else None
         shrunk = now is not None and times.moved and share is not None and share < SHRUNK
+        was_read, is_read = _reads(before, unit), _reads(after, now) if now else 0.0
         rows.append(
             CheckedUnit(
                 **times.model_dump(),
                 seen_s=now.waiting_s if now else 0.0,
-                rewrite_s=unit.waiting_s * _fewer_reads((before, unit), (after, now)) if shrunk and now else 0.0,
+                rewrite_s=unit.waiting_s * max(0.0, 1 - is_read / was_read) if shrunk and was_read else 0.0,
                 size_share=share,
-                reads=(_reads(before, unit), _reads(after, now) if now else 0.0),
+                reads=(was_read, is_read),
             )
         )
     return rows
@@ -108,9 +109,3 @@ def _units(before: Question, after: Question, moved: list[str]) -> list[CheckedU
 
 def _reads(question: Question, unit: Unit) -> float:
     return unit.reads_per_s / question.activity.transactions_per_s.high
-
-
-def _fewer_reads(before: tuple[Question, Unit], after: tuple[Question, Unit]) -> float:
-    """Return the share of a transaction's reads that went."""
-    old, new = (_reads(*each) for each in (before, after))
-    return max(0.0, 1 - new / old) if old else 0.0

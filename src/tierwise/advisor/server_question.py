@@ -86,15 +86,16 @@ class Question:
         toast = {load.owner: load for load in self.activity.relations if load.kind == "toast"}
         within = {load.relation for load in toast.values()}
         indexes = {load.owner: load for load in self.activity.relations if load.kind == "index" and load.owner in within}
+        writes_s = sum(cause.time_s for cause in self.activity.causes if cause.cause == WRITES)
         found = []
         for load in self.activity.relations:
-            if load.kind in MOVABLE and load.owner not in within and not (load.kind == LOG and not self._log_is_slow):
+            if load.kind in MOVABLE and load.owner not in within and (load.kind != LOG or self.tiers[SLOW].wal):
                 values = toast.get(load.relation) if load.kind != "index" else None
                 with_it = [load, *(one for one in (values, values and indexes.get(values.relation)) if one)]
                 sizes = [self._size_bytes(one) for one in with_it]
                 size = None if None in sizes else float(sum(one or 0 for one in sizes))
                 written = sum(self._written.get(one.relation, 0.0) for one in with_it)
-                waiting_s = sum(self._waiting(one) for one in with_it) + written * self._writes_s
+                waiting_s = sum(self._waiting(one) for one in with_it) + written * writes_s
                 writes_per_s = written * (self.activity.page_writes_per_s or 0.0)
                 reads_per_s = sum(one.reads_per_s for one in with_it)
                 found.append(Unit(unit_name(load), load.kind, size, waiting_s, writes_per_s, reads_per_s))
@@ -131,10 +132,6 @@ class Question:
         uneven = sum((load.waiting_s or 0.0) * each_s[self._homes[unit_name(load)]] for load in reads)
         return {name: time_s * even / uneven if uneven else 1.0 for name, time_s in each_s.items()}
 
-    @property
-    def _writes_s(self) -> float:
-        return sum(cause.time_s for cause in self.activity.causes if cause.cause == WRITES)
-
     @cached_property
     def _written(self) -> dict[int, float]:
         """Return each relation's share of the pages written. A page is written at most once for each read of it and each changed row."""
@@ -149,10 +146,6 @@ class Question:
         parts = tuple(Part(unit.name, unit.waiting_s, unit.writes_per_s, unit.kind == LOG) for unit in self.units)
         rate = self.activity.transactions_per_s.high
         return Load(parts, self.placement, max(0.0, whole - sum(part.waiting_s for part in parts)), max(1.0, rate * whole), rate)
-
-    @property
-    def _log_is_slow(self) -> bool:
-        return self.tiers[SLOW].wal
 
     def predicted(self, moved: Sequence[str]) -> tuple[Predicted, Predicted]:
         """Return the time with `moved` on the faster tier, of a closed load and of an open one."""

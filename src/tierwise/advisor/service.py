@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import count, cycle, islice
 from math import inf
 from statistics import fmean
-from typing import Final
+from typing import ClassVar, Final
 
 from tierwise.core.units import PAGE_BYTES
 from tierwise.devices.model import build
@@ -45,10 +45,7 @@ class Recorded:
     accesses: Sequence[Access]  # `relation` names the file (a fork has its own)
     sizes_bytes: Mapping[str, int]  # of each file of the query, also of other relations: they lie on the device one after the other
 
-    @property
-    def basis(self) -> str:
-        """Return how the order of the requests is known: a key of `bases` in ``words.toml``."""
-        return "recorded"
+    basis: ClassVar = "recorded"  # how the order of the requests is known: a key of `bases` in ``words.toml``
 
     @property
     def number(self) -> float:

@@ -102,9 +102,10 @@ def _case_series(connection: duckdb.DuckDBPyConnection, case: Case, pair: str, v
     }
 
 
-def _one_series(
-    case: Case, select: Mapping[str, str], io_mode: IoMode, rows: list[tuple[int, str, bool, float, str, float | None, str | None]]
-) -> Series:
+Row = tuple[int, str, bool, float, str, float | None, str | None]
+
+
+def _one_series(case: Case, select: Mapping[str, str], io_mode: IoMode, rows: list[Row]) -> Series:
     replicates = [replicate for replicate, *_ in rows]
     if len(set(replicates)) != len(replicates):
         raise EvidenceError(f"{case.study}: {select} selects several values of one replicate, so they cannot be paired")

@@ -66,11 +66,7 @@ class Point:
 
 
 def point(table_pages: int, index_pages: int, *, skew: float, layout: Layout, writes: float) -> Point:
-    """Return where a workload lies in the grid.
-
-    Raises:
-        InputError: it lies outside, so that nothing is computed.
-    """
+    """Return where a workload lies in the grid; nothing is computed outside."""
     grid, pages, ratio = whole(), table_pages + index_pages, index_pages / table_pages
     if pages < LEAST_PAGES:
         raise _outside("--table-pages + --index-pages", pages, f"must be at least {LEAST_PAGES} pages")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from threading import Timer
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tierwise import __version__
 from tierwise.bench import loop
@@ -127,8 +127,7 @@ class Dispatch:
         return self.deadline.is_over or not (self.running or left)
 
 
-@dataclass(frozen=True)
-class Running:
+class Running(NamedTuple):
     unit: Unit
     worker: str
     future: Any

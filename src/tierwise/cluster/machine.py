@@ -23,7 +23,10 @@ def machine_id() -> str:
 
 @contextmanager
 def host_lock() -> Iterator[None]:
-    held = _opened(Path(tempfile.gettempdir()) / LOCK)
+    lock = Path(tempfile.gettempdir()) / LOCK
+    with suppress(FileExistsError):
+        os.close(os.open(lock, os.O_RDONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644))
+    held = os.open(lock, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)  # to lock a file, one need not own it
     try:
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -33,9 +36,3 @@ def host_lock() -> Iterator[None]:
         yield
     finally:
         os.close(held)
-
-
-def _opened(path: Path) -> int:
-    with suppress(FileExistsError):
-        os.close(os.open(path, os.O_RDONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644))
-    return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)  # to lock a file, one need not own it

@@ -3,7 +3,6 @@
 It ends with its worker, which holds the input open: at the input's end it stops servers, takes away mounts, and goes.
 """
 
-import hashlib
 import os
 import shutil
 import signal
@@ -27,6 +26,7 @@ from tierwise.cluster.machine import host_lock, machine_id
 from tierwise.cluster.store import open_store
 from tierwise.core import host, paths
 from tierwise.core.errors import TierwiseError, one_line, with_remedy
+from tierwise.core.files import digest
 from tierwise.core.progress import say
 from tierwise.core.toml import Strict
 from tierwise.postgres.workspace import open_workspace
@@ -107,7 +107,7 @@ def described_attempt(job: Job, started_at: datetime, **outcome: Any) -> Attempt
         host=host.fingerprint(),
         code_version=code_version(),
         fingerprint=job.run.fingerprints[job.study].sha256,
-        prices=_prices(),
+        prices=digest(paths.data() / "prices"),
         started_at=started_at,
         finished_at=datetime.now(UTC),
         **outcome,
@@ -139,13 +139,6 @@ def _tables(folder: Path, study: str) -> dict[str, bytes]:
         if pieces := [rows for _, rows in table.pieces(folder, study)]:
             tables[table.folder] = encoded(pl.concat(pieces))
     return tables
-
-
-def _prices() -> str:
-    digest = hashlib.sha256()
-    for path in sorted((paths.data() / "prices").glob("*.csv")):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()
 
 
 def _end_with_worker() -> None:

@@ -23,10 +23,6 @@ class Band(Strict):
     def middle(self) -> float:
         return (self.low + self.high) / 2
 
-    @property
-    def exact(self) -> bool:
-        return self.high - self.low <= 0.02 * abs(self.high)
-
 
 class Steadiness(StrEnum):
     STEADY = "steady"

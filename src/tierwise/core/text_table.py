@@ -31,11 +31,10 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], numbers
 
 def wrapped(text: str, width: int = WIDTH) -> str:
     """Return `text` with every longer line continued below itself, indented by two more columns."""
-    return "\n".join(_wrapped(line, width) if len(line) > width else line for line in text.splitlines())
-
-
-def _wrapped(line: str, width: int) -> str:
-    indent = " " * (len(line) - len(line.lstrip()))
-    return textwrap.fill(
-        line.strip(), width, initial_indent=indent, subsequent_indent=f"{indent}  ", break_long_words=False, break_on_hyphens=False
-    )
+    lines = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
+    found = []
+    for line in text.splitlines():
+        lines.initial_indent = " " * (len(line) - len(line.lstrip()))
+        lines.subsequent_indent = f"{lines.initial_indent}  "
+        found.append(lines.fill(line.strip()) if len(line) > width else line)
+    return "\n".join(found)

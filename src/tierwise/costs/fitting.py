@@ -39,10 +39,6 @@ class Fit:
     limits: list[tuple[Limit, float]]
     bill: Bill | None
 
-    @property
-    def binds(self) -> Limit:
-        return tightest(self.limits)[0]
-
 
 class Burst(Strict):
     """Volumes whose size sustains less than the load, and that pay the rest from credits for so long; `None`: no price."""

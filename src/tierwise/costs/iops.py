@@ -48,10 +48,8 @@ class Iops:
 def device_iops(name: str, evidence: Evidence = Evidence.SIMULATED, *, latency_ms: float | None = None) -> Iops:
     """Return how many random reads of 4 KiB a second the device `name` delivers: simulated or as its data sheet has them.
 
-    Simulated reads take at most `latency_ms`, by default that of the medium.
-
-    Raises:
-        MissingError: no read takes so little, or `published` is required and no data sheet's figure was read.
+    Simulated reads take at most `latency_ms`, by default that of the medium. A device that is slower is refused, and one whose data sheet
+    gives no figure.
     """
     if evidence is Evidence.SIMULATED:
         limit_ms = latency_limit_ms(name, latency_ms)

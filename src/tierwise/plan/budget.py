@@ -40,9 +40,6 @@ class Spread(Strict):
         n = replicates if replicates >= LEAST else PRIOR
         return float(2 * stdtrit(n - 1, 0.975) * self.log_sd / n**0.5)
 
-    def open_after(self, replicates: int) -> bool:
-        return replicates < LEAST or not self.decided_from or replicates < self.decided_from
-
 
 class Intervals(Strict):
     run: str = Field(description="reference run that the spreads come from")
@@ -50,7 +47,8 @@ class Intervals(Strict):
 
     def widest(self, study: str, replicates: int) -> Spread | None:
         """Return the widest open case of `study` after this many replicates."""
-        left = [one for one in self.studies.get(study, ()) if one.open_after(replicates)]
+        few, known = replicates < LEAST, self.studies.get(study, ())
+        left = [one for one in known if few or not one.decided_from or replicates < one.decided_from]
         return max(left, key=lambda one: one.width(replicates), default=None)
 
 

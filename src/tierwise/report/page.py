@@ -57,11 +57,8 @@ class Page:
         if label != next(iter(self.text.parts)) or self.own.get(ANSWERED, True):
             return Sentence(text)
         head, _, rest = text.partition("\n")
-        known: dict[str, Value] = {
-            "pair": self.pair,
-            "minimum": MINIMUM_REPEATS,
-            "reference": self.reference.name if self.reference else "",
-        }
+        reference = self.reference.name if self.reference else ""
+        known: dict[str, Value] = {"pair": self.pair, "minimum": MINIMUM_REPEATS, "reference": reference}
         return Sentence(f"{head}\n\n{_body('no_answer', known | self._rejected())}\n\n{rest}")
 
     def body(self, label: str) -> Sentence:

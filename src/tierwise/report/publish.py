@@ -1,7 +1,6 @@
 """A built version as a folder to give away: site, PDFs, rows, manifest, checksums, citation, and nothing of the machine."""
 
 import base64
-import hashlib
 import json
 import re
 import shutil
@@ -11,7 +10,7 @@ from typing import Final
 
 from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError
-from tierwise.core.files import make_folder, put, scratch_folder, write_whole
+from tierwise.core.files import digest, make_folder, put, scratch_folder, write_whole
 from tierwise.report import render, site, versions
 from tierwise.report.dictionary import dictionary
 from tierwise.report.site import LATEST
@@ -61,7 +60,7 @@ def publish(target: Path, version: str = LATEST) -> Published:
         (made / "README.md").write_text(about, encoding="utf-8")
         check_nothing_private(made)
         files = sorted(path for path in made.rglob("*") if path.is_file())
-        sums = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(made)}\n" for path in files)
+        sums = "".join(f"{digest(path)}  {path.relative_to(made)}\n" for path in files)
         (made / SUMS).write_text(sums, encoding="utf-8")
         put(made, target)
     return Published(target, built, dirty, len(files) + 1)

@@ -55,12 +55,8 @@ class Fingerprint(Strict):
         return hashlib.sha256(json.dumps([self.inputs, self.code], sort_keys=True).encode()).hexdigest()
 
     def differing(self, other: "Fingerprint") -> list[str]:
-        return [
-            name
-            for ours, theirs in ((self.inputs, other.inputs), (self.code, other.code))
-            for name in sorted(ours.keys() | theirs.keys())
-            if ours.get(name) != theirs.get(name)
-        ]
+        both = ((self.inputs, other.inputs), (self.code, other.code))
+        return [name for ours, theirs in both for name in sorted(ours.keys() | theirs.keys()) if ours.get(name) != theirs.get(name)]
 
 
 class Sample(Strict):

@@ -34,7 +34,8 @@ def merge_runs(folders: Sequence[Path], raw: Path, summarise: Summarise = lambda
     runs = [load_manifest(folder) for folder in folders]
     _check(runs)
     now = datetime.now(UTC)
-    numbers = _numbers(runs)
+    behind = max(len(runs[0].merged), 1)  # replicates of the next runs get numbers behind those that the first was merged of
+    numbers = [0, *range(behind, behind + len(runs) - 1)]
     digest = hashlib.sha256("".join(run.run_id for run in runs).encode()).hexdigest()
     run_id = f"{now:%Y%m%d-%H%M%S}-{runs[0].profile['name']}-merged-{digest[:6]}"
     folder = raw / run_id
@@ -87,12 +88,6 @@ def _unfit(run: Manifest, *, first: bool) -> str:
     if run.merged:
         return "is merged already, and only the first run may be"
     return "is a sample of one" if run.samples else ""
-
-
-def _numbers(runs: Sequence[Manifest]) -> list[int]:
-    """Return for each run the number that its replicates get: behind those that the first run was merged of."""
-    behind = max(len(runs[0].merged), 1)
-    return [0, *range(behind, behind + len(runs) - 1)]
 
 
 def _inputs(run: Manifest) -> dict[str, Any]:

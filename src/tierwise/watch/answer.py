@@ -14,7 +14,7 @@ from tierwise.watch.columns import WAL as WAL_VIEW
 from tierwise.watch.relation_loads import each_second, pages_written, relation_loads
 from tierwise.watch.sampling import AGES, CLIENTS, SLEEPS
 from tierwise.watch.service_times import ServiceTimes
-from tierwise.watch.shares import Division, read_depth
+from tierwise.watch.shares import Division
 from tierwise.watch.slowest import percentile_99
 from tierwise.watch.steadiness import judge, windows
 from tierwise.watch.totals import Totals, totals
@@ -66,7 +66,7 @@ def answer(path: Path, service: ServiceTimes) -> Activity:
         causes=tuple(parts),
         relations=tuple(relations),
         reads_per_s=sum(load.reads_per_s for load in relations if str(load.database) == found.database),
-        depth=read_depth(found),
+        depth=division.depth,
         page_writes_per_s=None if (written := pages_written(found)) is None or not seconds else written / seconds,
         wal_bytes_per_s=logged,
         background_transactions_per_s=_elsewhere(found, "transactions"),

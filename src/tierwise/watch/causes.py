@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tierwise.core.activity import Band, Cause
-from tierwise.postgres.wait_events import PROCESSOR, READS
+from tierwise.postgres.wait_events import READS
 from tierwise.watch.columns import DATABASE
 from tierwise.watch.sampling import CAUSES, CLIENTS, WORKERS, cause
 from tierwise.watch.totals import Totals
@@ -32,7 +32,7 @@ def client_time(totals: Totals) -> Time:
     waits = totals.waits(CLIENTS)
     sampled = dict.fromkeys(CAUSES, 0.0)
     for event, weight in waits.items():
-        sampled[cause(*event.split(":", 1)) if event != PROCESSOR else PROCESSOR] += weight
+        sampled[cause(event)] += weight
     database = f"^{totals.database}$"
 
     def rise(counter: str) -> float:
@@ -85,13 +85,8 @@ def _read_s(totals: Totals, waits: dict[str, float], seconds: float, samples: fl
         return None
     cleaned = totals.io("read_s", "^autovacuum worker/relation/")
     if cleaned is None:  # version 15 and before: by samples
-        theirs = sum(weight for event, weight in totals.waits("autovacuum worker").items() if cause(*_split(event)) == READS)
-        ours = sum(weight for event, weight in waits.items() if cause(*_split(event)) == READS)
+        theirs = sum(weight for event, weight in totals.waits("autovacuum worker").items() if cause(event) == READS)
+        ours = sum(weight for event, weight in waits.items() if cause(event) == READS)
         cleaned = measured * theirs / (theirs + ours) if theirs + ours else 0.0
     shared = seconds * waits.get(SHARED_READ, 0.0) / samples if samples else 0.0
     return max(0.0, measured - cleaned) + shared
-
-
-def _split(event: str) -> tuple[str | None, str | None]:
-    kind, _, name = event.partition(":")
-    return (kind, name) if name else (None, None)

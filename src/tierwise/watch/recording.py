@@ -82,7 +82,6 @@ class Watch:
     places: pl.DataFrame | None = None
     last: Server | None = None
     stopped: bool = False
-    _began_s: float = 0.0
     _reported_s: float = 0.0
 
     def run(self, ready: Callable[[], None] = lambda: None) -> None:
@@ -163,7 +162,7 @@ class Watch:
         self.mask.keep()  # before what only its key restores
         self.segments.write(self.window, pl.concat(rows))
         self.window += 1
-        self.watched_s += after.views[RELATION].at_s - self._began_s
+        self.watched_s += watched_s
         left_s = max(0.0, self.request.duration_s - self.watched_s)
         if self._reported_s + INTERVAL_S > time.monotonic() and left_s:
             return
@@ -175,7 +174,6 @@ class Watch:
         return server if row is None else replace(server_of(row, server.version, server.host), statements=server.statements)
 
     def _rows(self, link: Link, after: snapshot.Snapshot, waits: Waits) -> list[pl.DataFrame]:
-        self._began_s = link.before.views[RELATION].at_s
         found, number = [], self.window
         spans: list[tuple[str, str | None, float | None, str | None]] = []
         for name, rise in snapshot.rises(link.before, after).items():

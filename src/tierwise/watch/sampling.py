@@ -29,11 +29,9 @@ CLIENTS, ELSEWHERE, WORKERS, AGES = "clients", "other databases", "parallel work
 TRANSACTION: Final = ("active", "idle in transaction", "idle in transaction (aborted)", "fastpath function call")
 
 
-def cause(kind: str | None, event: str | None) -> str:
-    """Return what a process waits for by its wait event; none is the processor."""
-    if kind is None or event is None:
-        return PROCESSOR
-    return CAUSE_OF.get(event.lower(), OTHER)
+def cause(event: str) -> str:
+    """Return what a process waits for by its wait event, as `Waits` names it."""
+    return PROCESSOR if event == PROCESSOR else CAUSE_OF.get(event.partition(":")[2].lower(), OTHER)
 
 
 @dataclass

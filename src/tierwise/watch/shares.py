@@ -60,7 +60,11 @@ class Division:
 
     @cached_property
     def depth(self) -> float:
-        return read_depth(self.totals)
+        """How many reads are under way at a time, at least one, by the samples of clients and autovacuum."""
+        waits = [self.totals.waits(group) for group in ("clients", "other databases", "autovacuum worker")]
+        waiting = sum(weight for one in waits for event, weight in one.items() if cause(event) == READS)
+        taken = self.totals.own("taken")
+        return max(1.0, waiting / taken) if taken else 1.0
 
     @cached_property
     def parts(self) -> list[Part]:
@@ -83,7 +87,16 @@ class Division:
 
     @cached_property
     def _scans(self) -> Band:
-        return scan_ratio(self.totals)
+        """What a page of a scan takes over a single read: by the server's own times where it shows both, else a band."""
+        found = []
+        for context in ("bulkread", "normal"):
+            pages = self.totals.io("read_pages", f"^client backend/relation/{context}$")
+            seconds = self.totals.io("read_s", f"^client backend/relation/{context}$") if self.totals.timed else None
+            found.append(seconds / pages if seconds and pages and pages >= LEAST_PAGES else None)
+        scanned, single = found
+        if not scanned or not single:
+            return SCANNED
+        return Band(low=min(1.0, scanned / single), high=min(1.0, scanned / single))
 
     @cached_property
     def _ends(self) -> tuple[float, float]:
@@ -138,24 +151,3 @@ class Division:
         if others and part.row["tablespace"] not in self.places:
             return Band(low=min(others), high=max(others))
         return SAME if len(self.places) <= 1 and not self.service.points else ANY_DEVICE_S
-
-
-def read_depth(totals: Totals) -> float:
-    """Return how many reads are under way at a time, at least one, by the samples of clients and autovacuum."""
-    waits = [totals.waits(group) for group in ("clients", "other databases", "autovacuum worker")]
-    waiting = sum(weight for one in waits for event, weight in one.items() if cause(*event.partition(":")[::2]) == READS)
-    taken = totals.own("taken")
-    return max(1.0, waiting / taken) if taken else 1.0
-
-
-def scan_ratio(totals: Totals) -> Band:
-    """Return what a page of a scan takes over a single read: by the server's own times where it shows both, else a band."""
-    found = []
-    for context in ("bulkread", "normal"):
-        pages = totals.io("read_pages", f"^client backend/relation/{context}$")
-        seconds = totals.io("read_s", f"^client backend/relation/{context}$") if totals.timed else None
-        found.append(seconds / pages if seconds and pages and pages >= LEAST_PAGES else None)
-    scanned, single = found
-    if not scanned or not single:
-        return SCANNED
-    return Band(low=min(1.0, scanned / single), high=min(1.0, scanned / single))
