@@ -20,7 +20,7 @@ from tierwise.core import paths
 from tierwise.core.files import write_whole
 from tierwise.datasets.sky.columns import ROWS
 from tierwise.datasets.sky.positions import Density
-from tierwise.datasets.sky_coordinates import declination
+from tierwise.datasets.sky_coordinates import NORTH_LON_DEG, POLE_DEC_DEG
 
 Floats = npt.NDArray[np.float64]
 
@@ -84,6 +84,12 @@ def read_fields() -> tuple[pl.DataFrame, pl.DataFrame]:
     second = pl.read_csv(EXCERPTS / "ism_course_2mass_II246.csv", schema_overrides=dict.fromkeys(flags, pl.String))
     second = second.select(*(pl.col(theirs).alias(ours) for ours, theirs in names.items()), *flags, "Xflg", "Aflg")
     return first, second
+
+
+def declination(lon_deg: Floats, lat_deg: Floats) -> Floats:
+    lat, pole = np.radians(lat_deg), np.radians(POLE_DEC_DEG)
+    sine = np.sin(pole) * np.sin(lat) + np.cos(pole) * np.cos(lat) * np.cos(np.radians(NORTH_LON_DEG - lon_deg))
+    return np.asarray(np.degrees(np.arcsin(np.clip(sine, -1, 1))))
 
 
 def fit_density() -> tuple[Density, list[tuple[str, float, float, str]]]:

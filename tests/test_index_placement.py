@@ -159,7 +159,7 @@ def test_each_row_says_how_many_requests_its_devices_had_at_once_and_several_go_
     profile = small(gathered, io_modes=tuple(IoMode)).profile
     studies = {"index_placement": {"io_modes": list(IoMode)}}
     profile = profile.model_copy(update={"fraction": 0.02, "memory_fraction": 2.0, "studies": studies})
-    inputs = Inputs(profile, gathered.pairs, None, 1, gathered.server_version, counting=gathered.counting)
+    inputs = Inputs(profile, gathered.pairs, None, 1, gathered.server_version, needs_real_time=gathered.needs_real_time)
     (pair,) = (pair for pair in gathered.pairs if pair.source == "M")
     at_once, clocks = {}, {}
     with open_testbed(index_placement.STUDY, pair, inputs, workspace / "ways", seed=1) as (testbed, study_state):
@@ -172,7 +172,7 @@ def test_each_row_says_how_many_requests_its_devices_had_at_once_and_several_go_
     assert at_once[IoMode.DIRECT] == {"hdd": pytest.approx(1.0, rel=1e-6)}
     assert at_once[IoMode.ASYNCHRONOUS]["hdd"] > 1.1
     assert clocks[IoMode.DIRECT] is ClockKind.VIRTUAL_ONE
-    several = ClockKind.VIRTUAL_SEVERAL if inputs.counting.several else ClockKind.REAL
+    several = ClockKind.REAL if inputs.needs_real_time else ClockKind.VIRTUAL_SEVERAL
     assert clocks[IoMode.BUFFERED] is clocks[IoMode.ASYNCHRONOUS] is several
 
 
@@ -214,7 +214,7 @@ JOIN = survey.Cell("all_hdd", "join_single", "ssd_raid5", IoMode.DIRECT)
 def prepared(study: Study[Any, Any], pair_name: str, cell: object, work: Path) -> Iterator[tuple[Trial[Any], Any, Any]]:
     requested, pair = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic"), load_pair(pair_name)
     profile = requested.profile.model_copy(update={"studies": GRIDS})
-    inputs = Inputs(profile, requested.pairs, None, 1, requested.server_version, counting=requested.counting)
+    inputs = Inputs(profile, requested.pairs, None, 1, requested.server_version, needs_real_time=requested.needs_real_time)
     (trial,) = (trial for trial in study.trials(profile, pair) if trial.cell == cell)
     with open_testbed(study, pair, inputs, work / study.name, seed=1) as (testbed, study_state):
         study.prepare(trial, testbed, study_state)

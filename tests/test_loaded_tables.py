@@ -15,7 +15,7 @@ from tierwise.datasets import census, sky, survey
 from tierwise.datasets.dataset import Dataset
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.loading import copy_parquet
-from tierwise.postgres.plans import planned
+from tierwise.postgres.plans import labels, planned
 from tierwise.postgres.settings import Connection, loading_settings
 from tierwise.studies.index_placement.measuring.trials import use_copy
 
@@ -131,7 +131,7 @@ def test_the_survey_is_loaded_and_a_light_curve_is_found_by_its_keys(conn: Conne
     curve = conn.execute(query).fetchall()
     (good,) = conn.execute(f"SELECT rnGoodObs FROM Variability WHERE sourceID = {source}").fetchone() or (0,)
     assert len(curve) == good > 50
-    nodes = " ".join(planned(conn, query).labels)
+    nodes = " ".join(labels(planned(conn, query)))
     assert "bestmatch_pkey" in nodes
     assert "detection_pkey" in nodes
     widths = conn.execute("SELECT (SELECT avg(pg_column_size(d)) FROM detection d), (SELECT avg(pg_column_size(b)) FROM bestmatch b)")

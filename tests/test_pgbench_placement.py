@@ -55,7 +55,9 @@ def test_a_window_tells_its_transactions_and_whose_io_they_were(workspace: Path,
     monkeypatch.setenv("TIERWISE_WORK", str(workspace))
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
     gathered = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
-    inputs = Inputs(with_grid(gathered.profile), (load_pair("source-v"),), None, 1, gathered.server_version, counting=gathered.counting)
+    inputs = Inputs(
+        with_grid(gathered.profile), (load_pair("source-v"),), None, 1, gathered.server_version, needs_real_time=gathered.needs_real_time
+    )
     run = begin_run(inputs, fresh=True)
     measure_study("pgbench_placement", inputs, paths.raw() / run.run_id)
     manifest = complete(run.run_id)

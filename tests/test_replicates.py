@@ -17,7 +17,7 @@ from tierwise.bench.recording import Recorder
 from tierwise.bench.run_record import RunRecord, record_stage
 from tierwise.bench.runs import begin_retry, plan_retry
 from tierwise.bench.study import Cell, Trial, Turn, interleave, replicate_seed
-from tierwise.bench.testbed import Session, Testbed
+from tierwise.bench.testbed import ColdQuery, Session, Testbed
 from tierwise.bench.trial_loop import run_trials
 from tierwise.core.errors import EvidenceError
 from tierwise.core.pairs import Pair, load_pair
@@ -324,13 +324,13 @@ def testbed(cluster18: Cluster, tmp_path: Path) -> Iterator[Testbed]:
 
 def cold_answer(testbed: Testbed) -> tuple[Session, object]:
     statement = "SELECT 1"
-    with testbed.cold([], [], statement, io_mode=IoMode.BUFFERED, shared_buffers_bytes=16 * MIB, setup=[], recorder=Recorder()) as session:
+    with testbed.cold(ColdQuery([], [], statement, [], 16 * MIB), io_mode=IoMode.BUFFERED, recorder=Recorder()) as session:
         return session, testbed.timed(session, statement, cache=Cache.COLD, cell={}, expected={}).proof["server_was_down"]
 
 
 def test_a_server_that_is_down_is_seen_to_be(testbed: Testbed) -> None:
     session, proof = cold_answer(testbed)
-    assert session.server_was_down is proof is True
+    assert session.evidence.server_was_down is proof is True
 
 
 def test_a_server_that_is_still_alive_is_refused(testbed: Testbed, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,8 @@ from support import SMOKE_RUN
 from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import geometric_estimate
-from tierwise.bench.inputs import Clocks
+from tierwise.bench.inputs import Inputs
+from tierwise.core.profiles import load_profile
 from tierwise.report import formats
 from tierwise.report.display import LINE, PADDING, Table, shares
 from tierwise.report.figures import parts
@@ -88,8 +89,9 @@ def test_the_clock_of_several_sessions_is_named_where_it_is_real(tmp_path: Path,
     folder = tmp_path / SMOKE_RUN.name
     shutil.copytree(SMOKE_RUN, folder)
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
-    for found, why in ((Clocks(), None), (Clocks("no right to trace"), "real time: no right to trace")):
-        load_manifest(folder).model_copy(update={"clocks": found.record()}).save(folder)
+    for needed, why in ((None, None), ("no right to trace", "real time: no right to trace")):
+        inputs = Inputs(load_profile("smoke"), (), None, 1, "18.0", needs_real_time=needed)
+        load_manifest(folder).model_copy(update={"clocks": inputs.clocks}).save(folder)
         assert dict(run_items(open_run(folder.name)).rows()).get("Several sessions") == why
 
 

@@ -55,7 +55,9 @@ def test_a_window_tells_its_commits_and_the_flushes_that_they_shared(
     monkeypatch.setenv("TIERWISE_WORK", str(workspace))
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
     gathered = gather_inputs(profile="smoke", tiers="", seed=1)
-    inputs = Inputs(with_grid(gathered.profile), (load_pair(PAIR),), None, 1, gathered.server_version, counting=gathered.counting)
+    inputs = Inputs(
+        with_grid(gathered.profile), (load_pair(PAIR),), None, 1, gathered.server_version, needs_real_time=gathered.needs_real_time
+    )
     run = begin_run(inputs, fresh=True)
     measure_study(study.NAME, inputs, paths.raw() / run.run_id)
     manifest = complete(run.run_id)

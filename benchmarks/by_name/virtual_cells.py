@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import polars as pl
 from machine_state import Machine, Quota, Sleeper, Watch, busy, held_cluster
 
-from tierwise.bench.inputs import Clocks, Inputs
+from tierwise.bench.inputs import Inputs
 from tierwise.bench.live import open_testbed
 from tierwise.bench.recording import Recorder
 from tierwise.bench.study import Cell, Study, Trial
@@ -64,8 +64,7 @@ def opened(name: str, profile: Profile, seed: int, *, pair: str = "") -> Iterato
     assert isinstance(study, Study)
     tiers = load_pair(pair or f"source-{study.source.lower()}")
     version = ".".join(map(str, find_binaries().version))
-    counting = Clocks(session_group.obstacle())
-    inputs = Inputs(profile, (tiers,), None, seed, version, counting=counting)
+    inputs = Inputs(profile, (tiers,), None, seed, version, needs_real_time=session_group.obstacle())
     with exclusive_workspace() as workspace:
         work: Path = workspace / f"virtual-time-{name}"
         try:

@@ -226,8 +226,7 @@ def _measure(request: ReportRequest, inputs: Inputs, names: Sequence[str], chose
     with one_report():
         run = begin_run(inputs, fresh=request.fresh, chosen=chosen)
         folder = paths.raw() / run.run_id
-        run = update(run, status="running", finished_at=None)
-        run.save(folder)
+        run = update(run, status="running", finished_at=None).save(folder)
         say(f"run {run.run_id}: measuring (if interrupted, make report continues where it stopped)")
         if deadline is not None:
             _drive(_acquiring(names, inputs), folder, inputs, "")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from tierwise.core import paths
 from tierwise.core.errors import InputError
@@ -14,22 +14,6 @@ from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.simulate.machine import load_machine
 from tierwise.tiers.open import device_files
-
-VIRTUAL: Final = "virtual"  # what a manifest says of sessions that have virtual time
-
-
-@dataclass(frozen=True)
-class Clocks:
-    """Whether several sessions on emulated tiers can have virtual time, or why they need real time. A single session always can."""
-
-    obstacle: str | None = None
-
-    @property
-    def several(self) -> bool:
-        return self.obstacle is None
-
-    def record(self) -> dict[str, str]:
-        return {"one session": VIRTUAL, "several sessions": VIRTUAL if self.several else f"real time: {self.obstacle}"}
 
 
 @dataclass(frozen=True)
@@ -40,7 +24,12 @@ class Inputs:
     seed: int
     server_version: str
     sources: Mapping[str, str] = field(default_factory=dict)  # data set -> where it comes from, if it is not synthetic
-    counting: Clocks = Clocks()
+    needs_real_time: str | None = None  # why several sessions on emulated tiers do; None: they can have virtual time, as one always can
+
+    @property
+    def clocks(self) -> dict[str, str]:
+        virtual = "virtual"
+        return {"one session": virtual, "several sessions": f"real time: {self.needs_real_time}" if self.needs_real_time else virtual}
 
 
 def pair_file(pair: Pair) -> dict[str, Any]:

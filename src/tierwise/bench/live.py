@@ -134,7 +134,7 @@ def open_testbed(
         testbed.stretch = 1.0 / study.published_share(testbed, study_state)
         if pair.evidence is Evidence.EMULATED:
             testbed.daemon = Daemon(work / "daemon")
-            testbed.group = stack.enter_context(session_group()) if inputs.counting.several else None
+            testbed.group = None if inputs.needs_real_time else stack.enter_context(session_group())
         owner = (account.uid, account.gid)
         for name, spec in pair.tiers.items():
             tier = open_tier(name, spec, work=work / name, stretch=testbed.stretch, seed=seed, owner=owner, daemon=testbed.daemon)
@@ -156,10 +156,8 @@ def measure_on_pair(
 
     @contextmanager
     def on_server(replicate: int, left: Sequence[Turn]) -> Iterator[OnServer]:  # noqa: ARG001 - opened for its facts as well
-        with open_testbed(study, pair, inputs, work / str(replicate), seed=replicate_seed(inputs.seed, replicate)) as (
-            testbed,
-            study_state,
-        ):
+        opened = open_testbed(study, pair, inputs, work / str(replicate), seed=replicate_seed(inputs.seed, replicate))
+        with opened as (testbed, study_state):
             _calibrate(pair, testbed, record)
             yield OnServer(study, testbed, study_state, [turn for turn in turns if turn.testbed == replicate], record.folder)
         mounts.discard(work / str(replicate))  # before the next one's data are loaded
@@ -185,7 +183,7 @@ def turns_of(study: "Study[Any, Any]", pair: Pair, inputs: "Inputs", replicates:
 
 
 def is_virtual(trials: "Sequence[Trial[Any]]", pair: Pair, inputs: "Inputs") -> bool:
-    return pair.evidence is Evidence.EMULATED and (inputs.counting.several or not any(trial.real_time for trial in trials))
+    return pair.evidence is Evidence.EMULATED and not (inputs.needs_real_time and any(trial.real_time for trial in trials))
 
 
 def _calibrate(pair: Pair, testbed: Testbed, record: "RunRecord") -> None:

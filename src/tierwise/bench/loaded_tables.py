@@ -13,7 +13,7 @@ from tierwise.core.progress import Progress
 from tierwise.core.units import PAGE_BYTES
 from tierwise.postgres.loading import copy_parquet
 from tierwise.postgres.page_counts import PageCounter
-from tierwise.postgres.plans import planned
+from tierwise.postgres.plans import labels, planned
 from tierwise.postgres.relations import move
 from tierwise.postgres.settings import Connection, one_value
 
@@ -131,7 +131,7 @@ def cold_pages(testbed: Testbed, relations: Sequence[str], statement: str, setup
             connection.execute(sql.SQL(command))
         with PageCounter(connection, relations) as counter:
             connection.execute(sql.SQL(statement))
-        nodes = tuple(planned(connection, statement).labels)
+        nodes = tuple(labels(planned(connection, statement)))
         pages = {name: size_bytes // PAGE_BYTES for name, size_bytes in sizes_bytes(connection, relations).items()}
     read = {name: count.reads for name, count in counter.pages.items()}
     beyond = {name: (count, pages[name]) for name, count in read.items() if count > pages[name]}

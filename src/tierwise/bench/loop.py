@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from tierwise.bench.inputs import Clocks, Inputs
+from tierwise.bench.inputs import Inputs
 from tierwise.bench.live import measure_on_pair, turns_of
 from tierwise.bench.run_record import RunRecord
 from tierwise.bench.runs import begin_run, finish, shown_source
@@ -57,7 +57,7 @@ def gather_inputs(*, profile: str, tiers: str, seed: int, **sources: str) -> Inp
         seed=validate(seed, int, where="SEED"),
         server_version=".".join(map(str, binaries.version)),
         sources=chosen_sources(sources),
-        counting=Clocks(session_group.obstacle()),
+        needs_real_time=session_group.obstacle(),
     )
 
 
@@ -68,9 +68,8 @@ def inputs_of(run: Manifest) -> Inputs:
         sources[data_set] = named.get(data_set, "") if shown.startswith("file:") else shown
         if shown_source(sources[data_set]) != shown:
             option = data_set.upper()
-            raise InputError(
-                option, value=sources[data_set], rule=f"run {run.run_id} has {shown}", remedy=f"{option}=file:PATH of that file"
-            )
+            rule, remedy = f"run {run.run_id} has {shown}", f"{option}=file:PATH of that file"
+            raise InputError(option, value=sources[data_set], rule=rule, remedy=remedy)
     return gather_inputs(profile=run.profile["name"], tiers=run.reader_pair or "", seed=run.seed, **sources)
 
 

@@ -7,7 +7,6 @@ import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import fmean
 from typing import Annotated, Final
 
@@ -16,7 +15,7 @@ from pydantic import Field
 
 from tierwise.bench.recording import EmulatorLog
 from tierwise.bench.replaying import trace_of
-from tierwise.bench.testbed import Testbed
+from tierwise.bench.testbed import ColdQuery, Testbed
 from tierwise.core.progress import Progress
 from tierwise.core.toml import Strict
 from tierwise.core.units import PAGE_BYTES
@@ -39,33 +38,20 @@ class Scales(Strict):
 
 
 @dataclass(frozen=True, slots=True)
-class ScaledQuery:
-    """A query as a cold server executes it, its files on any tier; `expected`: the pages of each relation that it must miss."""
-
-    relations: Sequence[str]
-    files: Sequence[Path]
-    statement: str
-    setup: Sequence[str]
-    shared_buffers_bytes: int
-    expected: Mapping[str, int]
-    nodes: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Size:
     """The data of one size: `share` of the replicate's own, and of the `published_rows` of the deciding table."""
 
     share: float
     rows: int
     published_rows: float
-    scaled_query: ScaledQuery
+    query: ColdQuery
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
     """What a query asks of the storage from empty caches, in `trial_files.TRACE`'s columns, and where each relation's extents lie."""
 
-    query: pl.DataFrame
+    requests: pl.DataFrame
     addresses: Mapping[str, Sequence[int]]  # from the first of its data on; 0 for an extent of which nothing is read
 
 
@@ -82,10 +68,10 @@ def by_scale(
     progress = Progress("simulating other sizes", len(sizes))
     found = []
     for size in sizes:
-        scaled_query, stretch = recorded(testbed, size.scaled_query), size.published_rows / size.rows
-        replays = replays_of(len(scaled_query.query) - 1, scales.requests)
-        seconds = {name: replayed_s(testbed, scaled_query, tiers, stretch=stretch, replays=replays) for name, tiers in placements.items()}
-        facts = {"share": size.share, "rows": size.rows, "published_rows": size.published_rows, "requests": len(scaled_query.query) - 1}
+        query, stretch = recorded(testbed, size.query), size.published_rows / size.rows
+        replays = replays_of(len(query.requests) - 1, scales.requests)
+        seconds = {name: replayed_s(testbed, query, tiers, stretch=stretch, replays=replays) for name, tiers in placements.items()}
+        facts = {"share": size.share, "rows": size.rows, "published_rows": size.published_rows, "requests": len(query.requests) - 1}
         found.append({**facts, "seconds": seconds})
         progress.step()
     return {PROOF: found}
@@ -96,24 +82,16 @@ def replays_of(query: int, requests: int) -> int:
     return max(REPLAYS, math.ceil(requests / max(1, query)))
 
 
-def recorded(testbed: Testbed, scaled_query: ScaledQuery) -> Recorded:
+def recorded(testbed: Testbed, query: ColdQuery) -> Recorded:
     """Record a query with the delays off: then its requests take no time, and what is between them (`think_s`) is processor time."""
     recorder = EmulatorLog({name: tier for name, tier in testbed.tiers.items() if isinstance(tier, Emulated)})
-    with testbed.cold(
-        scaled_query.relations,
-        scaled_query.files,
-        scaled_query.statement,
-        io_mode=IoMode.DIRECT,
-        shared_buffers_bytes=scaled_query.shared_buffers_bytes,
-        setup=scaled_query.setup,
-        recorder=recorder,
-    ) as session:
+    with testbed.cold(query, io_mode=IoMode.DIRECT, recorder=recorder) as session:
         testbed.delays(False)
-        testbed.timed(session, scaled_query.statement, cache=Cache.COLD, cell={}, expected=scaled_query.expected, listing=True)
-        assert_plan(planned(session.connection, scaled_query.statement), scaled_query.nodes)
-        testbed.timed(session, FIRST_ROW.format(scaled_query.relations[0]), cache=Cache.NONE, cell={})
-    query, first = recorder.queries
-    return Recorded(query, laid_from(pl.concat([query, first]), scaled_query.relations[0]))
+        testbed.timed(session, query.statement, cache=Cache.COLD, cell={}, expected=query.expected, listing=True)
+        assert_plan(planned(session.connection, query.statement), query.nodes)
+        testbed.timed(session, FIRST_ROW.format(query.relations[0]), cache=Cache.NONE, cell={})
+    requests, first = recorder.queries
+    return Recorded(requests, laid_from(pl.concat([requests, first]), query.relations[0]))
 
 
 def laid_from(requests: pl.DataFrame, first: str) -> dict[str, list[int]]:
@@ -127,14 +105,14 @@ def laid_from(requests: pl.DataFrame, first: str) -> dict[str, list[int]]:
     return {relation: [extents.get(number, origin) - origin for number in range(max(extents) + 1)] for relation, extents in begins.items()}
 
 
-def replayed_s(testbed: Testbed, scaled_query: Recorded, placement: Mapping[str, str], *, stretch: float, replays: int) -> float:
+def replayed_s(testbed: Testbed, query: Recorded, placement: Mapping[str, str], *, stretch: float, replays: int) -> float:
     """Return the mean seconds of a recorded query on the tiers of `placement`; relations lie as far apart as where they were made."""
-    tiers, trace, platters = set(placement.values()), trace_of(scaled_query.query), random.Random(testbed.seed)
+    tiers, trace, platters = set(placement.values()), trace_of(query.requests), random.Random(testbed.seed)
 
     def once_s() -> float:
         models = {tier: device_model(testbed.pair.tiers[tier], stretch=stretch, seed=testbed.seed) for tier in tiers}
         devices = {tier: model for tier, model in models.items() if model is not None}
-        return replay(trace, placement, devices, scaled_query.addresses, started_s=platters.random()).elapsed_s
+        return replay(trace, placement, devices, query.addresses, started_s=platters.random()).elapsed_s
 
     return fmean(once_s() for _ in range(replays))
 

@@ -189,13 +189,12 @@ UNCOUNTED: Final = "nothing counts the requests of a directory"
 
 
 def tier_io(tier: Tier, files: FileIos) -> TierIo:
+    uncounted = TierIo(tier.name, Evidence(tier.evidence), tier.device)
     if files is None:
-        return TierIo(tier.name, Evidence(tier.evidence), tier.device)
+        return uncounted
     every = files.values()
-    return TierIo(
-        tier.name,
-        Evidence(tier.evidence),
-        tier.device,
+    return replace(
+        uncounted,
         reads=sum(io.reads for io in every),
         read_bytes=sum(io.read_bytes for io in every),
         writes=sum(io.writes for io in every),

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
@@ -124,15 +124,9 @@ def _tier_io(io: TierIo, found: Replayed) -> TierIo:
     use = found.tiers.get(io.tier)
     if use is None:
         return io
-    return replace(
-        io,
-        reads=use.reads,
-        read_bytes=use.read_bytes,
-        writes=use.writes,
-        write_bytes=use.write_bytes,
-        intended_s=use.service_s,
-        actual_s=use.service_s,
-    )
+    counts = asdict(use)
+    service_s = counts.pop("service_s")
+    return replace(io, **counts, intended_s=service_s, actual_s=service_s)
 
 
 def traced(study: Study[Any, Any], trials: Sequence[Trial[Cell]], testbed: Testbed, run_folder: Path) -> Facts:

@@ -82,7 +82,7 @@ def begin_run(inputs: Inputs, *, fresh: bool, chosen: Mapping[str, str] | None =
         reader_pair=inputs.reader_pair,
         seed=inputs.seed,
         chosen=dict(chosen or {}),
-        clocks=inputs.counting.record(),
+        clocks=inputs.clocks,
         sources={name: shown_source(source) for name, source in inputs.sources.items()},
         code_version=code_version(),
         fingerprints=dict(outlook.fingerprints),
@@ -125,21 +125,16 @@ def finish(run_id: str, inputs: Inputs) -> Manifest:
     """Complete the run if it has every study; else it is partial, and a later report goes on with it unless its trials were chosen."""
     folder = paths.raw() / run_id
     manifest = load_manifest(folder)
-    if manifest.status == "complete":
-        return manifest
-    if not manifest.chosen and not lacking(manifest, inputs):
+    if manifest.status == "complete" or not (manifest.chosen or lacking(manifest, inputs)):
         return complete(run_id)
-    partial = update(manifest, status="partial", finished_at=datetime.now(UTC))
-    partial.save(folder)
-    return partial
+    return update(manifest, status="partial", finished_at=datetime.now(UTC)).save(folder)
 
 
 def reopen(run: Manifest) -> Manifest:
     """Have a complete run that a budget cut short go on: its shortened studies are begun again, with what they have."""
     whole, cut = ([one for one in run.studies if (one.name in run.lacking) is short] for short in (False, True))
     reopened = update(run, studies=whole, begun=[*run.begun, *cut], lacking={}, status="running", finished_at=None)
-    reopened.save(paths.raw() / run.run_id)
-    return reopened
+    return reopened.save(paths.raw() / run.run_id)
 
 
 def complete(run_id: str) -> Manifest:
@@ -149,9 +144,7 @@ def complete(run_id: str) -> Manifest:
     if manifest.status == "complete":
         return manifest
     merge_parts(folder)
-    done = update(manifest, status="complete", finished_at=datetime.now(UTC))
-    done.save(folder)
-    return done
+    return update(manifest, status="complete", finished_at=datetime.now(UTC)).save(folder)
 
 
 def _new_id(wanted: str) -> str:
@@ -219,6 +212,4 @@ def begin_retry(folder: Path) -> Manifest:
     whole, begun = (
         [record for record in manifest.studies if (f"{record.name}/{record.pair}" in retry.replicates) is added] for added in (False, True)
     )
-    reopened = update(manifest, retry=retry, studies=whole, begun=begun, status="running", finished_at=None)
-    reopened.save(folder)
-    return reopened
+    return update(manifest, retry=retry, studies=whole, begun=begun, status="running", finished_at=None).save(folder)

@@ -5,8 +5,8 @@ import mmap
 import os
 import statistics
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import psutil
 from psycopg import sql
 
+from tierwise.core.files import closing_fd
 from tierwise.core.units import PAGE_BYTES
 from tierwise.core.vocabulary import ClockKind
 from tierwise.tiers.clock import Charge
@@ -140,9 +141,12 @@ WINDOW_REFERENCES: Final = 15  # a window has nothing but its own reference work
 
 def measured_charge(mount: Path, cluster: "Cluster") -> Charge:
     """Measure what a request on `mount` costs its caller beyond one in memory, and how fast a session of `cluster` computes now."""
-    with _file_in_memory() as memory, _file_on(mount) as emulated:
+    on_mount = os.open(mount / PROBE, os.O_RDWR | os.O_CREAT | os.O_DIRECT | os.O_CLOEXEC, 0o600)
+    with closing_fd(on_mount), closing_fd(os.memfd_create(PROBE)) as memory, mmap.mmap(-1, BATCH * PAGE_BYTES) as pages:
+        for descriptor in (on_mount, memory):
+            os.pwritev(descriptor, [pages], 0)
         read_s, write_s, other_s = (
-            max(0.0, _request_s(request, emulated) - _request_s(request, memory)) for request in (_read, _write, _flush)
+            max(0.0, _request_s(request, on_mount) - _request_s(request, memory)) for request in (os.preadv, os.pwritev, _flush)
         )
     with cluster.connect() as connection:
         return Charge(read_s, write_s, other_s, pace=REFERENCE_S / reference_s(connection, WINDOW_REFERENCES))
@@ -152,57 +156,23 @@ def processor_shares(begun: Reading, ended: Reading, charge: Charge) -> dict[str
     """Return what a window in virtual time keeps of processor time. `share`: charged, of the window's time; `used_s`: by all its processes;
     `mount_share`: of that, free as the mount's part.
     """
-    now_s, computed_s, used_s, mount_s = (
-        getattr(ended.clock, name) - getattr(begun.clock, name) for name in ("now_s", "computed_s", "used_s", "mount_s")
-    )
-    if not used_s:
+    before, after = begun.clock, ended.clock
+    if not (used_s := after.used_s - before.used_s):
         return {}
-    return {"share": computed_s / now_s, "used_s": used_s, "mount_share": mount_s / used_s, **charge.as_dict()}
+    share, mount_share = (after.computed_s - before.computed_s) / (after.now_s - before.now_s), (after.mount_s - before.mount_s) / used_s
+    return {"share": share, "used_s": used_s, "mount_share": mount_share, **charge.as_dict()}
 
 
-def _read(file: int, page: int, buffer: mmap.mmap) -> None:
-    os.preadv(file, [buffer], page * PAGE_BYTES)
-
-
-def _write(file: int, page: int, buffer: mmap.mmap) -> None:
-    os.pwritev(file, [buffer], page * PAGE_BYTES)
-
-
-def _flush(file: int, page: int, buffer: mmap.mmap) -> None:  # noqa: ARG001 - has no data
+def _flush(file: int, buffers: list[mmap.mmap], offset: int) -> None:  # noqa: ARG001 - has no data
     os.fdatasync(file)
 
 
-def _request_s(request: Callable[[int, int, mmap.mmap], None], file: int) -> float:
+def _request_s(request: Callable[[int, list[mmap.mmap], int], object], file: int) -> float:
     took_s = []
     with mmap.mmap(-1, PAGE_BYTES) as buffer:
         for _ in range(BATCHES):
             begun_s = time.thread_time()
             for page in range(BATCH):
-                request(file, page, buffer)
+                request(file, [buffer], page * PAGE_BYTES)
             took_s.append((time.thread_time() - begun_s) / BATCH)
     return statistics.median(took_s)
-
-
-@contextmanager
-def _file_on(mount: Path) -> Iterator[int]:
-    path = mount / PROBE
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_DIRECT | os.O_CLOEXEC, 0o600)
-    try:
-        yield _filled(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-@contextmanager
-def _file_in_memory() -> Iterator[int]:
-    descriptor = os.memfd_create(PROBE)
-    try:
-        yield _filled(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _filled(descriptor: int) -> int:
-    with mmap.mmap(-1, BATCH * PAGE_BYTES) as pages:
-        os.pwritev(descriptor, [pages], 0)
-    return descriptor

@@ -4,9 +4,10 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, Literal, TypeVar
 
 import polars as pl
+from pydantic import Field
 
 from tierwise.core.errors import EvidenceError
 from tierwise.core.pairs import Pair
@@ -37,6 +38,7 @@ def key_of(coordinates: Mapping[str, str | int | float]) -> str:
     return "/".join(f"{name}={value}" for name, value in sorted(coordinates.items()))
 
 
+IoModes = Annotated[tuple[IoMode, ...], Field(description="of those that the machine has; else the first of these")]
 C = TypeVar("C", bound=Cell)
 C_co = TypeVar("C_co", bound=Cell, covariant=True)
 StudyState = TypeVar("StudyState")

@@ -60,11 +60,14 @@ def fingerprint(name: str, inputs: Inputs) -> Fingerprint:
         "profile of the study": profile.studies.get(name),
         "seed": inputs.seed,
         **{f"pair {pair.name}": _figures(pair_file(pair)) for pair in pairs_of(study, inputs.pairs, inputs.reader_pair)},
-        **{f"source of {data}": _source(inputs, data) for data in data_sets_in(code, data_sets.names())},
+        **{
+            f"source of {name}": identity(inputs.sources.get(name, SYNTHETIC), name.upper())
+            for name in data_sets_in(code, data_sets.names())
+        },
     }
     if not isinstance(study, SimulatedStudy):
         decisive["server version"] = inputs.server_version
-        decisive["counting of several sessions"] = inputs.counting.several  # a run goes on by the clocks that it began with
+        decisive["counting of several sessions"] = not inputs.needs_real_time  # a run goes on by the clocks that it began with
         if study.today:
             decisive["pairs of few cells"] = profile.today
     return Fingerprint(inputs={what: _digest(value) for what, value in sorted(decisive.items())}, code=code)
@@ -76,10 +79,6 @@ def code_of_study(name: str, inputs: Inputs) -> dict[str, str]:
     runner = simulation if isinstance(study, SimulatedStudy) else live
     tiers = (tier for pair in pairs_of(study, inputs.pairs, inputs.reader_pair) for tier in pair.tiers.values())
     return code_of({trials_module(name), runner.__name__, *(module for tier in tiers for module in device_modules(tier))})
-
-
-def _source(inputs: Inputs, data_set: str) -> str:
-    return identity(inputs.sources.get(data_set, SYNTHETIC), data_set.upper())
 
 
 def _figures(value: Any) -> Any:

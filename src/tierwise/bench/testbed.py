@@ -50,16 +50,30 @@ class DatasetLike(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class ColdQuery:
+    """A query as a cold server executes it, its relations in `files` on any tier.
+
+    `setup` is run in the session first (search path, planner switches). `expected`: the pages of each relation that it must miss; `nodes`:
+    those of its plan.
+    """
+
+    relations: Sequence[str]
+    files: Sequence[Path]
+    statement: str
+    setup: Sequence[str]
+    shared_buffers_bytes: int
+    expected: Mapping[str, int] = field(default_factory=dict)
+    nodes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Session:
     """A connection to a server that was started cold; then the heaps of `cached` were read, and no other page."""
 
     connection: Connection
     relations: Sequence[str]
     main_files: Mapping[str, Path]
-    server_was_down: bool  # seen after the caches were emptied and before the start
-    resident_pages: dict[str, int]
-    direct_io: bool | None
-    cached: dict[str, int]  # pages of each heap that was read, asserted by reading it again
+    evidence: cold_proof.ColdEvidence  # that the server was down, seen after the caches were emptied; what was read is not known yet
     stopwatch: Stopwatch
     reference_s: float  # processor time of a fixed work
     recorder: Recorder  # watches every timed query
@@ -198,49 +212,37 @@ class Testbed:
             self.cluster.stop(stop)
 
     @contextmanager
-    def cold(
-        self,
-        relations: Sequence[str],
-        files: Sequence[Path],
-        statement: str,
-        *,
-        io_mode: IoMode,
-        shared_buffers_bytes: int,
-        setup: Sequence[str],
-        recorder: Recorder,
-        cached: Sequence[str] = (),
-    ) -> Iterator[Session]:
-        """Start a server that holds nothing of `relations`, which lie in `files`, but the heaps of `cached`.
+    def cold(self, query: ColdQuery, *, io_mode: IoMode, recorder: Recorder, cached: Sequence[str] = ()) -> Iterator[Session]:
+        """Start a server that holds nothing of the relations of `query` but the heaps of `cached`.
 
-        `setup` is run in the session (search path, planner switches); then the heaps of the tables `cached` are read without delay, and the
-        catalogues that `statement` wants are warmed. With direct I/O, a session asks for one thing at a time and is counted alone.
+        After the setup, the heaps of the tables `cached` are read without delay, and the catalogues that the statement wants are warmed.
+        With direct I/O, a session asks for one thing at a time and is counted alone.
         """
         self.down()  # what is read before the timed query takes no time, and leaves nothing in a device's own buffer
         clock = self.clock(alone=io_mode is IoMode.DIRECT)
-        residency.evict(files)
+        residency.evict(query.files)
         self.empty_caches(cached=io_mode.cached)
         resident_pages = {
-            name: residency.residency([path for path in files if path.is_relative_to(tier.directory.resolve())])
+            name: residency.residency([path for path in query.files if path.is_relative_to(tier.directory.resolve())])
             for name, tier in self.tiers.items()
         }
-        server_was_down = self.cluster.down
-        if not server_was_down:
+        if not self.cluster.down:
             raise EvidenceError(f"not cold: a server still runs in {self.cluster.data}, or its pid file is there")
         direct_io = all(self._writes_past_the_cache(tier) for tier in self.tiers.values()) if not io_mode.cached else None
-        with self.serving(
-            measuring_settings(self.cluster.binaries, io_mode=io_mode, shared_buffers_bytes=shared_buffers_bytes), clock
-        ) as connection:
-            for command in setup:
+        settings = measuring_settings(self.cluster.binaries, io_mode=io_mode, shared_buffers_bytes=query.shared_buffers_bytes)
+        with self.serving(settings, clock) as connection:
+            for command in query.setup:
                 connection.execute(sql.SQL(command))
-            main_files = cold_proof.main_files(connection, relations)
+            main_files = cold_proof.main_files(connection, query.relations)
             warm = {table: warm_heap(connection, table) for table in cached}
-            cold_proof.warm_catalogues(connection, statement)
+            cold_proof.warm_catalogues(connection, query.statement)
             reference = reference_s(connection)
             pid = connection.info.backend_pid
             self.go_by(clock, session=pid)
             self.delays(True)
             watch = Stopwatch(self.daemon, lambda: (pid,))
-            yield Session(connection, relations, main_files, server_was_down, resident_pages, direct_io, warm, watch, reference, recorder)
+            evidence = cold_proof.ColdEvidence(server_was_down=True, resident_pages=resident_pages, direct_io=direct_io, cached=warm)
+            yield Session(connection, query.relations, main_files, evidence, watch, reference, recorder)
 
     def timed(
         self,
@@ -276,7 +278,8 @@ class Testbed:
         parts = session.stopwatch.parts(begun, ended, devices_s=taken_s, reference_s=session.reference_s)
         flags: tuple[str, ...] = ("strangers",) if ended.clock.strangers > begun.clock.strangers else ()
         proof: dict[str, Any] = {"outstanding": outstanding(self.tiers, requests)}
-        proof |= {"cached": session.cached} if session.cached else {}
+        cached = session.evidence.cached
+        proof |= {"cached": cached} if cached else {}
         if again and parts.clock is not ClockKind.REAL and not parts.device_s:
             proof["reference_s"], proof["cpu_s"] = zip(*(self._computed_s(session, statement) for _ in range(again)), strict=True)
             paces = (cpu_s / work_s for work_s, cpu_s in zip(proof["reference_s"], proof["cpu_s"], strict=True))
@@ -285,19 +288,13 @@ class Testbed:
         if parts.clock is ClockKind.REAL:
             known = all(io.intended_s is not None for io in requests)
             flags = disturbed(elapsed_s, model_s=model_s, taken_s=taken_s, computed_s=parts.cpu_s if known else None)
-        for table in session.cached:
+        for table in cached:
             if counter.pages[table].reads:
                 raise EvidenceError(f"{table} was not cached any more: {counter.pages[table].reads} pages were read")
         written_bytes = log_position(session.connection) - logged
         if expected is not None:
-            evidence = cold_proof.ColdEvidence(
-                server_was_down=session.server_was_down,
-                resident_pages=session.resident_pages,
-                direct_io=session.direct_io,
-                misses={name: count.reads for name, count in counter.pages.items()},
-                expected=dict(expected),
-                cached=session.cached,
-            )
+            misses = {name: count.reads for name, count in counter.pages.items()}
+            evidence = session.evidence.model_copy(update={"misses": misses, "expected": dict(expected)})
             evidence.require()
             proof |= evidence.model_dump(mode="json")
         if written_bytes:

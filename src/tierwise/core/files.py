@@ -35,6 +35,15 @@ def digest(path: Path) -> str:
 
 
 @contextmanager
+def closing_fd(descriptor: int) -> Iterator[int]:
+    """Yield an open file descriptor, and close it at the end."""
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a sibling ``*.part`` path, which on success is flushed and takes `path`'s place: a reader never sees half of it."""
     make_folder(path.parent)
@@ -124,17 +133,11 @@ def _forget_parts(path: Path) -> None:
 
 
 def _flush(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
+    with closing_fd(os.open(path, os.O_RDONLY)) as handle:
         os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 @contextmanager
 def _locking(folder: Path) -> Iterator[bool | None]:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
+    with closing_fd(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)) as handle:
         yield lock(handle)
-    finally:
-        os.close(handle)

@@ -8,6 +8,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from tierwise.core.files import closing_fd
+
 MOST_LINKS: Final = 40  # the most links that Linux follows in one path
 _STEP: Final = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -54,24 +56,18 @@ def close_off(name: str, *, above: int, owner: tuple[int, int], mode: int = 0o70
     """Have a folder `name` in the folder whose descriptor is `above`, made where absent, that belongs to `owner` (uid, gid)."""
     with suppress(FileExistsError):
         os.mkdir(name, 0o700, dir_fd=above)
-    folder = os.open(name, _FOLDER, dir_fd=above)
-    try:
+    with closing_fd(os.open(name, _FOLDER, dir_fd=above)) as folder:
         if os.fstat(folder).st_uid not in {os.geteuid(), owner[0]}:
             raise UnsafeFolderError(errno.EPERM, f"{_named(folder)} belongs to another user")
         os.fchown(folder, *owner)
         os.fchmod(folder, mode)
-    finally:
-        os.close(folder)
 
 
 def closed_folder(path: Path, *, owner: tuple[int, int] | None = None, mode: int = 0o700) -> None:
     """Have the folder `path`, below one that is ours, belong to `owner` (without: to the user of this process) and be closed to others."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    above = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
+    with closing_fd(os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)) as above:
         close_off(path.name, above=above, owner=owner or (os.geteuid(), os.getegid()), mode=mode)
-    finally:
-        os.close(above)
 
 
 def write_new(path: Path, text: str) -> None:

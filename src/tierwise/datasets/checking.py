@@ -77,14 +77,12 @@ def _read(data_set: str, source: str, most_rows: int | None = None) -> tuple[Che
 
 
 def as_text(checked: Checked) -> str:
-    rows = [("format", checked.format or "unknown"), ("rows", f"{checked.rows:,}")]
-    if checked.columns:
-        rows.append(
-            ("columns", ", ".join(f"{ours}" if ours == theirs else f"{ours} ({theirs})" for ours, theirs in checked.columns.items()))
-        )
-    if checked.absent:
-        rows.append(("absent", ", ".join(checked.absent)))
-    if checked.nulls:
-        rows.append(("NULLs", ", ".join(f"{column} {count:,}" for column, count in checked.nulls.items())))
-    rows.append(("first fault", checked.fault or "none"))
-    return table((checked.data_set, checked.file), rows)
+    shown = {
+        "format": checked.format or "unknown",
+        "rows": f"{checked.rows:,}",
+        "columns": ", ".join(ours if ours == theirs else f"{ours} ({theirs})" for ours, theirs in checked.columns.items()),
+        "absent": ", ".join(checked.absent),
+        "NULLs": ", ".join(f"{column} {count:,}" for column, count in checked.nulls.items()),
+        "first fault": checked.fault or "none",
+    }
+    return table((checked.data_set, checked.file), [(name, text) for name, text in shown.items() if text])

@@ -12,13 +12,6 @@ POLE_RA_DEG: Final = 192.85948
 NORTH_LON_DEG: Final = 122.93192  # the galactic north pole's position, and the celestial one's galactic longitude (J2000)
 
 
-def declination(lon_deg: Floats, lat_deg: Floats) -> Floats:
-    lat, pole = np.radians(lat_deg), np.radians(POLE_DEC_DEG)
-    sine = np.sin(pole) * np.sin(lat) + np.cos(pole) * np.cos(lat) * np.cos(np.radians(NORTH_LON_DEG - lon_deg))
-    degrees: Floats = np.degrees(np.arcsin(np.clip(sine, -1, 1)))
-    return degrees
-
-
 def galactic(ra_deg: Floats, dec_deg: Floats) -> tuple[Floats, Floats]:
     """Return longitude in [0, 360) and latitude, in degrees, of an equatorial position (J2000); as precise as the arguments' type."""
     ra, dec = np.radians(ra_deg - POLE_RA_DEG), np.radians(dec_deg)
@@ -58,5 +51,4 @@ def htm_ids(vectors: Floats, depth: int = 20) -> npt.NDArray[np.int64]:
 
 def _left(start: Floats, end: Floats, vectors: Floats) -> npt.NDArray[np.bool_]:
     """Whether a vector lies on the outer side of the edge of the middle triangle, which runs from `start` to `end`."""
-    inside: npt.NDArray[np.bool_] = np.einsum("ij,ij->j", np.cross(start, end, axis=0), vectors) >= 0
-    return inside
+    return np.asarray(np.einsum("ij,ij->j", np.cross(start, end, axis=0), vectors) >= 0)

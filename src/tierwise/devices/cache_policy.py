@@ -27,9 +27,7 @@ class CachePolicy:
 
     block_bytes: int
     uses: int = 1  # reads of a block that the disk has served when the block is taken in; counted for as many blocks as the flash holds
-    copies: bool = (
-        False  # whether the block is read from the disk once more, as a whole; else it is taken from a request that held all of it
-    )
+    copies: bool = False  # whether the block is read from the disk again, as a whole; else it is taken from a request that held all of it
     least_recent_goes: bool = True  # what makes space: the bucket used least recently, or (no) the one that was written first
     writes_through: bool = True  # whether a write goes to both, and completes with the later; else the block leaves the flash
     makes_space_first: bool = False  # whether a block that finds no space only has one given up, so that a later block finds it
@@ -37,9 +35,12 @@ class CachePolicy:
     bucket_blocks: int = 1  # blocks that are given up together
     fill_rate: float = math.inf  # bytes a second that are taken in at most, a second's worth at once; what comes beyond is not taken in
     sequential_bytes: float = math.inf  # a sequential stream passes the flash by from here on
+    multiqueue: bool = (
+        False  # whether blocks are taken in and given up by the levels of smq, in the place of `uses` and `least_recent_goes`
+    )
 
-    def begin(self, slots: int, capacity_bytes: int) -> "Residents":  # noqa: ARG002
-        return Residents(self, slots)
+    def begin(self, slots: int, capacity_bytes: int) -> "Residents":
+        return Multiqueue(self, slots, capacity_bytes) if self.multiqueue else Residents(self, slots)
 
 
 class Residents:
@@ -160,13 +161,7 @@ def _shares(count: int, levels: int) -> list[int]:
     return [count // levels + (level < count % levels) for level in range(levels)]
 
 
-@dataclass(frozen=True)
-class SmqPolicy(CachePolicy):
-    def begin(self, slots: int, capacity_bytes: int) -> Residents:
-        return Multiqueue(self, slots, capacity_bytes)
-
-
-SMQ: Final = SmqPolicy(256 * KIB, copies=True, makes_space_first=True)
+SMQ: Final = CachePolicy(256 * KIB, copies=True, makes_space_first=True, multiqueue=True)
 """Documentation/admin-guide/device-mapper/cache.rst: "Typically we've been using block sizes of 256KB - 1024KB"."""
 
 

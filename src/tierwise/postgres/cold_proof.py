@@ -34,8 +34,8 @@ class ColdEvidence(Strict):
     server_was_down: bool  # no process, no pid file
     resident_pages: dict[str, int]  # by tier: pages of the relations' files in the page cache, while the server was down
     direct_io: bool | None  # what the probe said; None with buffered I/O
-    misses: dict[str, int]  # by relation: pages that the query read from the storage
-    expected: dict[str, int]  # by relation: distinct pages that its plan touches
+    misses: dict[str, int] = Field(default_factory=dict)  # by relation: pages that the query read from the storage
+    expected: dict[str, int] = Field(default_factory=dict)  # by relation: distinct pages that its plan touches
     cached: dict[str, int] = Field(default_factory=dict)  # by relation: pages that had been read and were found again: misses none
 
     @property

@@ -32,27 +32,22 @@ class Node:
         return f"{self.type}{using}{f' on {self.relation}' if self.relation else ''}"
 
 
-@dataclass(frozen=True)
-class Plan:
-    nodes: tuple[Node, ...]
-
-    @property
-    def labels(self) -> list[str]:
-        return [node.label for node in self.nodes]
-
-
-def planned(conn: Connection, statement: str) -> Plan:
-    """Return the plan of `statement` under the session's settings, without executing it.
+def planned(conn: Connection, statement: str) -> list[Node]:
+    """Return the nodes of the plan of `statement` under the session's settings, without executing it.
 
     Never call it before a cold measurement without a restart: planning reads the metapage of every B-tree of the tables.
     """
     (found,) = one_value(conn, sql.SQL("EXPLAIN (FORMAT JSON) {}").format(sql.SQL(statement)))
-    return Plan(tuple(_nodes(found["Plan"])))
+    return list(_nodes(found["Plan"]))
 
 
-def assert_plan(plan: Plan, nodes: Sequence[str]) -> None:
-    if plan.labels != list(nodes):
-        raise EvidenceError(f"the plan is another one: expected {' > '.join(nodes)}; found {' > '.join(plan.labels)}")
+def labels(plan: Sequence[Node]) -> list[str]:
+    return [node.label for node in plan]
+
+
+def assert_plan(plan: Sequence[Node], nodes: Sequence[str]) -> None:
+    if labels(plan) != list(nodes):
+        raise EvidenceError(f"the plan is another one: expected {' > '.join(nodes)}; found {' > '.join(labels(plan))}")
 
 
 def _nodes(node: Mapping[str, Any]) -> Iterator[Node]:
@@ -120,7 +115,7 @@ def correlation_of(conn: Connection, table: str, column: str) -> float:
 
 
 def estimates(conn: Connection, statements: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    scans = {name: planned(conn, statement).nodes[1] for name, statement in statements.items()}
+    scans = {name: planned(conn, statement)[1] for name, statement in statements.items()}
     return {
         name: {"scan": scan.label, "rows": scan.rows, "total_cost": scan.total_cost, "found_rows": one_value(conn, statements[name])}
         for name, scan in scans.items()

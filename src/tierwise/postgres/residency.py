@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from tierwise.core.files import closing_fd
 from tierwise.core.units import KIB
 
 PROBE_BYTES: Final = 64 * KIB
@@ -25,12 +26,9 @@ def residency(paths: Iterable[Path]) -> int:
 def evict(paths: Iterable[Path]) -> None:
     """Write each file out and advise the kernel to drop its pages; `residency` shows whether it did."""
     for path in paths:
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
+        with closing_fd(os.open(path, os.O_RDONLY)) as descriptor:
             os.fsync(descriptor)
             os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-        finally:
-            os.close(descriptor)
 
 
 def direct_io_probe(directory: Path) -> bool:
@@ -42,12 +40,8 @@ def direct_io_probe(directory: Path) -> bool:
         evict([path])
         if residency([path]):
             return False
-        with suppress(OSError):
-            descriptor = os.open(path, os.O_RDONLY | os.O_DIRECT)
-            try:
-                return os.preadv(descriptor, [buffer], 0) == PROBE_BYTES and residency([path]) == 0
-            finally:
-                os.close(descriptor)
+        with suppress(OSError), closing_fd(os.open(path, os.O_RDONLY | os.O_DIRECT)) as descriptor:
+            return os.preadv(descriptor, [buffer], 0) == PROBE_BYTES and residency([path]) == 0
     return False
 
 

@@ -2,31 +2,21 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
 
 import psycopg
 from psycopg import sql
 
 from tierwise.core.errors import InputError
+from tierwise.core.toml import read_table, validate
 from tierwise.core.units import GIB, KIB, MIB
 from tierwise.core.vocabulary import IoMode
 from tierwise.postgres.binaries import Binaries
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
-_ALONE: Final = {  # settings that exclude unrequested work: vacuum, workers, timed checkpoints, silent restarts with empty caches
-    "autovacuum": "off",
-    "max_parallel_workers_per_gather": "0",
-    "max_parallel_maintenance_workers": "0",
-    "fsync": "on",
-    "full_page_writes": "on",
-    "wal_level": "minimal",
-    "max_wal_senders": "0",
-    "checkpoint_timeout": "1h",
-    "max_wal_size": "4GB",
-    "restart_after_crash": "off",
-}
-
+_FIXED: Final = validate(read_table(Path(__file__).with_name("settings.toml")), dict[str, dict[str, str]], where="settings.toml")
 IN_FLIGHT: Final = 16  # concurrent reads of asynchronous I/O: PostgreSQL 18's default of `effective_io_concurrency`
 REQUEST_BYTES: Final = 128 * KIB  # the largest combined read: PostgreSQL 18's default of `io_combine_limit`
 SESSIONS: Final = 40  # `max_connections`: the largest load has 32, and each possible session reduces how many pages one may pin
@@ -50,15 +40,11 @@ def measuring_settings(binaries: Binaries, *, io_mode: IoMode, shared_buffers_by
         remedy = "leave it out of the profile, or name another server: PG_BIN=..."
         raise InputError(f"PostgreSQL {binaries.version_text}", field="io_mode", value=str(io_mode), rule=rule, remedy=remedy)
     settings = {
-        **_ALONE,
+        **_FIXED["alone"],
+        **_FIXED["measured"],
         "max_connections": str(SESSIONS),
-        "max_worker_processes": "0",
         "shared_buffers": f"{max(128, shared_buffers_bytes // KIB)}kB",  # the server's own minimum is 128 KiB
-        "jit": "off",
         "effective_io_concurrency": str(IN_FLIGHT if io_mode is IoMode.ASYNCHRONOUS else 0),
-        "maintenance_io_concurrency": "0",
-        "synchronize_seqscans": "off",
-        "track_io_timing": "on",
     }
     if binaries.supports_io_method:
         settings |= {"autovacuum_worker_slots": "1", "io_combine_limit": f"{REQUEST_BYTES // KIB}kB"}
@@ -72,7 +58,7 @@ def measuring_settings(binaries: Binaries, *, io_mode: IoMode, shared_buffers_by
 
 
 def loading_settings() -> dict[str, str]:
-    return {**_ALONE, "shared_buffers": f"{GIB // 2 // KIB}kB", "maintenance_work_mem": f"{512 * MIB // KIB}kB"}
+    return {**_FIXED["alone"], "shared_buffers": f"{GIB // 2 // KIB}kB", "maintenance_work_mem": f"{512 * MIB // KIB}kB"}
 
 
 @contextmanager

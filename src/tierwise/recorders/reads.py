@@ -35,13 +35,7 @@ CALLS: Final = ("pread64", "preadv", "preadv2")
 FILE: Final = re.compile(r"(?P<relation>\d+(_(fsm|vm|init))?)(\.(?P<segment>\d+))?")
 PARTS: Final = ("pg_xact", "pg_multixact/members", "pg_multixact/offsets", "pg_subtrans")
 """Folders of the data folder that hold pages of 8 KiB and no relations."""
-FILES: Final[dict[str, Any]] = {
-    "device": pl.Int64,
-    "inode": pl.Int64,
-    "tablespace": pl.String,
-    "relation": pl.String,
-    "first_page": pl.Int64,
-}
+FILES: Final = pl.Schema({"device": pl.Int64, "inode": pl.Int64, "tablespace": pl.String, "relation": pl.String, "first_page": pl.Int64})
 
 
 @dataclass
@@ -68,21 +62,17 @@ def find_server(*, cluster: Path | None = None, pid: int | None = None) -> Serve
     if cluster is not None and pid is None:
         server = Server(cluster.resolve(), _postmaster(cluster))
     elif cluster is not None or pid is None:
-        raise InputError(
-            "trace", rule="needs either the data folder of a server or one of its processes", remedy="give --cluster DIR or --pid N"
-        )
+        rule = "needs either the data folder of a server or one of its processes"
+        raise InputError("trace", rule=rule, remedy="give --cluster DIR or --pid N")
     else:
         try:
             data = Path(f"/proc/{pid}/cwd").readlink()
         except OSError as error:
-            rule = f"cannot be read ({error.strerror})"
-            raise InputError(
-                "--pid", value=pid, rule=rule, remedy="name a running process, as root or as the owner of the process"
-            ) from error
+            rule, remedy = f"cannot be read ({error.strerror})", "name a running process, as root or as the owner of the process"
+            raise InputError("--pid", value=pid, rule=rule, remedy=remedy) from error
         if not (data / "PG_VERSION").exists():
-            raise InputError(
-                "--pid", value=pid, rule="is not a process of a PostgreSQL server", remedy="find the process id in pg_stat_activity"
-            )
+            rule, remedy = "is not a process of a PostgreSQL server", "find the process id in pg_stat_activity"
+            raise InputError("--pid", value=pid, rule=rule, remedy=remedy)
         server = Server(data, _postmaster(data), pid)
     version = (server.data / "PG_VERSION").read_text(encoding="ascii").strip()
     if int(version.split(".")[0]) < FIRST_VERSION:
@@ -99,15 +89,13 @@ def _postmaster(data: Path) -> int:
     try:
         pid = int((data / "postmaster.pid").read_text(encoding="utf-8").split()[0])
     except PermissionError as error:
-        raise MissingError(
-            "permission to read", why=f"{data} belongs to another user", remedy="run it as root or as the server's user"
-        ) from error
+        why, remedy = f"{data} belongs to another user", "run it as root or as the server's user"
+        raise MissingError("permission to read", why=why, remedy=remedy) from error
     except (OSError, ValueError, IndexError):
         pid = 0
     if not Path(f"/proc/{pid}").exists():
-        raise InputError(
-            "--cluster", value=str(data), rule="no server runs in this data folder", remedy="find the folder with SHOW data_directory"
-        )
+        rule, remedy = "no server runs in this data folder", "find the folder with SHOW data_directory"
+        raise InputError("--cluster", value=str(data), rule=rule, remedy=remedy)
     return pid
 
 

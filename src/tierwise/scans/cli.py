@@ -1,12 +1,8 @@
 """The command `predict-scan`."""
 
-import sys
 from typing import Annotated
 
-import typer
-
 from tierwise.core import completion
-from tierwise.core.errors import InputError
 from tierwise.core.options import Format, FormatOption, answered, option
 from tierwise.scans.processor import Buffers, IoMethod, ScanMethod
 
@@ -52,9 +48,4 @@ def predict_scan(  # noqa: PLR0917  each is an option with a name
     table, processor = Table(pages, rows, correlation, selectivity), (cpu_speed, cpu_us_per_row)
     server = (io_method, io_workers, effective_io_concurrency, work_mem_mib)
     scan = prediction.Scan(device, table, method, cache, *server, *processor, processors=processors)
-    try:
-        found = prediction.predict(scan)
-    except InputError as error:
-        print(f"tierwise: {error}", file=sys.stderr)
-        raise typer.Exit(2) from None
-    print(answered(found, form, prediction.as_text))
+    print(answered(prediction.predict(scan), form, prediction.as_text))

@@ -127,9 +127,8 @@ class TraceReader:
         if not lines:
             raise self.fault("holds no request")
         printable = lines[0][:80].isprintable() and "\ufffd" not in lines[0]
-        raise self.fault(
-            "is no trace of a known format", field="first line" if printable else None, value=lines[0][:80] if printable else None
-        )
+        shown = {"field": "first line", "value": lines[0][:80]} if printable else {}
+        raise self.fault("is no trace of a known format", **shown)
 
     def _check_units(self, *, objects: bool, blocks: bool) -> None:
         self.objects = objects
@@ -240,9 +239,8 @@ class TraceReader:
                 raise self.fault(f"records have {size} bytes, the last one has {len(part) % size}")
             records = np.frombuffer(part, formats.ORACLE_RECORD)
             none = np.zeros(len(records), np.int64)
-            yield from self._requests(
-                formats.Columns(none, records["id"].copy(), none + 1, none, {}, records["time"].astype(np.float64)), None
-            )
+            columns = formats.Columns(none, records["id"].copy(), none + 1, none, {}, records["time"].astype(np.float64))
+            yield from self._requests(columns, None)
 
     def _parquet(self, content: Content) -> Iterator[Requests]:
         with content.seekable_file() as whole:

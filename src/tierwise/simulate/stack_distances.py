@@ -29,13 +29,10 @@ class Misses(NamedTuple):
     write_backs: Counts
 
 
-@dataclass(frozen=True)
-class Curve:
+class Curve(Misses):
     """Counts by relation [relation, size] for every size in pages from 0 to the last one; a larger cache misses no more."""
 
-    reads: Counts
-    writes: Counts
-    write_backs: Counts
+    __slots__ = ()
 
     @property
     def most(self) -> int:
@@ -49,7 +46,7 @@ class Curve:
         size = min(float(pages), float(self.most))
         below, part = int(size), size - int(size)
         above = min(below + 1, self.most)
-        return [(1 - part) * kind[:, below] + part * kind[:, above] for kind in (self.reads, self.writes, self.write_backs)]
+        return [(1 - part) * kind[:, below] + part * kind[:, above] for kind in self]
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import Any, Self
 import psutil
 
 from tierwise.core.errors import TierwiseError
-from tierwise.core.files import write_whole
+from tierwise.core.files import closing_fd, write_whole
 from tierwise.core.toml import Strict
 
 Command = Callable[..., Any]
@@ -32,11 +32,8 @@ class DeferredAnswer:
 @contextmanager
 def _reachable(path: Path) -> Iterator[str]:
     """`path` by a name that is short enough for a Unix socket (107 bytes), however deep it lies."""
-    folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
-    try:
+    with closing_fd(os.open(path.parent, os.O_PATH | os.O_DIRECTORY)) as folder:
         yield f"/proc/self/fd/{folder}/{path.name}"
-    finally:
-        os.close(folder)
 
 
 class ControlServer:

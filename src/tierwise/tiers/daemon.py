@@ -184,14 +184,11 @@ class Daemon:
         raise TierwiseError(f"the daemon of emulated tiers did not start: {self.said() or f'no answer within {START_S:.0f} s'}")
 
 
-class Sleeper:
+class Sleeper(Control):
     """Somebody who sleeps by the clock of the daemon in `folder`, in whatever process he is."""
 
     def __init__(self, folder: Path):
-        self._control = Control(Record.control(folder), timeout_s=SLEEP_MOST_S)
-
-    def close(self) -> None:
-        self._control.close()
+        super().__init__(Record.control(folder), timeout_s=SLEEP_MOST_S)
 
     def sleep(self, seconds: float, *, hold: bool = False) -> None:
-        self._control.call("sleep", seconds=seconds, hold=hold)
+        self.call("sleep", seconds=seconds, hold=hold)

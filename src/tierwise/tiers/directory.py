@@ -13,7 +13,7 @@ from tempfile import NamedTemporaryFile
 from typing import Final
 
 from tierwise.core.errors import InputError
-from tierwise.core.files import write_whole
+from tierwise.core.files import closing_fd, write_whole
 from tierwise.core.private_folders import UnsafeFolderError, close_off, reached
 from tierwise.core.toml import Strict
 from tierwise.core.units import MIB, PAGE_BYTES
@@ -126,10 +126,8 @@ def _filled(directory: Path) -> Iterator[tuple[int, bool]]:
             descriptor, direct = os.open(file.name, os.O_RDONLY | os.O_DIRECT), True
         except OSError:
             descriptor, direct = os.open(file.name, os.O_RDONLY), False
-        try:
+        with closing_fd(descriptor):
             yield descriptor, direct
-        finally:
-            os.close(descriptor)
 
 
 def _read_for(duration_s: float, descriptor: int, size: int, places: int, *, jobs: int, in_order: bool = False) -> tuple[int, float]:

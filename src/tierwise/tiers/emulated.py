@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from tierwise.core.errors import InputError, TierwiseError
+from tierwise.core.files import closing_fd
 from tierwise.core.private_folders import closed_folder
 from tierwise.core.units import PAGE_BYTES
 from tierwise.core.vocabulary import ClockKind, Evidence
@@ -120,15 +121,11 @@ class Mount:
 
 def _read_in_order(path: Path) -> pl.Series:
     took_s = []
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECT)
-    try:
-        with mmap.mmap(-1, PAGE_BYTES) as page:
-            for number in range(PROBES):
-                started_s = time.perf_counter()
-                os.preadv(descriptor, [page], number * PAGE_BYTES)
-                took_s.append(time.perf_counter() - started_s)
-    finally:
-        os.close(descriptor)
+    with closing_fd(os.open(path, os.O_RDONLY | os.O_DIRECT)) as descriptor, mmap.mmap(-1, PAGE_BYTES) as page:
+        for number in range(PROBES):
+            started_s = time.perf_counter()
+            os.preadv(descriptor, [page], number * PAGE_BYTES)
+            took_s.append(time.perf_counter() - started_s)
     return pl.Series(took_s)
 
 

@@ -18,6 +18,7 @@ from struct import Struct
 from typing import Final
 
 from tierwise.core.errors import TierwiseError
+from tierwise.core.files import closing_fd
 
 RUNNABLE: Final = b"RW"  # states in /proc/PID/stat of a task that runs or could; one that is being woken is shown as running
 
@@ -203,12 +204,9 @@ class SessionTime:
     def __init__(self, memory: str, places: Mapping[int, int], outstanding: Callable[[], Mapping[int, str]]):
         self._outstanding = outstanding
         first = min(places.values()) // mmap.ALLOCATIONGRANULARITY * mmap.ALLOCATIONGRANULARITY
-        descriptor = os.open(memory, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            length = max(places.values()) + 4 - first
+        length = max(places.values()) + 4 - first
+        with closing_fd(os.open(memory, os.O_RDONLY | os.O_CLOEXEC)) as descriptor:
             self._memory = mmap.mmap(descriptor, length, mmap.MAP_SHARED, mmap.PROT_READ, offset=first)
-        finally:
-            os.close(descriptor)
         self._events = memoryview(self._memory)[: length // 4 * 4].cast("I")
         self._sessions = [_Session(pid, (place - first) // 4) for pid, place in places.items()]
         self._computed_s = self._used_s = self._charged_s = self._processor_s = 0.0

@@ -20,6 +20,7 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from tierwise.core.errors import MissingError
+from tierwise.core.files import closing_fd
 
 
 class _Calls(NamedTuple):
@@ -52,12 +53,9 @@ def reporting_sleeps(start: Callable[[], None], listener: Callable[[int], None])
     """
 
     def work() -> None:
-        descriptor = _filtered()
-        try:
+        with closing_fd(_filtered()) as descriptor:
             listener(descriptor)
             start()
-        finally:
-            os.close(descriptor)
 
     with ThreadPoolExecutor(1) as thread:
         thread.submit(work).result()
@@ -77,11 +75,8 @@ class Sleepers:
     """The daemon's side: sleeps that Linux reports at the `descriptor` of the process `pid`, which is duplicated here."""
 
     def __init__(self, pid: int, descriptor: int):
-        process = os.pidfd_open(pid)
-        try:
+        with closing_fd(os.pidfd_open(pid)) as process:
             self.descriptor = _called(_PIDFD_GETFD, process, descriptor, 0)
-        finally:
-            os.close(process)
         self._poll = poll()
         self._poll.register(self.descriptor, POLLIN)
 

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, Self
 
 from pydantic import Field
 
@@ -181,8 +181,9 @@ class Manifest(Strict):
     def replicates_added(self, study: str, pair: str) -> int:
         return 0 if self.retry is None else self.retry.replicates.get(f"{study}/{pair}", 0)
 
-    def save(self, folder: Path, *, indent: int = 2) -> None:
+    def save(self, folder: Path, *, indent: int = 2) -> Self:
         write_whole(folder / MANIFEST, self.model_dump_json(indent=indent) + "\n")
+        return self
 
 
 def load_manifest(folder: Path) -> Manifest:

@@ -11,25 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tierwise.core.progress import Progress
-from tierwise.datasets.census.facts import (
-    COUNTS,
-    HEAD,
-    PARTNERED_HEAD,
-    RESOLUTION,
-    ROWS,
-    SCHEMA,
-    SPOUSE,
-    STATES,
-    TYPES,
-    Bools,
-    Chosen,
-    Facts,
-    Floats,
-    Ints,
-    State,
-    load_facts,
-    stage,
-)
+from tierwise.datasets.census import facts as census
+from tierwise.datasets.census.facts import ROWS, SCHEMA, Bools, Chosen, Facts, Floats, Ints, State, load_facts, stage
 
 
 @dataclass(frozen=True)
@@ -44,7 +27,7 @@ class StateBlock:
 
 
 def ranks(rng: np.random.Generator, rows: int) -> Ints:
-    return rng.integers(0, RESOLUTION, rows, dtype=np.uint16).astype(np.int32)
+    return rng.integers(0, census.RESOLUTION, rows, dtype=np.uint16).astype(np.int32)
 
 
 def apportion(total: int, weights: npt.ArrayLike) -> Ints:
@@ -74,9 +57,9 @@ def lay_out(state: State, rows: int, facts: Facts, rng: np.random.Generator) -> 
     head = first[household]
     place = np.arange(rows) - head
     role = facts.relations.draw(ranks(rng, rows))
-    role[place == 0] = HEAD
-    role[(place == 0) & partnered[household]] = PARTNERED_HEAD
-    role[(place == 1) & partnered[household]] = SPOUSE
+    role[place == 0] = census.HEAD
+    role[(place == 0) & partnered[household]] = census.PARTNERED_HEAD
+    role[(place == 1) & partnered[household]] = census.SPOUSE
     role = np.where(in_quarters[household], facts.group_quarters.draw(ranks(rng, rows)), role)
     households_at_full_size = state.rows * ROWS / facts.sample_rows / mean_size(facts)
     step = max(1.0, state.last_serial / households_at_full_size)
@@ -108,8 +91,7 @@ def draw_births(block: StateBlock, codes: Ints, share: Floats, facts: Facts, rng
 
     own, households = (np.searchsorted(edges, area + rng.random(rows), side="right") - area * len(codes) for _ in range(2))
     place = np.where(rng.random(rows) < facts.shared["POB"], households[block.head], own)
-    drawn: Ints = codes[place.clip(0, len(codes) - 1)]
-    return drawn
+    return np.asarray(codes[place.clip(0, len(codes) - 1)])
 
 
 def _mixes(areas: int, share: Floats, home: Ints, facts: Facts, rng: np.random.Generator) -> Floats:
@@ -169,12 +151,12 @@ class People:
     def _person(self) -> Ints:
         role, head, person = self.block.role, self.block.head, self.facts.person
         sex = person["SEX"].draw(self._ranks("SEX"), role)
-        sex = np.where(role == SPOUSE, 1 - sex[head], sex)
+        sex = np.where(role == census.SPOUSE, 1 - sex[head], sex)
         age = person["AGE"].draw(self._ranks("AGE"), role)
-        partnered = (role == SPOUSE) | (role == PARTNERED_HEAD)
+        partnered = (role == census.SPOUSE) | (role == census.PARTNERED_HEAD)
         unemployed = stage(age, sex, np.zeros_like(sex), partnered)
         employed = person["EMPLOYED"].draw(self._ranks("EMPLOYED"), unemployed)
-        self.columns |= {"RELAT1": np.where(role == PARTNERED_HEAD, HEAD, role), "SEX": sex, "AGE": age}
+        self.columns |= {"RELAT1": np.where(role == census.PARTNERED_HEAD, census.HEAD, role), "SEX": sex, "AGE": age}
         return stage(age, sex, employed, partnered)
 
     def _birth(self) -> None:
@@ -191,8 +173,7 @@ class People:
         universe = self.facts.universes[name]
         if isinstance(universe, Chosen):
             return np.isin(self.columns[universe.column], universe.values)
-        applies: Bools = universe.draw(ranks(self.rng, len(self.block)), self.stage) == 1
-        return applies
+        return np.asarray(universe.draw(ranks(self.rng, len(self.block)), self.stage) == 1)
 
     def _answers(self, name: str) -> Ints:
         answers = self.facts.applying[name][1].draw(self._ranks(name))
@@ -202,8 +183,7 @@ class People:
         return np.where(own[self.block.head] if name in self.facts.shared else own, self.block.state.fips, answers)
 
     def _income(self, *kinds: int) -> Ints:
-        income: Ints = np.sum([self.columns[f"INCOME{kind}"] for kind in kinds], axis=0, dtype=np.int32)
-        return income
+        return np.asarray(np.sum([self.columns[f"INCOME{kind}"] for kind in kinds], axis=0, dtype=np.int32))
 
 
 VERSION: Final = 1
@@ -211,7 +191,7 @@ LEAST_FRACTION: Final = 0.001
 
 
 def counts_at(fraction: float) -> dict[int, int]:
-    return {STATES[state]: round(count * fraction) for state, count in COUNTS.items()}
+    return {census.STATES[state]: round(count * fraction) for state, count in census.COUNTS.items()}
 
 
 def state_batches(fraction: float, seed: int) -> Iterator[pa.RecordBatch]:
@@ -229,7 +209,7 @@ def state_batches(fraction: float, seed: int) -> Iterator[pa.RecordBatch]:
     born = np.split(pob, np.cumsum(rows)[:-1])
     for block, where, block_seed in zip(laid, born, people_seed.spawn(len(states)), strict=True):
         columns = People(block, where, facts, np.random.default_rng(block_seed)).fill()
-        yield pa.RecordBatch.from_arrays([_array(name, kind, columns) for name, kind in TYPES.items()], schema=SCHEMA)
+        yield pa.RecordBatch.from_arrays([_array(name, kind, columns) for name, kind in census.TYPES.items()], schema=SCHEMA)
 
 
 def write(parquet: Path, *, fraction: float, seed: int) -> dict[str, Any]:
@@ -242,7 +222,7 @@ def write(parquet: Path, *, fraction: float, seed: int) -> dict[str, Any]:
     return {
         "what": "synthetic rows drawn from distilled facts of the real file; no row is a real person's",
         "facts": "data/datasets/census1990.json",
-        "pob_counts": {state: counts_at(fraction)[code] for state, code in STATES.items()},
+        "pob_counts": {state: counts_at(fraction)[code] for state, code in census.STATES.items()},
         "assumed": list(facts.assumed),
     }
 

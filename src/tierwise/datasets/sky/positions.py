@@ -117,8 +117,7 @@ def scatter(counts: Ints, first_bin: int, first_cell: int, rng: np.random.Genera
 
 
 def _shortened(degrees: Floats) -> Floats:
-    short: Floats = np.floor(degrees * 1e6) / 1e6
-    return short
+    return np.asarray(np.floor(degrees * 1e6) / 1e6)
 
 
 def designations(ra_deg: Floats, dec_deg: Floats) -> pa.Array:

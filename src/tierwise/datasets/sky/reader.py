@@ -12,10 +12,9 @@ from tierwise.core.errors import InputError
 from tierwise.core.paths import short
 from tierwise.datasets.dataset import Reading, readable, write_rows
 from tierwise.datasets.sky.columns import PSC
-from tierwise.datasets.sky.tables import ROWS, Table, named, tables_of
+from tierwise.datasets.sky.tables import NEEDED, ROWS, Table, named, tables_of
 
 VERSION: Final = 2
-_NEEDED: Final = tuple(name for name in PSC.types if name not in PSC.nullable and name not in PSC.key)
 _NULLS: Final = pa.array(["", "\\n", "null", "nan", "none", "--", "n/a", "na"])  # words, in lower case, that stand for no value
 
 
@@ -77,7 +76,7 @@ def _mapped(reading: Reading, table: Table) -> dict[str, int]:
     for at, name in sorted(enumerate(theirs), key=lambda one: (one[1].strip().lower() not in PSC.types, one[0])):
         if (our := named(name)) in PSC.types:
             reading.columns.setdefault(our, theirs[at])
-    for name in _NEEDED:
+    for name in NEEDED:
         if name not in reading.columns:
             raise InputError(short(reading.source), field="columns", value=theirs[:8], rule=f"the column {name} is missing")
     return {our: theirs.index(name) for our, name in reading.columns.items() if name in theirs}

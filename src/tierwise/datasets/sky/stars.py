@@ -105,8 +105,7 @@ class Facts(Strict):
         lon, lat = (np.array(place) for place in self.crowding.at)
         least = self.crowding.from_per_deg2
         share = np.log(per_deg2 / least) / np.log(self.density.per_deg2(lon, lat) / least)
-        brighter: npt.NDArray[np.float64] = self.crowding.brighter_mag * np.clip(share, 0, 1)
-        return brighter
+        return np.asarray(self.crowding.brighter_mag * np.clip(share, 0, 1))
 
 
 @cache
@@ -148,8 +147,7 @@ def ranks(rng: np.random.Generator, rows: int) -> Ints:
 
 
 def _of_score(score: Floats32) -> Ints:
-    found: Ints = np.minimum(ndtr(score) * np.float32(RESOLUTION), RESOLUTION - 1).astype(np.int32)
-    return found
+    return np.asarray(np.minimum(ndtr(score) * np.float32(RESOLUTION), RESOLUTION - 1), np.int32)
 
 
 def draw(brighter_mag: Floats32, rng: np.random.Generator) -> dict[str, Photometry]:

@@ -25,7 +25,10 @@ from tierwise.datasets.sky.columns import NAMES, PSC
 
 Table: TypeAlias = pa.Table | pa.RecordBatch
 ROWS: Final = 1 << 16
-_NEEDED: Final = {"string": "UTF-8 text is needed"}
+NEEDED: Final = tuple(
+    name for name in PSC.types if name not in PSC.nullable and name not in PSC.key
+)  # columns without which nothing is read
+_TEXT: Final = {"string": "UTF-8 text is needed"}
 _RELEASE: Final = "text of the release"
 _CELL: Final = re.compile(rb"<TD(?:\s[^>]*)?(?:/>|>([^<]*)</TD>)")
 _ENTITIES: Final = ((b"&lt;", b"<"), (b"&gt;", b">"), (b"&amp;", b"&"))
@@ -97,7 +100,7 @@ def _text(reading: Reading, content: Content, head: bytes) -> Iterator[Table]:
     unique = [name if name not in names[:at] else f"{name} ({at})" for at, name in enumerate(names)]
     schema = pa.schema([(name, pa.string()) for name in unique if reading.format == _RELEASE or named(name) in PSC.types])
     yield from delimited_text.batches(
-        "sky", content, reading, unique, schema, delimiter=delimiter, needed=_NEEDED, quoted=reading.format != _RELEASE
+        "sky", content, reading, unique, schema, delimiter=delimiter, needed=_TEXT, quoted=reading.format != _RELEASE
     )
 
 
@@ -153,9 +156,8 @@ def _votable(reading: Reading, text: bytes) -> Iterator[Table]:
         bodies = [part.partition(b"</TABLEDATA>")[0] for part in parts]
         if not bodies or b"<![CDATA[" in text or text.count(b"</TABLE>") != len(bodies):
             tables = list(parse(io.BytesIO(text), verify="ignore").iter_tables())
-            yield from _matching(
-                reading, [(table.array.dtype.names or (), lambda table=table: iter([columns_of(table)])) for table in tables]
-            )
+            whole = [(table.array.dtype.names or (), lambda table=table: iter([columns_of(table)])) for table in tables]
+            yield from _matching(reading, whole)
             return
         emptied = first + b"".join(b"<TABLEDATA>" + part[len(body) :] for part, body in zip(parts, bodies, strict=True))
         fields = [table.fields for table in parse(io.BytesIO(emptied), verify="ignore").iter_tables()]
@@ -164,10 +166,9 @@ def _votable(reading: Reading, text: bytes) -> Iterator[Table]:
 
 
 def _matching(reading: Reading, tables: Sequence[tuple[Sequence[str], Any]]) -> Iterator[Table]:
-    needed = {name for name in PSC.types if name not in PSC.nullable and name not in PSC.key}
     if not tables:
         raise InputError(short(reading.source), field="tables", value=0, rule=f"a {reading.format} file must hold one")
-    found = [table for names, table in tables if needed <= set(map(named, names))]
+    found = [table for names, table in tables if set(NEEDED) <= set(map(named, names))]
     for table in found or [tables[0][1]]:
         yield from table()
 

@@ -38,8 +38,7 @@ AMPLITUDES: Final = np.array([1.3, 1.2, 1.0, 0.8, 0.7])  # the amplitude of a va
 
 def error_mag(magnitude: Floats) -> Floats:
     """Return the error of one measurement: a hundredth, and a tenth at 20 mag, where the sky's noise rules."""
-    error: Floats = np.sqrt(0.01**2 + (0.1 * 10 ** (0.4 * (magnitude - 20))) ** 2)
-    return error
+    return np.asarray(np.sqrt(0.01**2 + (0.1 * 10 ** (0.4 * (magnitude - 20))) ** 2))
 
 
 @dataclass(frozen=True)
@@ -82,8 +81,7 @@ def light_curves(count: int, mjd: Floats, band: Ints, rng: np.random.Generator) 
     pulsating = np.where(phase < 0.2, 0.5 - phase / 0.2, (phase - 0.2) / 0.8 - 0.5)
     eclipsing = np.exp(-0.5 * ((phase - 0.25) / 0.04) ** 2) + 0.5 * np.exp(-0.5 * ((phase - 0.75) / 0.04) ** 2)
     shape = np.select([kind[:, None] == 0, kind[:, None] == 1], [pulsating, eclipsing], 0.5 * np.sin(2 * np.pi * phase))
-    curves: Floats = amplitude[:, None] * shape * AMPLITUDES[band]
-    return curves
+    return np.asarray(amplitude[:, None] * shape * AMPLITUDES[band])
 
 
 @dataclass(frozen=True)

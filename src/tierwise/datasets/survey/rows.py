@@ -136,11 +136,10 @@ def source(field: Field, frames: Frames) -> pa.RecordBatch:
         values |= {f"{band}SeqNum": field.seq_num[:, exposure], f"{band}Class": np.where(detected, -1, fields.NO_INTEGER)}
         values |= {f"{band}ppErrBits": np.where(detected, 0, fields.NO_INTEGER), f"{band}ErrBits": np.where(detected, 0, fields.NO_INTEGER)}
     for blue, red in pairwise(fields.BANDS):
-        both = found[blue][1] & found[red][1]
-        values[f"{blue}m{red}Pnt"] = np.where(both, found[blue][0] - found[red][0], fields.NO_REAL)
-        values[f"{blue}m{red}PntErr"] = np.where(
-            both, np.hypot(fields.error_mag(found[blue][0]), fields.error_mag(found[red][0])), fields.NO_REAL
-        )
+        (first, in_first), (second, in_second) = found[blue], found[red]
+        error = np.hypot(fields.error_mag(first), fields.error_mag(second))
+        values[f"{blue}m{red}Pnt"] = np.where(in_first & in_second, first - second, fields.NO_REAL)
+        values[f"{blue}m{red}PntErr"] = np.where(in_first & in_second, error, fields.NO_REAL)
     return filled("Source", len(field.x), values)
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Final, Literal
 
 from tierwise.bench.loaded_tables import Rows, load_once, sizes_bytes
-from tierwise.bench.query_scaling import ScaledQuery, Scales, Size
-from tierwise.bench.testbed import Testbed
+from tierwise.bench.query_scaling import Scales, Size
+from tierwise.bench.testbed import ColdQuery, Testbed
 from tierwise.core.data_sets import SYNTHETIC
 from tierwise.core.toml import Strict, read_table, validate
 from tierwise.core.units import MIB
@@ -103,9 +103,9 @@ class CensusTable:
         return {"pob": f"CREATE INDEX pob ON {self.name} (pob) WITH (deduplicate_items = off)"}
 
 
-def count_query(files: list[Path], schema: str, memory_bytes: int, expected: Mapping[str, int]) -> ScaledQuery:
+def count_query(files: list[Path], schema: str, memory_bytes: int, expected: Mapping[str, int]) -> ColdQuery:
     setup = (f"SET search_path = {schema}", *PUBLISHED_SCAN.switches)
-    return ScaledQuery(RELATIONS, files, statement(STATE), setup, memory_bytes, expected, PUBLISHED_SCAN.nodes)
+    return ColdQuery(RELATIONS, files, statement(STATE), setup, memory_bytes, expected, PUBLISHED_SCAN.nodes)
 
 
 def smaller_copies(testbed: Testbed, scales: Scales, folder: Path) -> list[Size]:
@@ -118,7 +118,6 @@ def smaller_copies(testbed: Testbed, scales: Scales, folder: Path) -> list[Size]
             size_bytes = sizes_bytes(connection, RELATIONS)
             memory_bytes = VARIANTS[PUBLISHED].memory_bytes(testbed.profile.memory_fraction, size_bytes["census"] + size_bytes["pob"])
             expected = cold_pages(connection, census.STATES[STATE])
-            sizes.append(
-                Size(share, data.rows, census.ROWS, count_query(relation_files(connection, RELATIONS), schema, memory_bytes, expected))
-            )
+            query = count_query(relation_files(connection, RELATIONS), schema, memory_bytes, expected)
+            sizes.append(Size(share, data.rows, census.ROWS, query))
     return sizes

@@ -20,8 +20,8 @@ from tierwise.bench.loaded_tables import cold_pages as cold_pages_of
 from tierwise.bench.query_scaling import Scales, Size, by_scale, by_size
 from tierwise.bench.recording import Observed, Recorder
 from tierwise.bench.study import Cell as AnyCell
-from tierwise.bench.study import Placement, Study, Trial, same_answers
-from tierwise.bench.testbed import Testbed
+from tierwise.bench.study import IoModes, Placement, Study, Trial, same_answers
+from tierwise.bench.testbed import ColdQuery, Testbed
 from tierwise.core import paths
 from tierwise.core.data_sets import SYNTHETIC
 from tierwise.core.pairs import Pair
@@ -72,7 +72,7 @@ class Cell(AnyCell):
 
 class Grid(Strict):
     replicates: int = Field(default=5, ge=1)
-    io_modes: tuple[IoMode, ...] = Field(default=(IoMode.BUFFERED,), description="of those that the machine has; else the first of these")
+    io_modes: IoModes = (IoMode.BUFFERED,)
     today_share: float = Field(default=1.0, gt=0, le=1, description="of the rows, on a pair of today")
     too_small: tuple[str, ...] = Field(default=(), description="workloads on which so few rows give no advice")
     scales: Scales | None = Field(default=None, description="at which one count is simulated as well, on a pair that is emulated")
@@ -198,16 +198,9 @@ def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recor
     setup = (f"SET search_path = {schema}", *variant.scan.switches)
     texts = {state: protocol.statement(state, second=variant.second) for state in (start, NEXT[start])}
     expected = _second_pages(testbed, study_state, texts[start], setup) if variant.second else _expected(copy.pages[start], variant)
-    with testbed.cold(
-        _relations(variant),
-        study_state.files[schema],
-        texts[start],
-        io_mode=trial.io_mode,
-        shared_buffers_bytes=variant.memory_bytes(testbed.profile.memory_fraction, copy.size_bytes),
-        setup=setup,
-        recorder=recorder,
-        cached=variant.cached,
-    ) as session:
+    memory_bytes = variant.memory_bytes(testbed.profile.memory_fraction, copy.size_bytes)
+    query = ColdQuery(_relations(variant), study_state.files[schema], texts[start], setup, memory_bytes)
+    with testbed.cold(query, io_mode=trial.io_mode, recorder=recorder, cached=variant.cached) as session:
         first, second = ({**trial.coordinates, "state": state} for state in (start, NEXT[start]))
         cold = testbed.timed(session, texts[start], cache=Cache.COLD, cell=first, expected=expected)
         hot = testbed.timed(session, texts[start], cache=Cache.HOT, cell=first, again=HOT_AGAIN)
@@ -281,18 +274,7 @@ def _planner(connection: Connection, data: Dataset) -> dict[str, Any]:
     }
 
 
+QUESTION: Final = "How much sooner does a count by an indexed column answer when the index, or the table, lies on SSD?"
 STUDY: Final = Study(
-    name=NAME,
-    source="M",
-    question="How much sooner does a count by an indexed column answer when the index, or the table, lies on SSD?",
-    begin=begin,
-    published_share=published_share,
-    trials=trials,
-    prepare=prepare,
-    measure=measure,
-    describe=describe,
-    check=same_answers,
-    summarise=by_size,
-    placement=placement,
-    today=True,
+    NAME, "M", QUESTION, begin, published_share, trials, prepare, measure, describe, same_answers, placement, by_size, today=True
 )

@@ -81,7 +81,6 @@ PLACEMENTS: Final[dict[str, tuple[Tier, Tier]]] = {
 }
 """(tier of the tables, tier of the indexes); `HOT` moves only the first partition, with its index."""
 HOT: Final = "hot_ssd"
-SKEWED_WARM: Final = 4  # how much longer a skewed load warms up, since the lookups before it are uniform
 JUDGED: Final[dict[str, Any]] = {"clients": 8, "script": "tpcb-like", "memory": 1.0, "protocol": "prepared", "synchronous_commit": "on"}
 """Where the claims are looked up: the source states neither script nor clients."""
 
@@ -151,9 +150,6 @@ class Grid(Strict):
     flip_map: FlipMap | None = Field(default=None, description="of every other pair")
     left_open: OpenAxes | None = Field(default=None, description="of every other pair")
     scales: Scales | None = Field(default=None, description="of every other pair")
-
-    def warming_s(self, skew: float) -> float:
-        return self.warm_s * (SKEWED_WARM if skew else 1)
 
     def waits_on(self, cell: Cell, pair: Pair) -> Tier:
         """Return the tier by which the length of a window goes: where the tables lie, unless memory holds them or it is flash too."""

@@ -1,8 +1,7 @@
 """Which placement of a table and its index wins, simulated over memory, skew, layout and write share, and over memory and clients."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Final
 
@@ -16,7 +15,7 @@ from tierwise.core.toml import Strict
 from tierwise.core.units import KIB, MIB, PAGE_BYTES
 from tierwise.core.vocabulary import Evidence, Layout
 from tierwise.devices.cache_policy import L2ARC, CachePolicy
-from tierwise.simulate.placements import BY_TYPE, Case, Warming, rate_by_heat, rate_cached, rate_hot, rates_by_type, recorded_case
+from tierwise.simulate.placements import BY_TYPE, Case, Warming, rate_by_heat, rate_cached, rate_hot, recorded_case
 from tierwise.simulate.replay import DeviceModel
 from tierwise.simulate.transactions import Rows, rate
 from tierwise.timings.replicates import REPLICATES
@@ -27,8 +26,6 @@ PARTITIONS: Final = 16  # partitions of the simulated table where it is placed b
 TIERS: Final = {"hdd", "ssd", "wal"}
 CACHES: Final = {"dm_cache": CachePolicy(256 * KIB, uses=2, copies=True), "l2arc": replace(L2ARC, fill_rate=8 * MIB)}
 """A count of reads in place of dm-cache's policy, and L2ARC with the l2arc_write_max of 8 MiB that it had until 2023."""
-Point = tuple[Mapping[str, Any], Callable[[int], dict[str, float]]]
-"""Coordinates of a point of a map, and its transactions a second by placement for a seed."""
 
 
 class Axes(Strict):
@@ -60,6 +57,19 @@ class OpenAxes(Axes):
         return list(product(self.memories, self.clients))
 
 
+@dataclass(frozen=True)
+class Point:
+    """A point of a map: where it is, the load there, and what is compared; `stretch`: of seeks, if it is not the testbed's."""
+
+    coordinates: Mapping[str, Any]
+    rows: Rows
+    case: Case
+    clients: int
+    warming: Warming
+    placements: Iterable[str] = tuple(BY_TYPE)
+    stretch: float | None = None
+
+
 def flip_map(
     testbed: Modelled, axes: FlipMap, rows: Rows, *, memory_bytes: float, clients: int, warming: Callable[[float], Warming]
 ) -> list[dict[str, Any]]:
@@ -69,22 +79,20 @@ def flip_map(
     size can hold the hottest of index and partitions (``heat``), or the first partition where popular rows lie in it (``hot_ssd``), or
     be a cache (`CACHES`).
     """
-    points: list[Point] = []
+    points = []
     for memory, skew, layout, writes in axes.points:
         case = Case(rows.index_pages * PAGE_BYTES / (memory * memory_bytes), skew, writes, layout)
-        rates = partial(_rates, testbed, rows, case, axes, clients=clients, warming=warming(skew))
         coordinates = {"index_to_memory": case.index_to_memory, "skew": skew, "layout": str(layout), "writes": writes}
-        points.append(({"memory": memory, **coordinates}, rates))
+        points.append(Point({"memory": memory, **coordinates}, rows, case, clients, warming(skew)))
     return simulated_points(testbed, axes, points, "simulating placements")
 
 
 def open_map(testbed: Modelled, axes: OpenAxes, rows: Rows, *, memory_bytes: float, warming: Warming) -> list[dict[str, Any]]:
     """Return transactions a second of everything on hdd and of indexes on ssd at each point, by seed; empty where `flip_map` is."""
-    points: list[Point] = []
+    points = []
     for memory, clients in axes.points:
         case = Case(rows.index_pages * PAGE_BYTES / (memory * memory_bytes), skew=0.0, writes=1.0)
-        rates = partial(rates_of, testbed, rows, case, axes, placements=COMPARED, clients=clients, warming=warming)
-        points.append(({"memory": memory, "clients": clients}, rates))
+        points.append(Point({"memory": memory, "clients": clients}, rows, case, clients, warming, COMPARED))
     return simulated_points(testbed, axes, points, "simulating what the source leaves open")
 
 
@@ -95,43 +103,27 @@ def simulated_points(testbed: Modelled, axes: Axes, points: Sequence[Point], wha
     found, progress = [], Progress(what, len(points))
     kind = {"slowdown": axes.slowdown, "evidence": str(Evidence.SIMULATED)}
     seeds = [replicate_seed(testbed.seed, number) for number in range(axes.seeds)]
-    tasks = in_tasks(_rates_at, [(rates, seed) for _, rates in points for seed in seeds])
-    for coordinates, _ in points:
+    tasks = in_tasks(rates_at, [(testbed, axes, point, seed) for point in points for seed in seeds])
+    for point in points:
         by_seed = [next(tasks) for _ in seeds]
         tps = {name: [one[name] for one in by_seed] for name in by_seed[0]}
-        found.append({**coordinates, **kind, REPLICATES: list(range(axes.seeds)), "tps": tps})
+        found.append({**point.coordinates, **kind, REPLICATES: list(range(axes.seeds)), "tps": tps})
         progress.step()
     return found
 
 
-def _rates_at(rates: Callable[[int], dict[str, float]], seed: int) -> dict[str, float]:
-    return rates(seed)
+def rates_at(testbed: Modelled, axes: Axes, point: Point, seed: int) -> dict[str, float]:
+    """Return transactions a second by placement; on a `FlipMap` also of an SSD that is used otherwise."""
 
-
-def rates_of(
-    testbed: Modelled,
-    rows: Rows,
-    case: Case,
-    axes: Axes,
-    seed: int,
-    *,
-    placements: Iterable[str],
-    clients: int,
-    warming: Warming,
-    stretch: float | None = None,
-) -> dict[str, float]:
-    load = recorded_case(rows, case, clients=clients, host_s=HOST_S, transactions=axes.transactions, warming=warming, seed=seed)
-    devices = partial(models, testbed, seed=seed, slowdown=axes.slowdown, stretch=stretch)
-    return {name: rate(load, BY_TYPE[name], devices()) for name in placements}
-
-
-def _rates(testbed: Modelled, rows: Rows, case: Case, axes: FlipMap, seed: int, *, clients: int, warming: Warming) -> dict[str, float]:
     def devices(seed: int) -> dict[str, DeviceModel]:
-        return models(testbed, seed=seed, slowdown=axes.slowdown)
+        return models(testbed, seed=seed, slowdown=axes.slowdown, stretch=point.stretch)
 
-    load = recorded_case(rows, case, clients=clients, host_s=HOST_S, transactions=axes.transactions, warming=warming, seed=seed)
+    rows, case, warming = point.rows, point.case, point.warming
+    load = recorded_case(rows, case, clients=point.clients, host_s=HOST_S, transactions=axes.transactions, warming=warming, seed=seed)
+    rates = {name: rate(load, BY_TYPE[name], devices(seed)) for name in point.placements}
+    if not isinstance(axes, FlipMap):
+        return rates
     budget_bytes = rows.index_pages * PAGE_BYTES
-    rates = rates_by_type(load, devices, seed)
     if case.skew:
         rates["heat"] = rate_by_heat(load, devices, seed, budget_bytes=budget_bytes, parts=PARTITIONS)
     if case.layout is Layout.RECENT:
@@ -155,11 +147,10 @@ def by_scale(
 
     `rows` and `memory_bytes` are those of `scale`; seeks are stretched from each scale to that of the `published` data.
     """
-    points: list[Point] = []
+    points = []
     for one in axes.scales:
         sized = Rows(rows.rows * one // scale, rows.index_pages * one // scale)
         case = Case(sized.index_pages * PAGE_BYTES / (memory_bytes * one / scale), skew=0.0, writes=1.0)
-        stretch = published / one
-        rates = partial(rates_of, testbed, sized, case, axes, placements=PLACEMENTS, clients=clients, warming=warming, stretch=stretch)
-        points.append(({"scale": one, "published_scale": published, "clients": clients}, rates))
+        coordinates = {"scale": one, "published_scale": published, "clients": clients}
+        points.append(Point(coordinates, sized, case, clients, warming, PLACEMENTS, published / one))
     return simulated_points(testbed, axes, points, "simulating other sizes")

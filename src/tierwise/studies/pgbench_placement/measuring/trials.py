@@ -45,6 +45,7 @@ from tierwise.simulate.transactions import Rows
 from tierwise.studies.pgbench_placement.measuring.grid import JUDGED, PUBLISHED_SCALES, WAL_TIER, Cell, Grid, banks, grid, grid_on, plain
 from tierwise.studies.pgbench_placement.measuring.simulated_maps import by_scale, flip_map, open_map
 
+NAME: Final = "pgbench_placement"
 TIERS: Final = ("hdd", "ssd")
 Fill = Callable[[Cluster, Connection], Mapping[str, Any]]  # fills the database of a running cluster and returns facts to keep
 TEMPLATES: Final = ("template0", "template1")
@@ -60,22 +61,23 @@ WARM_TPS: Final = 3400
 """Transactions for each second of writing with the delays off, on every machine alike: between the 1,500 and 7,700 (geometric mean)
 of nine windows on two cores, by their share of updates.
 """
+SKEWED_WARM: Final = 4  # how much longer a skewed load warms up, since the lookups before it are uniform
 WAL_BUFFERS_BYTES: Final = 16 * MIB
 """As the source's server chose for itself from 512 MiB of shared buffers on; a small one's would fill while commits do not wait."""
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
     """Return every cell of the grid that the pair's tiers allow; none is slowed beside a real disk, a simulated disk has none."""
-    pair.require(TIERS, "pgbench_placement")
+    pair.require(TIERS, NAME)
     evidence_kinds = {tier.evidence for tier in pair.tiers.values()}
     if Evidence.SIMULATED in evidence_kinds:
-        say("pgbench_placement: a load of many sessions cannot be replayed from one recording, so nothing is measured without FUSE")
+        say(f"{NAME}: a load of many sessions cannot be replayed from one recording, so nothing is measured without FUSE")
         return ()
     unlimited = memory_group.obstacle()
     at_own_speed = {} if evidence_kinds == {Evidence.EMULATED} else {"slowdowns": (1.0,)}
     wanted = [trial for cells in grid_on(profile, pair).cells for trial in cells.model_copy(update=at_own_speed).trials(profile, pair)]
     if unlimited and any(trial.io_mode.cached for trial in wanted):
-        say(f"pgbench_placement: buffered I/O is left out, since its page cache would be the whole machine's ({unlimited})")
+        say(f"{NAME}: buffered I/O is left out, since its page cache would be the whole machine's ({unlimited})")
     return tuple({trial.key: trial for trial in wanted if not (trial.io_mode.cached and unlimited)}.values())
 
 
@@ -107,7 +109,7 @@ def prepare(trial: Trial[Cell], testbed: Testbed, study_state: None) -> None:  #
 
 
 def warm_transactions(config: Grid, skew: float) -> int:
-    return round(WARM_TPS * config.warming_s(skew))
+    return round(WARM_TPS * (config.warm_s * (SKEWED_WARM if skew else 1)))
 
 
 def scaled_memory_bytes(sizes_bytes: Mapping[str, int]) -> float:
@@ -266,7 +268,7 @@ def _facts_file(testbed: Testbed, name: str) -> Path:
 
 
 STUDY: Final = Study(
-    name="pgbench_placement",
+    name=NAME,
     source="V",
     question="Which placement of tables and indexes on disks and flash gives the most transactions a second?",
     begin=no_study_state,

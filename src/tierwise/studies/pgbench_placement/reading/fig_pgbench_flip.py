@@ -50,9 +50,8 @@ def draw(rows: pl.DataFrame) -> alt.VConcatChart:
 
 
 def _panel(rows: pl.DataFrame, title: str, top: float) -> alt.LayerChart:
-    x = alt.X(
-        "index_to_memory:Q", title="size of the indexes / memory", scale=alt.Scale(type="log", nice=False), axis=alt.Axis(format="~g")
-    )
+    across = alt.Scale(type="log", nice=False)
+    x = alt.X("index_to_memory:Q", title="size of the indexes / memory", scale=across, axis=alt.Axis(format="~g"))
     axis = alt.Axis(values=parts.log_ticks(0.9, top), format="~g", minExtent=AXIS_PX - 16, maxExtent=AXIS_PX)
     y = alt.Y("gain:Q", title="times faster", axis=axis, scale=alt.Scale(type="log", domain=[0.9, top], nice=False))
     domain = alt.Scale(domain=[PLACEMENTS[name] for name in SHOWN], range=[COLOURS[name] for name in SHOWN])

@@ -127,8 +127,7 @@ def _map(run: Run, pair: str) -> dict[str, Value]:
         **{f"{name}_better": (pl.col(name) > index).sum() for name in ("dm_cache", "l2arc", "heat")},
     )
     errors = both.select(map_spots=pl.len(), map_error=(pl.col("simulated") / pl.col("gain") - 1).abs().max())
-    ranked = both.group_by(COORDINATES).agg(
-        moves=pl.len(), right=pl.col("placement").get(pl.col("simulated").arg_max()) == pl.col("placement").get(pl.col("gain").arg_max())
-    )
+    first_by = (pl.col("placement").get(pl.col(name).arg_max()) for name in ("simulated", "gain"))
+    ranked = both.group_by(COORDINATES).agg(moves=pl.len(), right=pl.Expr.eq(*first_by))
     right = ranked.filter(moves=len(MOVES))["right"]
     return {**compared.row(0, named=True), **errors.row(0, named=True), "map_ordered": right.len() > 0 and bool(right.all())}

@@ -113,16 +113,15 @@ class LiveTestbed:
 
 
 def _require(proof: Mapping[str, int | str]) -> None:
-    faults = []
-    if proof["resident_pages_at_first"]:
-        faults.append(f"not cold: {proof['resident_pages_at_first']} pages were still in the page cache")
+    still, wrong, limit_bytes = (int(proof[name]) for name in ("resident_pages_at_first", "wrong_items", "limit_bytes"))
     most = max(int(proof["resident_pages_half_way"]), int(proof["resident_pages_at_last"]))
-    if most * PAGE_BYTES > int(proof["limit_bytes"]):
-        faults.append(f"not limited: {most} pages were resident, the limit is {proof['limit_bytes']} bytes")
-    if proof["wrong_items"]:
-        faults.append(f"{proof['wrong_items']} items were not what was written")
-    if faults:
-        raise EvidenceError("; ".join(faults))
+    faults = {
+        f"not cold: {still} pages were still in the page cache": still > 0,
+        f"not limited: {most} pages were resident, the limit is {limit_bytes} bytes": most * PAGE_BYTES > limit_bytes,
+        f"{wrong} items were not what was written": wrong > 0,
+    }
+    if any(faults.values()):
+        raise EvidenceError("; ".join(fault for fault, found in faults.items() if found))
 
 
 @contextmanager

@@ -70,11 +70,8 @@ def write_items(path: Path, items: int) -> None:
 
 def read_mapped(reading: Reading) -> list[Sample]:
     """Read as requested, with a sample at the beginning and at the end of each interval, which lasts as long as the samples say."""
-    descriptor = os.open(reading.path, os.O_RDONLY)
-    try:
-        mapping = mmap.mmap(descriptor, 0, flags=mmap.MAP_SHARED, prot=mmap.PROT_READ)
-    finally:
-        os.close(descriptor)
+    with reading.path.open("rb") as file:
+        mapping = mmap.mmap(file.fileno(), 0, flags=mmap.MAP_SHARED, prot=mmap.PROT_READ)
     mapping.madvise(mmap.MADV_RANDOM if reading.random else mmap.MADV_NORMAL)
     items = np.frombuffer(mapping, np.int64, reading.items * ITEM_WORDS).reshape(reading.items, ITEM_WORDS)
     counts = np.zeros((reading.threads, _CACHE_LINE_WORDS), np.int64)

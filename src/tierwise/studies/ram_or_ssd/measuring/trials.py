@@ -127,9 +127,8 @@ def _rows(trial: Trial[Cell], benchmark: Benchmark, seed: int, device: str | Non
 def _device(pair: Pair, tier: str) -> str:
     spec = pair.tiers[tier]
     if isinstance(spec, DirectoryTier):
-        raise InputError(
-            f"data/tiers/{pair.name}.toml", field=f"tiers.{tier}", value=spec.kind, rule=f"{NAME} is simulated: needs a device"
-        )
+        where, rule = f"data/tiers/{pair.name}.toml", f"{NAME} is simulated: needs a device"
+        raise InputError(where, field=f"tiers.{tier}", value=spec.kind, rule=rule)
     return spec.device
 
 
@@ -251,15 +250,7 @@ def check(rows: pl.DataFrame) -> None:
         raise EvidenceError(f"{NAME}: series of different lengths, {sorted(lengths['len'].unique())}")
 
 
+QUESTION: Final = "How many reads a second does a database on a disk, or on an SSD, deliver as it outgrows the RAM?"
 STUDY: Final = SimulatedStudy(
-    name=NAME,
-    source="R",
-    question="How many reads a second does a database on a disk, or on an SSD, deliver as it outgrows the RAM?",
-    trials=trials,
-    simulate=simulate,
-    describe=describe,
-    live=live,
-    open_live=open_live,
-    stretch=lambda profile: profile.study(NAME, Grid).live.scale,
-    check=check,
+    NAME, "R", QUESTION, trials, simulate, describe, live, open_live, lambda profile: profile.study(NAME, Grid).live.scale, check
 )

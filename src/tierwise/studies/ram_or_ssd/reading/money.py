@@ -60,9 +60,8 @@ class Case:
 
 def _published(data_gib: float, flash: float, disk: float) -> Case:
     """R1 to R4: reads for each of the 33,000 and 250 a second that the text gives the devices."""
-    return Case(
-        Served(data_gib, "ssd", flash * 33_000, 33_000, Evidence.PUBLISHED), Served(data_gib, "hdd", disk * 250, 250, Evidence.PUBLISHED)
-    )
+    on_flash = Served(data_gib, "ssd", flash * 33_000, 33_000, Evidence.PUBLISHED)
+    return Case(on_flash, Served(data_gib, "hdd", disk * 250, 250, Evidence.PUBLISHED))
 
 
 PUBLISHED: Final = (_published(32, 4.45, 2.12), _published(64, 3.15, 1.5))
@@ -77,12 +76,8 @@ def cases(connection: duckdb.DuckDBPyConnection | None = None) -> tuple[Case, ..
 
 
 def cases_of(rows: pl.DataFrame) -> tuple[Case, ...]:
-    served = {
-        (row["data_gib"], row["medium"]): Served(
-            row["data_gib"], row["medium"], row["reads_per_s"], row["device_iops"], Evidence(row["evidence"])
-        )
-        for row in rows.rows(named=True)
-    }
+    columns = rows.select("data_gib", "medium", "reads_per_s", "device_iops", "evidence")
+    served = {(gib, medium): Served(gib, medium, reads, iops, Evidence(word)) for gib, medium, reads, iops, word in columns.rows()}
     sizes = sorted({data_gib for data_gib, medium in served if (data_gib, "ssd") in served and (data_gib, "hdd") in served})
     return tuple(Case(served[size, "ssd"], served[size, "hdd"]) for size in sizes) or PUBLISHED
 

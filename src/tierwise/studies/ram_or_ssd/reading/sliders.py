@@ -32,9 +32,8 @@ STEPS: Final = 20  # the least number of steps of a slider up to the price that 
 
 def slider(item: str, now: float) -> alt.Parameter:
     step = _step(now)
-    return alt.param(
-        name=f"price_{COLUMNS[item]}", value=now, bind=alt.binding_range(min=step, max=now * 5, step=step, name=SHOWN[item][0])
-    )
+    bound = alt.binding_range(min=step, max=now * 5, step=step, name=SHOWN[item][0])
+    return alt.param(name=f"price_{COLUMNS[item]}", value=now, bind=bound)
 
 
 def _step(price: float) -> float:

@@ -56,9 +56,8 @@ def _day(day: str, case: Case, book: Book, flash: str, disk: str) -> dict[str, V
     """Return USD a month of each way, without a guessed server, and the price of a disk at which RAM costs as much as the SSD."""
     three, server = ways(case, book, flash=flash, disk=disk), newest_server(book)
     guess = book.price(server.price).guess
-    ssd, disks, memory = (
-        plan.bill + server_bill(server) * (-plan.machines if guess else 0) for plan in (three.flash, three.disks, three.memory)
-    )
+    plans, guessed = (three.flash, three.disks, three.memory), 1 if guess else 0
+    ssd, disks, memory = (plan.bill + server_bill(server) * (-plan.machines * guessed) for plan in plans)
     item = load_hardware().drives[members(disk)[0]].price
     usd = {"ssd": ssd.cost(book), "disks": disks.cost(book), "memory": memory.cost(book)}
     return {
@@ -169,9 +168,8 @@ def priced_devices(run: Run, _pair: str) -> pl.DataFrame:
         | {"per_month": one.cost_a_year / MONTHS_A_YEAR, "type": _type(one.device, one.medium)}
         for one in found.devices
     ]
-    return pl.DataFrame(rows).with_columns(
-        left_out=pl.lit(", ".join(f"`{each.device}`" for each in found.left_out)), years=pl.lit(found.life_years)
-    )
+    left_out = ", ".join(f"`{each.device}`" for each in found.left_out)
+    return pl.DataFrame(rows).with_columns(left_out=pl.lit(left_out), years=pl.lit(found.life_years))
 
 
 def of_prices(rows: pl.DataFrame) -> dict[str, object]:

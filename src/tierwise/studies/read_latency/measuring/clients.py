@@ -4,7 +4,8 @@ import random
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection as Pipe
@@ -76,21 +77,19 @@ def connected(testbed: Testbed, clients: Sequence[Client]) -> Iterator[Clients]:
 
 
 def _serve(pipe: Pipe, cluster: Cluster, clients: Sequence[Client], folder: Path | None) -> None:
+    stopped = threading.Event()
     with ExitStack() as stack:
         try:
-            threads = [_Session(cluster, client, folder) for client in clients]
-            for thread in threads:
-                stack.callback(thread.close)
+            sessions = [stack.enter_context(closing(_Session(cluster, client, folder))) for client in clients]
             pipe.send(None)
             pipe.recv()
-            for thread in threads:
-                thread.start()
-            pipe.recv()
-            for thread in threads:
-                thread.stopped.set()
-            for thread in threads:
-                thread.join()
-            pipe.send(next((str(thread.error) for thread in threads if thread.error), None))
+            with ThreadPoolExecutor(len(sessions)) as pool:
+                running = [pool.submit(session.run, stopped) for session in sessions]
+                try:
+                    pipe.recv()
+                finally:
+                    stopped.set()
+            pipe.send(next((str(error) for each in running if (error := each.exception())), None))
             pipe.recv()  # until the window has closed: to end takes processor time, which would be in it
         except EOFError:  # whoever measures has given up
             return
@@ -98,11 +97,8 @@ def _serve(pipe: Pipe, cluster: Cluster, clients: Sequence[Client], folder: Path
             pipe.send(f"{type(error).__name__}: {error}")
 
 
-class _Session(threading.Thread):
+class _Session:
     def __init__(self, cluster: Cluster, client: Client, folder: Path | None):
-        super().__init__(daemon=True)
-        self.stopped = threading.Event()
-        self.error: Exception | None = None
         self._client, self._draw = client, random.Random(client.seed)
         self._sleeper = Sleeper(folder) if folder else None
         self._connection = cluster.connect()
@@ -113,13 +109,10 @@ class _Session(threading.Thread):
             self._connection.execute(f"EXPLAIN {statement}", [1])
         self._connection.execute(FLUSH)
 
-    def run(self) -> None:
-        try:
-            while not self.stopped.is_set():
-                self._once()
-            self._connection.execute(FLUSH)
-        except Exception as error:
-            self.error = error
+    def run(self, stopped: threading.Event) -> None:
+        while not stopped.is_set():
+            self._once()
+        self._connection.execute(FLUSH)
 
     def close(self) -> None:
         self._connection.close()

@@ -1,7 +1,6 @@
 """A window in which every read of the server is recorded, one by one, while others load it."""
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,7 +9,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from tierwise.bench.recording import FILE, SEGMENT_PAGES, tier_io
+from tierwise.bench.recording import FORKS, SEGMENT_PAGES, tier_io
 from tierwise.bench.stopwatch import OVERSHOOT_BOUND, Stopwatch, processor_shares
 from tierwise.bench.testbed import Testbed
 from tierwise.bench.window import bound_flags, processor_share, record_sessions, shares, spent_between
@@ -37,6 +36,8 @@ SERVERS_READS: Final = (
 )
 SERVERS_PAGES: Final = "SELECT sum(blks_read)::bigint, sum(blk_read_time)::float8 / 1000 FROM pg_stat_database"
 """For a server before version 16, which counts only pages; a read is then one page."""
+PATH: Final = rf"^(?:(?<space>[a-z]\w*)/)?PG_[^/]+/(?<database>\d+)/(?<node>\d+)(?<fork>_(?:{FORKS}))?(?:\.(?<segment>\d+))?$"
+"""The path of a relation's file below its mount, with its tablespace first where the mount has several."""
 
 
 def empty_caches(testbed: Testbed) -> None:
@@ -148,9 +149,8 @@ class ReadWindow:
     def _relation_io(self, count: PageCount) -> RelationIo:
         latency_sum_s = math.fsum(self.reads.filter(relation=count.relation)["latency_s"])
         basis = f"{self.recorder}: every read of this window"
-        return RelationIo(
-            count.relation, str(count.relation_class), self.tablespaces[count.tier], count.hits, count.reads, latency_sum_s, basis
-        )
+        place = (count.relation, str(count.relation_class), self.tablespaces[count.tier])
+        return RelationIo(*place, count.hits, count.reads, latency_sum_s, basis)
 
     @contextmanager
     def _recording(self) -> Iterator[None]:
@@ -193,23 +193,14 @@ def histograms(reads: pl.DataFrame) -> dict[str, Any]:
 
 
 def _logged(name: str, log: pl.DataFrame, epoch_s: float) -> pl.DataFrame:
-    rows = []
-    for request in log.filter(operation="read").rows(named=True):
-        found = re.fullmatch(r"(?:(?P<space>[a-z]\w*)/)?PG_[^/]+/(?P<database>\d+)/(?P<file>[^/]+)", request["file"])
-        file = FILE.fullmatch(found["file"]) if found else None
-        if found is None or file is None:
-            continue
-        fork = f"_{file['fork']}" if file["fork"] else ""
-        rows.append(
-            {
-                "time_s": request["time_s"] + request["actual_s"] + epoch_s,
-                "pid": None,
-                "tablespace": found["space"] or name,
-                "relation": f"{found['database']}/{file['node']}{fork}",
-                "page": int(file["segment"] or 0) * SEGMENT_PAGES + request["offset_bytes"] // PAGE_BYTES,
-                "size_bytes": request["size_bytes"],
-                "latency_s": request["actual_s"],
-                "recorder": EMULATOR,
-            }
-        )
-    return pl.DataFrame(rows, schema=READS)
+    reads = log.filter(operation="read").with_columns(pl.col("file").str.extract_groups(PATH)).unnest("file").drop_nulls("node")
+    return reads.select(
+        time_s=pl.col("time_s") + pl.col("actual_s") + epoch_s,
+        pid=pl.lit(None),
+        tablespace=pl.col("space").fill_null(name),
+        relation=pl.format("{}/{}{}", "database", "node", pl.col("fork").fill_null("")),
+        page=pl.col("segment").cast(pl.Int64).fill_null(0) * SEGMENT_PAGES + pl.col("offset_bytes") // PAGE_BYTES,
+        size_bytes="size_bytes",
+        latency_s="actual_s",
+        recorder=pl.lit(EMULATOR),
+    ).cast(pl.Schema(READS))

@@ -58,9 +58,8 @@ def replay_variants(testbed: Testbed, logs: Mapping[str, pl.DataFrame]) -> dict[
 
 
 def _replayed(tier: str, log: pl.DataFrame, device: Any, variant: ReplayVariant) -> pl.DataFrame:
-    requests = log.with_columns(
-        relation=pl.col("file").str.contains(RELATION), tablespace=pl.col("file").str.extract(RELATION).fill_null(tier)
-    ).sort("time_s")
+    tablespace = pl.col("file").str.extract(RELATION).fill_null(tier)
+    requests = log.with_columns(relation=pl.col("file").str.contains(RELATION), tablespace=tablespace).sort("time_s")
     extents = int(requests["address_bytes"].max()) // EXTENT_BYTES + 2  # type: ignore[arg-type]  # polars cannot know that it is a number
     trace = Trace(list(_accesses(tier, requests, variant)))
     found = replay(trace, {tier: tier}, {tier: device}, {tier: [number * EXTENT_BYTES for number in range(extents)]})
@@ -126,9 +125,8 @@ def on_other_tiers(testbed: Testbed, reads: pl.DataFrame, pages: Mapping[str, in
 
 def _trace(reads: pl.DataFrame) -> Trace:
     ordered = reads.with_columns(begun_s=pl.col("time_s") - pl.col("latency_s")).sort("begun_s").with_row_index("number")
-    before = ordered.with_columns(
-        after=pl.col("number").shift(1).over("pid"), ready_s=pl.col("time_s").shift(1).over("pid").fill_null(ordered["begun_s"].min())
-    )
+    after, ready_s = (pl.col(name).shift(1).over("pid") for name in ("number", "time_s"))
+    before = ordered.with_columns(after=after, ready_s=ready_s.fill_null(ordered["begun_s"].min()))
     accesses = [
         Access(row["relation"], row["page"], row["size_bytes"], Operation.READ, max(0.0, row["begun_s"] - row["ready_s"]), row["after"])
         for row in before.iter_rows(named=True)

@@ -16,8 +16,8 @@ from pydantic import Field
 from tierwise.bench.loaded_tables import ColdPages, Rows, cold_pages, load_once, planned_before, relations_of, sizes_bytes, take_statistics
 from tierwise.bench.recording import Observed, Recorder
 from tierwise.bench.study import Cell as AnyCell
-from tierwise.bench.study import Study, Trial, replicate_seed, same_answers
-from tierwise.bench.testbed import Testbed
+from tierwise.bench.study import IoModes, Study, Trial, replicate_seed, same_answers
+from tierwise.bench.testbed import ColdQuery, Testbed
 from tierwise.core import paths
 from tierwise.core.errors import EvidenceError
 from tierwise.core.pairs import Pair
@@ -145,9 +145,7 @@ ROOTS: Final = {
 
 class Grid(Strict):
     replicates: int = Field(default=5, ge=1)
-    io_modes: tuple[IoMode, ...] = Field(
-        default=(IoMode.ASYNCHRONOUS,), description="of those that the machine has; else the first of these"
-    )
+    io_modes: IoModes = (IoMode.ASYNCHRONOUS,)
     share: float = Field(default=1.0, gt=0, le=1, description="of the rows that the profile's fraction would give")
     forms: tuple[Form, ...] = ("printed",)
     hunt: Hunt = Hunt()
@@ -235,9 +233,8 @@ def setup(tier: str) -> tuple[str, ...]:
 def _find_cold_pages(testbed: Testbed, study_state: StudyState, tier: str) -> None:
     if not study_state.cold_pages:
         statements = {(query, form): statement(query, form) for query, form in queries(testbed.profile)}
-        study_state.cold_pages = {
-            key: cold_pages(testbed, RELATIONS, text, planned_before(setup(tier), text)) for key, text in statements.items()
-        }
+        for key, text in statements.items():
+            study_state.cold_pages[key] = cold_pages(testbed, RELATIONS, text, planned_before(setup(tier), text))
 
 
 def memory_bytes(testbed: Testbed, study_state: StudyState) -> int:
@@ -251,15 +248,9 @@ def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recor
     if known.nodes[0] != ROOTS[query]:
         raise EvidenceError(f"{NAME}: the plan of {query} is another one: expected {ROOTS[query]}; found {' > '.join(known.nodes)}")
     text = statement(query, form)
-    with testbed.cold(
-        RELATIONS,
-        study_state.files[tier],
-        text,
-        io_mode=trial.io_mode,
-        shared_buffers_bytes=memory_bytes(testbed, study_state),
-        setup=planned_before(setup(tier), text),
-        recorder=recorder,
-    ) as session:
+    memory, before = memory_bytes(testbed, study_state), planned_before(setup(tier), text)
+    cold_query = ColdQuery(RELATIONS, study_state.files[tier], text, before, memory)
+    with testbed.cold(cold_query, io_mode=trial.io_mode, recorder=recorder) as session:
         cold = testbed.timed(session, text, cache=Cache.COLD, cell=trial.coordinates, expected=known.pages, listing=True)
         assert_plan(planned(session.connection, text), known.nodes)
     return recorder.observed(cold)
@@ -289,24 +280,12 @@ def describe(testbed: Testbed, study_state: StudyState) -> dict[str, Any]:
         "size_bytes": size_bytes,
         "published_bytes": table_bytes,
         "memory_bytes": memory_bytes(testbed, study_state),
-        "touched": {
-            f"{query}, {form}": {"pages": found.pages, "plan": list(found.nodes)} for (query, form), found in study_state.cold_pages.items()
-        },
+        "touched": {", ".join(key): {"pages": found.pages, "plan": list(found.nodes)} for key, found in study_state.cold_pages.items()},
         "row_bytes": size_bytes[TABLE] / study_state.data.rows,
         "pages": size_bytes[TABLE] // PAGE_BYTES,
         **{name: [one for one in simulated if one["query"] == name] for name in sky.QUERY_NAMES},
     }
 
 
-STUDY: Final = Study(
-    name=NAME,
-    source="H",
-    question="What do arrays of disks and of SSDs do to queries on indexed, on non-indexed and on mixed columns?",
-    begin=begin,
-    published_share=published_share,
-    trials=trials,
-    prepare=prepare,
-    measure=measure,
-    describe=describe,
-    check=same_answers,
-)
+QUESTION: Final = "What do arrays of disks and of SSDs do to queries on indexed, on non-indexed and on mixed columns?"
+STUDY: Final = Study(NAME, "H", QUESTION, begin, published_share, trials, prepare, measure, describe, same_answers)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final, Literal, get_args
 
 from tierwise.bench.loaded_tables import planned_before, relations_of
-from tierwise.bench.query_scaling import ScaledQuery
+from tierwise.bench.testbed import ColdQuery
 from tierwise.core.toml import Strict, read_table, validate
 from tierwise.datasets import survey
 from tierwise.postgres.settings import Connection
@@ -75,6 +75,6 @@ QUERY: Final[QueryName] = "join_single"
 SCALED_PLACEMENTS: Final = ("all_hdd", "detection_ssd")
 
 
-def join_query(statement: str, schema: str, files: list[Path], memory_bytes: int, expected: Mapping[str, int]) -> ScaledQuery:
+def join_query(statement: str, schema: str, files: list[Path], memory_bytes: int, expected: Mapping[str, int]) -> ColdQuery:
     setup = planned_before((f"SET search_path = {schema}", *BY_INDEX[1:]), statement)
-    return ScaledQuery(RELATIONS, files, statement, setup, memory_bytes, expected, QUERIES[QUERY].nodes)
+    return ColdQuery(RELATIONS, files, statement, setup, memory_bytes, expected, QUERIES[QUERY].nodes)

@@ -5,7 +5,7 @@ SSDs. The source does not print its queries; ours follow its names and the archi
 of nested loops, each step through one index. One trial more is a sort that spills, with its temporary files on either.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
@@ -16,11 +16,11 @@ import polars as pl
 from pydantic import Field
 
 from tierwise.bench.loaded_tables import ColdPages, Rows, cold_pages, load_once, place, planned_before, sizes_bytes
-from tierwise.bench.query_scaling import ScaledQuery, Scales, Size, by_scale, by_size
+from tierwise.bench.query_scaling import Scales, Size, by_scale, by_size
 from tierwise.bench.recording import Observed, Recorder
 from tierwise.bench.study import Cell as AnyCell
-from tierwise.bench.study import Study, Trial, same_answers
-from tierwise.bench.testbed import Testbed
+from tierwise.bench.study import IoModes, Study, Trial, same_answers
+from tierwise.bench.testbed import ColdQuery, Testbed
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.pairs import Pair
@@ -95,9 +95,7 @@ class Again(Strict):
 
 class Grid(Strict):
     replicates: int = Field(default=5, ge=1)
-    io_modes: tuple[IoMode, ...] = Field(
-        default=(IoMode.ASYNCHRONOUS,), description="of those that the machine has; else the first of these"
-    )
+    io_modes: IoModes = (IoMode.ASYNCHRONOUS,)
     share: float = Field(default=1.0, gt=0, le=1, description="of the sources that the profile's fraction would give")
     queries: tuple[QueryName, ...] = ("light_curves", "variable_light_curves", "join_single", "join_several")
     today: tuple[QueryName, ...] = Field(default=("light_curves", "join_single"), description="of the queries, on a pair of today")
@@ -177,9 +175,13 @@ def prepare(trial: Trial[Cell], testbed: Testbed, study_state: StudyState) -> No
     on_ssd = PLACEMENTS[trial.cell.placement] if trial.cell.query in queries.QUERY_NAMES else ()
     with testbed.loading() as connection:
         _load(connection, testbed, study_state)
-        place(connection, {name: trial.cell.ssd if name in on_ssd else "hdd" for name in RELATIONS})
+        place(connection, tiers_of(on_ssd, trial.cell.ssd))
         study_state.files = relation_files(connection, RELATIONS)
     _find_cold_pages(testbed, study_state)
+
+
+def tiers_of(on_ssd: Collection[str], ssd: str) -> dict[str, str]:
+    return {name: ssd if name in on_ssd else "hdd" for name in RELATIONS}
 
 
 def _load(connection: Connection, testbed: Testbed, study_state: StudyState) -> None:
@@ -197,10 +199,9 @@ def _rows(data: Mapping[str, Dataset]) -> list[Rows]:
 def _find_cold_pages(testbed: Testbed, study_state: StudyState) -> None:
     if not study_state.cold_pages:
         statements = {name: study_state.statement(name) for name in (*grid(testbed.profile).queries, SORT)}
-        study_state.cold_pages = {
-            name: cold_pages(testbed, RELATIONS, text, setup_of(name, text, "hdd", study_state.size_bytes))
-            for name, text in statements.items()
-        }
+        for name, text in statements.items():
+            setup = setup_of(name, text, "hdd", study_state.size_bytes)
+            study_state.cold_pages[name] = cold_pages(testbed, RELATIONS, text, setup)
 
 
 def memory_bytes(profile: Profile, size_bytes: Mapping[str, int]) -> int:
@@ -224,9 +225,7 @@ def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recor
     sizes = _by_scale(trial, testbed, study_state)  # before the server is started whose settings are recorded
     temporary = trial.cell.ssd if trial.cell.placement == TEMPORARY else "hdd"
     setup, memory = setup_of(name, text, temporary, study_state.size_bytes), memory_bytes(testbed.profile, study_state.size_bytes)
-    with testbed.cold(
-        RELATIONS, study_state.files, text, io_mode=trial.io_mode, shared_buffers_bytes=memory, setup=setup, recorder=recorder
-    ) as session:
+    with testbed.cold(ColdQuery(RELATIONS, study_state.files, text, setup, memory), io_mode=trial.io_mode, recorder=recorder) as session:
         expected = study_state.cold_pages[name].pages
         cold = testbed.timed(session, text, cache=Cache.COLD, cell=trial.coordinates, expected=expected, listing=True)
         assert_plan(planned(session.connection, text), QUERIES[name].nodes)
@@ -240,9 +239,7 @@ def _by_scale(trial: Trial[Cell], testbed: Testbed, study_state: StudyState) -> 
     memory, expected = memory_bytes(testbed.profile, study_state.size_bytes), study_state.cold_pages[QUERY].pages
     query = queries.join_query(study_state.statement(QUERY), SCHEMA, study_state.files, memory, expected)
     whole = Size(1.0, study_state.datasets["Detection"].rows, PUBLISHED_DETECTIONS, query)
-    placements = {
-        name: {relation: ssd if relation in PLACEMENTS[name] else "hdd" for relation in RELATIONS} for name in queries.SCALED_PLACEMENTS
-    }
+    placements = {name: tiers_of(PLACEMENTS[name], ssd) for name in queries.SCALED_PLACEMENTS}
     return by_scale(testbed, scales, partial(_smaller, testbed, scales, ssd), whole, placements)
 
 
@@ -258,24 +255,18 @@ def _smaller(testbed: Testbed, scales: Scales, held_on: str) -> list[Size]:
             statement = queries.find_parameters(connection, light_curves=1, joined=1).statement(QUERY)
             query = queries.join_query(statement, schema, relation_files(connection, RELATIONS), memory, {})
             sizes.append(Size(share, data["Detection"].rows, PUBLISHED_DETECTIONS, query))
-    return [replace(size, scaled_query=_counted(testbed, size.scaled_query)) for size in sizes]
+    return [replace(size, query=_counted(testbed, size.query)) for size in sizes]
 
 
-def _counted(testbed: Testbed, query: ScaledQuery) -> ScaledQuery:
+def _counted(testbed: Testbed, query: ColdQuery) -> ColdQuery:
     return replace(query, expected=cold_pages(testbed, RELATIONS, query.statement, query.setup).pages)
 
 
 def _moved(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recorder: Recorder) -> Observed:
     kinds = {name: RelationClass.TABLE if name in TABLES else RelationClass.INDEX for name in PLACEMENTS[trial.cell.placement]}
-    with testbed.cold(
-        RELATIONS,
-        study_state.files,
-        "SELECT 1",
-        io_mode=trial.io_mode,
-        shared_buffers_bytes=memory_bytes(testbed.profile, study_state.size_bytes),
-        setup=FLUSHED,
-        recorder=recorder,
-    ) as session:
+    memory = memory_bytes(testbed.profile, study_state.size_bytes)
+    nothing = ColdQuery(RELATIONS, study_state.files, "SELECT 1", FLUSHED, memory)
+    with testbed.cold(nothing, io_mode=trial.io_mode, recorder=recorder) as session:
         ways = [
             testbed.timed(session, move_statements(kinds, tier), cache=Cache.NONE, cell={**trial.coordinates, "way": way})
             for way, tier in (("there", trial.cell.ssd), ("back", "hdd"))
@@ -315,17 +306,7 @@ def _io_share(rows: pl.DataFrame) -> dict[str, float]:
     return {relation: io_s / total_s for relation, io_s in sorted(each.rows()) if io_s} if total_s else {}
 
 
+QUESTION: Final = "Which files of a survey's database gain most on SSDs: indexes, the sources, or the detections?"
 STUDY: Final = Study(
-    name=NAME,
-    source="H",
-    question="Which files of a survey's database gain most on SSDs: indexes, the sources, or the detections?",
-    begin=begin,
-    published_share=published_share,
-    trials=trials,
-    prepare=prepare,
-    measure=measure,
-    describe=describe,
-    check=same_answers,
-    summarise=summarise,
-    today=True,
+    NAME, "H", QUESTION, begin, published_share, trials, prepare, measure, describe, same_answers, summarise=summarise, today=True
 )

@@ -80,9 +80,8 @@ def plans_of(connection: duckdb.DuckDBPyConnection, pair: str, moves: Sequence[M
                 if enough(len(shared)):
                     there, back = ways if moved.modelled else (_of(one, shared) for one in ways)
                     slow, fast = (_of(one, shared) for one in ends)
-                    found[moved.placement, query] = plan_move(
-                        moved.sizes_bytes, devices=(SLOW, moved.ssd), there=there, back=back, slow_job=slow, fast_job=fast
-                    )
+                    plan = partial(plan_move, moved.sizes_bytes, devices=(SLOW, moved.ssd), there=there, back=back)
+                    found[moved.placement, query] = plan(slow_job=slow, fast_job=fast)
     return found
 
 

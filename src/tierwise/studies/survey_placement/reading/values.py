@@ -16,22 +16,11 @@ from tierwise.report.run import Run
 from tierwise.report.sizes_of_data import entries_of, extrapolate, holds, ratios
 from tierwise.report.text_template import Value
 from tierwise.report.values.workloads import gather
+from tierwise.studies.survey_placement.reading import names
 from tierwise.studies.survey_placement.reading.money import moves_of, plans_of
-from tierwise.studies.survey_placement.reading.names import (
-    BASE,
-    DETECTION,
-    INDEXES,
-    PAIR,
-    PLACEMENTS,
-    QUERIES,
-    SCALED,
-    SOURCE,
-    SQL,
-    STUDY,
-    TEMPORARY,
-)
+from tierwise.studies.survey_placement.reading.names import BASE, DETECTION, INDEXES, PAIR, PLACEMENTS, QUERIES, SQL, STUDY, TEMPORARY
 
-GROUPS: Final = {"indexes": INDEXES, "source": SOURCE, "detection": DETECTION}
+GROUPS: Final = {"indexes": INDEXES, "source": names.SOURCE, "detection": DETECTION}
 MOVES: Final = {"indexes ssd": "all indexes", "Source ssd": "Source", "Detection ssd": "Detection"}
 """A placement as ``heat.sql`` names it -> what a reader moves."""
 WORKLOADS: Final = ("joins", "light curves")
@@ -130,7 +119,7 @@ def _moves(run: Run, pair: str) -> dict[str, Value]:
     jobs = rows["jobs"].drop_nulls().to_list()
     claim = run.verdict("H11")
     mapped = claim.open_map if claim else None
-    pages = {"pair": pair, "io_mode": str(mode_in(run.store, STUDY, pair)), "query": SCALED, "placement": BASE}
+    pages = {"pair": pair, "io_mode": str(mode_in(run.store, STUDY, pair)), "query": names.SCALED, "placement": BASE}
     index_pages, all_pages = run.query(SQL["pages"], pages).row(0)
     return {
         "scan_index_pages": index_pages,

@@ -7,6 +7,7 @@ Tables and indexes lie in memory, and the log has the images of all their pages 
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Any, Final, Literal
 
@@ -137,20 +138,13 @@ def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recor
         connection.execute("SET enable_seqscan = off")
         connection.execute("SELECT count(aid) FROM pgbench_accounts WHERE aid > 0")  # has the index in memory
         connection.execute("SELECT pg_switch_wal()")  # no segment is filled, and so none made, in a window
-        with pgbench.Load(testbed.cluster, LOAD, clients=cell.clients, seed=testbed.seed, scale=SCALE, accounts=ACCOUNTS, logged=False):
+        loaded = partial(pgbench.Load, testbed.cluster, LOAD, clients=cell.clients, accounts=ACCOUNTS)
+        with loaded(seed=testbed.seed, logged=False):
             time.sleep(config.warm_s)
         testbed.go_by(clock)
         testbed.delays(True, slowdown=cell.slowdown)
         window = Window(testbed, connection, pgbench.relations(), {name: name for name in testbed.tiers})
-        load = pgbench.Load(
-            testbed.cluster,
-            LOAD,
-            clients=cell.clients,
-            seed=testbed.seed + 1,
-            scale=SCALE,
-            accounts=ACCOUNTS,
-            within=testbed.started_by(clock),
-        )
+        load = loaded(seed=testbed.seed + 1, within=testbed.started_by(clock))
         with load, window:
             testbed.hold(True)  # not before pgbench is ready: it reads the catalogues first
             testbed.sleep(config.settle_s, hold=True)

@@ -11,7 +11,7 @@ from pydantic import Field
 from tierwise.bench.loaded_tables import Rows, cold_pages, load_once, planned_before, relations_of, sizes_bytes, take_statistics
 from tierwise.bench.recording import Observed, Recorder
 from tierwise.bench.study import Cell, Study, Trial, no_study_state, same_answers
-from tierwise.bench.testbed import Testbed
+from tierwise.bench.testbed import ColdQuery, Testbed
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.pairs import Pair
@@ -93,10 +93,8 @@ def measure(trial: Trial[Search], testbed: Testbed, study_state: None, recorder:
         files = relation_files(connection, RELATIONS)
     before = planned_before((path, *SWITCHES), STATEMENT)
     expected = cold_pages(testbed, RELATIONS, STATEMENT, before).pages
-    cold = testbed.cold(
-        RELATIONS, files, STATEMENT, io_mode=trial.io_mode, shared_buffers_bytes=MEMORY_BYTES, setup=before, recorder=recorder
-    )
-    with cold as session:
+    query = ColdQuery(RELATIONS, files, STATEMENT, before, MEMORY_BYTES)
+    with testbed.cold(query, io_mode=trial.io_mode, recorder=recorder) as session:
         return recorder.observed(testbed.timed(session, STATEMENT, cache=Cache.COLD, cell=trial.coordinates, expected=expected))
 
 
