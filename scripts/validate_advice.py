@@ -5,7 +5,8 @@ python scripts/validate_advice.py [LOAD...] [--seconds 600] [--watch 300]    (up
 Each load has a server on two emulated tiers in real time, slowed eight-fold. It is watched with everything on the disk. Then placements
 are measured, in an order drawn by a seed: every unit above 5 % of the waiting, every pair of the first three, and drawn sets of units up
 to eight (two units have three sets only). A placement is measured until its saving is known within a tenth of a transaction's time.
-What the file has is not done again. Loads may run side by side, each with its own TIERWISE_WORK and --out.
+What the file has is not done again. `first` in a row is an earlier measurement of the same placement, put there by hand.
+Loads may run side by side, each with its own TIERWISE_WORK and --out.
 """
 
 import argparse

@@ -134,7 +134,7 @@ def test_a_step_takes_as_long_as_its_bytes_are_read_and_written(tiers: Path) -> 
     )
     text = shown(found.model_copy(update={"reads_left": 0.633}), TicketFormat.TABLE)
     assert "63 % of the page reads" in " ".join(text.split())
-    assert not re.search(r"[a-z]\.[A-Z]", text), "each paragraph begins on a line of its own"
+    assert not re.search(r"[a-z]\.[A-Z]", text), "each sentence ends before the next begins"
     assert "online ~1.8 min" in text
     assert "locked ~5.1 min" in text
 

@@ -61,8 +61,8 @@ def fingerprint(name: str, inputs: Inputs) -> Fingerprint:
         "seed": inputs.seed,
         **{f"pair {pair.name}": _figures(pair_file(pair)) for pair in pairs_of(study, inputs.pairs, inputs.reader_pair)},
         **{
-            f"source of {name}": identity(inputs.sources.get(name, SYNTHETIC), name.upper())
-            for name in data_sets_in(code, data_sets.names())
+            f"source of {data}": identity(inputs.sources.get(data, SYNTHETIC), data.upper())
+            for data in data_sets_in(code, data_sets.names())
         },
     }
     if not isinstance(study, SimulatedStudy):

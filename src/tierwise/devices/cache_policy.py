@@ -35,9 +35,7 @@ class CachePolicy:
     bucket_blocks: int = 1  # blocks that are given up together
     fill_rate: float = math.inf  # bytes a second that are taken in at most, a second's worth at once; what comes beyond is not taken in
     sequential_bytes: float = math.inf  # a sequential stream passes the flash by from here on
-    multiqueue: bool = (
-        False  # whether blocks are taken in and given up by the levels of smq, in the place of `uses` and `least_recent_goes`
-    )
+    multiqueue: bool = False  # whether the levels of smq take blocks in and give them up, in place of `uses` and `least_recent_goes`
 
     def begin(self, slots: int, capacity_bytes: int) -> "Residents":
         return Multiqueue(self, slots, capacity_bytes) if self.multiqueue else Residents(self, slots)

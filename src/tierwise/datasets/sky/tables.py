@@ -25,9 +25,8 @@ from tierwise.datasets.sky.columns import NAMES, PSC
 
 Table: TypeAlias = pa.Table | pa.RecordBatch
 ROWS: Final = 1 << 16
-NEEDED: Final = tuple(
-    name for name in PSC.types if name not in PSC.nullable and name not in PSC.key
-)  # columns without which nothing is read
+NEEDED: Final = tuple(name for name in PSC.types if name not in PSC.nullable and name not in PSC.key)
+"""Columns without which nothing is read."""
 _TEXT: Final = {"string": "UTF-8 text is needed"}
 _RELEASE: Final = "text of the release"
 _CELL: Final = re.compile(rb"<TD(?:\s[^>]*)?(?:/>|>([^<]*)</TD>)")

@@ -156,7 +156,8 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of al
     reading = [row for row in cached["rows"] if row["smq"]["warm_s"]]  # a log is not read
     beside = emulator["mount_over_empty_server"]
     measured = load(*ADVICE)["rows"]
-    every, second = moves(measured), [one for one in moves([{**row, "first": row} for row in measured]) if one["medium"]]
+    latest = [{name: value for name, value in row.items() if name != "first"} for row in measured]
+    every, second = moves(measured), [one for one in moves(latest) if one["medium"]]
     medium, small = [one for one in every if one["medium"]], [one for one in every if one["saved"] < SMALL]
     return {
         "drives": len(means),

@@ -274,7 +274,18 @@ def _planner(connection: Connection, data: Dataset) -> dict[str, Any]:
     }
 
 
-QUESTION: Final = "How much sooner does a count by an indexed column answer when the index, or the table, lies on SSD?"
 STUDY: Final = Study(
-    NAME, "M", QUESTION, begin, published_share, trials, prepare, measure, describe, same_answers, placement, by_size, today=True
+    name=NAME,
+    source="M",
+    question="How much sooner does a count by an indexed column answer when the index, or the table, lies on SSD?",
+    begin=begin,
+    published_share=published_share,
+    trials=trials,
+    prepare=prepare,
+    measure=measure,
+    describe=describe,
+    check=same_answers,
+    summarise=by_size,
+    placement=placement,
+    today=True,
 )

@@ -43,10 +43,11 @@ def clean(run: Run, pair: str, rows: pl.DataFrame) -> pl.DataFrame:
 def speedup_bounds(cache: str) -> dict[str, Bounds]:
     """Return state, in words -> the published bounds of the speed-up by an index on the SSD."""
     return {
-        case_name(case.name): Bounds(lower=upper and 1 / upper, upper=lower and 1 / lower)
+        case_name(case.name): Bounds(
+            lower=claim.bounds.upper and 1 / claim.bounds.upper, upper=claim.bounds.lower and 1 / claim.bounds.lower
+        )
         for claim in reversed(load_claims().claims)  # of a time and of pages alike, the time's
         if claim.kind is Kind.RATIO and claim.bounds
-        for lower, upper in [(claim.bounds.lower, claim.bounds.upper)]
         for case in claim.cases
         if case.study == STUDY and case.select.get("cache") == cache and case.value in {"ratio", "pages_ratio"}
     }

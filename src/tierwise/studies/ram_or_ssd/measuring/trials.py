@@ -250,7 +250,15 @@ def check(rows: pl.DataFrame) -> None:
         raise EvidenceError(f"{NAME}: series of different lengths, {sorted(lengths['len'].unique())}")
 
 
-QUESTION: Final = "How many reads a second does a database on a disk, or on an SSD, deliver as it outgrows the RAM?"
 STUDY: Final = SimulatedStudy(
-    NAME, "R", QUESTION, trials, simulate, describe, live, open_live, lambda profile: profile.study(NAME, Grid).live.scale, check
+    name=NAME,
+    source="R",
+    question="How many reads a second does a database on a disk, or on an SSD, deliver as it outgrows the RAM?",
+    trials=trials,
+    simulate=simulate,
+    describe=describe,
+    live=live,
+    open_live=open_live,
+    stretch=lambda profile: profile.study(NAME, Grid).live.scale,
+    check=check,
 )

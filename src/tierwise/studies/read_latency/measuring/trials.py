@@ -195,5 +195,16 @@ def check(rows: pl.DataFrame) -> None:
         raise EvidenceError(f"{NAME}: a window without a read")
 
 
-QUESTION: Final = "How long does a read of 8 KiB take, by tablespace, while a mixed load runs?"
-STUDY: Final = Study(NAME, "L", QUESTION, lambda _: StudyState(), published_share, trials, prepare, measure, describe, check, keeps="reads")
+STUDY: Final = Study(
+    name=NAME,
+    source="L",
+    question="How long does a read of 8 KiB take, by tablespace, while a mixed load runs?",
+    begin=lambda testbed: StudyState(),  # noqa: ARG005 - nothing is recorded yet
+    published_share=published_share,
+    trials=trials,
+    prepare=prepare,
+    measure=measure,
+    describe=describe,
+    check=check,
+    keeps="reads",
+)

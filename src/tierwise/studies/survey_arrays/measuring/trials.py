@@ -287,5 +287,15 @@ def describe(testbed: Testbed, study_state: StudyState) -> dict[str, Any]:
     }
 
 
-QUESTION: Final = "What do arrays of disks and of SSDs do to queries on indexed, on non-indexed and on mixed columns?"
-STUDY: Final = Study(NAME, "H", QUESTION, begin, published_share, trials, prepare, measure, describe, same_answers)
+STUDY: Final = Study(
+    name=NAME,
+    source="H",
+    question="What do arrays of disks and of SSDs do to queries on indexed, on non-indexed and on mixed columns?",
+    begin=begin,
+    published_share=published_share,
+    trials=trials,
+    prepare=prepare,
+    measure=measure,
+    describe=describe,
+    check=same_answers,
+)

@@ -306,7 +306,17 @@ def _io_share(rows: pl.DataFrame) -> dict[str, float]:
     return {relation: io_s / total_s for relation, io_s in sorted(each.rows()) if io_s} if total_s else {}
 
 
-QUESTION: Final = "Which files of a survey's database gain most on SSDs: indexes, the sources, or the detections?"
 STUDY: Final = Study(
-    NAME, "H", QUESTION, begin, published_share, trials, prepare, measure, describe, same_answers, summarise=summarise, today=True
+    name=NAME,
+    source="H",
+    question="Which files of a survey's database gain most on SSDs: indexes, the sources, or the detections?",
+    begin=begin,
+    published_share=published_share,
+    trials=trials,
+    prepare=prepare,
+    measure=measure,
+    describe=describe,
+    check=same_answers,
+    summarise=summarise,
+    today=True,
 )
