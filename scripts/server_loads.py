@@ -13,6 +13,7 @@ from typing import Final
 
 import psycopg
 
+from tierwise.core.session_group import SessionGroup
 from tierwise.core.units import MB, MIB, PAGE_BYTES
 from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.cluster import DATABASE, PORT, SUPERUSER, Cluster
@@ -20,6 +21,7 @@ from tierwise.postgres.pgbench import command
 from tierwise.postgres.processes import socket_folder
 from tierwise.postgres.relations import create_tablespace
 from tierwise.postgres.workspace import server_account
+from tierwise.tiers.daemon import Daemon
 from tierwise.tiers.emulated import Emulated
 
 DEVICES: Final = {"hdd": "hdd-1tb", "ssd": "micron-7450"}
@@ -141,10 +143,12 @@ LOADS: Final = {
 
 @dataclass(frozen=True)
 class Site:
-    """A server that is stopped or started at will, with a tablespace on each tier."""
+    """A server that is stopped or started at will, with a tablespace on each tier; with a `group`, the tiers can go by a virtual clock."""
 
     cluster: Cluster
     tiers: Mapping[str, Emulated]
+    daemon: Daemon | None = None
+    group: SessionGroup | None = None
 
     @property
     def dsn(self) -> str:
@@ -167,13 +171,14 @@ class Site:
 
 
 @contextmanager
-def site(folder: Path) -> Iterator[Site]:
+def site(folder: Path, group: SessionGroup | None = None) -> Iterator[Site]:
     """Make a server and mount its tiers in `folder`; delays are off."""
-    account = server_account()
+    account, daemon = server_account(), Daemon(folder / "daemon") if group else None
     cluster = Cluster(folder / "server", find_binaries(), account)
     with ExitStack() as undo:
         tiers = {
-            name: Emulated(name, device, work=folder / name, stretch=1.0, seed=1, owner=account.ids) for name, device in DEVICES.items()
+            name: Emulated(name, device, work=folder / name, stretch=1.0, seed=1, owner=account.ids, daemon=daemon)
+            for name, device in DEVICES.items()
         }
         for tier in tiers.values():
             tier.directory.parent.mkdir(mode=0o755)
@@ -183,7 +188,7 @@ def site(folder: Path) -> Iterator[Site]:
         undo.callback(cluster.stop)
         for tier in tiers.values():
             undo.callback(tier.delays, False)
-        made = Site(cluster, tiers)
+        made = Site(cluster, tiers, daemon, group)
         cluster.start({})
         with psycopg.connect(f"{made.dsn} dbname=template1", autocommit=True) as connection:
             for name, tier in tiers.items():

@@ -2,10 +2,14 @@
 
 python scripts/validate_advice.py [LOAD...] [--seconds 600] [--watch 300]    (up to ten hours; writes data/validation/advice.json)
 
-Each load has a server on two emulated tiers in real time, slowed eight-fold. It is watched with everything on the disk. Then placements
+Each load has a server on two emulated tiers, slowed eight-fold. It is watched in real time with everything on the disk. Then placements
 are measured, in an order drawn by a seed: every unit above 5 % of the waiting, every pair of the first three, and drawn sets of units up
 to eight (two units have three sets only). A placement is measured until its saving is known within a tenth of a transaction's time.
-What the file has is not done again. `first` in a row is an earlier measurement of the same placement, put there by hand.
+What the file has is not done again.
+
+Since 29 November 2026, fixed before the measurements that it concerns: placements of loads that only read, at no fixed rate, are measured
+in virtual time. The four loads with the log on the same disk are measured three times, and a placement's time is the mean of all its
+measurements. `earlier` in a row has those that came before, put there by hand; the prediction is the last watch's.
 Loads may run side by side, each with its own TIERWISE_WORK and --out.
 """
 

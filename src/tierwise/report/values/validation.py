@@ -46,8 +46,8 @@ def gain_per_dollar(size: dict[str, Any], relation: str) -> float:
 
 
 def measured_s(row: dict[str, Any]) -> tuple[float, float]:
-    """Return a transaction's mean time and half of its interval; the mean of both measurements where there was an earlier one."""
-    every = [row, *([row["first"]] if "first" in row else [])]
+    """Return a transaction's mean time and half of its interval; the mean of all its measurements."""
+    every = [row, *row.get("earlier", [])]
     return mean(one["seen_s"] for one in every), math.hypot(*(one["half_s"] for one in every)) / len(every)
 
 
@@ -156,8 +156,8 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of al
     reading = [row for row in cached["rows"] if row["smq"]["warm_s"]]  # a log is not read
     beside = emulator["mount_over_empty_server"]
     measured = load(*ADVICE)["rows"]
-    latest = [{name: value for name, value in row.items() if name != "first"} for row in measured]
-    every, second = moves(measured), [one for one in moves(latest) if one["medium"]]
+    latest = [{name: value for name, value in row.items() if name != "earlier"} for row in measured]
+    every, last = moves(measured), [one for one in moves(latest) if one["medium"]]
     medium, small = [one for one in every if one["medium"]], [one for one in every if one["saved"] < SMALL]
     return {
         "drives": len(means),
@@ -177,9 +177,9 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of al
         "medium": len(medium),
         "medium_close": sum(one["close"] for one in medium),
         "medium_left": sum(one["left"] for one in medium),
-        "twice": len({row["load"] for row in measured if "first" in row}),
-        "second": len(second),
-        "second_close": sum(one["close"] for one in second),
+        "repeated": len({row["load"] for row in measured if "earlier" in row}),
+        "last": len(last),
+        "last_close": sum(one["close"] for one in last),
         "small": len(small),
         "small_right": sum(one["held"] or one["within_noise"] for one in small),
         "small_agree": sum(one["held"] or one["within_noise"] or one["agrees"] for one in small),
