@@ -21,11 +21,13 @@ import shutil
 import statistics
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 from scipy.stats import t as student
 
 from server_loads import CLIENTS, DEPTHS, LOADS, Site, copy_mb_s, pgbench, read_ms, site, sync_ms
@@ -33,11 +35,17 @@ from tierwise.advisor.server_advice import advise_server, relative_noise, saving
 from tierwise.advisor.server_plan import KINDS
 from tierwise.advisor.server_question import LOG, Limits, Question, Unit
 from tierwise.advisor.server_tiers import ServerTier
+from tierwise.bench.testbed import Testbed
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.files import write_whole
+from tierwise.core.pairs import load_pair
+from tierwise.core.profiles import load_profile
 from tierwise.core.progress import say
+from tierwise.core.session_group import session_group
+from tierwise.core.vocabulary import ClockKind
 from tierwise.costs.book import load_book
+from tierwise.postgres.pgbench import Load
 from tierwise.postgres.processes import reclaim as reclaim_servers
 from tierwise.postgres.workspace import open_workspace
 from tierwise.report.values.validation import SMALL, measured_s, moves
@@ -55,6 +63,7 @@ LEAST_SHARE, LEAST_PLACEMENTS, PAIRED = 0.05, 8, 3
 KNOWN: Final = 0.1
 BLOCK_S: Final = {False: 10.0, True: 60.0}  # loads that write have a checkpoint in each block
 LEAST_BLOCKS, CONFIDENCE = 3, 0.975
+VIRTUAL_BLOCKS, TRANSACTIONS = 20, 4000  # of all sessions, in virtual time; the first block warms up
 OPEN: Final = {"TPC-B, log apart": (0.5, 0.8), "census": (0.5, 0.8)}
 SPENT: Final = (
     "SELECT active_time + idle_in_transaction_time, xact_commit, extract(epoch FROM clock_timestamp())::float8"
@@ -79,6 +88,9 @@ class Running:
     script: Path
     block_s: float
     rate: float | None = None
+
+    def scripts(self, _accounts: int) -> dict[str, tuple[str, int]]:
+        return {"load": (self.script.read_text(encoding="utf-8"), 1)}
 
     @property
     def options(self) -> list[str]:
@@ -110,18 +122,41 @@ def measured(at: Site, load: Running, *, most_s: float, known_s: float) -> Measu
                 return Measured(mean_s, half_s, sum(one[1] for one in blocks) / sum(one[2] for one in blocks), len(blocks))
 
 
+def measured_in_virtual_time(at: Site, load: Running) -> Measured:
+    """Run the load's transactions by a virtual clock; those of the first block only warm up."""
+    assert at.daemon is not None
+    testbed = Testbed(load_profile("smoke"), load_pair("today-server"), SEED, at.cluster.folder, at.cluster)
+    testbed.tiers, testbed.daemon, testbed.group = dict(at.tiers), at.daemon, at.group
+    testbed.go_by(ClockKind.VIRTUAL_SEVERAL)
+    delayed(at, on=True)
+    within = testbed.started_by(ClockKind.VIRTUAL_SEVERAL)
+    with Load(at.cluster, load, clients=CLIENTS, seed=SEED, protocol="prepared", transactions=TRANSACTIONS, within=within) as running:
+        pass
+    done, (real_s, virtual_s) = running.transactions, at.daemon.history().T
+    delayed(at, on=False)
+    testbed.go_by(ClockKind.REAL)
+    ended_s = done["ended_s"].to_numpy() - (time.time() - time.monotonic())
+    ended_s, begun_s = (np.interp(when_s, real_s, virtual_s) for when_s in (ended_s, ended_s - done["latency_s"].to_numpy()))
+    took_s = np.array_split(ended_s - begun_s, VIRTUAL_BLOCKS)[1:]
+    means_s = [block.mean() for block in took_s]
+    half_s = float(student.ppf(CONFIDENCE, len(means_s) - 1)) * statistics.stdev(means_s) / len(means_s) ** 0.5
+    mean_s = statistics.mean(means_s)
+    return Measured(mean_s, half_s, CLIENTS / mean_s, len(means_s))
+
+
 def delayed(at: Site, *, on: bool) -> None:
     for tier in at.tiers.values():
         tier.delays(on, slowdown=SLOWDOWN)
 
 
 def place(at: Site, running: Running, moved: Sequence[str], units: Sequence[Unit], *, log_on_disk: bool) -> None:
-    """Put `moved` on the SSD and everything else on the disk, start the server again, and fill its cache without delays."""
+    """Put `moved` on the SSD and everything else on the disk, start the server again, and fill its cache; then delays are on."""
     at.cluster.stop()
     delayed(at, on=False)
     if log_on_disk:
         at.move_log("ssd" if any(unit.kind == LOG and unit.name in moved for unit in units) else "hdd")
-    at.cluster.start(SETTINGS)
+    with at.group.entered() if at.group else nullcontext():
+        at.cluster.start(SETTINGS)
     with at.cluster.connect() as session:
         for unit in units:
             for name in (unit.members or (unit.name,)) if unit.kind in KINDS else ():
@@ -171,7 +206,9 @@ def rows_of(name: str, share: float | None, folder: Path, limits: argparse.Names
     folder.mkdir(mode=0o755)
     script.write_text(load.script, encoding="utf-8")
     block_s = min(BLOCK_S[load.writes], limits.seconds / (LEAST_BLOCKS + 1))
-    with site(folder) as at:
+    with ExitStack() as stack:
+        virtual = not load.writes and share is None
+        at = stack.enter_context(site(folder, stack.enter_context(session_group()) if virtual else None))
         at.cluster.start({"shared_buffers": "256MB", "max_wal_size": "4GB"})
         with at.cluster.connect() as session:
             for statement in (*load.make, "VACUUM ANALYZE", "CHECKPOINT"):
@@ -199,7 +236,8 @@ def rows_of(name: str, share: float | None, folder: Path, limits: argparse.Names
         for moved in planned:
             if (row_before := known.get(key_of(name, share, moved))) is None:
                 place(at, running, moved, question.units, log_on_disk=load.log_on_disk)
-                seen = measured(at, running, most_s=limits.seconds, known_s=known_s)
+                most = {"most_s": limits.seconds, "known_s": known_s}
+                seen = measured_in_virtual_time(at, running) if virtual else measured(at, running, **most)
             half_s = row_before["half_s"] if row_before else seen.half_s
             if not moved and half_s < KNOWN * base_s:  # what the first placement leaves of a saving's interval
                 known_s = ((KNOWN * base_s) ** 2 - half_s**2) ** 0.5

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Literal, Self
+from typing import Final, Literal, Protocol, Self
 
 import polars as pl
 
@@ -34,7 +34,7 @@ TRANSACTIONS: Final = {"client": pl.Int32, "ended_s": pl.Float64, "latency_s": p
 SESSIONS: Final = 4  # sessions that fill the caches together
 LONGEST_S: Final = 24 * 3600
 POLL_S: Final = 0.001
-Protocol = Literal["simple", "prepared"]
+Statements = Literal["simple", "prepared"]
 END_S: Final = 600  # how long the last transactions may take: they wait for the tiers' delays
 
 
@@ -162,6 +162,10 @@ class TpcB:
         return {"tpcb": (text.format(accounts=accounts, branches=self.branches, tellers=TELLERS * self.branches), 1)}
 
 
+class Script(Protocol):
+    def scripts(self, accounts: int) -> dict[str, tuple[str, int]]: ...
+
+
 class Load:
     """A running pgbench; `transactions` (`TRANSACTIONS`) holds its log afterwards, if `logged`.
 
@@ -173,13 +177,13 @@ class Load:
     def __init__(
         self,
         cluster: Cluster,
-        script: Mix | TpcB,
+        script: Script,
         *,
         clients: int,
         seed: int,
         scale: int = 1,
         accounts: int | None = None,
-        protocol: Protocol = "simple",
+        protocol: Statements = "simple",
         logged: bool = True,
         within: AbstractContextManager[None] | None = None,
         transactions: int | None = None,

@@ -40,7 +40,7 @@ class Cell(AnyCell):
     writes: float | None = None
     skew: float | None = None
     layout: Layout | None = None
-    protocol: pgbench.Protocol
+    protocol: pgbench.Statements
     synchronous_commit: Commit
     io_mode: IoMode
     slowdown: float
