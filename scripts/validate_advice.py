@@ -138,7 +138,7 @@ def measured_in_virtual_time(at: Site, load: Running) -> Measured:
     ended_s = done["ended_s"].to_numpy() - (time.time() - time.monotonic())
     ended_s, begun_s = (np.interp(when_s, real_s, virtual_s) for when_s in (ended_s, ended_s - done["latency_s"].to_numpy()))
     took_s = np.array_split(ended_s - begun_s, VIRTUAL_BLOCKS)[1:]
-    means_s = [block.mean() for block in took_s]
+    means_s = [float(block.mean()) for block in took_s]
     half_s = float(student.ppf(CONFIDENCE, len(means_s) - 1)) * statistics.stdev(means_s) / len(means_s) ** 0.5
     mean_s = statistics.mean(means_s)
     return Measured(mean_s, half_s, CLIENTS / mean_s, len(means_s))

@@ -136,6 +136,23 @@ def test_a_load_is_counted_as_the_server_counts_it_and_answered_on_one_screen(lo
     assert json.loads(said("watch", "--show", str(out), "--format", "json"))["database"] == "postgres"
 
 
+def test_a_watch_says_while_it_runs_that_transactions_take_another_time(
+    server: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "slower.sql"
+    pause_s = f"CASE WHEN extract(epoch FROM clock_timestamp()) < {time.time() + 7} THEN 0.005 ELSE 0.05 END"
+    script.write_text(f"SELECT pg_sleep({pause_s}) FROM pg_database LIMIT 1;\n")  # statements without a relation are not counted
+    with load(server, script, clients=4):
+        watched(server, tmp_path / "activity.parquet", seconds=10.0)
+    first, *_, last = capsys.readouterr().err.splitlines()
+    assert "a transaction took" in first
+    assert "steady" not in first
+    took_ms, before_ms = map(float, re.findall(r"([\d.]+) ms", last))
+    assert took_ms == pytest.approx(50, rel=0.5)
+    assert before_ms < 0.5 * took_ms
+    assert "advice needs a steady load" in last
+
+
 def test_few_reads_of_another_tablespace_wait_as_long_each_as_those_that_matter(loaded: tuple[Cluster, Path], tmp_path: Path) -> None:
     """The table's reads of a real watch, made a thousand times as many, on a tablespace that alone has a service time."""
     cluster, script = loaded

@@ -4,11 +4,12 @@ import json
 import random
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import median
 from typing import Final
 
 import polars as pl
@@ -26,6 +27,7 @@ from tierwise.watch.connecting import Server, closed, connect, databases, server
 from tierwise.watch.masking import Mask
 from tierwise.watch.sampling import Waits, sample
 from tierwise.watch.service_times import ServiceTimes
+from tierwise.watch.steadiness import LEAST_TRANSACTIONS, MOST_SPREAD
 
 WINDOW_S: Final = 60.0
 LEAST_WINDOWS: Final = 10
@@ -83,6 +85,7 @@ class Watch:
     last: Server | None = None
     stopped: bool = False
     _reported_s: float = 0.0
+    _transactions_s: list[float] = field(default_factory=list)  # the mean time of one, by window
 
     def run(self, ready: Callable[[], None] = lambda: None) -> None:
         """Watch until the time is over or a signal comes; a lost connection is a gap, a refused one at the start an error."""
@@ -156,7 +159,8 @@ class Watch:
         self._compare_clocks(last, link.server, watched_s)
         if self._compare(link.server):
             raise InputError("watch", rule="ends its connection at a promotion", remedy="a new one begins")  # which `run` opens
-        rows = self._rows(link, after, waits)
+        rises = snapshot.rises(link.before, after)
+        rows, took = self._rows(link, after, waits, rises), self._took(rises[DATABASE], link.server)
         link.before, link.sent = after, 1
         rows += self._sizes(link, after)
         self.mask.keep()  # before what only its key restores
@@ -167,16 +171,28 @@ class Watch:
         if self._reported_s + INTERVAL_S > time.monotonic() and left_s:
             return
         self._reported_s = time.monotonic()
-        say(f"watched {human_seconds(self.watched_s)}, {human_seconds(left_s)} left: {self.segments.path}")
+        say(f"watched {human_seconds(self.watched_s)}, {human_seconds(left_s)} left{took} ({self.segments.path})")
+
+    def _took(self, rise: snapshot.Rise, server: Server) -> str:
+        """Return what to say of a transaction's time in this window: `advise` refuses loads whose times differ much."""
+        own = rise.rows.filter(entity=str(server.database))
+        transactions, active_s, idle_s = (float(own[name].sum()) for name in ("transactions", "active_s", "idle_in_transaction_s"))
+        if transactions < LEAST_TRANSACTIONS / LEAST_WINDOWS or not active_s:
+            return ""
+        now_s = (active_s + idle_s) / transactions
+        usual_s = median(self._transactions_s or [now_s])
+        self._transactions_s.append(now_s)
+        unsteady = f", before {1000 * usual_s:.3g} ms: advice needs a steady load" if abs(now_s / usual_s - 1) > MOST_SPREAD else ""
+        return f"; a transaction took {1000 * now_s:.3g} ms{unsteady}"
 
     def _refreshed(self, connection: Connection, server: Server) -> Server:
         row = connection.execute(statements.SERVER.encode()).fetchone()
         return server if row is None else replace(server_of(row, server.version, server.host), statements=server.statements)
 
-    def _rows(self, link: Link, after: snapshot.Snapshot, waits: Waits) -> list[pl.DataFrame]:
+    def _rows(self, link: Link, after: snapshot.Snapshot, waits: Waits, rises: Mapping[str, snapshot.Rise]) -> list[pl.DataFrame]:
         found, number = [], self.window
         spans: list[tuple[str, str | None, float | None, str | None]] = []
-        for name, rise in snapshot.rises(link.before, after).items():
+        for name, rise in rises.items():
             whole = rise.broken == ("all",)
             spans += [] if whole else [(name, None, rise.seconds, datetime.now(UTC).isoformat(timespec="milliseconds"))]
             if whole or (rise.broken and name != DATABASE):  # else another database's counters
