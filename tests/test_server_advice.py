@@ -18,7 +18,7 @@ from tierwise.advisor.server_question import Limits, Question
 from tierwise.advisor.server_tiers import read_server_tiers
 from tierwise.advisor.stations import Load, Part, predict
 from tierwise.core import host
-from tierwise.core.activity import Activity, Band, Cause, RelationLoad, Steadiness, Window, read_answer
+from tierwise.core.activity import Activity, Band, Cause, IoWorkers, RelationLoad, Steadiness, Window, read_answer
 from tierwise.core.errors import InputError
 from tierwise.core.options import TicketFormat
 from tierwise.core.text_table import WIDTH
@@ -93,6 +93,29 @@ def test_a_closed_load_of_one_station_takes_what_queueing_theory_says() -> None:
     assert moved.transaction_s == pytest.approx(0.01, rel=1e-3), "all four sessions wait at the disk for its quarter of the work"
     opened = predict(load, {"a": "ssd", "b": "hdd"}, latency, closed=False)
     assert opened.transaction_s < 0.006, "at the same rate the disk is a quarter busy, and what stays gains"
+
+
+def test_reads_of_an_index_that_leaves_the_disk_save_little_while_io_workers_are_all_busy() -> None:
+    """Four sessions for three workers: a transaction takes what its table's reads take, three at a time, whatever else it reads."""
+    workers = IoWorkers(count=3, busy=3.0, waiting=3.2)
+    parts = (Part("table", 0.08, by_workers=1.0), Part("key", 0.02))
+    load = Load(parts, dict.fromkeys(("table", "key"), "hdd"), 0.0, 4.0, 40.0, workers)
+    latency = {"hdd": lambda _: 0.01, "ssd": lambda _: 1e-9}
+    moved = {name: predict(load, {**load.placement, name: "ssd"}, latency, closed=True).transaction_s for name in ("table", "key")}
+    assert predict(load, load.placement, latency, closed=True).transaction_s == pytest.approx(0.1)
+    assert moved["key"] == pytest.approx(4 * 0.075 / 3, rel=0.1), "75 ms of a worker for each transaction"
+    assert moved["table"] == pytest.approx(0.02, rel=1e-3)
+    without = predict(
+        replace(load, workers=None, parts=(Part("table", 0.08), Part("key", 0.02))), {**load.placement, "key": "ssd"}, latency, closed=True
+    )
+    assert without.transaction_s == pytest.approx(0.08)
+
+
+def test_busy_io_workers_are_named_before_any_move(tiers: Path) -> None:
+    watch = activity(relation(1, "orders", 0.05)).model_copy(update={"io_workers": IoWorkers(count=3, busy=2.9, waiting=3.0)})
+    assert "io_workers: PostgreSQL's 3 I/O workers are busy 97 % of the time." in shown(advised(watch, tiers), TicketFormat.TABLE)
+    idle = watch.model_copy(update={"io_workers": IoWorkers(count=3, busy=1.0, waiting=1.0)})
+    assert "io_workers" not in shown(advised(idle, tiers), TicketFormat.TABLE)
 
 
 def test_partitions_that_are_waited_for_little_each_move_together(tiers: Path, tmp_path: Path) -> None:

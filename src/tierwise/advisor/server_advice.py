@@ -10,7 +10,7 @@ from tierwise.advisor.server_durations import step_s
 from tierwise.advisor.server_question import LEAST_SHARE, LOG, TEMPORARY, Question, Unit, unit_name
 from tierwise.advisor.server_tiers import SLOW
 from tierwise.advisor.stations import Predicted
-from tierwise.core.activity import Activity, Band, RelationLoad, Steadiness
+from tierwise.core.activity import Activity, Band, IoWorkers, RelationLoad, Steadiness
 from tierwise.core.errors import InputError
 from tierwise.core.toml import Strict
 from tierwise.core.units import GIB
@@ -18,6 +18,7 @@ from tierwise.core.units import GIB
 CALIBRATION: Final = 0.1  # how far off a calibrated time may be (assumed)
 MODEL: Final = 0.15  # chosen: with CALIBRATION a quarter, as far as the first measured moves were off (validate_advice.py)
 SCANNED: Final = 0.5
+BUSY: Final = 0.8  # of the I/O workers, above which more of them are named before a move (chosen)
 ABOVE: Final = 0.01  # of the transactions take longer than the 99th percentile
 BOOTSTRAPS, BLOCK, SEED = 500, 2, 1
 LOCKS: Final = {"table": "table", "materialized view": "table", "index": "index", LOG: LOG, TEMPORARY: "none"}
@@ -60,6 +61,7 @@ class UnitTime(Strict):
 class ServerAdvice(Strict):
     """The answer of `advise --activity`. `beyond`: tiers with more requests at a time than their latency is known for.
 
+    `busy_workers`: the server's I/O workers, if so many are busy that reads wait for one.
     `reads_left`: share of the page reads with twice the `shared_buffers`, if page requests were recorded and tell.
     """
 
@@ -70,6 +72,7 @@ class ServerAdvice(Strict):
     steps: tuple[Step, ...]
     advised: int
     noise_s: float
+    busy_workers: IoWorkers | None
     indexes_first: tuple[str, ...]
     drop: tuple[str, ...]
     look_at: tuple[str, ...]
@@ -96,7 +99,7 @@ def advise_server(question: Question) -> ServerAdvice:
     Raises:
         InputError: the watch shows no steady load, with what would help.
     """
-    activity = question.activity
+    activity, workers = question.activity, question.activity.io_workers
     whole_s = steady_s(activity, "--activity")
     noise = relative_noise(activity)
     unused = [load for load in activity.relations if load.kind == "index" and not load.scans and load.reads_per_s]
@@ -121,6 +124,7 @@ def advise_server(question: Question) -> ServerAdvice:
         steps=steps,
         advised=advised,
         noise_s=noise * whole_s,
+        busy_workers=workers if workers and workers.busy > BUSY * workers.count else None,
         indexes_first=tuple(
             unit_name(load)
             for load in activity.relations

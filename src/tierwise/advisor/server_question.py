@@ -17,6 +17,7 @@ from tierwise.costs.units import MONTHS_A_YEAR
 LOG: Final = "wal"
 WRITES: Final = "writes"  # the cause of a watch, which no relation has for itself
 TEMPORARY: Final = "temporary"
+READ_AHEAD: Final = ("table", "materialized view")  # PostgreSQL 18 reads the pages of an index one by one
 MOVABLE: Final = ("table", "materialized view", "index", LOG, TEMPORARY)
 LEAST_SHARE: Final = 0.01  # units that wait for less of a transaction's time are not looked at (chosen)
 LOG_GIB: Final = 1.0  # the space that a log takes (`max_wal_size` by default)
@@ -143,9 +144,15 @@ class Question:
     def load(self) -> Load:
         """The watched load: what waits at no device of the tiers is spent elsewhere."""
         whole = self.activity.transaction_s or 0.0
-        parts = tuple(Part(unit.name, unit.waiting_s, unit.writes_per_s, unit.kind == LOG) for unit in self.units)
-        rate = self.activity.transactions_per_s.high
-        return Load(parts, self.placement, max(0.0, whole - sum(part.waiting_s for part in parts)), max(1.0, rate * whole), rate)
+        rate, workers = self.activity.transactions_per_s.high, self.activity.io_workers
+        scanned_s = sum(unit.waiting_s for unit in self.units if unit.kind in READ_AHEAD)
+        by_workers = min(1.0, workers.waiting / rate / scanned_s) if workers and rate and scanned_s else 0.0
+        parts = tuple(
+            Part(unit.name, unit.waiting_s, unit.writes_per_s, unit.kind == LOG, by_workers if unit.kind in READ_AHEAD else 0.0)
+            for unit in self.units
+        )
+        elsewhere_s = max(0.0, whole - sum(part.waiting_s for part in parts))
+        return Load(parts, self.placement, elsewhere_s, max(1.0, rate * whole), rate, workers)
 
     def predicted(self, moved: Sequence[str]) -> tuple[Predicted, Predicted]:
         """Return the time with `moved` on the faster tier, of a closed load and of an open one."""

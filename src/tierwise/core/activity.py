@@ -69,6 +69,14 @@ class RelationLoad(Strict):
     all_scans: int | None = None  # since the last reset of the server's statistics; `scans`: in the watch
 
 
+class IoWorkers(Strict):
+    """PostgreSQL's I/O workers (from 18): how many there are, and the means of how many were busy and how many sessions waited for them."""
+
+    count: int
+    busy: float
+    waiting: float
+
+
 class Window(Strict):
     """One window of the watch: transactions, the time of one, and the pages that the relations read, in their order."""
 
@@ -120,6 +128,7 @@ class Activity(Strict):
     system: str = ""  # the server's system identifier
     buffer_bytes: float = 0.0  # shared_buffers
     host: str = ""  # mark of the machine that watched and ran the server; empty if these were two
+    io_workers: IoWorkers | None = None  # None: no session waited for one
     counted_days: float | None = None  # since the last reset of the server's statistics
 
 

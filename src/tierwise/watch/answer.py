@@ -5,7 +5,7 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-from tierwise.core.activity import Activity, Band
+from tierwise.core.activity import Activity, Band, IoWorkers
 from tierwise.postgres.wait_events import READS
 from tierwise.watch import activity_file as kept
 from tierwise.watch.causes import Time, causes, client_time
@@ -20,6 +20,7 @@ from tierwise.watch.steadiness import judge, windows
 from tierwise.watch.totals import Totals, totals
 
 STARTUP: Final = "startup"
+READ_AHEAD: Final = "IO:AioIoCompletion"
 LEAST_LOG_BYTES_PER_S: Final = 10_000  # below this much log a load writes too little for checkpoints to matter (chosen)
 
 
@@ -81,9 +82,16 @@ def answer(path: Path, service: ServiceTimes) -> Activity:
         system=server.get("system", ""),
         buffer_bytes=float(server["shared_buffers"]),
         host=server.get("host", ""),
+        io_workers=_io_workers(found),
         counted_days=None if (days := server.get("counted_days", "None")) == "None" else float(days),
         unknown=tuple(_unknown(found, service, places=len(division.places))),
     )
+
+
+def _io_workers(found: Totals) -> IoWorkers | None:
+    count, taken = found.server.get("io_workers", "None"), found.own("taken")
+    waiting, busy = found.waits(CLIENTS).get(READ_AHEAD, 0.0), sum(found.waits("io worker").values())
+    return IoWorkers(count=int(count), busy=busy / taken, waiting=waiting / taken) if count != "None" and waiting and busy else None
 
 
 def _percentile_99(found: Totals, time: Time) -> Band | None:

@@ -37,6 +37,7 @@ class Server:
     superuser: bool
     counted_days: float | None
     system: str
+    io_workers: int | None  # None before version 18, and with another method of I/O
     version: int
     host: str  # mark of this machine if the server runs on it, else empty
 

@@ -29,7 +29,8 @@ SELECT d.oid::bigint, d.datname, pg_postmaster_start_time()::text, pg_is_in_reco
        current_setting('is_superuser') = 'on',
        (extract(epoch FROM now() - (SELECT greatest(s.stats_reset, w.stats_reset) FROM pg_stat_database AS s, pg_stat_bgwriter AS w
                                     WHERE s.datid = d.oid)) / 86400)::float8,
-       (SELECT system_identifier::text FROM pg_control_system())
+       (SELECT system_identifier::text FROM pg_control_system()),
+       CASE current_setting('io_method', true) WHEN 'worker' THEN current_setting('io_workers')::int END
 FROM pg_database AS d WHERE d.datname = current_database()
 """
 DATABASES: Final = "SELECT datname FROM pg_database WHERE datallowconn AND NOT datistemplate AND has_database_privilege(oid, 'CONNECT')"
