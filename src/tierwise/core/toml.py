@@ -23,7 +23,7 @@ FileName = Annotated[str, Field(pattern=FILE_NAME)]  # a name that files and fol
 class Strict(BaseModel):
     """Base of every configuration model: frozen, and an unknown field is an error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 def input_file(folder: str, name: str) -> Path:
