@@ -94,6 +94,7 @@ def anew(package: Path, before: dict[str, Fingerprint]) -> Iterator[Anew]:
         ("simulate/closed_loop.py", "np.empty(0, np.int64)", "np.empty(1, np.int64)", {"ram_or_ssd"}),
         ("tiers/clock.py", "HISTORY_S: Final = 2e-4", "HISTORY_S: Final = 3e-4", EVERY),
         ("postgres/cold_proof.py", "METAPAGES: Final = 1", "METAPAGES: Final = 2", LIVE),
+        ("postgres/statements.sql", "conname", "conname AS name", LIVE),
         ("recorders/bpftrace.py", "ENOUGH_READS: Final = 1000", "ENOUGH_READS: Final = 2000", {"read_latency"}),
         ("bench/testbed.py", "PROCESSORS = 2", "PROCESSORS = 3", LIVE),
         (

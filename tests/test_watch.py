@@ -665,7 +665,7 @@ def test_the_size_of_a_locked_relation_is_unknown_at_once(
     granted: bool, listed: bool, loaded: tuple[Cluster, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster, _ = loaded
-    wanted = statements.LOCKED.encode()
+    wanted = statements.SQL["locked"].encode()
     with linked(cluster) as pairs, cluster.connect() as session, ThreadPoolExecutor() as pool:
         (orders,) = session.execute("SELECT 'orders'::regclass::oid::int8").fetchone() or (0,)
         with cluster.connect(autocommit=False) as altering, cluster.connect(autocommit=False) as reading:
@@ -675,7 +675,7 @@ def test_the_size_of_a_locked_relation_is_unknown_at_once(
             while (orders,) not in session.execute(wanted).fetchall():
                 time.sleep(0.01)
             if not listed:  # the session took its lock after the list was read
-                monkeypatch.setattr(statements, "LOCKED", f"{statements.LOCKED} AND false")
+                monkeypatch.setattr(statements, "SQL", {**statements.SQL, "locked": f"{statements.SQL['locked']} AND false"})
             began_s = time.monotonic()
             assert snapshot.sizes(pairs[0][0], [orders]) == ({}, 1 if listed else 2)
             assert time.monotonic() - began_s < 0.5
@@ -709,7 +709,7 @@ def test_workers_waits_belong_to_their_leader_once_and_asynchronous_reads_are_co
 
 def test_the_security_page_lists_every_statement() -> None:
     page = " ".join((paths.home() / "docs" / "watch-security.md").read_text(encoding="utf-8").split())
-    single = [value for value in vars(statements).values() if isinstance(value, str) and value.strip().startswith(("SELECT", "SET"))]
+    single = [text for text in statements.SQL.values() if "{" not in text]
     views = [statement for name in SOURCES for version in EVERY if (statement := statements.view(name, version))]
     for statement in (*single, *statements.SETUP, *views, *map(statements.relations, EVERY)):
         assert " ".join(statement.split()) in page

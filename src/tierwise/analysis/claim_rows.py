@@ -11,9 +11,11 @@ import duckdb
 from tierwise.analysis.claims import CLAIM_ID, Case, Claim, Facts, load_claims
 from tierwise.analysis.rules import Series, order_series
 from tierwise.core.errors import EvidenceError
+from tierwise.core.sql_files import named_statements
 from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.timings.manifest import Manifest
 
+SQL: Final = named_statements(__package__, "queries.sql")
 VARIANT: Final = "variant"  # column of a study's view that names what differs from the published protocol, in views that have variants
 PUBLISHED: Final = "published"  # the variant that a claim is judged on
 
@@ -83,19 +85,16 @@ def selected(case: Case, variant: str | None) -> dict[str, str]:
 def _case_series(connection: duckdb.DuckDBPyConnection, case: Case, pair: str, variant: str | None, *, flags: bool) -> dict[IoMode, Series]:
     """Return the series of `case` by I/O mode; without `flags`, of what is counted, which no flag of a time touches."""
     select = selected(case, variant)
-    columns, chosen = connection.table(case.study).columns, " and ".join(f"{column} = ?" for column in select)
-    flagged = "coalesce(flagged, false)" if flags else "false"
-    outstanding, hangs_on = (name if name in columns else "null" for name in ("outstanding", "hangs_on"))
-    rows = connection.execute(
-        f"""
-        select io_mode, replicate, evidence, {flagged}, ({case.value})::double, {case.note or "''"}, {outstanding}::double,
-            {hangs_on}::text
-        from {case.study}
-        where pair = ? and {chosen} and (({case.value}) is not null or flagged)
-        order by io_mode, replicate
-        """,
-        [pair, *select.values()],
-    ).fetchall()
+    columns = connection.table(case.study).columns
+    query = SQL["series"].format(
+        study=case.study,
+        chosen=" and ".join(f"{column} = ?" for column in select),
+        flagged="coalesce(flagged, false)" if flags else "false",
+        value=case.value,
+        note=case.note or "''",
+        **{name: name if name in columns else "null" for name in ("outstanding", "hangs_on")},
+    )
+    rows = connection.execute(query, [pair, *select.values()]).fetchall()
     return {
         IoMode(io_mode): _one_series(case, select, IoMode(io_mode), [row[1:] for row in rows if row[0] == io_mode])
         for io_mode in dict.fromkeys(row[0] for row in rows)

@@ -10,8 +10,11 @@ import polars as pl
 from scipy.stats import ttest_ind
 
 from tierwise.analysis.statistics import CONFIDENCE, enough, holm
+from tierwise.core.sql_files import named_statements
 from tierwise.core.vocabulary import Evidence
 from tierwise.timings.manifest import UsedAttempt
+
+SQL: Final = named_statements(__package__, "queries.sql")
 
 
 @dataclass(frozen=True)
@@ -25,44 +28,13 @@ class Rejections:
 
 def rejections(connection: duckdb.DuckDBPyConnection, study: str = "", pair: str = "") -> list[Rejections]:
     """Return one entry for each evidence of the run's rows, of `study` and on `pair` where they are named; simulated ones last."""
-    counted = connection.execute(
-        """
-        select evidence, count(*), count(*) filter (len(flags) > 0)
-        from timings where (? in ('', study)) and (? in ('', pair))
-        group by evidence order by evidence = 'simulated', evidence
-        """,
-        [study, pair],
-    ).fetchall()
+    counted = connection.execute(SQL["rejections"], [study, pair]).fetchall()
     return [Rejections(Evidence(evidence), rows, rejected) for evidence, rows, rejected in counted]
 
 
 def never_accepted(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
     """Return by study how many live measurements have no replicate that was accepted; repeats in real time only compare."""
-    found = connection.execute(
-        """
-        with measurements as (
-            select study, bool_and(len(flags) > 0) as rejected
-            from timings
-            where evidence <> 'simulated' and (clock <> 'real' or evidence = 'measured')
-            group by study, pair, trial, step
-        )
-        select study, count(*) from measurements where rejected group by study order by study
-        """
-    ).fetchall()
-    return dict(found)
-
-
-DEVIATIONS: Final = f"""
-with cells as (
-    select study, pair, io_mode, trial, step, replicate, ln(elapsed_s) as log_s
-    from timings where len(flags) = 0 and elapsed_s > 0 and evidence <> '{Evidence.SIMULATED}'
-), apart as (
-    select study, replicate, log_s - avg(log_s) over (partition by study, pair, io_mode, trial, step) as deviation,
-        count(*) over (partition by study, pair, io_mode, trial, step) as replicates
-    from cells
-)
-select study, replicate, avg(deviation) as deviation from apart where replicates > 1 group by all
-"""
+    return dict(connection.execute(SQL["never_accepted"]).fetchall())
 
 
 @dataclass(frozen=True)
@@ -84,7 +56,7 @@ def machine_effects(connection: duckdb.DuckDBPyConnection, attempts: Sequence[Us
     names = by_replicate["machine"].unique().sort().to_list() if used else []
     if len(names) < 2:
         return []
-    rows = connection.sql(DEVIATIONS).pl().cast({"replicate": pl.Int64}).join(by_replicate, on=["study", "replicate"])
+    rows = connection.sql(SQL["deviations"]).pl().cast({"replicate": pl.Int64}).join(by_replicate, on=["study", "replicate"])
     found, p_values = list[MachineEffect](), list[float]()
     for name in names:
         own, others = (part["deviation"].to_numpy() for part in (rows.filter(machine=name), rows.filter(pl.col("machine") != name)))

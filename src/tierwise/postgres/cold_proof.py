@@ -18,7 +18,7 @@ from tierwise.core.toml import Strict
 from tierwise.core.units import PAGE_BYTES
 from tierwise.postgres.page_counts import PageCount, PageCounter
 from tierwise.postgres.plans import assert_plan, planned
-from tierwise.postgres.relations import find_relation
+from tierwise.postgres.relations import SQL, find_relation
 from tierwise.postgres.settings import Connection, applied, one_value
 
 METAPAGES: Final = 1
@@ -58,26 +58,14 @@ class ColdEvidence(Strict):
 def relation_files(conn: Connection, relations: Sequence[str]) -> list[Path]:
     """Return every file of `relations` and of their TOAST tables: all forks, all segments, through their tablespaces."""
     oids = [find_relation(conn, name).oid for name in relations]
-    rows = conn.execute(
-        """
-        WITH named AS (SELECT oid, reltoastrelid FROM pg_class WHERE oid = ANY(%(oids)s::oid[])),
-             whole AS (SELECT oid FROM named
-                       UNION SELECT reltoastrelid FROM named WHERE reltoastrelid <> 0
-                       UNION SELECT i.indexrelid FROM pg_index AS i JOIN named ON i.indrelid = named.reltoastrelid)
-        SELECT current_setting('data_directory'), pg_relation_filepath(oid) FROM whole
-        """,
-        {"oids": oids},
-    ).fetchall()
+    rows = conn.execute(SQL["files"], [oids]).fetchall()
     places = [(path, main) for main in (Path(data) / path for data, path in rows) for path in main.parent.iterdir()]
     return sorted(path.resolve() for path, main in places if re.fullmatch(rf"{main.name}(_(fsm|vm|init))?(\.\d+)?", path.name))
 
 
 def main_files(conn: Connection, relations: Sequence[str]) -> dict[str, Path]:
     """Return the first file of the main fork of each of `relations`; reads catalogues, but no relation."""
-    rows = conn.execute(
-        "SELECT name, current_setting('data_directory'), pg_relation_filepath(oid) FROM unnest(%s::text[], %s::oid[]) AS named (name, oid)",
-        [list(relations), [find_relation(conn, name).oid for name in relations]],
-    )
+    rows = conn.execute(SQL["main_files"], [list(relations), [find_relation(conn, name).oid for name in relations]])
     return {name: Path(data, path).resolve() for name, data, path in rows}
 
 
@@ -90,9 +78,8 @@ def warm_catalogues(conn: Connection, statement: str) -> None:
     conn.execute(sql.SQL("PREPARE tierwise_warm AS {}").format(sql.SQL(statement)))
     conn.execute("DEALLOCATE tierwise_warm")
     with applied(conn, ONLY_INDEX_LOOKUPS):
-        ours = "SELECT oid FROM pg_class WHERE oid >= %s AND relkind IN ('r', 'i')"
-        conn.execute(f"SELECT sum(pg_relation_size(oid)) FROM ({ours}) AS ours", [FIRST_USER_OID])
-        conn.execute(f"SELECT sum(length(s::text)) FROM pg_statistic AS s WHERE starelid = ANY(ARRAY({ours}))", [FIRST_USER_OID])
+        conn.execute(SQL["sizes"], [FIRST_USER_OID])
+        conn.execute(SQL["statistics"], [FIRST_USER_OID])
 
 
 def distinct_heap_pages(conn: Connection, table: str, predicate: str) -> int:
@@ -136,8 +123,7 @@ def warm_heap(conn: Connection, table: str) -> int:
 
 def _scanned(conn: Connection, table: str) -> PageCount:
     name = sql.Identifier(table)
-    pages = "(pg_relation_size(%s::regclass) / current_setting('block_size')::bigint)"
-    end = one_value(conn, f"SELECT format('(%%s,0)', {pages})", [name.as_string(conn)])
+    end = one_value(conn, SQL["first_row_behind"], [name.as_string(conn)])
     statement = sql.SQL("SELECT count(*) FROM {} WHERE ctid >= '(0,0)' AND ctid < {}").format(name, sql.Literal(end)).as_string(conn)
     with PageCounter(conn, [table]) as counter, _without_indexes(conn, table), applied(conn, ONLY_TID_SCANS):
         assert_plan(planned(conn, statement), ["Aggregate", f"Tid Range Scan on {table}"])
@@ -150,11 +136,7 @@ def _without_indexes(conn: Connection, table: str) -> Iterator[None]:
     """Hide every index of `table` from the planner, which would read their metapages into shared_buffers, by drops that are rolled back."""
     name = sql.Identifier(table)
     with conn.transaction(force_rollback=True):
-        indexes = conn.execute(
-            "SELECT relname, conname FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid "
-            "LEFT JOIN pg_constraint AS k ON k.conindid = i.indexrelid AND k.conrelid = i.indrelid WHERE i.indrelid = %s",
-            [find_relation(conn, table).oid],
-        ).fetchall()
+        indexes = conn.execute(SQL["indexes"], [find_relation(conn, table).oid]).fetchall()
         for index, constraint in indexes:
             if constraint is None:
                 conn.execute(sql.SQL("DROP INDEX {}").format(sql.Identifier(index)))

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from tierwise.core.vocabulary import RelationClass
-from tierwise.postgres.relations import find_relation
+from tierwise.postgres.relations import SQL, find_relation
 from tierwise.postgres.settings import Connection, one_value
 
 
@@ -61,15 +61,11 @@ class PageCounter:
 
     def _read(self) -> dict[int, tuple[int, int]]:
         self._conn.execute("SELECT pg_stat_force_next_flush()")
-        rows = self._conn.execute(
-            "SELECT oid, pg_stat_get_blocks_fetched(oid), pg_stat_get_blocks_hit(oid) FROM unnest(%s::oid[]) AS oid",
-            [[relation.oid for relation in self._relations]],
-        )
+        rows = self._conn.execute(SQL["blocks"], [[relation.oid for relation in self._relations]])
         return {oid: (hit, fetched - hit) for oid, fetched, hit in rows}
 
     def _read_wait_s(self) -> float:
-        query = "SELECT (pg_stat_get_db_blk_read_time(oid) + pg_stat_get_db_blk_write_time(oid)) / 1000 FROM (SELECT %s::oid) AS d (oid)"
-        return float(one_value(self._conn, query, [self._database]))
+        return float(one_value(self._conn, SQL["waited_s"], [self._database]))
 
 
 Counters = Mapping[str, Mapping[str, float]]

@@ -8,7 +8,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Literal, Protocol, Self
@@ -16,12 +15,14 @@ from typing import Final, Literal, Protocol, Self
 import polars as pl
 
 from tierwise.core.files import scratch_folder
+from tierwise.core.sql_files import named_statements
 from tierwise.core.vocabulary import Layout
 from tierwise.postgres.cluster import DATABASE, PORT, SUPERUSER, Cluster
 from tierwise.postgres.processes import socket_folder
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.workspace import CommandError
 
+SQL: Final = named_statements(__package__, "pgbench.sql")
 TABLES: Final = ("pgbench_accounts", "pgbench_branches", "pgbench_tellers", "pgbench_history")
 INDEXES: Final = ("pgbench_accounts_pkey", "pgbench_branches_pkey", "pgbench_tellers_pkey")
 ROWS_PER_SCALE: Final = 100_000
@@ -107,15 +108,7 @@ def keep_accounts(conn: Connection, accounts: int) -> None:
 
 def fill_caches(cluster: Cluster, lookups: int, *, accounts: int) -> None:
     """Look up random accounts inside the server, as the TPC-B script does, until the caches hold what such a load leaves in them."""
-    loop = f"""
-        DO $$ DECLARE account int; BEGIN
-            FOR lookup IN 1..{lookups // SESSIONS} LOOP
-                account := 1 + floor(random() * {accounts});
-                PERFORM abalance FROM pgbench_accounts WHERE aid = account;
-                PERFORM abalance FROM pgbench_accounts WHERE aid = account;
-            END LOOP;
-        END $$
-    """
+    loop = SQL["fill"].format(lookups=lookups // SESSIONS, accounts=accounts)
 
     def work(_: int) -> None:
         with cluster.connect() as connection:
@@ -141,14 +134,8 @@ class Mix:
             Layout.RECENT: rank,
             Layout.RANDOM_KEYS: f"{rank} * {_step(accounts)} % {accounts}",
         }[self.layout]
-        account, look = f"\\set aid 1 + {drawn}\n", "SELECT abalance FROM pgbench_accounts WHERE aid = :aid;\n"
-        update = (
-            f"{account}\\set delta random(-5000, 5000)\nBEGIN;\n"
-            f"UPDATE pgbench_accounts SET abalance = abalance + :delta WHERE aid = :aid;\n{look}"
-            "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES (1, 1, :aid, :delta, CURRENT_TIMESTAMP);\nEND;\n"
-        )
-        weights = {"look": (account + look, round(100 * (1 - self.writes))), "update": (update, round(100 * self.writes))}
-        return {name: (script, weight) for name, (script, weight) in weights.items() if weight}
+        weights = {"look": round(100 * (1 - self.writes)), "update": round(100 * self.writes)}
+        return {name: (SQL[name].format(drawn=drawn), weight) for name, weight in weights.items() if weight}
 
 
 @dataclass(frozen=True)
@@ -158,8 +145,7 @@ class TpcB:
     branches: int
 
     def scripts(self, accounts: int) -> dict[str, tuple[str, int]]:
-        text = (files("tierwise") / "postgres" / "tpcb.sql").read_text(encoding="utf-8")
-        return {"tpcb": (text.format(accounts=accounts, branches=self.branches, tellers=TELLERS * self.branches), 1)}
+        return {"tpcb": (SQL["tpcb"].format(accounts=accounts, branches=self.branches, tellers=TELLERS * self.branches), 1)}
 
 
 class Script(Protocol):

@@ -12,7 +12,7 @@ from typing import Any, Final
 from psycopg import sql
 
 from tierwise.core.errors import EvidenceError, InputError
-from tierwise.postgres.relations import find_relation
+from tierwise.postgres.relations import SQL, find_relation
 from tierwise.postgres.settings import Connection, one_value
 
 
@@ -102,13 +102,7 @@ class IndexScanCost:
 
 def correlation_of(conn: Connection, table: str, column: str) -> float:
     """Return how the planner sees the order of a column in the table, from -1 to 1."""
-    row = conn.execute(
-        """
-        SELECT correlation FROM pg_stats AS s, pg_class AS c
-        WHERE c.oid = %s AND s.schemaname = c.relnamespace::regnamespace::text AND s.tablename = c.relname AND s.attname = %s
-        """,
-        [find_relation(conn, table).oid, column],
-    ).fetchone()
+    row = conn.execute(SQL["correlation"], [find_relation(conn, table).oid, column]).fetchone()
     if row is None:
         raise InputError(table, field="column", value=column, rule="has no statistics", remedy=f"ANALYZE {table}")
     return float(row[0])

@@ -9,10 +9,12 @@ from psycopg import sql
 
 from tierwise.core.errors import InputError
 from tierwise.core.private_folders import closed_folder
+from tierwise.core.sql_files import named_statements
 from tierwise.core.vocabulary import RelationClass
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.workspace import server_account
 
+SQL: Final = named_statements(__package__, "statements.sql")
 _KINDS: Final = {"r": RelationClass.TABLE, "i": RelationClass.INDEX}
 
 
@@ -26,15 +28,7 @@ class Relation:
 
 def find_relation(conn: Connection, name: str) -> Relation:
     """Return the table or index `name` of the search path (as stored: no folding of case)."""
-    row = conn.execute(
-        """
-        SELECT c.oid, c.relname, c.relkind, t.spcname
-        FROM pg_class AS c, pg_database AS d, pg_tablespace AS t
-        WHERE c.oid = to_regclass(%s) AND d.datname = current_database()
-          AND t.oid = CASE c.reltablespace WHEN 0 THEN d.dattablespace ELSE c.reltablespace END
-        """,
-        [sql.Identifier(name).as_string(conn)],
-    ).fetchone()
+    row = conn.execute(SQL["relation"], [sql.Identifier(name).as_string(conn)]).fetchone()
     if row is None or row[2] not in _KINDS:
         raise InputError("relation", value=name, rule="must be a table or an index of this database")
     return Relation(row[0], row[1], _KINDS[row[2]], row[3])

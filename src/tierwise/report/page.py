@@ -14,6 +14,7 @@ from tierwise.analysis.claim_rows import mode_in
 from tierwise.analysis.quality import rejections
 from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.core import studies
+from tierwise.core.sql_files import named_statements
 from tierwise.core.vocabulary import ClockKind
 from tierwise.report.display import Figure, Missing, Sentence, Table
 from tierwise.report.exhibit_registry import IO_MODE, Cells, Exhibit, find
@@ -136,15 +137,12 @@ def _note(run: Run, pair: str, exhibit: Exhibit, rows: pl.DataFrame, facts: Mapp
 
 
 PROCESSORS: Final = 2  # processors that the clock of several sessions assumes, where a study's facts name no other number
-MEASURED_SQL: Final = """
-select distinct study, io_mode, clock from timings
-where list_contains($pairs, pair) and evidence <> 'simulated' and ($study = '' or study = $study)
-"""
+SQL: Final = named_statements(__package__, "queries.sql")
 
 
 def conditions(run: Run, exhibit: Exhibit, pairs: Sequence[str], rows: pl.DataFrame) -> Mapping[str, object]:
     """Return `modes`, `clocks` (``virtual`` or ``real``) and `processors`; empty where it is not known which rows are shown."""
-    there = run.query(MEASURED_SQL, {"pairs": list(pairs), "study": exhibit.study}) if pairs else pl.DataFrame()
+    there = run.query(SQL["measured"], {"pairs": list(pairs), "study": exhibit.study}) if pairs else pl.DataFrame()
     modes = _modes(run, exhibit, pairs, rows, there)
     shown = there.filter(pl.col("io_mode").is_in(modes)) if modes else pl.DataFrame()
     if shown.is_empty():

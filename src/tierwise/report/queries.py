@@ -19,8 +19,6 @@ from tierwise.timings.reads import FOLDER, TABLE, sources
 
 TOKENS: Final = re.compile(r"'(?:[^']|'')*'|--[^\n]*|\?|\$\w+")
 """What is passed over when parameters are put into a query (texts, comments), and the parameters."""
-QUERIES: Final = "reading/queries.sql"
-QUERY_NAME: Final = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
 CREATED: Final = re.compile(r"create temp (?:view|table|macro) (\w+)")
 HEAD_SQL: Final = (
     "-- Run this script with DuckDB (written with {version}) in the folder of the published run {run}. It returns rows of the report."
@@ -52,12 +50,6 @@ class Made(Strict):
             f"{label}{f'-{number}' if number > 1 else ''}.sql": script([query for query in self.queries if query.run_id == run])
             for number, run in enumerate(runs, 1)
         }
-
-
-def named_queries(study: str) -> Mapping[str, str]:
-    """Return the queries of the file `QUERIES` of `study`, each by the name in the line ``-- name: NAME`` above it."""
-    _, *parts = QUERY_NAME.split(studies.text(study, QUERIES))
-    return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
 def of_run(run: Path, sql: str, parameters: Parameters) -> Query:

@@ -15,6 +15,7 @@ from tierwise.analysis.runs import REFERENCE, find_run, newest_run
 from tierwise.analysis.views import ROWS
 from tierwise.core import paths, studies
 from tierwise.core.errors import InputError
+from tierwise.core.sql_files import named_statements
 from tierwise.report import versions
 from tierwise.report.formats import count, number, seconds
 from tierwise.report.run import NoRowsError, Run, open_run
@@ -151,22 +152,15 @@ def _as_json(claim: ClaimVerdict) -> dict[str, str]:
     return {"verdict": str(claim.verdict), "verdict_text": claim.verdict_text, "found": stamped(claim)}
 
 
+SQL: Final = named_statements(__package__, "queries.sql")
 CELL: Final = ("study", "pair", "io_mode", "cell", "unit")  # what names a value in every run
 
 
 def medians(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
     """Return a row a cell of the views ``<study>_cells`` with enough unflagged rows: `CELL`, ``median`` and ``n`` of these, evidence."""
     queries = (f"select '{study}' as study, * from {study}_cells where not flagged" for study in studies.having(ROWS))
-    found = connection.sql(
-        f"""
-        select {", ".join(CELL)}, median(value) as median, count(*) as n,
-               if(count(distinct evidence) = 1, min(evidence), 'mixed') as evidence
-        from ({" union all by name ".join(queries)})
-        group by {", ".join(CELL)} having enough(value)
-        order by {", ".join(CELL)}
-        """
-    )
-    return pl.DataFrame(found.to_arrow_table())
+    query = SQL["medians"].format(cell=", ".join(CELL), cells=" union all by name ".join(queries))
+    return pl.DataFrame(connection.sql(query).to_arrow_table())
 
 
 def beside(ours: pl.DataFrame, theirs: pl.DataFrame) -> pl.DataFrame:

@@ -5,10 +5,12 @@ from typing import Final
 
 import polars as pl
 
+from tierwise.core.sql_files import named_statements
 from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import DASH, NBSP, number
 from tierwise.report.run import Run
 
+SQL: Final = named_statements(__package__, "queries.sql")
 PARTS: Final[Mapping[str, str]] = {
     "CPU": "^processor",
     "Row locks": "^row locks$",
@@ -23,13 +25,8 @@ PARTS: Final[Mapping[str, str]] = {
 DEVICE: Final = "device "  # what a row that is a device's utilisation is named by, before its tier
 
 
-RECORDED: Final = """
-select count(*) > 0 from timings where study = $study and pair = $pair and json_array_length(json_keys(proof -> 'window_shares')) > 0
-"""
-
-
 def records_sessions(run: Run, study: str, pair: str) -> bool:
-    return bool(run.query(RECORDED, {"study": study, "pair": pair}).item())
+    return bool(run.query(SQL["recorded"], {"study": study, "pair": pair}).item())
 
 
 def tabulated(rows: pl.DataFrame, keys: Mapping[str, str], tiers: Mapping[str, str]) -> Cells | None:

@@ -87,20 +87,20 @@ def _opened(dsn: str, database: str | None) -> Connection:
 
 def _examined(connection: Connection) -> Server:
     version = connection.info.server_version // 10_000
-    if _one(connection, statements.PROCESS) != connection.info.backend_pid:
+    if _one(connection, statements.SQL["process"]) != connection.info.backend_pid:
         rule, remedy = "is reached through a pooler, which hides sessions", "connect directly to PostgreSQL, by its own host and port"
         raise InputError(WHERE, rule=rule, remedy=remedy)
     if not OLDEST <= version <= NEWEST:
         raise InputError(WHERE, field="version", value=version, rule=f"must be PostgreSQL {OLDEST} to {NEWEST}")
-    if not _one(connection, statements.RIGHTS):
+    if not _one(connection, statements.SQL["rights"]):
         user = connection.info.user
         raise InputError(WHERE, rule=f"does not show its statistics to {user}", remedy=f'GRANT pg_monitor TO "{user}"')
-    if (clock := _one(connection, statements.CLOCK)) not in {None, "", "real"}:
+    if (clock := _one(connection, statements.SQL["clock"])) not in {None, "", "real"}:
         rule = "hides its waiting: tierwise runs it in virtual time"
         raise InputError(WHERE, field="tierwise.clock", value=clock, rule=rule, remedy="watch a server in real time")
     for statement in statements.SETUP:
         connection.execute(statement.encode())
-    row = connection.execute(statements.SERVER.encode()).fetchone()
+    row = connection.execute(statements.SQL["server"].encode()).fetchone()
     assert row is not None  # the database that the session is in
     server = server_of(row, version, host.mark() if _is_here(connection.info.backend_pid) else "")
     return replace(server, statements=server.statements and _shows_statements(connection, version))
@@ -124,7 +124,7 @@ def _is_here(backend: int) -> bool:
 
 
 def server_of(row: Sequence[Any], version: int, host: str) -> Server:
-    """Return the row of `statements.SERVER` by name."""
+    """Return the row of the statement ``server`` by name."""
     return Server(**dict(zip((field.name for field in fields(Server)), (*row, version, host), strict=True)))
 
 
@@ -135,7 +135,7 @@ def _one(connection: Connection, statement: str) -> object:
 
 def databases(connection: Connection) -> list[str]:
     """Return the databases that the role may connect to."""
-    return [name for (name,) in connection.execute(statements.DATABASES.encode())]
+    return [name for (name,) in connection.execute(statements.SQL["databases"].encode())]
 
 
 def closed(connection: Connection) -> None:

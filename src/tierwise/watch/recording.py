@@ -186,7 +186,7 @@ class Watch:
         return f"; a transaction took {1000 * now_s:.3g} ms{unsteady}"
 
     def _refreshed(self, connection: Connection, server: Server) -> Server:
-        row = connection.execute(statements.SERVER.encode()).fetchone()
+        row = connection.execute(statements.SQL["server"].encode()).fetchone()
         return server if row is None else replace(server_of(row, server.version, server.host), statements=server.statements)
 
     def _rows(self, link: Link, after: snapshot.Snapshot, waits: Waits, rises: Mapping[str, snapshot.Rise]) -> list[pl.DataFrame]:
@@ -222,7 +222,7 @@ class Watch:
         found: list[tuple[int, int, str | None]] = []
         for connection, server in link.pairs:
             wanted = [relation for database, relation in fresh if database == server.database]
-            rows = connection.execute(statements.NAMES.encode(), [wanted]).fetchall() if wanted else []
+            rows = connection.execute(statements.SQL["names"].encode(), [wanted]).fetchall() if wanted else []
             found += [(server.database, row[0], self._named(row)) for row in rows]
         found += [(database, relation, None) for database, relation in gone]
         if not first and (moved := len(fresh) + len(gone)):

@@ -42,7 +42,7 @@ class Waits:
     counts: dict[tuple[str, str], float] = field(default_factory=lambda: defaultdict(float))
 
     def add(self, rows: Sequence[tuple[Any, ...]], database: int) -> None:
-        """Count one sample of the server's processes; rows are those of `statements.ACTIVITY`."""
+        """Count one sample of the server's processes; rows are those of the statement ``activity``."""
         self.taken += 1
         workers: dict[int, list[str]] = {}
         for _, _, backend, _, kind, event, leader, _ in rows:
@@ -62,7 +62,7 @@ class Waits:
 
 
 def sample(connection: Connection, waits: Waits, database: int) -> None:
-    waits.add(connection.execute(statements.ACTIVITY.encode()).fetchall(), database)
+    waits.add(connection.execute(statements.SQL["activity"].encode()).fetchall(), database)
 
 
 def _named(kind: str | None, event: str | None) -> str:

@@ -130,7 +130,7 @@ def moved_places(before: pl.DataFrame | None, after: pl.DataFrame) -> tuple[list
 
 def sizes(connection: Connection, relations: Iterable[int]) -> tuple[dict[int, int], int]:
     """Return the bytes of relations and their TOAST, without what a session locks or wants to lock, and how many statements that took."""
-    locked = [oid for (oid,) in connection.execute(statements.LOCKED.encode())]
+    locked = [oid for (oid,) in connection.execute(statements.SQL["locked"].encode())]
     found: dict[int, int] = {}
     sent = 1
     for oid in relations:
@@ -138,7 +138,7 @@ def sizes(connection: Connection, relations: Iterable[int]) -> tuple[dict[int, i
             continue
         sent += 1
         try:
-            rows = connection.execute(statements.SIZE.encode(), [locked, oid]).fetchall()
+            rows = connection.execute(statements.SQL["size"].encode(), [locked, oid]).fetchall()
         except psycopg.errors.LockNotAvailable:  # a lost race: the size stays unknown
             continue
         found |= {part: size for part, size in rows if size is not None}

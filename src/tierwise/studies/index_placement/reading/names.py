@@ -7,13 +7,13 @@ import polars as pl
 from tierwise.analysis.claim_rows import mode_in
 from tierwise.analysis.claims import Bounds, Kind, load_claims
 from tierwise.analysis.statistics import estimable
+from tierwise.core.sql_files import named_statements
 from tierwise.report import colours
-from tierwise.report.queries import named_queries
 from tierwise.report.run import Run
 from tierwise.report.words import case_name
 
 STUDY: Final = "index_placement"
-SQL: Final = named_queries(STUDY)
+SQL: Final = named_statements(__package__, "queries.sql")
 PAIR: Final = "source-m"
 DISKS, INDEX, TABLE, BOTH = "both on HDD", "index on SSD", "table on SSD", "both on SSD"  # where table and index lie
 COLOURS: Final = {

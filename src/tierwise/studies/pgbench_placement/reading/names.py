@@ -6,13 +6,13 @@ import polars as pl
 
 from tierwise.analysis.claim_rows import mode_of
 from tierwise.analysis.statistics import enough, geometric_estimate
+from tierwise.core.sql_files import named_statements
 from tierwise.report import colours
-from tierwise.report.queries import named_queries
 from tierwise.report.run import Run
 from tierwise.timings.replicates import replicates_of
 
 STUDY: Final = "pgbench_placement"
-SQL: Final = named_queries(STUDY)
+SQL: Final = named_statements(__package__, "queries.sql")
 PAIR: Final = "source-v"
 PLACEMENTS: Final = {"all_hdd": "all on HDD", "index_ssd": "indexes on SSD", "table_ssd": "tables on SSD", "all_ssd": "all on SSD"}
 COLOURS: Final = dict(zip(PLACEMENTS, colours.PLACEMENTS.values(), strict=True))

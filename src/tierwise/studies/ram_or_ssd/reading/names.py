@@ -2,11 +2,11 @@
 
 from typing import Final
 
+from tierwise.core.sql_files import named_statements
 from tierwise.report import colours
-from tierwise.report.queries import named_queries
 
 STUDY: Final = "ram_or_ssd"
-SQL: Final = named_queries(STUDY)
+SQL: Final = named_statements(__package__, "queries.sql")
 PAIR: Final = "source-r"
 LIVE_PAIR: Final = "source-r-live"
 TIERS: Final = {"hdd": "disk", "ssd": "SSD"}

@@ -7,14 +7,14 @@ import polars as pl
 
 from tierwise.analysis.claims import published_series
 from tierwise.analysis.statistics import Estimate
+from tierwise.core.sql_files import named_statements
 from tierwise.report.estimates import estimates
 from tierwise.report.formats import DASH, number, percent, seconds
-from tierwise.report.queries import named_queries
 from tierwise.report.run import Run
 from tierwise.report.words import variant_label
 
 STUDY: Final = "read_latency"
-SQL: Final = named_queries(STUDY)
+SQL: Final = named_statements(__package__, "queries.sql")
 SOURCE_ID: Final = "L"
 SPACES: Final = {
     "all": "All reads",

@@ -2,11 +2,11 @@
 
 from typing import Final
 
+from tierwise.core.sql_files import named_statements
 from tierwise.report import colours
-from tierwise.report.queries import named_queries
 
 STUDY: Final = "survey_arrays"
-SQL: Final = named_queries(STUDY)
+SQL: Final = named_statements(__package__, "queries.sql")
 PAIR: Final = "source-h"
 SCAN: Final = "non_indexed"  # the query whose published times imply the rates of a scan
 DISKS, RAID0, ONE, SIX = "hdd", "hdd_raid0", "ssd", "ssd_raid5"

@@ -2,11 +2,11 @@
 
 from typing import Final
 
+from tierwise.core.sql_files import named_statements
 from tierwise.report import colours
-from tierwise.report.queries import named_queries
 
 STUDY: Final = "survey_placement"
-SQL: Final = named_queries(STUDY)
+SQL: Final = named_statements(__package__, "queries.sql")
 PAIR: Final = "source-h"
 BASE: Final = "all_hdd"  # the placement that the others are compared with
 INDEXES, SOURCE, DETECTION, TEMPORARY = "index_ssd", "source_ssd", "detection_ssd", "temp_ssd"
