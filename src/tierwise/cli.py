@@ -37,8 +37,8 @@ NEED_CHECKOUT: Final = ("report", "run", "worker", "plan", "reference", "publish
 
 
 def command(panel: str, example: str, name: str | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that adds a command to the group `panel`, with an example below its help."""
-    return app.command(name, rich_help_panel=panel, epilog=f"Example: tierwise {example}")
+    """Return a decorator that adds a command to the group `panel`; as `options.command`."""
+    return options.command(app, example, name, panel=panel)
 
 
 def _version(wanted: bool) -> None:
@@ -50,15 +50,11 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(invoke_without_command=True, epilog="Example: tierwise advise --ssd-gib 4")
+@app.callback(invoke_without_command=True, help=options.help_of("tierwise.help"), epilog="Example: tierwise advise --ssd-gib 4")
 def tierwise(
     context: typer.Context,
     version: Annotated[bool, option("tierwise.version", "--version", callback=_version, is_eager=True)] = False,  # noqa: ARG001
 ) -> None:
-    """Find the right storage for PostgreSQL's tables, indexes and logs, and the cost of each I/O on this storage.
-
-    Without a command, tierwise prints the answer of the newest run and the commands to try next.
-    """
     if context.invoked_subcommand is None:
         from tierwise.report.latest_answer import newest_answer  # noqa: PLC0415
 
@@ -84,10 +80,6 @@ def report(
     budget: options.BudgetOption = "",
     yes: options.YesOption = False,
 ) -> None:
-    """Measure every study that was not yet measured with the current code and inputs, then build the report.
-
-    On a terminal, the command asks for confirmation before it measures.
-    """
     from tierwise.datasets.checking import check_first_rows  # noqa: PLC0415
     from tierwise.pipeline import ReportRequest, make_report  # noqa: PLC0415
     from tierwise.plan.budget import seconds_in  # noqa: PLC0415
@@ -114,11 +106,6 @@ def run_study(
     trials: Annotated[str, option("run_study.trials")] = "",
     yes: options.YesOption = False,
 ) -> None:
-    """Measure one study.
-
-    A later `tierwise report` with the same options adds the other studies to this run. A run with --trials never becomes complete. On a
-    terminal, the command asks for confirmation before it measures.
-    """
     from tierwise.datasets.checking import check_first_rows  # noqa: PLC0415
     from tierwise.pipeline import ReportRequest, run_one_study  # noqa: PLC0415
 
@@ -142,11 +129,6 @@ def plan(
     budget: options.BudgetOption = "",
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Estimate how many trials, minutes and bytes of disk space a report needs.
-
-    With --machines, the command also estimates the minutes and the price of a campaign on several machines. With --budget, it lists the
-    replicates that the budget buys on one machine, or on each number of machines.
-    """
     from tierwise.bench.loop import gather_inputs  # noqa: PLC0415
     from tierwise.datasets.checking import check_first_rows  # noqa: PLC0415
     from tierwise.plan import budget as budgets  # noqa: PLC0415
@@ -175,10 +157,6 @@ def check_data(
     sky: Annotated[str, option("check_data.sky")] = "",
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Read your own data file as a run would, and report format, rows, columns, NULLs and the first fault.
-
-    The command exits with code 2 if a run would refuse the file.
-    """
     from tierwise.datasets.checking import as_text, check  # noqa: PLC0415  heavy libraries
 
     named = {name: source for name, source in {"census": census, "sky": sky}.items() if source}
@@ -193,7 +171,6 @@ def check_data(
 
 @command(STUDY, "claims --run reference")
 def claims(run: RunOption = "", form: FormatOption = Format.TABLE) -> None:
-    """List every published claim with its verdict."""
     from tierwise.analysis.runs import run_to_read  # noqa: PLC0415
     from tierwise.analysis.verdicts import as_json, as_text  # noqa: PLC0415
     from tierwise.report.study_registry import judge_all  # noqa: PLC0415
@@ -209,7 +186,6 @@ def diff(
     after: Annotated[str, argument("diff.after", metavar="AFTER", autocompletion=completion.runs)] = "latest",
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Compare every measured value and verdict of two runs, each named by itself or by a version of the report."""
     from tierwise.report.reference import compare  # noqa: PLC0415
 
     found = compare(before, after)
@@ -222,7 +198,6 @@ def publish(
     version: Annotated[str, option("publish.version", autocompletion=completion.versions)] = "latest",
     one: Annotated[Path | None, option("publish.one", envvar="ONE")] = None,
 ) -> None:
-    """Copy a built report with its rows and checksums to a folder, or write the report as one HTML file."""
     from tierwise.report.publish import publish as write  # noqa: PLC0415
     from tierwise.report.publish import write_one  # noqa: PLC0415
 
@@ -243,10 +218,6 @@ def export(
     run: Annotated[str, argument("export.run", metavar="RUN", autocompletion=completion.runs)],
     folder: Annotated[Path, argument("export.folder", metavar="FOLDER")],
 ) -> None:
-    """Copy a complete run to a folder, small enough for a git repository.
-
-    The copy has all measured rows, but only a sample of the recorded reads, transactions and page sequences.
-    """
     from tierwise.advisor.advice_traces import behind_advice  # noqa: PLC0415
     from tierwise.analysis.runs import find_run  # noqa: PLC0415
     from tierwise.timings.export import export as copy  # noqa: PLC0415
@@ -257,11 +228,6 @@ def export(
 
 @command(STUDY, "merge latest /mnt/other/data/raw/20261126-174349-full-5b31ca")
 def merge(runs: Annotated[list[str], argument("merge.runs", metavar="RUN")]) -> None:
-    """Merge runs with the same measurements and different seeds into one run.
-
-    If you merge three or more runs, the 95 % intervals also cover the variation between runs.
-    The first run may be merged already, also the reference run: the next runs extend it.
-    """
     from tierwise.bench.study_registry import summary_of  # noqa: PLC0415
     from tierwise.pipeline import stored_or_found  # noqa: PLC0415
     from tierwise.timings.merging import merge_runs  # noqa: PLC0415
@@ -274,10 +240,6 @@ def merge(runs: Annotated[list[str], argument("merge.runs", metavar="RUN")]) -> 
 
 @command(STUDY, "worker --scheduler tls://host:8786")
 def worker(scheduler: options.SchedulerOption = "") -> None:
-    """Measure replicates for campaigns on this machine, until you end the command.
-
-    The command first checks the machine as `tierwise doctor` does.
-    """
     from tierwise import doctor as examination  # noqa: PLC0415
     from tierwise.cluster.worker import serve  # noqa: PLC0415
 
@@ -298,12 +260,6 @@ def sensitivity(
     *,
     yes: options.YesOption = False,
 ) -> None:
-    """Compute how far verdicts and headlines depend on device parameters that no source states.
-
-    The command moves one parameter at a time to both ends of its band (data/sensitivity/bands.toml). It replays recorded requests, or
-    measures with profile smoke. The results are written to data/reference/sensitivity.parquet. An interrupted command continues where it
-    stopped.
-    """
     from tierwise.sensitivity.screening import sensitivity as compute  # noqa: PLC0415
 
     names = [studies.known(study)] if study else studies.names()
@@ -329,10 +285,6 @@ def trace(
     *,
     requests: Annotated[bool, option("trace.requests", "--requests")] = False,
 ) -> None:
-    """Record every read of a running PostgreSQL, and show the read times by tablespace.
-
-    The command changes nothing on the server. With --requests, it records every page request and shows them by relation.
-    """
     from tierwise.recorders.trace_command import trace as record  # noqa: PLC0415
 
     print(record(cluster=cluster, pid=pid, seconds=seconds, out=out, recorder=recorder, requests=requests))
@@ -349,11 +301,6 @@ def emulate(
     mountpoint: Annotated[Path, argument("emulate.mountpoint", metavar="MOUNTPOINT")],
     yes: options.YesOption = False,
 ) -> None:
-    """Mount a folder that is as slow as a device, until you unmount the folder or end the command.
-
-    On a terminal, the command asks for confirmation in two cases: MOUNTPOINT holds files that the mount would hide, or a running
-    PostgreSQL has files on the disk that holds BACKING.
-    """
     from tierwise.postgres.processes import servers_on  # noqa: PLC0415
     from tierwise.tiers.emulated import emulate as mount  # noqa: PLC0415
 
@@ -376,7 +323,6 @@ app.add_typer(validating, name="validate", rich_help_panel=MODELS)
 
 @command(HOUSEKEEPING, "doctor")
 def doctor() -> None:
-    """List installed and missing programs, and print for each missing program what fails without it and how to install it."""
     from tierwise import doctor as examination  # noqa: PLC0415
 
     raise typer.Exit(examination.main())
@@ -384,10 +330,6 @@ def doctor() -> None:
 
 @command(HOUSEKEEPING, "clean")
 def clean() -> None:
-    """Stop servers and unmount tiers of an interrupted run, and remove the work folder.
-
-    Measured rows and reports are kept.
-    """
     from tierwise.bench.workspace import remove_workspace  # noqa: PLC0415
 
     remove_workspace()
@@ -401,11 +343,6 @@ def reference(
     runs: Annotated[int, option("reference.runs", min=1, envvar="RUNS")] = 1,
     yes: options.YesOption = False,
 ) -> None:
-    """Replace the reference run in data/reference, which every checkout contains.
-
-    Without --run, the command copies your complete run of --profile with the current inputs. Without such a run, the command measures.
-    With --runs, it merges several runs, and measures only those that are not complete.
-    """
     from tierwise.pipeline import ReportRequest, make_reference  # noqa: PLC0415
 
     say(f"reference: {make_reference(ReportRequest(profile, fresh=fresh, agree=confirming(yes=yes)), run_id=run, runs=runs)}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tierwise.core.options import Format, FormatOption, answered, argument, option
+from tierwise.core.options import Format, FormatOption, answered, argument, command, option
 
 if TYPE_CHECKING:
     from tierwise.devices.own_device import OwnDevice
@@ -17,14 +17,13 @@ OutOption = Annotated[Path, option("device.out")]
 CapacityOption = Annotated[float | None, option("device.capacity")]
 
 
-@own_device.command("from-fio", epilog="Example: tierwise device from-fio fio.json --out data/devices/mine.toml")
+@command(own_device, "device from-fio fio.json --out data/devices/mine.toml", "from-fio")
 def from_fio(
     file: Annotated[Path, argument("from_fio.file", metavar="FILE")],
     out: OutOption,
     capacity_gib: CapacityOption = None,
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Write a device file from fio's JSON: IOPS and latency percentiles by queue depth, and the model that fits them."""
     from tierwise.devices.own_device import fitted, read_fio, write_device  # noqa: PLC0415
 
     version, points = read_fio(file)
@@ -33,7 +32,7 @@ def from_fio(
     print(answered(write_device(spec, out), form, _as_text))
 
 
-@own_device.command("calibrate", epilog="Example: tierwise device calibrate /mnt/disk --out data/devices/mine.toml")
+@command(own_device, "device calibrate /mnt/disk --out data/devices/mine.toml", "calibrate")
 def calibrate(
     directory: Annotated[Path, argument("calibrate.directory", metavar="DIR")],
     out: OutOption,
@@ -41,7 +40,6 @@ def calibrate(
     capacity_gib: CapacityOption = None,
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Write a device file from a few seconds of direct reads in a directory, by 1 to 16 requests at a time."""
     from tierwise.core import host  # noqa: PLC0415
     from tierwise.core.errors import InputError  # noqa: PLC0415
     from tierwise.devices.own_device import fitted, write_device  # noqa: PLC0415

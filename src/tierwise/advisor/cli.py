@@ -45,10 +45,6 @@ def advise(  # noqa: PLR0917  each is an option with a name
     region: RegionOption = "US",
     form: TicketFormatOption = TicketFormat.TABLE,
 ) -> None:
-    """Choose the tables and indexes to put on the SSD, from the requests of a run, or from a watch of your own server.
-
-    A job runs each query of the workload once. For transactions, a job is one transaction.
-    """
     if activity or tiers is not None:
         from tierwise.advisor.server_question import Limits  # noqa: PLC0415  the heavy libraries load only where they are needed
 
@@ -86,10 +82,6 @@ def move_plan(  # noqa: PLR0917  each is an option with a name
     ssd: SsdOption = "",
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Calculate how many jobs must run before a move of tables and indexes to the SSD and back saves time.
-
-    A job runs each query of the workload once. For transactions, a job is one transaction.
-    """
     from tierwise.advisor.advice_text import move_text  # noqa: PLC0415
     from tierwise.advisor.moving import move_of, move_of_size  # noqa: PLC0415
     from tierwise.advisor.workload import read_workload  # noqa: PLC0415
@@ -113,10 +105,6 @@ def check(  # noqa: PLR0917  each is an option with a name
     key: Annotated[Path | None, option("check.key")] = None,
     form: TicketFormatOption = TicketFormat.TABLE,
 ) -> None:
-    """Compare what a move to the SSD saved with what `tierwise advise` predicts for it.
-
-    The relations that moved are those whose tablespace changed between the two watches, and those of --moved.
-    """
     from tierwise.advisor.server_advice_text import check_shown  # noqa: PLC0415
     from tierwise.advisor.server_check import check_move  # noqa: PLC0415  the heavy libraries load only where they are needed
     from tierwise.advisor.server_question import Limits, Question  # noqa: PLC0415

@@ -50,11 +50,6 @@ def map_command(
     region: RegionOption = "US",
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Count misses and write-backs of an LRU cache at every size, in one pass over page traces.
-
-    With --tiers, the command also prints how long each placement of the relations keeps the devices busy, and what it costs per month.
-    With --synthetic, the command prints the cheapest placement, RAM and volumes for a workload that you describe.
-    """
     book = book_of(on, currency, region, price or [])
     if page is not None:
         from tierwise.calculator.write_page import write_page  # noqa: PLC0415

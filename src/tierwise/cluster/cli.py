@@ -4,16 +4,15 @@ from typing import Annotated
 
 import typer
 
-from tierwise.core.options import argument
+from tierwise.core.options import argument, command
 from tierwise.core.text_table import table
 
 campaigns = typer.Typer(help="See or end a campaign, a run that workers measure.", rich_markup_mode="markdown", no_args_is_help=True)
 RunAddress = Annotated[str, argument("cluster.run_address", metavar="ADDRESS")]
 
 
-@campaigns.command(epilog="Example: tierwise campaign status s3://bucket/prefix/20261126-174349-full-5b31ca")
+@command(campaigns, "campaign status s3://bucket/prefix/20261126-174349-full-5b31ca")
 def status(run: RunAddress) -> None:
-    """Show the replicates of each study that the store has whole, and list failed, late and ignored attempts."""
     from tierwise.cluster.attempts import Surveyor  # noqa: PLC0415
     from tierwise.cluster.collecting import named_run, read_campaign, report_leftovers  # noqa: PLC0415
 
@@ -28,12 +27,8 @@ def status(run: RunAddress) -> None:
     report_leftovers(found)
 
 
-@campaigns.command(epilog="Example: tierwise campaign cancel s3://bucket/prefix/20261126-174349-full-5b31ca")
+@command(campaigns, "campaign cancel s3://bucket/prefix/20261126-174349-full-5b31ca")
 def cancel(run: RunAddress) -> None:
-    """End a campaign, with the replicates that workers measure now; with SCHEDULER=local, after the replicate that is measured now.
-
-    The store keeps every whole replicate. `make report` with the same inputs continues the run.
-    """
     from tierwise.cluster.client import cancel as end  # noqa: PLC0415
     from tierwise.cluster.collecting import named_run, read_campaign  # noqa: PLC0415
 

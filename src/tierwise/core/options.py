@@ -1,4 +1,4 @@
-"""Options and arguments of commands, with their help from ``options.toml``, which an editor can change; and how a command answers."""
+"""Commands, options and arguments with their help from ``options.toml``, which an editor can change; and how a command answers."""
 
 import sys
 import tomllib
@@ -14,17 +14,30 @@ from tierwise.core import completion
 from tierwise.core.errors import TierwiseError
 from tierwise.core.text_table import wrapped
 
+Command = TypeVar("Command", bound=Callable[..., None])
+
+
+def command(app: typer.Typer, example: str, name: str | None = None, *, panel: str | None = None) -> Callable[[Command], Command]:
+    """Return a decorator that adds a function to `app` as a command with its help, by the function's name, and an example below it."""
+
+    def added(function: Command) -> Command:
+        text = help_of(f"{function.__name__}.help")
+        return app.command(name, help=text, rich_help_panel=panel, epilog=f"Example: tierwise {example}")(function)
+
+    return added
+
 
 def option(place: str, *names: str, **settings: Any) -> Any:
-    """Return an option with the help that ``options.toml`` has at `place`, such as ``plan.machines``."""
-    return typer.Option(*names, help=_help(place), **settings)
+    """Return an option with the help of `place`, such as ``plan.machines``."""
+    return typer.Option(*names, help=help_of(place), **settings)
 
 
 def argument(place: str, **settings: Any) -> Any:
-    return typer.Argument(help=_help(place), **settings)
+    return typer.Argument(help=help_of(place), **settings)
 
 
-def _help(place: str) -> str:
+def help_of(place: str) -> str:
+    """Return what ``options.toml`` has at `place`: ``command.parameter``, or ``command.help`` for the command itself."""
     command, _, parameter = place.partition(".")
     return _texts()[command][parameter]
 

@@ -45,7 +45,6 @@ def cost(  # noqa: PLR0917  each is an option with a name
     region: RegionOption = "US",
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Compare the monthly costs of devices, in total, per GB and per IOPS, and the cost of an application's reads on each device."""
     from tierwise.costs.answer import answer  # noqa: PLC0415  the heavy libraries load only where they are needed
     from tierwise.costs.answer_text import cost_text  # noqa: PLC0415
 
@@ -76,7 +75,6 @@ def volumes(  # noqa: PLR0917  each is an option with a name
     region: RegionOption = "US",
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """List cloud volumes with the machine that takes them, cheapest total first, with the limit that each reaches first."""
     from tierwise.core.toml import validate  # noqa: PLC0415
     from tierwise.costs import volumes as rented  # noqa: PLC0415
     from tierwise.costs.answer_text import volumes_text  # noqa: PLC0415

@@ -65,7 +65,7 @@ class PageCounter:
         return {oid: (hit, fetched - hit) for oid, fetched, hit in rows}
 
     def _read_wait_s(self) -> float:
-        return float(one_value(self._conn, SQL["waited_s"], [self._database]))
+        return float(one_value(self._conn, SQL["io_s"], [self._database]))
 
 
 Counters = Mapping[str, Mapping[str, float]]

@@ -38,5 +38,5 @@ WHERE i.indrelid = %s
 -- name: blocks
 SELECT oid, pg_stat_get_blocks_fetched(oid), pg_stat_get_blocks_hit(oid) FROM unnest(%s::oid[]) AS oid
 
--- name: waited_s
+-- name: io_s
 SELECT (pg_stat_get_db_blk_read_time(oid) + pg_stat_get_db_blk_write_time(oid)) / 1000 FROM (SELECT %s::oid) AS d (oid)

@@ -24,24 +24,6 @@ def predict_scan(  # noqa: PLR0917  each is an option with a name
     processors: Annotated[int | None, option("predict_scan.processors")] = None,
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Predict how long PostgreSQL 18 takes to scan a range of a column's values, and how many pages the scan touches.
-
-    The lowest time in the output assumes twice the processor speed and 0.85 times the device's service times. The highest time assumes
-    half the processor speed and 1.2 times the device's service times.
-
-    The prediction assumes PostgreSQL's defaults for other settings. Reads are buffered, and the kernel reads 128 KiB ahead. The scan runs
-    in one session without parallel query or just-in-time compilation. Each page stays in memory after the first read. Index keys have at
-    most 8 bytes, and the range lies in the middle of the column's values.
-
-    The simulated table stores rows in the order of rank + jitter. The rank is a row's place in the order of the column's values. The jitter
-    is a normally distributed random number with mean 0. The standard deviation of the jitter sets the correlation. For correlations of
-    0.9999, 0.99, 0.9 and 0.5, the standard deviation of the jitter is 0.0041, 0.0422, 0.146 and 0.499 times the number of rows. At a
-    correlation of 0, the rows are in random order. At a negative correlation, the rows are in descending order.
-
-    Processor times and their source are in data/machines/postgres-18-scans.toml. Only the device model local-nvme is fitted to measured
-    scan times. The local-nvme model takes 39.3 us for a random page (read_latency) and 1.56 us for the next page in order
-    (ordered_read_latency). The models of SATA drives have values from data sheets and an assumed latency.
-    """
     from tierwise.scans import prediction  # noqa: PLC0415
     from tierwise.scans.rows import Table  # noqa: PLC0415
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tierwise.core import completion
-from tierwise.core.options import Format, FormatOption, answered, argument, option
+from tierwise.core.options import Format, FormatOption, answered, argument, command, option
 from tierwise.core.text_table import wrapped
 
 validating = typer.Typer(no_args_is_help=True, help="Compare a device model with measurements of a real drive.")
@@ -19,7 +19,7 @@ EventOption = Annotated[str | None, option("simulate.event")]
 simulating = typer.Typer(no_args_is_help=True, help="Simulate a page cache that serves a page trace or Zipfian reads.")
 
 
-@validating.command("device", epilog="Example: tierwise validate device --trace drive.trace --model drive.model --seek drive.seek")
+@command(validating, "validate device --trace drive.trace --model drive.model --seek drive.seek", "device")
 def validate_device(  # noqa: PLR0917  each is an option with a name
     trace: Annotated[Path, option("validate_device.trace")],
     model: Annotated[Path, option("validate_device.model")],
@@ -28,18 +28,13 @@ def validate_device(  # noqa: PLR0917  each is an option with a name
     bus_ms_per_sector: Annotated[float, option("validate_device.bus_ms_per_sector")] = 0.0,
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Predict the service time of each request in a real drive's trace, and compare the predicted times with the measured times.
-
-    With --specs, the prediction uses no fitted constant, and seeks overlap with bus transfers. The file of --specs gives the overhead of
-    each kind of drive command. The overhead depends on the previous command and on whether the drive's buffer has the data.
-    """
     from tierwise.simulate.device_validation import as_text, read_case  # noqa: PLC0415
 
     found = read_case(trace, model, seek, specs=specs, bus_ms_per_sector=bus_ms_per_sector).judge()
     print(answered(found, form, as_text))
 
 
-@simulating.command("trace", epilog="Example: tierwise simulate trace pages.lis --pages 4096 --policy clock")
+@command(simulating, "simulate trace pages.lis --pages 4096 --policy clock", "trace")
 def simulate_trace(
     file: Annotated[Path, argument("simulate_trace.file", metavar="FILE")],
     pages: Annotated[int, option("simulate_trace.pages")],
@@ -52,11 +47,6 @@ def simulate_trace(
     event: EventOption = None,
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Replay a page trace through a simulated cache, and count the misses.
-
-    Formats: ARC, fio iolog, MSR Cambridge CSV, Alibaba CSV, blkparse text, SPC, Twitter CSV, LRB, libCacheSim oracleGeneral, and Parquet
-    files of tierwise. A request touches every page that it overlaps. Pages of different devices are different pages.
-    """
     from tierwise.simulate import page_trace  # noqa: PLC0415
 
     options = page_trace.TraceOptions(input_format, reads_only=reads_only, device=device, page_bytes=page_bytes, event=event)
@@ -64,7 +54,7 @@ def simulate_trace(
     print(json.dumps(found, indent=2) if form is Format.JSON else wrapped(page_trace.as_text(found)))
 
 
-@simulating.command("zipf", epilog="Example: tierwise simulate zipf --device crucial-m4 --dataset-gib 64 --cache-gib 14.49 --scale 64")
+@command(simulating, "simulate zipf --device crucial-m4 --dataset-gib 64 --cache-gib 14.49 --scale 64", "zipf")
 def simulate_zipf(  # noqa: PLR0917  each is an option with a name
     device: Annotated[str, option("shared.device", autocompletion=completion.devices)],
     dataset_gib: Annotated[float, option("simulate_zipf.dataset_gib")],
@@ -73,11 +63,6 @@ def simulate_zipf(  # noqa: PLR0917  each is an option with a name
     scale: Annotated[int, option("simulate_zipf.scale")] = 1,
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Simulate Zipfian reads of a memory-mapped file, and count reads per second.
-
-    The command prints the mean of five simulations with different random seeds. Each simulation starts with an empty page cache, warms up
-    for 600 s of simulated time, and then counts reads for 600 s.
-    """
     from tierwise.simulate import zipf  # noqa: PLC0415
 
     found = zipf.simulate_zipf(device, dataset_gib=dataset_gib, cache_gib=cache_gib, threads=threads, scale=scale)

@@ -22,10 +22,6 @@ def watch(  # noqa: PLR0917  each is an option with a name
     trace: Annotated[Path | None, option("watch.trace")] = None,
     form: TicketFormatOption = TicketFormat.TABLE,
 ) -> None:
-    """Record what the transactions of a running PostgreSQL wait for, and print the answer.
-
-    The command reads statistics and changes nothing. docs/watch-security.md lists every statement, and the rights that the role needs.
-    """
     from tierwise.watch.answer import answer  # noqa: PLC0415  the heavy libraries load only where they are needed
     from tierwise.watch.answer_text import shown  # noqa: PLC0415
     from tierwise.watch.recording import Request  # noqa: PLC0415
