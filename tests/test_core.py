@@ -20,7 +20,7 @@ from tierwise.core.toml import Strict, read_toml
 from tierwise.core.units import human_bytes, human_seconds
 from tierwise.core.vocabulary import Evidence
 from tierwise.devices.parameter import Parameter
-from tierwise.report.values.parameters import band_of, source_of
+from tierwise.report.values.provenance import band_of, source_of
 
 
 class Thing(Strict):

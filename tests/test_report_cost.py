@@ -13,7 +13,7 @@ import cells
 from browsing import DRAWN, TOO_WIDE, browsing, hosting
 from report_run import RUN_ID, rich_run
 from tierwise.core import paths
-from tierwise.costs.answer import device_names
+from tierwise.devices.naming import stems
 from tierwise.report.display import Figure, Table
 from tierwise.report.notebooks import inert
 from tierwise.report.run import Run, answer_of, book_of, open_run
@@ -100,7 +100,7 @@ def test_the_table_of_devices_names_every_device_those_of_today_first(run: Run) 
     ages = [row.today for row in answer_of(run).devices]
     assert ages == sorted(ages, reverse=True)
     without = [gone.device for gone in answer_of(run).left_out]
-    assert sorted([*order, *without]) == device_names()
+    assert sorted([*order, *without]) == stems()
     assert all(f"`{name}`" in shown.caption for name in without)
 
 

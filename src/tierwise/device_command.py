@@ -65,22 +65,6 @@ def calibrate(
 
 
 def _as_text(found: "OwnDevice") -> str:
-    from tierwise.core.text_table import table  # noqa: PLC0415
     from tierwise.core.text_template import render  # noqa: PLC0415
 
-    def cell(value: float | None) -> str:
-        return "-" if value is None else f"{value:,.4g}"
-
-    header = ["requests", "KiB", "queue depth", "IOPS", "MB/s", "mean, ms", "p50", "p95", "p99", "p99.9"]
-    rows = [
-        [
-            ("random " if one.random else "sequential ") + one.operation,
-            cell(one.block_bytes / 1024),
-            f"{one.queue_depth}",
-            f"{one.iops:,.0f}",
-            cell(one.rate_mb_s),
-            *map(cell, (one.mean_ms, one.p50_ms, one.p95_ms, one.p99_ms, one.p999_ms)),
-        ]
-        for one in found.model.measured
-    ]
-    return render("devices/text/own_device.txt", found=found, model=found.model, points=table(header, rows, numbers=range(1, 10)))
+    return render("devices/text/own_device.txt", found=found, model=found.model)

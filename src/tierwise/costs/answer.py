@@ -6,7 +6,6 @@ from typing import Any, Final, NamedTuple
 
 from pydantic import Field
 
-from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError, need_above_zero
 from tierwise.core.toml import Strict
 from tierwise.core.units import GB, GIB
@@ -18,6 +17,7 @@ from tierwise.costs.delivered import Load, Plan, WithoutFlash, plans, published_
 from tierwise.costs.hardware import ELECTRICITY, capacity_bytes, device_bill, load_hardware, medium, members, purchase, rented
 from tierwise.costs.iops import LATENCY_MS, Iops, device_iops, latency_limit_ms
 from tierwise.costs.units import DAYS_A_YEAR, MONTHS_A_YEAR
+from tierwise.devices import naming
 
 PAGE_BYTES: Final = 4096  # the size of a page in the break-evens, in bytes, as in the papers since 2007
 
@@ -131,7 +131,7 @@ def answer(
     load = load or published_load().load
     life = load_hardware().assumptions.life_years.value if life_years is None else life_years
     need_above_zero({"--life-years": life, "--latency-ms": latency_ms})
-    rated, left_out = _rate(devices or device_names(), book, evidence, life, latency_ms, named=bool(devices))
+    rated, left_out = _rate(devices or naming.stems(), book, evidence, life, latency_ms, named=bool(devices))
     if not rated:
         raise _nothing(left_out, book, latency_ms)
     oldest = (book.on - timedelta(days=DAYS_A_YEAR * life)).isoformat()
@@ -162,10 +162,6 @@ def answer(
         prices=tuple(_used(behind, book)),
         warnings=tuple(remarks(behind, book)),
     )
-
-
-def device_names() -> list[str]:
-    return sorted(path.stem for path in (paths.data() / "devices").glob("*.toml"))
 
 
 def _rate(

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from tierwise.core.errors import InputError
 from tierwise.core.paths import short
+from tierwise.core.text_template import render
 from tierwise.core.toml import Strict
 from tierwise.core.units import KIB, MB, SECTOR_BYTES
 from tierwise.devices.electronics import Electronics, plain_electronics
@@ -148,8 +149,4 @@ def read_case(
 
 
 def as_text(found: Validation) -> str:
-    electronics = "fitted electronics" if found.fitted_on else "its own electronics"
-    return (
-        f"{found.trace}, {found.part}, {electronics}: {found.n} requests, mean {found.mean_measured_s * 1e3:.3f} ms measured, "
-        f"{found.mean_predicted_s * 1e3:.3f} ms predicted ({found.mean_error:+.1%}), demerit {found.demerit:.1%}"
-    )
+    return render("simulate/text/validation.txt", found=found)

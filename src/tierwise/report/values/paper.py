@@ -7,8 +7,8 @@ import polars as pl
 from tierwise.analysis.rules import CLEARLY_ABOVE_ONE
 from tierwise.report.run import Run
 from tierwise.report.text_template import Value
-from tierwise.report.values import parameters, verdicts
-from tierwise.report.values.provenance import clocks
+from tierwise.report.values import verdicts
+from tierwise.report.values.provenance import clocks, number_of_parameters, parameters
 
 NEAR: Final = CLEARLY_ABOVE_ONE.apart
 """The most by which a virtual rate should differ from the real one, either way: what an order of two times rests on."""
@@ -16,7 +16,7 @@ NEAR: Final = CLEARLY_ABOVE_ONE.apart
 
 def values(run: Run, pair: str = "") -> dict[str, Value]:
     rates = clocks(run).filter(pl.col("what") == "rate", pl.col("flags").list.len() == 0)["ratio"]
-    of_devices = parameters.facts(parameters.rows(run))
+    of_devices = number_of_parameters(parameters(run))
     far = rates.filter((rates > NEAR) | (rates < 1 / NEAR))
     return verdicts.values(run, pair) | {
         "todays": bool(run.manifest.todays_pairs),
