@@ -24,9 +24,8 @@ def relations(version: int) -> str:
 
 def view(name: str, version: int) -> str | None:
     """Return the statement that reads the view `name`: key, time of its reset, counters; None where the version has none."""
-    found = next((source for source in SOURCES[name] if version in source[0]), None)
-    if found is None:
+    source = next((source for source in SOURCES[name] if source.has(version)), None)
+    if source is None:
         return None
-    _, key, reset, source = found
     counted = ", ".join(f"({column.expression})::float8" for column in columns(name, version))
-    return SQL["statements" if name == STATEMENTS else "view"].format(key=key, reset=reset, counters=counted, source=source)
+    return SQL["statements" if name == STATEMENTS else "view"].format(source=source, counters=counted)

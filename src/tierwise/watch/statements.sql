@@ -68,8 +68,8 @@ COPY (SELECT c.oid::bigint AS relation, c.relfilenode::bigint AS file, c.reltabl
       FROM pg_class AS c WHERE c.relkind IN ('r', 'i', 't', 'm')) TO STDOUT (FORMAT csv, HEADER)
 
 -- name: view
-SELECT {key}, {reset}::text, {counters} FROM {source}
+SELECT {source.key}, {source.reset}::text, {counters} FROM {source.table}
 
 -- name: statements
-SELECT {key}, {reset}::text, {counters} FROM {source}
+SELECT {source.key}, {source.reset}::text, {counters} FROM {source.table}
 WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) GROUP BY queryid
