@@ -23,7 +23,6 @@ FIRST_VERSION: Final = 17
 MOST_REQUESTS: Final = 1_000_000
 KIND: Final = {"tierwise.records": "page requests"}
 """Metadata of the Parquet file, by which a reader knows that no cache was above the recorder."""
-OVERHEAD: Final = "recording takes 2 to 6 us per page request, and up to 600 MB of memory. Single rows from memory take about twice as long"
 REQUESTS: Final[dict[str, Any]] = {
     "time_s": pl.Float64,  # seconds of the Unix epoch
     "pid": pl.Int32,

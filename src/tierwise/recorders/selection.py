@@ -14,12 +14,11 @@ class Recorded(Protocol):
 
 
 class ReadRecorder(NamedTuple):
-    """`require` raises `MissingError` where it cannot record; `overhead` is shown before use; `counting`, if any, keeps no single reads."""
+    """`require` raises `MissingError` where it cannot record; `counting`, if any, keeps no single reads."""
 
     require: Callable[[], None]
     recorded: Recorded
     counting: Recorded | None
-    overhead: str
 
     def obstacle(self) -> str | None:
         try:
@@ -30,24 +29,10 @@ class ReadRecorder(NamedTuple):
 
 
 RECORDERS: Final = {
-    bpftrace.NAME: ReadRecorder(
-        bpftrace.require,
-        bpftrace.recorded,
-        bpftrace.counting,
-        "recording takes 0.5 to 4 us of processor time per read, and up to 200 MB of memory. Single rows from memory take 1.03 times "
-        "as long, a load on disks at most 1.02 times, and a whole table from memory 1.3 times (1.1 times if reads are only counted)",
-    ),
-    strace.NAME: ReadRecorder(
-        strace.require,
-        strace.recorded_reads,
-        None,
-        "strace stops the process twice per read. Single rows from memory take 2.7 times as long, whole tables 10 to 65 times, and a "
-        "load on disks 1.6 times",
-    ),
+    bpftrace.NAME: ReadRecorder(bpftrace.require, bpftrace.recorded, bpftrace.counting),
+    strace.NAME: ReadRecorder(strace.require, strace.recorded_reads, None),
 }
-"""The best one first. Overheads as ``benchmarks/recorders.py`` found them on an idle machine of two cores; strace's on whole tables was
-10 times there, where an emulated tier keeps the processors awake, and 65 for the same load without one, where they sleep at each stop;
-memory of bpftrace (about 115 MB) and of its maps (75 MB, counting 15 MB), as the kernel reports it."""
+"""The best one first."""
 
 
 def choose(name: str) -> str:

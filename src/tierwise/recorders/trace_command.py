@@ -11,6 +11,7 @@ from tierwise.core.errors import InputError
 from tierwise.core.files import replacing
 from tierwise.core.progress import say
 from tierwise.core.text_table import table
+from tierwise.core.text_template import render
 from tierwise.core.units import PAGE_BYTES
 from tierwise.recorders import page_requests
 from tierwise.recorders.reads import MOST_READS, Recording, Server, find_server, locations
@@ -47,7 +48,7 @@ def trace(
     named = f"the server in {server.data}"
     if server.only is not None:
         named = f"process {server.only} (without the reads that PostgreSQL 18 leaves to its I/O workers)"
-    say(f"to record: {named} with {chosen} for {seconds:g} s, {kept}: {known.overhead}")
+    say(f"to record: {named} with {chosen} for {seconds:g} s, {kept}: {_overhead(chosen)}")
     recording = _recorded(server, record, seconds)
     places = pl.col("tablespace").replace(locations(server.data))
     if out is not None:
@@ -64,13 +65,18 @@ def _requests(server: Server, seconds: float, out: Path | None) -> str:
     if out is None:
         raise InputError("--requests", rule="keeps single page requests", remedy="give --out FILE")
     page_requests.require(server)
-    say(f"to record: page requests in {server.data} for {seconds:g} s: {page_requests.OVERHEAD}")
+    say(f"to record: page requests in {server.data} for {seconds:g} s: {_overhead('page_requests')}")
     recording = _recorded(server, page_requests.recorded, seconds)
     with replacing(out) as part:
         recording.reads.write_parquet(part, metadata=page_requests.KIND)
     pages = recording.reads.group_by("relation").agg((pl.col("size_bytes").sum() // PAGE_BYTES).alias("pages"))
     rows = [[relation, f"{count:,}"] for relation, count in pages.sort("pages", descending=True).iter_rows()]
     return table(["relation (database/file node)", "page requests"], rows, numbers=(1,)) + (FULL if recording.full else "")
+
+
+def _overhead(recorder: str) -> str:
+    """Return what recording costs the server, which is said before use."""
+    return render(f"recorders/words.toml:overheads.{recorder}")
 
 
 def _recorded(server: Server, record: Recorded, seconds: float) -> Recording:

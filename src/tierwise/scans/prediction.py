@@ -1,7 +1,6 @@
 """How long a scan of a PostgreSQL table will take: rows are placed, reads are simulated; a large table is made smaller in proportion."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final
@@ -31,11 +30,6 @@ MOST_PAGES: Final = 2**32 - 2
 MOST_ROWS: Final = 291  # the most rows of a page of 8 KiB, which bounds those of a table: PostgreSQL's own limit
 MOST_PROCESSORS: Final = 4096
 MOST_WORK_MEM_MIB: Final = 2**21 - 1  # the most whole MiB that PostgreSQL takes for work_mem
-NOTES: Final = (
-    "one session: no parallel query, no just-in-time compilation",
-    "what was read once stays in memory",
-    "the kernel reads 128 KiB ahead",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +107,7 @@ def predict(scan: Scan, processor: Processor | None = None) -> Prediction:
         cpu_us_per_row=row.base / speed.value * 1e6,
         cpu_source=f"{row.source}; {speed.value:g} times as fast: {speed.source}",
         fitted={name: one.fitted_on for name, one in sourced(spec) if one.fitted_on},
-        notes=tuple(_notes(scan, server.lossy)),
+        notes=_notes(scan, server.lossy),
     )
 
 
@@ -121,13 +115,8 @@ def as_text(found: Prediction) -> str:
     return render("scans/text/scan.txt", found=found)
 
 
-def _notes(scan: Scan, lossy: float) -> Iterator[str]:
-    yield NOTES[0]
-    if scan.cache is Buffers.COLD:
-        yield from NOTES[1:]
-        yield f"{scan.processors} processors for all processes" if scan.processors else "every process has a processor"
-    if scan.method is ScanMethod.BITMAP:
-        yield f"a bitmap of {scan.work_mem_mib} MiB (work_mem) keeps {lossy:.0%} of the pages without their rows"
+def _notes(scan: Scan, lossy: float) -> tuple[str, ...]:
+    return tuple(render("scans/text/notes.txt", scan=scan, lossy=lossy).splitlines())
 
 
 def _part(whole: Table, touched: float) -> Table:
