@@ -40,3 +40,15 @@ SELECT oid, pg_stat_get_blocks_fetched(oid), pg_stat_get_blocks_hit(oid) FROM un
 
 -- name: io_s
 SELECT (pg_stat_get_db_blk_read_time(oid) + pg_stat_get_db_blk_write_time(oid)) / 1000 FROM (SELECT %s::oid) AS d (oid)
+
+-- name: reads
+SELECT coalesce(sum(reads), 0)::bigint, coalesce(sum(read_time), 0)::float8 / 1000 FROM pg_stat_io WHERE object = 'relation'
+
+-- name: reads_of_pages
+-- For a server before version 16, which counts only pages; a read is then one page.
+SELECT sum(blks_read)::bigint, sum(blk_read_time)::float8 / 1000 FROM pg_stat_database
+
+-- name: file_nodes
+SELECT d.oid, pg_relation_filenode(c.oid)::text, c.relname
+FROM pg_class AS c, pg_database AS d
+WHERE d.datname = current_database() AND pg_relation_filenode(c.oid) IS NOT NULL

@@ -19,6 +19,7 @@ from tierwise.core.vocabulary import Cache, ClockKind
 from tierwise.postgres.cluster_files import WAL
 from tierwise.postgres.page_counts import PageCount, PageCounter
 from tierwise.postgres.processes import server_processes
+from tierwise.postgres.relations import SQL
 from tierwise.postgres.residency import evict, residency
 from tierwise.postgres.settings import Connection
 from tierwise.recorders.reads import find_server
@@ -31,11 +32,6 @@ Obstacles = dict[str, str | None]
 EMULATOR: Final = "emulator"
 CONSERVED: Final = 0.01  # share of the server's reads by which the trace may differ before the row gives no verdict
 SPARE_S: Final = 60.0  # how much longer than the window a recorder may run, for a busy machine; it is ended with it
-SERVERS_READS: Final = (
-    "SELECT coalesce(sum(reads), 0)::bigint, coalesce(sum(read_time), 0)::float8 / 1000 FROM pg_stat_io WHERE object = 'relation'"
-)
-SERVERS_PAGES: Final = "SELECT sum(blks_read)::bigint, sum(blk_read_time)::float8 / 1000 FROM pg_stat_database"
-"""For a server before version 16, which counts only pages; a read is then one page."""
 PATH: Final = rf"^(?:(?<space>[a-z]\w*)/)?PG_[^/]+/(?<database>\d+)/(?<node>\d+)(?<fork>_(?:{FORKS}))?(?:\.(?<segment>\d+))?$"
 """The path of a relation's file below its mount, with its tablespace first where the mount has several."""
 
@@ -165,7 +161,7 @@ class ReadWindow:
     def _server(self) -> tuple[int, float]:
         self.connection.execute("SELECT pg_stat_force_next_flush()")
         known = self.testbed.cluster.binaries.version >= (16, 0)
-        row = self.connection.execute(SERVERS_READS if known else SERVERS_PAGES).fetchone()
+        row = self.connection.execute(SQL["reads" if known else "reads_of_pages"]).fetchone()
         assert row is not None
         return int(row[0]), float(row[1])
 
@@ -176,10 +172,7 @@ class ReadWindow:
         return reads.with_columns(tablespace=pl.col("tablespace").replace(spaces), relation=node.replace(nodes))
 
     def _nodes(self) -> tuple[int, dict[str, str]]:
-        rows = self.connection.execute(
-            "SELECT d.oid, pg_relation_filenode(c.oid)::text, c.relname FROM pg_class AS c, pg_database AS d "
-            "WHERE d.datname = current_database() AND pg_relation_filenode(c.oid) IS NOT NULL"
-        ).fetchall()
+        rows = self.connection.execute(SQL["file_nodes"]).fetchall()
         return rows[0][0], {node: name for _, node, name in rows}
 
 
