@@ -40,15 +40,8 @@ def trace(
     chosen = choose(recorder)
     known = RECORDERS[chosen]
     record = known.recorded if out is not None or known.counting is None else known.counting
-    kept = (
-        f"at most {MOST_READS:,} single reads"
-        if record is known.recorded
-        else "counting reads in the kernel (--out also stores single reads)"
-    )
-    named = f"the server in {server.data}"
-    if server.only is not None:
-        named = f"process {server.only} (without the reads that PostgreSQL 18 leaves to its I/O workers)"
-    say(f"to record: {named} with {chosen} for {seconds:g} s, {kept}: {_overhead(chosen)}")
+    most = MOST_READS if record is known.recorded else None
+    say(_words("begins.reads", server=server, recorder=chosen, seconds=seconds, most=most, overhead=_words(f"overheads.{chosen}")))
     recording = _recorded(server, record, seconds)
     places = pl.col("tablespace").replace(locations(server.data))
     if out is not None:
@@ -65,7 +58,7 @@ def _requests(server: Server, seconds: float, out: Path | None) -> str:
     if out is None:
         raise InputError("--requests", rule="keeps single page requests", remedy="give --out FILE")
     page_requests.require(server)
-    say(f"to record: page requests in {server.data} for {seconds:g} s: {_overhead('page_requests')}")
+    say(_words("begins.requests", server=server, seconds=seconds, overhead=_words("overheads.page_requests")))
     recording = _recorded(server, page_requests.recorded, seconds)
     with replacing(out) as part:
         recording.reads.write_parquet(part, metadata=page_requests.KIND)
@@ -74,9 +67,8 @@ def _requests(server: Server, seconds: float, out: Path | None) -> str:
     return table(["relation (database/file node)", "page requests"], rows, numbers=(1,)) + (FULL if recording.full else "")
 
 
-def _overhead(recorder: str) -> str:
-    """Return what recording costs the server, which is said before use."""
-    return render(f"recorders/words.toml:overheads.{recorder}")
+def _words(key: str, **values: object) -> str:
+    return render(f"recorders/words.toml:{key}", **values)
 
 
 def _recorded(server: Server, record: Recorded, seconds: float) -> Recording:

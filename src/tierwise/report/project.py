@@ -15,6 +15,7 @@ from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.report import notebooks
 from tierwise.report.site import BIBTEX, FIGURES, PAPER, QUERIES, ROWS, SQL, TABLES
+from tierwise.report.text_template import fill
 from tierwise.report.theme import VEGA_LITE
 from tierwise.report.versions import Stamp
 
@@ -27,11 +28,7 @@ REFERENCE: Final = re.compile(r"@((?:fig|tbl|sec)-[\w-]*\w)")
 BEGINS: Final = re.compile(r"(^|[.?!:]\**\s+|\n\n)\Z")  # what stands before the first word of a sentence
 UNNUMBERED: Final = re.compile(r"^# .*\{.*\.unnumbered", re.MULTILINE)
 FRONT_PAGE, FRONT = "index.qmd", "show-answer"  # Quarto wants the first page to have this name; it is made of this notebook
-CONTENTS: Final = """```{=typst}
-#heading(level: 2, numbering: none, outlined: false)[Contents]
-#outline(title: none, depth: 1)
-```
-"""
+CONTENTS: Final = "contents.md"
 """The contents stand behind the answer, on paper; a page of the site has them at its side."""
 BESIDE: Final = (SQL, "pictures", FIGURES, ROWS, TABLES, QUERIES)  # folders that a page links to or shows
 
@@ -115,7 +112,7 @@ def _copy(folder: Path) -> dict[str, Any]:
 def _chapter(folder: Path, executed: Path, name: str, stamp: Stamp, paper: Sequence[str]) -> str:
     """Prose as it stands in ``report/``, or the executed notebook of the same stem; of the first page `FRONT`."""
     if name == FRONT_PAGE:
-        return f"{notebooks.chapter(executed / f'{FRONT}.ipynb', folder, stamp, paper)}\n{CONTENTS}"
+        return f"{notebooks.chapter(executed / f'{FRONT}.ipynb', folder, stamp, paper)}\n{fill(CONTENTS)}"
     if name.startswith("show-"):
         return notebooks.chapter(executed / f"{Path(name).stem}.ipynb", folder, stamp, paper)
     if not (folder / name).is_file():

@@ -15,6 +15,7 @@ from tierwise.core.compiled import Ints
 from tierwise.core.errors import InputError, suggesting
 from tierwise.core.packed_content import HEAD_BYTES, WHOLE, Content, opened
 from tierwise.core.paths import short
+from tierwise.core.text_template import render
 from tierwise.core.units import GIB, MIB, PAGE_BYTES
 from tierwise.simulate import trace_formats as formats
 from tierwise.simulate.page_cache import POLICIES, replay_stream
@@ -292,11 +293,7 @@ def simulate_trace(path: Path, pages: int, policy: str = "lru", options: TraceOp
 
 
 def as_text(found: TraceResult) -> str:
-    left = f"{sum(found['left_out'].values()):,} left out" + (f" ({_counts(found['left_out'])})" if found["left_out"] else "")
-    return (
-        f"{found['requests']:,} requests, {found['misses']:,} misses, hit ratio {found['hit_ratio']:.2%}\n"
-        f"{found['format']}: {found['rows']:,} rows read, {left}; {found['writes']:,} of the requests are writes"
-    )
+    return render("simulate/text/trace.txt", found=found, reasons=_counts(found["left_out"]))
 
 
 def _counts(left_out: Mapping[str, int]) -> str:
