@@ -24,6 +24,7 @@ from tierwise.core.host import fingerprint
 from tierwise.core.pace import Processors, calibrate
 from tierwise.core.paths import home, installed, short
 from tierwise.core.text_table import wrapped
+from tierwise.core.text_template import render
 from tierwise.core.toml import Strict, validate
 from tierwise.core.units import GB, GIB, human_bytes
 from tierwise.postgres.binaries import find_binaries
@@ -194,21 +195,9 @@ def _program(name: str) -> Finding:
     return _found(name, True, next(iter(said.splitlines()), found))
 
 
-def table(findings: list[Finding]) -> str:
-    """Return `findings` as text: a line each, and below what is missing what that costs and what mends it."""
-    width = max(len(finding.name) for finding in findings)
-    lines = []
-    for finding in findings:
-        lines.append(f"{finding.status:<16}  {finding.name:<{width}}  {finding.detail}")
-        if finding.status is not Status.OK:
-            indent = " " * (width + 22)
-            lines += [f"{indent}effect: {finding.cost}", f"{indent}remedy: {finding.remedy}"]
-    return "\n".join(lines)
-
-
 def main() -> int:
     findings = examine()
-    print(wrapped(table(findings)))
+    print(wrapped(render("doctor.txt", findings=findings, width=max(len(finding.name) for finding in findings))))
     lacking = [finding.name for finding in findings if finding.status is Status.MISSING]
     found = Counter(finding.status for finding in findings)
     print("\ntogether: " + ", ".join(f"{found[status]} {status}" for status in Status if found[status]))

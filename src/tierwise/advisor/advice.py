@@ -9,10 +9,11 @@ from tierwise.advisor.placing import Placement, Problem, solve
 from tierwise.advisor.ranking import DISKS, chosen, gains_of
 from tierwise.advisor.service import SEED
 from tierwise.advisor.workload import FAST, SLOW, Relation, Workload, fixed
+from tierwise.analysis.runs import run_label
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.text_template import render
 from tierwise.core.toml import Strict
-from tierwise.core.units import GIB
+from tierwise.core.units import GIB, human_bytes
 from tierwise.core.vocabulary import Evidence, Goal, RelationClass
 from tierwise.costs.bill import remarks
 from tierwise.costs.book import Book
@@ -233,3 +234,27 @@ def regret(chosen: Placement, other: Placement, problem: Problem, host_s: float,
     """Return what the goal wants least of, with `chosen` over with `other`, less one; the host's time belongs to the time."""
     ours, theirs = (problem.objective(placement, goal) + (host_s if goal is Goal.QUICKEST else 0.0) for placement in (chosen, other))
     return ours / theirs - 1 if theirs else 0.0
+
+
+def as_text(advice: Advice) -> str:
+    """Return what goes to the SSD and what that gains, then the tables of relations and of other placements, assumptions and warnings."""
+    return render(
+        "advisor/text/advice.txt",
+        advice=advice,
+        run=run_label(advice.run_id),
+        moved=[name for name, tier in advice.placement.items() if tier == "ssd"],
+        disks_s=next((one.job_s for one in advice.alternatives if one.name == DISKS), advice.job_s),
+        least="time" if advice.goal is Goal.QUICKEST else "cost",
+        size=human_bytes,
+        duration=duration,
+    )
+
+
+def duration(time_s: float) -> str:
+    """Write a duration with three significant digits, in seconds or thousandths or millionths of one."""
+    if abs(time_s) >= 1000:
+        return f"{time_s:,.0f} s"
+    for scale, unit in ((1.0, "s"), (1e-3, "ms")):
+        if abs(time_s) >= scale:
+            return f"{time_s / scale:.3g} {unit}"
+    return f"{time_s / 1e-6:.3g} us"

@@ -58,12 +58,11 @@ def advise(  # noqa: PLR0917  each is an option with a name
     if form is TicketFormat.MARKDOWN or latency_ms is not None or plan or report or requests:
         raise InputError("--latency-ms, --plan, --report, --requests, --format markdown", rule="are for --activity alone")
     from tierwise.advisor import advice  # noqa: PLC0415
-    from tierwise.advisor.advice_text import as_text  # noqa: PLC0415
     from tierwise.advisor.workload import read_workload  # noqa: PLC0415
 
     found = read_workload(paths.raw(), run_id=run, study=study, pair=pair, name=workload)
     question = advice.Question(ssd_gib, budget, _goal(goal), jobs_per_hour, devices=_named(hdd=hdd, ssd=ssd))
-    print(answered(advice.advise(found, question, book_of(on, currency, region)), Format(form), as_text))
+    print(answered(advice.advise(found, question, book_of(on, currency, region)), Format(form), advice.as_text))
 
 
 def move_plan(  # noqa: PLR0917  each is an option with a name
@@ -82,8 +81,7 @@ def move_plan(  # noqa: PLR0917  each is an option with a name
     ssd: SsdOption = "",
     form: FormatOption = Format.TABLE,
 ) -> None:
-    from tierwise.advisor.advice_text import move_text  # noqa: PLC0415
-    from tierwise.advisor.moving import move_of, move_of_size  # noqa: PLC0415
+    from tierwise.advisor.moving import as_text, move_of, move_of_size  # noqa: PLC0415
     from tierwise.advisor.workload import read_workload  # noqa: PLC0415
 
     if jobs < 1:
@@ -94,7 +92,7 @@ def move_plan(  # noqa: PLR0917  each is an option with a name
     else:
         found = read_workload(paths.raw(), run_id=run, study=study, pair=pair, name=workload)
         plan = move_of(found, relation or [], way=way, jobs=jobs, devices=_named(hdd=hdd, ssd=ssd), predict=predict, job_s=job_s)
-    print(answered(plan, form, move_text))
+    print(answered(plan, form, as_text))
 
 
 def check(  # noqa: PLR0917  each is an option with a name

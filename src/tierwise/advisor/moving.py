@@ -7,18 +7,19 @@ from math import ceil
 from statistics import geometric_mean
 from typing import Protocol
 
-from tierwise.advisor.advice import WORDS, names, times
+from tierwise.advisor.advice import WORDS, duration, names, times
 from tierwise.advisor.copying import copy_s
 from tierwise.advisor.placing import Placement
 from tierwise.advisor.service import Build, NewDevice
 from tierwise.advisor.workload import FAST, SLOW, Measured, Workload
 from tierwise.analysis.claims import Bounds
 from tierwise.analysis.rules import Verdict
+from tierwise.analysis.runs import run_label
 from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, enough, geometric_estimate
 from tierwise.core.errors import InputError, need_above_zero, suggesting
 from tierwise.core.text_template import render
 from tierwise.core.toml import Strict
-from tierwise.core.units import GIB
+from tierwise.core.units import GIB, human_bytes
 from tierwise.core.vocabulary import Evidence, RelationClass, Way
 from tierwise.devices.spec import load_device
 
@@ -268,3 +269,9 @@ def _verdict(estimate: Estimate, saving: Sequence[float], evidence: Evidence, jo
     if bounds.contain(*estimate.interval):
         return Verdict.CONFIRMED, ""
     return (Verdict.CONTRADICTED, "") if bounds.exclude(*estimate.interval) else (Verdict.UNDECIDED, "holds")
+
+
+def as_text(plan: MovePlan) -> str:
+    """Return when the move pays, how long copying takes, what a job saves, the verdict, and what is moved."""
+    run = run_label(plan.run_id) if plan.run_id else ""
+    return render("advisor/text/move.txt", plan=plan, run=run, duration=duration, size=human_bytes)

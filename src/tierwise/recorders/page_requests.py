@@ -18,18 +18,14 @@ from tierwise.core.text_template import render
 from tierwise.core.units import PAGE_BYTES
 from tierwise.recorders import bpftrace
 from tierwise.recorders.reads import Recording, Server
+from tierwise.timings.reads import READS
 
 FIRST_VERSION: Final = 17
 MOST_REQUESTS: Final = 1_000_000
 KIND: Final = {"tierwise.records": "page requests"}
 """Metadata of the Parquet file, by which a reader knows that no cache was above the recorder."""
-REQUESTS: Final[dict[str, Any]] = {
-    "time_s": pl.Float64,  # seconds of the Unix epoch
-    "pid": pl.Int32,
-    "tablespace": pl.String,
-    "relation": pl.String,  # database/file node, with its fork unless that is the main one
-    "page": pl.Int64,
-    "size_bytes": pl.Int64,
+REQUESTS: Final[dict[str, Any]] = {  # `relation`: database/file node, with its fork unless that is the main one
+    **{name: READS[name] for name in ("time_s", "pid", "tablespace", "relation", "page", "size_bytes")},
     "ring": pl.Boolean,  # read by a buffer ring, as large scans, VACUUM and COPY do
 }
 _SEEN: Final = ("ended_ns", "pid", "tablespace", "database", "node", "fork", "strategy", "page", "pages")
