@@ -20,7 +20,6 @@ from tierwise.report.theme import font_folder
 
 PANDOC_S: Final = 120  # a filter that never ends is a bug; a report takes seconds
 
-FROM: Final = "markdown-implicit_figures"
 HTML: Final = ("--to=html5", "--mathml", "--number-sections", "--section-divs")
 ASSETS: Final = ("theme/report.css", "theme/page.css", "theme/report.js", "theme/page.js", "theme/vega.js")
 
@@ -66,22 +65,8 @@ def pandoc(book: Book, template: str, *arguments: str) -> str:
     fields = {"title": book.title, "subtitle": book.subtitle, "lang": "en", "paper": book.paper, **book.variables}
     metadata.write_text(json.dumps(fields), encoding="utf-8")
     (book.folder / "glossary.json").write_text(json.dumps(glossary_forms()), encoding="utf-8")
-    command = [
-        pypandoc.get_pandoc_path(),
-        f"--from={FROM}",
-        "--standalone",
-        f"--template={book.folder / 'plain' / f'template.{template}'}",
-        f"--metadata-file={metadata}",
-        f"--lua-filter={book.folder / 'plain' / 'subset.lua'}",
-        f"--lua-filter={book.folder / 'plain' / 'plain.lua'}",
-        f"--lua-filter={book.folder / 'shared.lua'}",
-        "--citeproc",
-        f"--bibliography={book.folder / 'references.bib'}",
-        "--metadata=link-citations:true",
-        "--fail-if-warnings",
-        f"--lua-filter={book.folder / 'plain' / 'pages.lua'}",
-        *arguments,
-    ]
+    files = (f"--defaults={book.folder / 'plain' / 'pandoc.yaml'}", f"--template={book.folder / 'plain' / f'template.{template}'}")
+    command = [pypandoc.get_pandoc_path(), *files, f"--metadata-file={metadata}", *arguments]
     # Each chapter in a div that names its file, for the filter's messages.
     text = "\n\n".join(f'::::::: {{.chapter file="{name}"}}\n\n{text}\n\n:::::::' for name, text in book.chapters.items())
     done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=PANDOC_S, check=False, cwd=book.folder)
