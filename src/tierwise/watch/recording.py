@@ -160,7 +160,7 @@ class Watch:
         if self._compare(link.server):
             raise InputError("watch", rule="ends its connection at a promotion", remedy="a new one begins")  # which `run` opens
         rises = snapshot.rises(link.before, after)
-        rows, took = self._rows(link, after, waits, rises), self._took(rises[DATABASE], link.server)
+        rows, took = self._rows(link, after, waits, rises), self._took(rises[DATABASE].rows, after)
         link.before, link.sent = after, 1
         rows += self._sizes(link, after)
         self.mask.keep()  # before what only its key restores
@@ -173,17 +173,18 @@ class Watch:
         self._reported_s = time.monotonic()
         say(f"watched {human_seconds(self.watched_s)}, {human_seconds(left_s)} left{took} ({self.segments.path})")
 
-    def _took(self, rise: snapshot.Rise, server: Server) -> str:
+    def _took(self, rows: pl.DataFrame, after: snapshot.Snapshot) -> str:
         """Return what to say of a transaction's time in this window: `advise` refuses loads whose times differ much."""
-        own = rise.rows.filter(entity=str(server.database))
-        transactions, active_s, idle_s = (float(own[name].sum()) for name in ("transactions", "active_s", "idle_in_transaction_s"))
-        if transactions < LEAST_TRANSACTIONS / LEAST_WINDOWS or not active_s:
+        rose = rows.filter(entity=str(after.database))
+        transactions, active_s, idle_s = (float(rose[name].sum()) for name in ("transactions", "active_s", "idle_in_transaction_s"))
+        transactions, seconds = transactions - after.own_transactions, active_s + idle_s - after.own_s
+        if transactions < LEAST_TRANSACTIONS / LEAST_WINDOWS or seconds <= 0:
             return ""
-        now_s = (active_s + idle_s) / transactions
+        now_s = seconds / transactions
         usual_s = median(self._transactions_s or [now_s])
         self._transactions_s.append(now_s)
-        unsteady = f", before {1000 * usual_s:.3g} ms: advice needs a steady load" if abs(now_s / usual_s - 1) > MOST_SPREAD else ""
-        return f"; a transaction took {1000 * now_s:.3g} ms{unsteady}"
+        unsteady = f", before {1000 * usual_s:,.1f} ms: advice needs a steady load" if abs(now_s / usual_s - 1) > MOST_SPREAD else ""
+        return f"; a transaction took {1000 * now_s:,.1f} ms{unsteady}"
 
     def _refreshed(self, connection: Connection, server: Server) -> Server:
         row = connection.execute(statements.SQL["server"].encode()).fetchone()
