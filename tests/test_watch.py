@@ -43,6 +43,7 @@ from tierwise.watch.causes import Time
 from tierwise.watch.cli import seconds
 from tierwise.watch.columns import CHECKPOINTER, DATABASE, EVERY, RELATION, SOURCES
 from tierwise.watch.connecting import connect, databases
+from tierwise.watch.recording import Request
 from tierwise.watch.sampling import CLIENTS, Waits
 from tierwise.watch.service_times import ServiceTimes, parse
 from tierwise.watch.slowest import age_class, percentile_99
@@ -134,6 +135,18 @@ def test_a_load_is_counted_as_the_server_counts_it_and_answered_on_one_screen(lo
     assert any("unused" in line for line in lines)
     assert "| orders | table |" in shown(found, TicketFormat.MARKDOWN)
     assert json.loads(said("watch", "--show", str(out), "--format", "json"))["database"] == "postgres"
+
+
+def test_a_watch_of_a_slow_load_leaves_out_its_own_transactions_of_each_window(
+    server: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server counts a session's transactions when one of them has read a table, which a sample has not."""
+    monkeypatch.setattr(Request, "sample_s", 0.01)
+    script = tmp_path / "slow.sql"
+    script.write_text("\\sleep 200 ms\nSELECT count(*) FROM pg_database;\n")
+    with load(server, script, clients=1):
+        found = watched(server, tmp_path / "activity.parquet", seconds=8.0)
+    assert found.transactions_per_s.high == pytest.approx(5, rel=0.3)
 
 
 def test_a_watch_says_while_it_runs_that_transactions_take_another_time(

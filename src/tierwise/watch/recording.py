@@ -65,7 +65,7 @@ class Link:
 
     pairs: list[tuple[Connection, Server]]
     before: snapshot.Snapshot
-    sent: int = 0
+    sent: int = 1
     sized_s: float = -SIZES_S
 
     @property
@@ -153,9 +153,10 @@ class Watch:
         while (now_s := time.monotonic()) < ends_s and not self.stopped:
             time.sleep(max(0.0, min(ends_s - now_s, self.request.sample_s * shaken.uniform(1 - JITTER, 1 + JITTER))))
             sample(link.pairs[0][0], waits, link.server.database)
-        after = snapshot.take(link.pairs, (waits.taken + link.sent, 0.0))
-        last, watched_s = link.server, after.views[RELATION].at_s - link.before.views[RELATION].at_s
+        last = link.server  # this statement reads a table, so the server now counts the samples, which read none
         link.pairs = [(connection, self._refreshed(connection, server)) for connection, server in link.pairs]
+        after = snapshot.take(link.pairs, (waits.taken + link.sent, 0.0))
+        watched_s = after.views[RELATION].at_s - link.before.views[RELATION].at_s
         self._compare_clocks(last, link.server, watched_s)
         if self._compare(link.server):
             raise InputError("watch", rule="ends its connection at a promotion", remedy="a new one begins")  # which `run` opens
