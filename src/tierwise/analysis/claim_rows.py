@@ -3,10 +3,12 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import fmean
 from typing import Any, Final
 
 import duckdb
+import polars as pl
 
 from tierwise.analysis.claims import CLAIM_ID, Case, Claim, Facts, load_claims
 from tierwise.analysis.rules import Series, order_series
@@ -22,15 +24,56 @@ PUBLISHED: Final = "published"  # the variant that a claim is judged on
 _CLAIM_ID: Final = re.compile(rf"\b{CLAIM_ID}\b")
 
 
+Row = tuple[int, str, bool, float, str, float | None, str | None]
+"""Replicate, evidence, whether it is flagged, value, note, outstanding requests, and variants that must agree."""
+Found = tuple[list[pl.DataType], dict[tuple[object, ...], list[tuple[str, Row]]]]
+"""Types of the pair and of the columns that a case selects by; I/O mode and rows by what stands in these columns."""
+
+
 @dataclass(frozen=True)
 class Rows:
+    """The views and the manifest of one run. What was read for one claim is kept for the others, so no view may change meanwhile."""
+
     connection: duckdb.DuckDBPyConnection
     manifest: Manifest
 
+    @cached_property
+    def fitted(self) -> dict[str, set[str]]:
+        """Return pair -> `fitted_claims` of its devices."""
+        return {pair: fitted_claims(record) for pair, record in self.manifest.pairs.items()}
 
-def series_of(connection: duckdb.DuckDBPyConnection, claim: Claim, pair: str, variant: str | None = None) -> list[Series]:
+    @cached_property
+    def _read(self) -> dict[tuple[object, ...], Found]:
+        return {}
+
+    def of_case(self, case: Case, *, flags: bool) -> Found:
+        """Return the rows of `case` and of every other one that differs only in the words that it selects by.
+
+        Without `flags`, of what is counted, which no flag of a time touches.
+        """
+        key = (case.study, *case.select, case.value, case.note, flags)
+        if key in self._read:
+            return self._read[key]
+        columns = self.connection.table(case.study).columns
+        query = SQL["series"].format(
+            study=case.study,
+            chosen="".join(f"{column}, " for column in case.select),
+            flagged="coalesce(flagged, false)" if flags else "false",
+            value=case.value,
+            note=case.note or "''",
+            **{name: name if name in columns else "null" for name in ("outstanding", "hangs_on")},
+        )
+        found = self.connection.sql(query).pl()
+        words = 1 + len(case.select)
+        types, by_words = self._read[key] = found.dtypes[:words], {}
+        for row in found.rows():
+            by_words.setdefault(row[:words], []).append((row[words], row[words + 1 :]))
+        return types, by_words
+
+
+def series_of(rows: Rows, claim: Claim, pair: str, variant: str | None = None) -> list[Series]:
     """Return every series of `claim` on `pair`, a case or order and I/O mode each, by the rows of `variant` where a study has variants."""
-    cases = {case.name: _case_series(connection, case, pair, variant, flags=claim.counts is None) for case in claim.cases}
+    cases = {case.name: _case_series(rows, case, pair, variant, flags=claim.counts is None) for case in claim.cases}
     if not claim.orders:
         return [series for by_io_mode in cases.values() for series in by_io_mode.values()]
     return [
@@ -41,14 +84,13 @@ def series_of(connection: duckdb.DuckDBPyConnection, claim: Claim, pair: str, va
     ]
 
 
-def variants_of(connection: duckdb.DuckDBPyConnection, claim: Claim, pair: str) -> list[str]:
+def variants_of(rows: Rows, claim: Claim, pair: str) -> list[str]:
     """Return every variant but the published one that the run measured on `pair` in a study of `claim`."""
-    studies = sorted({case.study for case in claim.cases if case.select.get(VARIANT) == PUBLISHED})
-    found = {
-        name
-        for study in studies
-        for (name,) in connection.execute(f"select distinct {VARIANT} from {study} where pair = ?", [pair]).fetchall()
-    }
+    found = {PUBLISHED}
+    for case in (case for case in claim.cases if case.select.get(VARIANT) == PUBLISHED):
+        at = 1 + list(case.select).index(VARIANT)  # behind the pair
+        _, by_words = rows.of_case(case, flags=claim.counts is None)
+        found.update(str(words[at]) for words in by_words if words[0] == pair)
     return sorted(found - {PUBLISHED})
 
 
@@ -82,26 +124,15 @@ def selected(case: Case, variant: str | None) -> dict[str, str]:
     return {**case.select, VARIANT: variant} if variant is not None and case.select.get(VARIANT) == PUBLISHED else case.select
 
 
-def _case_series(connection: duckdb.DuckDBPyConnection, case: Case, pair: str, variant: str | None, *, flags: bool) -> dict[IoMode, Series]:
-    """Return the series of `case` by I/O mode; without `flags`, of what is counted, which no flag of a time touches."""
-    select = selected(case, variant)
-    columns = connection.table(case.study).columns
-    query = SQL["series"].format(
-        study=case.study,
-        chosen=" and ".join(f"{column} = ?" for column in select),
-        flagged="coalesce(flagged, false)" if flags else "false",
-        value=case.value,
-        note=case.note or "''",
-        **{name: name if name in columns else "null" for name in ("outstanding", "hangs_on")},
-    )
-    rows = connection.execute(query, [pair, *select.values()]).fetchall()
+def _case_series(rows: Rows, case: Case, pair: str, variant: str | None, *, flags: bool) -> dict[IoMode, Series]:
+    """Return the series of `case` by I/O mode."""
+    select, (types, by_words) = selected(case, variant), rows.of_case(case, flags=flags)
+    words = zip([pair, *select.values()], types, strict=True)
+    found = by_words.get(tuple(word if of == pl.String else pl.Series([word]).cast(of).item() for word, of in words), [])
     return {
-        IoMode(io_mode): _one_series(case, select, IoMode(io_mode), [row[1:] for row in rows if row[0] == io_mode])
-        for io_mode in dict.fromkeys(row[0] for row in rows)
+        IoMode(io_mode): _one_series(case, select, IoMode(io_mode), [row for measured, row in found if measured == io_mode])
+        for io_mode in dict.fromkeys(measured for measured, _ in found)
     }
-
-
-Row = tuple[int, str, bool, float, str, float | None, str | None]
 
 
 def _one_series(case: Case, select: Mapping[str, str], io_mode: IoMode, rows: list[Row]) -> Series:

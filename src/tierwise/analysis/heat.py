@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ WAL: Final = "wal"
 FORK: Final = re.compile(r"_(fsm|vm|init)$")
 PACE: Final = re.compile(r", tiers slowed \S+-fold")
 """How a workload's name says that its tiers were slowed, so that they bind and not the processors."""
+_of_json: Final = lru_cache(maxsize=2)(json.loads)  # the manifest of a run is read anew for each record
 _SIZE: Final = re.compile(r"(\d+)(kB|MB|GB)")
 _UNITS: Final = {"kB": 2**10, "MB": 2**20, "GB": 2**30}
 
@@ -72,7 +74,7 @@ def pairs_of(connection: duckdb.DuckDBPyConnection, study: str) -> list[str]:
 def record_of(connection: duckdb.DuckDBPyConnection, study: str, pair: str) -> Record | None:
     """Read the record of heat that the manifest of the one run of `connection` keeps; `None` where it has no such study."""
     ((text,),) = connection.execute("select manifest from runs").fetchall()
-    manifest = json.loads(text)
+    manifest = _of_json(text)
     for kept in manifest["studies"]:
         if (kept["name"], kept["pair"]) == (study, pair):
             profile, stretch = manifest["profile"], kept["facts"].get("seek_stretch", 1.0)

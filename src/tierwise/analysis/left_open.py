@@ -93,7 +93,7 @@ def measured_map(claim: Claim, rows: Rows, pair: str, variants: Sequence[str], i
     """Return the map of `claim` by `variants` over the settings that were measured; `None` where there is but one."""
     points, kinds = list[Point](), set[Evidence]()
     for setting, variant in product(claim.settings, variants):
-        series = [one for one in series_of(rows.connection, claim.at(setting), pair, variant) if one.io_mode is io_mode]
+        series = [one for one in series_of(rows, claim.at(setting), pair, variant) if one.io_mode is io_mode]
         kinds.update(*(one.evidence_kinds for one in series))
         known = [case for case in judge_series(claim, series) if case.low is not None]
         points += [Point(setting={**setting, "variant": variant}, **case.as_estimate.fields, verdict=case.verdict) for case in known]

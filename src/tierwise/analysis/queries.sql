@@ -1,9 +1,9 @@
 -- Queries on the views of a run; in braces is what Python puts in.
 
 -- name: series
-select io_mode, replicate, evidence, {flagged}, ({value})::double, {note}, {outstanding}::double, {hangs_on}::text
+select pair, {chosen} io_mode, replicate, evidence, {flagged}, ({value})::double, {note}, {outstanding}::double, {hangs_on}::text
 from {study}
-where pair = ? and {chosen} and (({value}) is not null or flagged)
+where ({value}) is not null or flagged
 order by io_mode, replicate
 
 -- name: rejections

@@ -13,16 +13,15 @@ from tierwise.core.paths import short
 
 def read_text(path: Path, where: str = "") -> str:
     """Return the text of the file `path`, its ends of lines as they stand there; `where`: what a reader calls it, if not by its place."""
-    where = where or short(path)
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise InputError(where, rule=f"cannot be read: {error.strerror}") from error
+        raise InputError(where or short(path), rule=f"cannot be read: {error.strerror}") from error
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
         line, wrong = content.count(b"\n", 0, error.start) + 1, content[error.start : error.end]
-        raise InputError(f"{where} line {line}", value=wrong, rule="not UTF-8", remedy="save the file as UTF-8") from error
+        raise InputError(f"{where or short(path)} line {line}", value=wrong, rule="not UTF-8", remedy="save the file as UTF-8") from error
 
 
 def read_json(path: Path, where: str = "") -> Any:

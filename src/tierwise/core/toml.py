@@ -34,25 +34,35 @@ def input_file(folder: str, name: str) -> Path:
 
 
 def read_toml(path: Path, model: type[Model]) -> Model:
-    return validate(read_table(path), model, where=short(path))
+    checked: Model = _checked(_text(path), model, path)
+    return checked
+
+
+@lru_cache(maxsize=256)
+def _checked(text: str, model: type[Model], path: Path) -> Model:
+    """Parse and check `text` once: judging a run loads the claims more than a hundred times."""
+    return validate(_parsed(text, path), model, where=short(path))
 
 
 def read_table(path: Path) -> dict[str, Any]:
+    return dict(_parsed(_text(path), path))
+
+
+def _text(path: Path) -> str:
     if not path.exists():
         there = sorted(p.stem for p in path.parent.glob("*.toml")) if path.is_relative_to(paths.data()) else []
         remedy = suggesting(path.stem, there, f"name one of: {', '.join(there)}") if there else "name a file that is there"
         raise InputError(short(path), rule="no such file", remedy=remedy)
-    text = read_text(path)
-    try:
-        return dict(_parsed(text))
-    except (ValueError, RecursionError) as error:  # too many digits of a number are the former, brackets in brackets the latter
-        raise InputError(short(path), rule=f"not valid TOML: {error}") from error
+    return read_text(path)
 
 
 @lru_cache(maxsize=256)
-def _parsed(text: str) -> dict[str, Any]:
-    """Parse `text` once: a chapter loads the same devices and claims hundreds of times."""
-    return tomllib.loads(text)
+def _parsed(text: str, path: Path) -> dict[str, Any]:
+    """Parse `text` once: a chapter loads the same devices hundreds of times."""
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # too many digits of a number are the former, brackets in brackets the latter
+        raise InputError(short(path), rule=f"not valid TOML: {error}") from error
 
 
 def validate(table: object, model: type[Checked], *, where: str) -> Checked:

@@ -3,7 +3,7 @@
 import datetime as dt
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property, lru_cache
 from math import inf
 from pathlib import Path
 from typing import Final
@@ -198,10 +198,18 @@ class Book:
 def load_book(on: dt.date, *, currency: str = "USD", region: str = "US", folder: Path | None = None) -> Book:
     """Return every ``*.csv`` of ``data/prices`` (or `folder`) as the book of the day `on`."""
     files = sorted((folder or paths.data() / "prices").glob("*.csv"))
+    rented = sorted((paths.data() / "instances").glob("*.toml")) if folder is None else []
+    written = [(file, file.stat().st_mtime_ns, file.stat().st_size) for file in files]
+    return _book(on, currency, region, tuple(written), tuple(rented))
+
+
+@lru_cache(maxsize=16)
+def _book(on: dt.date, currency: str, region: str, written: tuple[tuple[Path, int, int], ...], rented: tuple[Path, ...]) -> Book:
+    """Return the prices of the files in `written`, each with its time and size: a file that was written again is read again."""
     seen: dict[tuple[str, str, str, str], str] = {}
     dimensions: dict[str, str] = {}
     prices = []
-    for where, price in (pair for file in files for pair in read_prices(file)):
+    for where, price in (pair for file, *_ in written for pair in read_prices(file)):
         key = (price.item, price.region, price.currency, price.date)
         if key in seen:
             rule = f"the same item, region, currency and date as {seen[key]}"
@@ -211,18 +219,18 @@ def load_book(on: dt.date, *, currency: str = "USD", region: str = "US", folder:
             raise InputError(where, field="unit", value=price.unit, rule=rule, remedy="name another item")
         seen[key] = where
         prices.append(price)
-    return Book((*prices, *(_rents() if folder is None else ())), on, currency, region)
+    return Book((*prices, *(rent for path in rented for rent in _rents(path))), on, currency, region)
 
 
-def _rents() -> Iterator[Price]:
-    for provider in sorted(path.stem for path in (paths.data() / "instances").glob("*.toml")):
-        there = load_instances(provider)
-        if there is None or there.price is None:
-            continue
-        read = {"unit": "hour", **there.price.model_dump(include={"region", "currency", "date", "source", "note"})}
-        for name, one in there.instances.items():
-            if one.usd_hour is not None:
-                yield Price.model_construct(item=price_item(provider, name), price=one.usd_hour, **read)
+@cache
+def _rents(path: Path) -> tuple[Price, ...]:
+    """Return the rents of the machines in `path`, which, like `load_instances`, is read once."""
+    there = load_instances(path.stem)
+    if there is None or there.price is None:
+        return ()
+    read = {"unit": "hour", **there.price.model_dump(include={"region", "currency", "date", "source", "note"})}
+    rents = [(price_item(path.stem, name), one.usd_hour) for name, one in there.instances.items() if one.usd_hour is not None]
+    return tuple(Price.model_construct(item=item, price=price, **read) for item, price in rents)
 
 
 def read_prices(file: Path) -> Iterator[tuple[str, Price]]:

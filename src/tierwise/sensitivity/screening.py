@@ -16,7 +16,7 @@ from typing import Any, Final
 import polars as pl
 
 from tierwise.advisor.other_devices import factors_of, steps_on, with_factors
-from tierwise.analysis.claim_rows import series_of
+from tierwise.analysis.claim_rows import Rows, series_of
 from tierwise.analysis.claims import Kind, load_claims
 from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.model_interval import CLAIM, FILE, SCHEMA, Key, combined
@@ -50,13 +50,13 @@ def values_of(run: Run, study: str, pair: str, verdicts: Mapping[str, ClaimVerdi
 
 
 def _of_claims(run: Run, study: str, pair: str, verdicts: Mapping[str, ClaimVerdict]) -> Iterator[tuple[Key, Mapping[int, float]]]:
-    known = load_claims()
+    known, rows = load_claims(), Rows(run.store, run.manifest)
     for claim in known.claims:
         own = (claim.pair or known.sources[claim.source].pair) == pair
         decides, judged = verdicts.get(claim.id), claim.kind in JUDGED and own and not claim.counts
         if not judged or decides is None or decides.io_mode is None or {case.study for case in claim.cases} != {study}:
             continue
-        for series in series_of(run.store, claim, pair, decides.variant):
+        for series in series_of(rows, claim, pair, decides.variant):
             if series.io_mode is decides.io_mode:
                 share = claim.kind is Kind.SHARE
                 values = {replicate: odds(value) if share else value for replicate, value in series.values.items()}

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 import polars as pl
@@ -49,7 +50,9 @@ def _check_columns(rows: pl.DataFrame, where: str) -> None:
         raise InputError(where, field="columns", value=list(there), rule=f"order must be {list(SCHEMA)}")
 
 
+@lru_cache(maxsize=1 << 14)
 def _is_object(text: str) -> bool:
+    """Return whether `text` is a JSON object; most rows of a run repeat the text of another."""
     try:
         return isinstance(json.loads(text), dict)
     except json.JSONDecodeError:

@@ -21,9 +21,8 @@ end;
 create temp view pgbench_placement_phases as
 with
 read as (
-    select * replace ([struct_insert(io, pages_read := pages_read(io_mode, tier_io, proof -> 'files', io)) for io in relation_io] as relation_io)
-    from timings
-    where study = 'pgbench_placement'
+    select * replace ([struct_insert(io, pages_read := pages_read(io_mode, tier_io, files, io)) for io in relation_io] as relation_io)
+    from (select *, proof -> 'files' as files from timings where study = 'pgbench_placement')
 )
 select
     run_id,
@@ -63,7 +62,7 @@ select
     list_sum([io.hits for io in relation_io if io.relation_class = 'index']) as index_hits,
     (proof ->> 'window_cpu_share')::double as cpu_share,
     (proof ->> 'hangs_on_the_log')::boolean as hangs_on_the_log,
-    proof -> 'files' as files,
+    files,
     proof -> 'server' as server,
     flags,
     trial,
