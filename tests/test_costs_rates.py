@@ -1,6 +1,7 @@
 """What reads and operations cost: the five-minute rule, a thousand operations a second, and simulated rates that are kept."""
 
 import datetime as dt
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from prices import book, price
 from tierwise.advisor.operations import Operated, Place, priced
+from tierwise.analysis.views import connect
 from tierwise.core import paths
 from tierwise.core.units import GIB, KIB, MIB
 from tierwise.core.vocabulary import Evidence
@@ -16,6 +18,7 @@ from tierwise.costs.book import load_book
 from tierwise.costs.break_even import break_even_s, device_over, memory_over, published
 from tierwise.costs.hardware import device_bill, load_hardware, ram_bill, server_bill
 from tierwise.costs.iops import Iops, cached_rate, simulated_iops
+from tierwise.devices.instances import load_instances
 
 
 def reported(year: int, upper: str, lower: str, page_bytes: int = 4 * KIB) -> float:
@@ -78,7 +81,7 @@ def test_each_part_is_charged_at_its_largest_share() -> None:
     (found,) = priced(operated(Place("all on HDD", 0.010, 0.001, {"hdd": 0.008}, {"hdd": 0.0})), BOOK)
     then, server = load_book(load_hardware().settings["source-v"].day), load_hardware().servers["microserver-gen8"]
     disks, memory = device_bill("st3000dm001", then).cost(then) * 8, ram_bill(40 * GIB).cost(then)
-    servers = server_bill(server).cost(then) * max(10 * 4 / 16, 1, 8 / 4)
+    servers = server_bill(server).cost(then) * max(10 * 4 / 16, 1 / 2, 8 / 4)
     assert found.shared == pytest.approx((disks + memory + servers) / 12)
 
 
@@ -91,6 +94,24 @@ def test_whole_machines_have_all_of_their_drives_all_of_the_time() -> None:
     assert fast.shared is not None
     assert slow.whole > (slow.shared or 0.0)
     assert fast.whole > 100 * fast.shared, "one whole machine does more than a thousand"
+
+
+def test_a_second_of_a_processor_is_charged_as_one_of_the_processors_that_the_machine_has() -> None:
+    instances = load_instances("aws")
+    assert instances is not None
+    machine = instances.instances["m7i.4xlarge"]
+    (found,) = priced(operated(Place("busy", 0.0001, 0.001, {}, {"hdd": 0.0}), pair="today-server"), BOOK)
+    assert (machine.vcpus, machine.usd_hour) == (16, 0.8064)
+    assert found.shared == pytest.approx(0.8064 * 24 * 365 / 12 / 16), "a thousand milliseconds a second are one processor of sixteen"
+    assert all(server.processors.source for server in load_hardware().servers.values())
+
+
+def test_processor_time_is_that_of_all_processors_where_the_clock_of_several_sessions_went_on_by_less(tmp_path: Path) -> None:
+    """Of 0.5 s that eight processes used, the mount's part is a fifth, and the rest is charged at a pace of 0.9."""
+    proof = json.dumps({"processor": {"used_s": 0.5, "mount_share": 0.2, "pace": 0.9, "share": 0.1}})
+    with connect(tmp_path) as store:
+        (found,) = store.execute("select processor_s(?::json, 0.3), processor_s('{}'::json, 0.3)", [proof]).fetchall()
+    assert found == (pytest.approx(0.36), 0.3)
 
 
 def test_data_that_fill_a_drive_take_all_of_it() -> None:

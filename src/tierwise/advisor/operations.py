@@ -23,11 +23,11 @@ RENTED: Final = ("aws", "m7i.4xlarge")  # the machine of a pair that names none 
 
 @dataclass(frozen=True)
 class Place:
-    """One placement at the devices' own pace: seconds of an operation, of its processors and of each tier in it; the bytes on each tier."""
+    """One placement at the devices' own pace: seconds of an operation and of each tier in it; the bytes on each tier."""
 
     name: str
     operation_s: float
-    cpu_s: float
+    processor_s: float  # of all processors together
     busy_s: Mapping[str, float]
     stored_bytes: Mapping[str, float]
 
@@ -56,10 +56,11 @@ class Machine:
     memory: Bill
     memory_share: float
     bays: float
+    processors: float
 
-    def at_share(self, seconds: float, cpu_s: float, bay_s: float) -> Bill:
+    def at_share(self, seconds: float, processor_s: float, bay_s: float) -> Bill:
         """Return the bill for `seconds` of the memory, and of the server for the largest of its shares: memory, processors, drive bays."""
-        return self.memory * seconds + self.server * max(seconds * self.memory_share, cpu_s, bay_s / self.bays)
+        return self.memory * seconds + self.server * max(seconds * self.memory_share, processor_s / self.processors, bay_s / self.bays)
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def operated(workload: Workload, name: str, operation: str, placed: Callable[[st
             stored[tier] += scaled.get(relation, 0.0)
         job_s, busy_s = measured.estimate.value / workload.slowdown, measured.busy_s.items()
         busy = {tier: min(seconds / workload.slowdown, job_s) * each for tier, seconds in busy_s}
-        places.append(Place(placed(placement), job_s * each, measured.cpu_s * each, busy, stored))
+        places.append(Place(placed(placement), job_s * each, measured.processor_s * each, busy, stored))
     devices = {tier: workload.device_name(tier) or "" for place in places for tier in place.stored_bytes}
     memory_bytes = workload.memory_bytes * workload.stretch
     return Operated(name, operation, workload.pair, workload.evidence, memory_bytes, devices, tuple(places))
@@ -123,8 +124,8 @@ def _bills(place: Place, devices: Mapping[str, str], drives: Mapping[str, Bill],
         for tier, stored in place.stored_bytes.items()
     }
     bay_s = sum(members(devices[tier])[1] * seconds for tier, seconds in taken_s.items())
-    shared = host.at_share(place.operation_s, place.cpu_s, bay_s) + total(drives[tier] * seconds for tier, seconds in taken_s.items())
-    machines = ceil(max(place.operation_s, place.cpu_s) * A_SECOND)
+    shared = host.at_share(place.operation_s, place.processor_s, bay_s) + total(drives[tier] * seconds for tier, seconds in taken_s.items())
+    machines = ceil(max(place.operation_s, place.processor_s / host.processors) * A_SECOND)
     return shared * A_SECOND, (host.whole + total(drives.values())) * machines
 
 
@@ -135,10 +136,12 @@ def _machine(found: Operated, devices: tuple[str, ...]) -> Machine:
         count = server.enough(drives=sum(members(device)[1] for device in devices), ram_bytes=found.memory_bytes)
         memory = ram_bill(max(0.0, memory_gib - server.ram_included_gib.value) * GIB)
         one = server_bill(server)
-        return Machine(one * count + memory, one, memory, memory_gib / server.ram_most_gib.value, server.drive_bays.value)
+        share, bays = memory_gib / server.ram_most_gib.value, server.drive_bays.value
+        return Machine(one * count + memory, one, memory, share, bays, server.processors.value)
     provider, name = next(((known.provider, known.instance) for one in devices if (known := named(one)).instance), RENTED)
     there = load_instances(provider)
     assert there is not None, "its device was built with it"
     assert name is not None, "chosen for its instance"
-    one, share = Bill({price_item(provider, name): HOURS_A_YEAR}), memory_gib / there.instances[name].ram_gib
-    return Machine(one * max(1, ceil(share)), one, NOTHING, share, float("inf"))
+    one, rented = Bill({price_item(provider, name): HOURS_A_YEAR}), there.instances[name]
+    share = memory_gib / rented.ram_gib
+    return Machine(one * max(1, ceil(share)), one, NOTHING, share, float("inf"), rented.vcpus)

@@ -51,7 +51,7 @@ class Measured:
     job_s: Mapping[int, float]
     evidence: Evidence
     busy_s: Mapping[str, float] = field(default_factory=dict)  # tier -> seconds of a job on average in which it has a request
-    cpu_s: float = 0.0  # seconds of a job on average in which the server computes
+    processor_s: float = 0.0  # of the server, of all processors together, for a job on average
     with_processors_s: Mapping[int, float] = field(default_factory=dict)
     """`job_s` of slowed drives, with the drives at their own speed and the processors' time behind theirs; empty where it is not known."""
 
@@ -258,7 +258,7 @@ def _measured(rows: pl.DataFrame, queries: int) -> dict[str, Measured]:
             with_processors_s={} if once["paced_s"].has_nulls() else dict(whole.select("replicate", "paced_s").rows()),
             evidence=Evidence.of({Evidence(word) for word in cell["evidence"].unique()}),
             busy_s=_busy_s(cell),
-            cpu_s=float(once.group_by("query").agg((pl.col("cpu_s") / pl.col("jobs")).mean())["cpu_s"].sum()),
+            processor_s=float(once.group_by("query").agg((pl.col("processor_s") / pl.col("jobs")).mean())["processor_s"].sum()),
         )
     return found
 

@@ -78,6 +78,7 @@ class Server(Strict):
     price: str
     power_w: Figure
     drive_bays: Figure
+    processors: Figure
     ram_most_gib: Figure
     ram_included_gib: Figure = Figure(value=0.0, source=NONE)
 

@@ -76,3 +76,13 @@ create temp view real_time_checks as
 select *
 from raw_timings
 where cell ->> 'clock' = 'real';
+
+-- The processor time of a row, of all processors together. `cpu_s` is less in a window of several sessions: there it is what the clock went
+-- on by, which is the processor time that is charged over the number of processes that could run, at most the processors that the clock
+-- assumes. What is charged stands in the proof of such a row.
+create temp macro processor_s(proof, cpu_s) as coalesce(
+    (proof -> 'processor' ->> 'used_s')::double
+        * (1 - (proof -> 'processor' ->> 'mount_share')::double)
+        * (proof -> 'processor' ->> 'pace')::double,
+    cpu_s
+);

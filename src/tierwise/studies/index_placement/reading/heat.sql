@@ -29,7 +29,7 @@ select
     1 as depth,
     elapsed_s,
     devices_s,
-    cpu_s,
+    cpu_s as processor_s,
     len(flags) > 0 as flagged,
     null::varchar as data_set,
     io.relation as relation,

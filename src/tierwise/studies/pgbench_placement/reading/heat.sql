@@ -7,7 +7,8 @@ phases as (
         *,
         unnest(list_distinct(json_keys(proof -> 'files') || [io.relation for io in relation_io])) as relation,
         proof -> 'files' as files,
-        list_sum([io.intended_s for io in tier_io]) as devices_s
+        list_sum([io.intended_s for io in tier_io]) as devices_s,
+        processor_s(proof, cpu_s) as processor_s
     from timings
     where
         study = 'pgbench_placement'
@@ -46,7 +47,7 @@ select
     8 as depth,
     sum(elapsed_s) as elapsed_s,
     sum(devices_s) as devices_s,
-    sum(cpu_s) as cpu_s,
+    sum(processor_s) as processor_s,
     sum(device_s / (cell ->> 'slowdown')::double + elapsed_s - device_s) as with_processors_s,
     bool_or(len(flags) > 0) as flagged,
     cell ->> 'size' as data_set,

@@ -41,8 +41,8 @@ def operated(run: Run, only: str | None = None) -> list[Operated]:
     record = heat.record_of(run.store, STUDY, pair)
     if rows.is_empty() or record is None:
         return []
-    columns = rows.select("wal", "commit_s", "cpu_s", "busy_s")
-    places = [Place(MOVED[wal], commit_s, cpu_s, {wal: busy_s}, {wal: 0.0}) for wal, commit_s, cpu_s, busy_s in columns.rows()]
+    columns = rows.select("wal", "commit_s", "processor_s", "busy_s")
+    places = [Place(MOVED[wal], commit_s, computed_s, {wal: busy_s}, {wal: 0.0}) for wal, commit_s, computed_s, busy_s in columns.rows()]
     devices = {tier: str(known.get("device", "")) for tier, known in record.pair["tiers"].items()}
     evidence = Evidence.of({Evidence(word) for word in rows["evidence"]})
     return [Operated(_workloads(run, pair)[SLOW], OPERATION, pair, evidence, 0.0, devices, tuple(places))]

@@ -30,7 +30,7 @@ with windows as (
     select
         cell ->> 'wal' as wal,
         (cell ->> 'slowdown')::double as slowdown,
-        elapsed_s, cpu_s, result_rows, evidence,
+        elapsed_s, processor_s(proof, cpu_s) as processor_s, result_rows, evidence,
         list_filter(tier_io, lambda io: io.tier = cell ->> 'wal')[1].intended_s as intended_s
     from timings
     where study = 'wal_placement' and pair = $pair and (cell ->> 'clients')::int = $clients
@@ -40,7 +40,7 @@ select
     wal,
     min(evidence) as evidence,
     exp(avg(ln(elapsed_s / slowdown / result_rows))) as commit_s,
-    coalesce(avg(cpu_s / result_rows), 0) as cpu_s,
+    coalesce(avg(processor_s / result_rows), 0) as processor_s,
     avg(least(intended_s, elapsed_s) / slowdown / result_rows) as busy_s
 from windows
 group by wal having count(*) >= $minimum
