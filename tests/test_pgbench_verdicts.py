@@ -73,6 +73,19 @@ def test_a_verdict_holds_at_every_measured_setting_that_the_text_leaves_open(tmp
     assert found["V3"].verdict is Verdict.CONFIRMED, "at both"
 
 
+def test_a_setting_with_several_cases_has_one_verdict_as_the_statement_has(tmp_path: Path) -> None:
+    """Both on the SSD is slower than the tables there and faster than the indexes, with all memory and with half: contradicted twice."""
+    slower = {**LARGE, "all_ssd": 1500.0}
+    found = judged(tmp_path, pgbench_rows(slower), pgbench_rows(slower, mix={"memory": 0.5}))["V3"]
+    assert {case.verdict for case in found.cases} == {Verdict.CONTRADICTED, Verdict.CONFIRMED}
+    assert found.open_map is not None
+    assert [(point.setting["memory"], point.verdict) for point in found.open_map.points] == [
+        ("1", Verdict.CONTRADICTED),
+        ("0.5", Verdict.CONTRADICTED),
+    ]
+    assert found.verdict is Verdict.CONTRADICTED
+
+
 def test_what_the_processors_bound_is_judged_on_slower_tiers_and_says_so(tmp_path: Path) -> None:
     busy = dict.fromkeys(SMALL, "cpu")
     slow = {name: tps / 8 for name, tps in SMALL.items()}

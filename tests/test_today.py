@@ -1,6 +1,8 @@
 """Then and now: what is measured on a pair of today, what models, prices and moves add, what is said of it, and what it saves."""
 
 import datetime as dt
+import math
+import statistics
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from pgbench_rows import pgbench_rows
 from rows import make_rows, save_run
 from survey_rows import MOVE_S, ON_SSD, PLACEMENT_S, SIZES, array_rows, move_rows, placement_rows
 from tierwise.analysis.claims import load_claims
-from tierwise.analysis.statistics import Estimate
+from tierwise.analysis.statistics import Estimate, t_of
 from tierwise.analysis.today import CaseToday, Still, still
 from tierwise.bench.inputs import pair_file
 from tierwise.bench.loop import gather_inputs
@@ -31,6 +33,7 @@ from tierwise.report.values.workloads import NAMES
 from tierwise.studies.pgbench_placement.measuring import grid, simulated_maps, trials
 from tierwise.studies.pgbench_placement.reading import today as pgbench_today
 from tierwise.timings.manifest import StudyRecord, load_manifest
+from tierwise.timings.replicates import RUN_REPLICATES
 
 PLACED = {"index_placement", "pgbench_placement", "survey_placement", "wal_placement"}
 BOOK = load_book(dt.date(2026, 11, 23))
@@ -135,6 +138,26 @@ def test_the_column_says_whether_the_rule_still_matters_and_what_it_saves(raw: P
     assert table.header[-1] == "Today"
     (row,) = (row for row in table.rows if row[0] == "M1")
     assert row[-1].startswith("Server today: still matters, 0.5")
+
+
+def test_the_interval_of_today_takes_merged_runs_as_a_sample(raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three runs whose ratios are 0.4, 0.5 and 0.6: three means tell less than fifteen replicates of one run."""
+    runs = [
+        make_rows(run_id=RUN, pair=pair, seed=10 * number, ratios={("cold", state): ratio for state in ("FL", "PR", "NV")}).with_columns(
+            pl.col("replicate") + number * RUN_REPLICATES, trial=pl.concat_str("trial", pl.lit(f"/{number}"))
+        )
+        for number in range(3)
+        for pair, ratio in (("source-m", 0.05), ("today-server", 0.4 + 0.1 * number))
+    ]
+    pl.concat(runs).with_columns(sequence=pl.int_range(pl.len(), dtype=pl.Int64)).write_parquet(raw / RUN / "timings.parquet")
+    monkeypatch.setenv("TIERWISE_RAW", str(raw))
+    (today,) = next(claim for claim in open_run(RUN).verdicts if claim.id == "M1").today
+    for case in today.cases:
+        assert case.pairs == 15
+        assert case.low is not None
+        assert case.high is not None
+        error = statistics.stdev(map(math.log, (0.4, 0.5, 0.6))) / math.sqrt(3)
+        assert math.log(case.high / case.low) / 2 == pytest.approx(t_of(2) * error, rel=0.1)
 
 
 def test_the_speed_up_of_today_stands_beside_the_times_on_the_source_s_drives(raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from pydantic import computed_field
 from tierwise.analysis.causes import Cause, Reason, phrase
 from tierwise.analysis.claim_rows import Rows, series_of
 from tierwise.analysis.claims import Bounds, Claim
-from tierwise.analysis.rules import DECIDED, Outcome, Verdict, judge_series, within
+from tierwise.analysis.rules import DECIDED, Outcome, Verdict, combine, furthest_outside, judge_series, needed_bounds, within
 from tierwise.analysis.statistics import Estimate, geometric_estimate
 from tierwise.core.toml import Strict
 from tierwise.core.vocabulary import Evidence, IoMode
@@ -90,13 +90,17 @@ def map_of(claim: Claim, manifest: Manifest, pair: str, at_one: Verdict) -> Open
 
 
 def measured_map(claim: Claim, rows: Rows, pair: str, variants: Sequence[str], io_mode: IoMode, *, at_one: Verdict) -> OpenMap | None:
-    """Return the map of `claim` by `variants` over the settings that were measured; `None` where there is but one."""
-    points, kinds = list[Point](), set[Evidence]()
+    """Return the map of `claim` by `variants` over the settings that were measured, of each as far as its cases were; `None` where there is
+    but one setting.
+    """
+    points, kinds, bounds = list[Point](), set[Evidence](), needed_bounds(claim)
     for setting, variant in product(claim.settings, variants):
         series = [one for one in series_of(rows, claim.at(setting), pair, variant) if one.io_mode is io_mode]
         kinds.update(*(one.evidence_kinds for one in series))
         known = [case for case in judge_series(claim, series) if case.low is not None]
-        points += [Point(setting={**setting, "variant": variant}, **case.as_estimate.fields, verdict=case.verdict) for case in known]
+        if known:  # one point, as one verdict holds for all cases of a setting
+            furthest, (verdict, _, _) = furthest_outside(known, bounds), combine(known, len(known), bounds)
+            points.append(Point(setting={**setting, "variant": variant}, **furthest.as_estimate.fields, verdict=verdict))
     if all(setting == claim.settings[0] for setting in claim.settings if any(point.setting.items() >= setting.items() for point in points)):
         return None
     return OpenMap(axes=claim.open_axes, evidence=Evidence.of(kinds), at_one=at_one, points=tuple(points))

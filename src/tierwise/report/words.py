@@ -30,8 +30,9 @@ def _named(kind: str) -> dict[str, Any]:
 CASES: Final[dict[str, str]] = _named("cases")  # case in the rows, as a state of the census -> its name
 VARIANTS: Final[dict[str, tuple[str, str]]] = {variant: (name, differs) for variant, (name, differs) in _named("variants").items()}
 """Variant of a study's protocol -> its name, and what it differs in."""
-CODE: Final = re.compile(rf"\b(?:{'|'.join(code for code in CASES if code.isupper())})\b(?:(?:->|/)[A-Z]{{2}}\b)?")
-"""A case, or two of them, as the rows call it."""
+CODE: Final = re.compile(rf"\b(?:{'|'.join(code for code in CASES if code.isupper())})\b(?:(?:->|/)[A-Z]{{2}}\b)*")
+"""A case, or what is made of several, as the rows call it."""
+AFTER: Final = re.compile(r"\b([A-Z]{2})->([A-Z]{2})\b")  # a count, after another has filled the cache
 LEAST_P: Final = 0.0001  # the smallest p-value that is shown with its digits
 
 
@@ -46,11 +47,13 @@ def way_of(one: ClaimVerdict | Deciding) -> str:
 
 
 def case_name(case: str) -> str:
-    """Name a case as readers do: ``FL`` -> ``Florida``, ``FL->PR`` -> ``Puerto Rico after Florida``; other cases stay."""
-    for mark, phrase in (("->", "{1} after {0}"), ("/", "{0} over {1}")):
-        if mark in case:
-            return phrase.format(*(CASES.get(part, part) for part in case.split(mark)))
-    return CASES.get(case, case.replace(", µs", " (µs)"))
+    """Name a case as readers do: ``FL`` -> ``Florida``, ``FL->PR`` -> ``Puerto Rico after Florida``, ``FL->PR/PR`` -> the one over the
+    other; other cases stay.
+    """
+    if "/" in case:
+        return " over ".join(map(case_name, case.split("/")))
+    after = AFTER.sub(lambda codes: f"{case_name(codes[2])} after {case_name(codes[1])}", case)
+    return CASES.get(case, after.replace(", µs", " (µs)"))
 
 
 def spelled(text: str) -> str:

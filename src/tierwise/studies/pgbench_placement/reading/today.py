@@ -53,7 +53,7 @@ def cases(claim: Claim, rows: Rows, pair: str) -> list[Shown]:
     }
     known = {case.name: _series(case, rates[case.select["size"]]) for case in claim.cases}
     ratios = [order_series(known[order.greater], known[order.than]) for order in claim.orders]
-    return [Shown(one.case, geometric_estimate(list(one.values.values())), Evidence.SIMULATED) for one in ratios]
+    return [Shown(one.case, geometric_estimate(one.values), Evidence.SIMULATED) for one in ratios]
 
 
 @cache
