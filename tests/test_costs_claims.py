@@ -111,6 +111,10 @@ def test_r10_is_judged_on_machines_that_hold_as_much_memory_as_the_source_s() ->
     three = ways(PUBLISHED[0], load_book(THEN))
     assert (three.flash.machines, three.memory.machines) == (1, 3)
     assert all(f"every price of {DISK_ITEM}" in case.conditions[0] for case in verdict.cases if "RAM over" in case.case)
+    (larger,) = verdict.others
+    assert larger.variant == "servers of 64 GiB"
+    assert larger.estimate == pytest.approx(1.0, abs=0.1)
+    assert any(condition.endswith(f"with {larger.variant}") for condition in verdict.conditions)
 
 
 def test_the_price_of_a_disk_at_which_an_order_turns_is_where_both_cost_the_same() -> None:
@@ -121,6 +125,10 @@ def test_the_price_of_a_disk_at_which_an_order_turns_is_where_both_cost_the_same
     assert price is not None
     at = book.with_price(DISK_ITEM, price)
     assert memory.cost(at) == pytest.approx(flash.cost(at))
+
+
+def test_what_follows_from_inputs_alone_is_certain_before_any_run() -> None:
+    assert [claim.id for claim in load_claims().claims if claim.kind is Kind.COST and claim.certain] == ["R11", "H13"]
 
 
 def test_r11_random_reads_gain_much_more_from_flash_than_reads_in_order() -> None:

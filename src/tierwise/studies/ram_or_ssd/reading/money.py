@@ -12,7 +12,7 @@ from tierwise.analysis.claims import Claim
 from tierwise.analysis.judging import ClaimVerdict, Grounds, Judge
 from tierwise.core.units import GIB
 from tierwise.core.vocabulary import Evidence, IoMode
-from tierwise.costs.bill import Bill, ratio_over_band, read_once, turning
+from tierwise.costs.bill import Bill, phrase, ratio_over_band, read_once, turning
 from tierwise.costs.book import Book, load_book
 from tierwise.costs.delivered import Load, Plan, WithoutFlash, newest_server, plan_on
 from tierwise.costs.hardware import Medium, Server
@@ -27,6 +27,7 @@ DISK_ITEM: Final = "hdd-3tb-7k2"
 FLASH_NOW: Final = "kingston-dc600m"
 DISK_NOW: Final = "exos-x24-24tb"  # pieces of the same kinds that can be bought today
 RAM_BYTES: Final = 16 * GIB
+LARGER_GIB: Final = 64  # memory of a larger server than the source's, at the same price (assumed)
 
 
 @dataclass(frozen=True)
@@ -101,14 +102,14 @@ def ways(case: Case, book: Book, *, flash: str = FLASH, disk: str = DISK, server
     )
 
 
-def compared(found: Iterable[Case], book: Book) -> Counted:
+def compared(found: Iterable[Case], book: Book, server: Server | None = None) -> Counted:
     """Return the cases of R10 with data beyond the memory: more memory (more machines) over flash, and more disks over more memory."""
     ratios: dict[str, Compared] = {}
     bills: list[Bill] = []
     for case in found:
         if case.data_to_ram <= 1:
             continue
-        at, (flash, disks, memory) = f"data {case.data_to_ram:g} x RAM", ways(case, book).bills.values()
+        at, (flash, disks, memory) = f"data {case.data_to_ram:g} x RAM", ways(case, book, server=server).bills.values()
         turns = turning(memory, flash, DISK_ITEM, book)
         ratios[f"more RAM over an SSD, {at}"] = Compared(case.evidence, ratio_over_band(memory, flash, book), turns)
         ratios[f"more disks over more RAM, {at}"] = Compared(case.evidence, ratio_over_band(disks, memory, book))
@@ -126,8 +127,15 @@ def per_million(bill: Bill, reads_per_s: float) -> Bill:
 
 
 def replaces_memory(claim: Claim, on: Grounds) -> ClaimVerdict:
-    """Judge R10, wherever the data do not fit memory: flash is the cheapest, and without it memory is cheaper than disks."""
-    return judge_band(claim, on.pair, compared(cases(on.rows.connection if on.rows else None), load_book(THEN)), io_mode=IoMode.BUFFERED)
+    """Judge R10, wherever the data do not fit memory: flash is the cheapest, and without it memory is cheaper than disks. Beside it stands
+    what larger servers would say.
+    """
+    found, book = cases(on.rows.connection if on.rows else None), load_book(THEN)
+    larger = compared(found, book, newest_server(book).able_to_hold(ram_gib=LARGER_GIB))
+    others = {f"servers of {LARGER_GIB} GiB": larger}
+    verdict = judge_band(claim, on.pair, compared(found, book), io_mode=IoMode.BUFFERED, others=others)
+    beside = phrase("band.beside", value=verdict.others[0].estimate, name=verdict.others[0].variant)
+    return verdict.model_copy(update={"conditions": (*verdict.conditions, beside)})
 
 
 def sequential(claim: Claim, on: Grounds) -> ClaimVerdict:

@@ -22,10 +22,8 @@ from tierwise.report.exhibit_registry import find
 from tierwise.report.page import Page, open_page
 from tierwise.report.run import Run, answer_of, book_of
 from tierwise.report.text_template import Value
-from tierwise.studies.ram_or_ssd.reading.money import DISK, DISK_NOW, FLASH, FLASH_NOW, THEN, Case, cases, ways
+from tierwise.studies.ram_or_ssd.reading.money import DISK, DISK_NOW, FLASH, FLASH_NOW, LARGER_GIB, THEN, Case, cases, ways
 from tierwise.studies.ram_or_ssd.reading.names import LIVE_PAIR, PAIR, SQL, STUDY, TIERS
-
-LARGER_GIB: Final = 64  # memory of a larger server than the source's, at the same price (assumed)
 
 
 def cost_values(run: Run) -> dict[str, Value]:
