@@ -87,10 +87,7 @@ def _on(claim: Claim, rows: Rows, own: Mapping[str, Own], pair: str) -> Today:
 
 def _measured(claim: Claim, rows: Rows, pair: str) -> list[Shown]:
     series = series_of(rows, claim, pair) if claim.kind in {Kind.RATIO, Kind.ORDER} else []
-    return [
-        Shown(one.case, geometric_estimate(one.values), Evidence.of(set(one.evidence_kinds)), len(one.flagged))
-        for one in series
-    ]
+    return [Shown(one.case, geometric_estimate(one.values), Evidence.of(set(one.evidence_kinds)), len(one.flagged)) for one in series]
 
 
 def still(claim: Claim, estimate: Estimate) -> Still:

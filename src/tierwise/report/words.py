@@ -4,6 +4,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from enum import StrEnum
+from importlib.resources import files
 from statistics import geometric_mean
 from typing import Any, Final
 
@@ -32,6 +33,8 @@ VARIANTS: Final[dict[str, tuple[str, str]]] = {variant: (name, differs) for vari
 """Variant of a study's protocol -> its name, and what it differs in."""
 CODE: Final = re.compile(rf"\b(?:{'|'.join(code for code in CASES if code.isupper())})\b(?:(?:->|/)[A-Z]{{2}}\b)*")
 """A case, or what is made of several, as the rows call it."""
+CONDITIONS: Final[Mapping[str, str]] = tomllib.loads((files("tierwise.report") / "conditions.toml").read_text(encoding="utf-8"))
+"""What a condition reads, as a regular expression -> how a table says it."""
 AFTER: Final = re.compile(r"\b([A-Z]{2})->([A-Z]{2})\b")  # a count, after another has filled the cache
 LEAST_P: Final = 0.0001  # the smallest p-value that is shown with its digits
 
@@ -59,6 +62,17 @@ def case_name(case: str) -> str:
 def spelled(text: str) -> str:
     """Return ``count for FL`` -> ``count for Florida``: `text` with its cases as readers call them."""
     return CODE.sub(lambda found: case_name(found[0]), text)
+
+
+def short_conditions(claim: ClaimVerdict) -> list[str]:
+    """Return the conditions of a verdict in the few words that a table has space for, each once; other conditions stay."""
+    short = []
+    for condition in claim.conditions:
+        found = next(
+            (match.expand(words) for pattern, words in CONDITIONS.items() if (match := re.fullmatch(pattern, condition))), condition
+        )
+        short += [found] if found and found not in short else []
+    return short
 
 
 def marked(said: Verdict | ClaimVerdict) -> str:

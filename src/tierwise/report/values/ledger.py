@@ -31,10 +31,11 @@ def cases(run: Run) -> pl.DataFrame:
 
 
 def _otherwise(now: ClaimVerdict) -> Iterator[str]:
-    """Yield what could change a verdict."""
+    """Yield what a verdict was found under, and what could change it."""
     if now.unjudged:
         yield tied(now.unjudged)
         return
+    yield from map(tied, now.conditions)
     if now.certain:
         yield tied(f"certain before the run: {now.certain}")
     if now.fitted:

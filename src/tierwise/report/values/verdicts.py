@@ -14,7 +14,7 @@ from tierwise.core.vocabulary import Evidence
 from tierwise.report.run import Run
 from tierwise.report.text_template import Value
 from tierwise.report.values.workloads import title
-from tierwise.report.words import bounds, case_name, estimated, found, marked, spelled
+from tierwise.report.words import bounds, case_name, estimated, found, marked, short_conditions, spelled
 
 
 def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of all pairs
@@ -75,6 +75,7 @@ def judged(run: Run, source: str = "") -> pl.DataFrame:
             "evidence": str(claim.evidence or ""),
             "verdict": claim.verdict.mark,
             "reason": spelled(str(claim.cause or "")),
+            "conditions": "; ".join(short_conditions(claim)),
             "today": "; ".join(f"{pair}: {case.still}, {estimated(case)}" for pair, case in nearest),
             "here": f"{marked(claim.here)} {estimated(claim.here)}" if claim.here else "",
         }
