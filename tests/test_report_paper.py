@@ -16,7 +16,7 @@ from tierwise.analysis.rules import DECIDED, Verdict
 from tierwise.core import paths
 from tierwise.core.vocabulary import Evidence
 from tierwise.report import notebooks
-from tierwise.report.display import ROWS_MIME, Figure
+from tierwise.report.display import LONG, ROWS_MIME, Figure, Table
 from tierwise.report.exhibits.figures.verdicts import LOOKS
 from tierwise.report.notebooks import Shown
 from tierwise.report.page import open_page, open_shared
@@ -101,6 +101,32 @@ def test_the_strip_has_every_statement_and_each_verdict_a_shape_of_its_own(refer
     assert isinstance(strip, Figure)
     assert dict(strip.rows.select("claim", "verdict").rows()) == {claim.id: claim.verdict.mark for claim in reference.verdicts}
     assert page.values["decided"] == sum(claim.verdict in DECIDED for claim in reference.verdicts)
+
+
+def test_the_paper_prints_each_verdict(built: Built) -> None:
+    text = pdf_text(built.site, name=PDFS["paper"])
+    lines = shown_by(built.executed, PAPER_NOTEBOOK)["tbl-decided"].body["text/markdown"].splitlines()[2:]
+    rows = [line.strip("| ").split(" | ") for line in lines]
+    assert rows
+    for claim, *_, found, verdict in rows:
+        assert all(bare(word) in text for word in (claim, *found.split(), *verdict.replace("*", "").split())), claim
+
+
+def test_every_statement_is_in_the_table_of_the_decided_or_among_the_reasons_of_the_others(reference: Run) -> None:
+    page = open_shared(reference, "summary")
+    decided, others = page.exhibit("tbl-decided"), page.exhibit("tbl-left-open")
+    assert isinstance(decided, Table)
+    assert isinstance(others, Table)
+    verdicts = {claim.id: claim for claim in reference.verdicts}
+    assert {row[0] for row in decided.rows} == {name for name, claim in verdicts.items() if claim.verdict in DECIDED}
+    assert all(row[-1] == f"**{(one := verdicts[row[0]]).verdict.mark}** **{one.evidence}**" for row in decided.rows)
+    named = [name for row in others.rows for name in row[-1].split(", ")]
+    assert sorted([*named, *(row[0] for row in decided.rows)]) == sorted(verdicts)
+    for verdict, reason, count, claims in others.rows:
+        assert int(count) == len(claims.split(", "))
+        assert all(verdict == f"**{verdicts[name].verdict.mark}**" for name in claims.split(", "))
+        assert all(str(verdicts[name].cause or reason) == reason for name in claims.split(", "))
+    assert max(len(decided.rows), len(others.rows)) <= LONG, "printed whole"
 
 
 def test_a_run_in_which_nearly_all_is_rejected_has_no_finding_of_what_was_live(rejected: Run) -> None:

@@ -176,6 +176,29 @@ def test_what_was_simulated_is_a_map_and_a_line_over_scales(page: Page) -> None:
     assert flip.rows.group_by("how").len().sort("how").rows() == [("emulated", 2), ("simulated", 4)]
 
 
+def test_where_the_better_move_turns_the_text_has_the_measured_ratio(opened: Opened) -> None:
+    turned = {"script": "mix", "writes": 0.2, "skew": 1.1, "layout": "random-keys", "memory": 0.134}
+    page = opened(pgbench_rows(LARGE), pgbench_rows({"all_hdd": 100.0, "index_ssd": 300.0, "table_ssd": 200.0}, mix=turned))
+    found: dict[str, Any] = dict(page.own)
+    assert found["turned_gain"] == pytest.approx(1.5, rel=0.02)
+    assert found["turned_low"] < 1.5 < found["turned_high"]
+    assert f"{found['turned_gain']:.2f} times the transaction rate of moving the tables" in page.section("sec-pgbench-map").text
+
+
+def test_without_a_measured_turn_the_text_has_no_ratio(page: Page) -> None:
+    assert page.own["turned_gain"] is None
+    assert "random keys, we measured" not in page.section("sec-pgbench-map").text
+
+
+def test_a_cross_has_the_shape_of_its_share_of_updates(opened: Opened) -> None:
+    mix = {"all_hdd": 100.0, "index_ssd": 125.0, "table_ssd": 400.0}
+    load = {"script": "mix", "skew": 1.1, "layout": "strewn"}
+    page = opened(pgbench_rows(LARGE), *(pgbench_rows(mix, mix={**load, "writes": writes}) for writes in (0.2, 1.0)))
+    crosses = figure_of(page, "fig-pgbench-flip").chart.to_dict()["vconcat"][0]["layer"][-1]["encoding"]["shape"]
+    assert crosses["field"] == "updates"
+    assert len({*crosses["scale"]["range"]}) == 2
+
+
 def test_every_chart_draws_what_its_caption_names(page: Page) -> None:
     drawn = cells.drawn(STUDY, page.run)
     assert [*drawn] == ["fig-pgbench-gains", "fig-pgbench-flip"]

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from cells import drawn, figure_of, table_of
@@ -157,9 +158,16 @@ def test_a_window_without_a_commit_is_no_evidence() -> None:
     study.STUDY.check(wal_rows())
 
 
-def opened(raw: Path, monkeypatch: pytest.MonkeyPatch, *, replicates: int = 5, flags: dict[Case, str] | None = None) -> Page:
+def opened(
+    raw: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    replicates: int = 5,
+    flags: dict[Case, str] | None = None,
+    rows: pl.DataFrame | None = None,
+) -> Page:
     monkeypatch.setenv("TIERWISE_RAW", str(raw))
-    folder = save_run(raw, wal_rows(replicates=replicates, flags=flags))
+    folder = save_run(raw, wal_rows(replicates=replicates, flags=flags) if rows is None else rows)
     manifest = load_manifest(folder)
     manifest.model_copy(update={"pairs": {PAIR: load_pair(PAIR).model_dump(mode="json")}}).save(folder)
     return open_page(open_run(folder.name), "wal_placement", PAIR)
@@ -219,6 +227,26 @@ def test_the_chart_has_a_dot_for_every_window_and_a_panel_without_group_commit_a
     assert f"n = {5 * len(RATES)} windows" in figure.caption
     image = figure.bundle()["image/svg+xml"]
     assert all(title in image for title in PANELS.values())
+
+
+def test_rates_with_processors_are_lower_and_marked_apart_and_only_slowed_drives_have_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device_s, cpu_s = 3.0, 1.0
+    page = opened(tmp_path, monkeypatch, rows=wal_rows().with_columns(device_s=pl.lit(device_s), cpu_s=pl.lit(cpu_s)))
+    figure = figure_of(page, "fig-wal-rates")
+    slower = (figure.rows["with_processors_per_s"] / figure.rows["commits_per_s"]).to_list()
+    assert slower == pytest.approx([(device_s + cpu_s) / SLOWDOWN / (device_s / SLOWDOWN + cpu_s)] * len(slower))
+    layers = figure.chart.to_dict()["vconcat"][0]["layer"]
+    shapes = [layer["mark"].get("shape") for layer in layers if layer["encoding"]["y"]["field"] == "with_processors_per_s"]
+    assert shapes == [None, "triangle-up"], "a line and its points"
+    assert "without processor time" in figure.caption
+    assert "Triangles" in figure.caption
+
+    fast = wal_rows().with_columns(pl.col("cell").str.replace(f'"slowdown":{SLOWDOWN}', '"slowdown":1.0', literal=True))
+    figure = figure_of(opened(tmp_path / "fast", monkeypatch, rows=fast), "fig-wal-rates")
+    assert figure.rows["with_processors_per_s"].is_null().all()
+    assert "Triangles" not in figure.caption
 
 
 def test_the_places_that_are_requested_keep_their_marks(page: Page) -> None:

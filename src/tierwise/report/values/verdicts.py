@@ -1,6 +1,7 @@
 """The numbers of the pages on verdicts, and the rows of their exhibits."""
 
 from collections import Counter
+from typing import Final
 
 import polars as pl
 
@@ -15,6 +16,8 @@ from tierwise.report.run import Run
 from tierwise.report.text_template import Value
 from tierwise.report.values.workloads import title
 from tierwise.report.words import bounds, case_name, estimated, found, marked, short_conditions, spelled
+
+IS_DECIDED: Final = pl.col("verdict").is_in([verdict.mark for verdict in DECIDED])
 
 
 def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of all pairs
@@ -81,3 +84,17 @@ def judged(run: Run, source: str = "") -> pl.DataFrame:
         }
         rows.append(row)
     return pl.DataFrame([row for row in rows if str(row["claim"]).startswith(source)])
+
+
+def decided(run: Run) -> pl.DataFrame:
+    return judged(run).filter(IS_DECIDED)
+
+
+def left_open(run: Run) -> pl.DataFrame:
+    return judged(run).filter(~IS_DECIDED)
+
+
+def by_reason(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return a row for each reason why statements are not decided, with these statements; the most frequent reason first."""
+    groups = rows.group_by("verdict", "reason", maintain_order=True).agg("claim", statements=pl.len())
+    return groups.sort("verdict", "statements", descending=True, maintain_order=True)

@@ -16,6 +16,17 @@ where
     and ratio is not null
 order by size, slowdown, placement, replicate
 
+-- name: turned
+-- The rate with the indexes on the SSD over that with the tables there, in one replicate, where popular rows are adjacent but have random keys.
+select indexes.variant, indexes.replicate, indexes.ratio / tables.ratio as ratio, 'none' as flag
+from pgbench_placement as indexes
+join pgbench_placement as tables using (pair, io_mode, variant, size, clients, script, memory, slowdown, replicate)
+where
+    pair = $pair and io_mode = $io_mode and variant in ('published', 'with-processors') and size = 'large' and indexes.layout = 'random-keys'
+    and indexes.placement = 'index_ssd' and tables.placement = 'table_ssd' and indexes.judged = 'yes'
+    and not indexes.flagged and not tables.flagged
+order by all
+
 -- name: conditions
 with conditions as (
     select placement, exp(avg(ln(ratio))) as gain

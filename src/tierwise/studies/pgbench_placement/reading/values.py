@@ -5,7 +5,7 @@ from typing import Any, Final
 import polars as pl
 
 from tierwise.analysis.causes import Cause
-from tierwise.analysis.claim_rows import mode_in
+from tierwise.analysis.claim_rows import PUBLISHED, mode_in
 from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, geometric_estimate
 from tierwise.report.estimates import ends, estimates
 from tierwise.report.run import Run
@@ -28,6 +28,7 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Any]:
     all_on_ssd = here.get(("large", "all_ssd", "yes"))
     small = {key: one for key, one in here.items() if (key[0], key[2]) == ("small", "yes")}
     slowed = here.get(("small", "table_ssd", "no"))
+    turned = estimates(run.query(SQL["turned"], _at(run, pair)), ["variant"])
     judged, record = rows.filter(size="large", judged="yes"), run.record(STUDY, pair)
     facts = record.facts if record else {}
     return {
@@ -51,6 +52,8 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Any]:
         **ends("small", small),
         **_moves("", here),
         **_parts("all", all_on_ssd),
+        **_parts("turned", turned.get((PUBLISHED,))),
+        **_parts("turned_paced", turned.get(("with-processors",))),
         "recorded": records_sessions(run, STUDY, pair),
         **_moves("here_", _gains(_rows(run, readers)) if readers else {}),
         **run.query(SQL["mechanism"], {**_at(run, pair), "minimum": MINIMUM_REPEATS}).row(0, named=True),

@@ -15,6 +15,8 @@ select
     (cell ->> 'slowdown')::double as slowdown,
     result_rows::bigint as commits,
     result_rows / elapsed_s * (cell ->> 'slowdown')::double as commits_per_s,
+    -- With the drives at their own speed and the processors' time behind the drives'; nothing where no drive was slowed.
+    if((cell ->> 'slowdown')::double > 1, result_rows / (device_s / (cell ->> 'slowdown')::double + cpu_s), null) as with_processors_per_s,
     (cell ->> 'clients')::int * elapsed_s / (cell ->> 'slowdown')::double / result_rows as latency_s,
     (proof -> 'files' -> 'wal' ->> 'flushes')::double / result_rows as flushes_per_commit,
     (proof -> 'files' -> 'wal' ->> 'write_bytes')::double / result_rows as bytes_per_commit,
