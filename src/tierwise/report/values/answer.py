@@ -35,7 +35,7 @@ def advised_facts(rows: pl.DataFrame) -> dict[str, object]:
     """Return the cells, among them the reasons that stand in place of an answer, and whether one has a model interval, for the caption."""
     found = advised_cells(rows)
     cells = {cell for row in found.rows for cell in row} if found else set()
-    marks = {"with_model": MODEL, "unclear": UNCLEAR, "processors": PROCESSORS, "slower": f"{NOTHING}: "}
+    marks = {"with_model": MODEL, "unclear": UNCLEAR, "processors": PROCESSORS}
     fewer = rows.group_by("workload", maintain_order=True).agg(pl.col("queries").n_unique()).filter(pl.col("queries") > 1)["workload"]
     return {
         "reasons": cells,

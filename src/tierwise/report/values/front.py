@@ -120,7 +120,7 @@ def _list(rows: pl.DataFrame) -> list[dict[str, Value]]:
     return found
 
 
-def _compared(run: Run) -> list[dict[str, Any]]:
+def compared(run: Run) -> list[dict[str, Any]]:
     """Return by pair of today the workloads whose clear advice is compared with that on the studies' drives, and where it is another.
 
     Only the same queries are compared: where fewer ran on drives of today, the sum of their times can have another order.
@@ -142,14 +142,14 @@ def _short(workload: Value) -> str:
 
 def values(run: Run, pair: str = "") -> dict[str, Any]:  # noqa: ARG001  the first page is of all pairs
     """Return the numbers of the first page, and under each study's name its own values."""
-    own, counted, compared = answers(run), verdicts.values(run), _compared(run)
+    own, counted, orders = answers(run), verdicts.values(run), compared(run)
     decided = [claim for claim in run.verdicts if claim.verdict in DECIDED]
     now, days = book_of(run).on, costs(run)["day"].unique().sort()
     found: dict[str, Any] = {
         "answered": not own.filter(pl.col("placement") != LOG).is_empty(),
         "todays": [f"`{pair}`" for pair in run.manifest.todays_pairs],
-        "turned": [one for one in compared if one["workloads"]],
-        "same_queries": list(dict.fromkeys(_short(name) for one in compared for name in one["compared"])),
+        "turned": [one for one in orders if one["workloads"]],
+        "same_queries": list(dict.fromkeys(_short(name) for one in orders for name in one["compared"])),
         "lost": [title(pair) for pair in run.manifest.todays_pairs if run.manifest.pairs[pair]["tiers"].get(FAST, {}).get("note") == LOST],
         "newer": [claim.id for claim in decided if claim.rule_newer],
         "after_results": [claim.id for claim in decided if claim.rule_after_results],
