@@ -11,8 +11,9 @@ import pytest
 
 from rows import make_run
 from tierwise.advisor.advice import Question, advise
-from tierwise.advisor.ranking import DISKS, Gain, advised, chosen, gains_of, placed
+from tierwise.advisor.ranking import DISKS, NOTHING, Gain, choice_of, choose, placed
 from tierwise.advisor.workload import fixed
+from tierwise.analysis.causes import Cause
 from tierwise.analysis.model_interval import Shifts
 from tierwise.analysis.quality import never_accepted, rejections
 from tierwise.analysis.views import open_views
@@ -21,17 +22,19 @@ from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.report.display import Figure, Missing, Table
 from tierwise.report.estimates import cell, estimates
 from tierwise.report.formats import with_interval
-from tierwise.report.page import open_shared
+from tierwise.report.page import open_page, open_shared
 from tierwise.report.run import Run, book_of, open_run
 from tierwise.report.values import answer, front
 from tierwise.report.values.answer import SOURCE_PAIRS, TITLES, UNCLEAR
-from tierwise.report.values.front import TOO_SMALL, advice, answers, newest, speedups
-from tierwise.report.values.workloads import cheapest, costs, gather
+from tierwise.report.values.front import LOG, TOO_SMALL, advice, answers, newest, speedups
+from tierwise.report.values.workloads import cheapest, costs, gather, title
+from tierwise.studies.wal_placement.reading import log_moves
+from tierwise.studies.wal_placement.reading.log_moves import WORKLOADS, WORTH
 from tierwise.timings.manifest import load_manifest
 
 REPLICATES = range(5)
 TABLES, EVERYTHING = "tables ssd", "all ssd"
-MOST_WORDS = 700
+MOST_WORDS = 760
 WORD = re.compile(r"[^\s|]*\w[^\s|]*")
 LABELS = ("tbl-answer", "tbl-answer-costs", "fig-answer")
 
@@ -68,7 +71,7 @@ def test_the_table_has_a_row_for_each_workload_with_the_advice_of_the_rule(refer
     assert list(rows) == found["workload"].unique(maintain_order=True).to_list()
     for (workload,), part in found.group_by("workload", maintain_order=True):
         best, unclear = (part.filter(standing)["placement"].unique().to_list() for standing in ("advised", "unclear"))
-        assert rows[str(workload)][own].split(",")[0] == (best or [f"{UNCLEAR}{one}" for one in unclear] or ["nothing"])[0]
+        assert rows[str(workload)][own].split(",")[0] == (best or [f"{UNCLEAR}{one}" for one in unclear] or [NOTHING])[0]
     assert set(found["io_mode"]) == {IoMode.DIRECT, IoMode.BUFFERED, IoMode.ASYNCHRONOUS}, "those that decide"
 
 
@@ -101,7 +104,7 @@ def test_the_smallest_move_that_is_as_fast_as_the_fastest_is_advised(shares: Map
         Gain(name, {replicate: share * (1 + scatter * (-1) ** (replicate + number)) for replicate in REPLICATES}, moved_bytes=number)
         for number, (name, share) in enumerate(shares.items())
     ]
-    found = advised(gains)
+    found = choice_of(gains).advised
     assert (found.placement if found else None) == best
 
 
@@ -110,16 +113,140 @@ def test_a_move_whose_model_interval_contains_1_is_not_advised(down: float, *, u
     shifts = Shifts(up=0.0, down=down, largest="latency_s", largest_shift=-down, parameters=1)
     gain = Gain(TABLES, {replicate: 0.5 * (1 + 0.001 * (-1) ** replicate) for replicate in REPLICATES}, shifts=shifts)
     assert gain.unclear is unclear
-    assert advised([gain]) is (None if unclear else gain)
+    assert choice_of([gain]).advised is (None if unclear else gain)
+
+
+def shares(share: float) -> dict[int, float]:
+    """Return shares of the time that scatter, those of two placements apart from each other."""
+    return {replicate: share * (1 + 0.001 * share * (-1) ** replicate) for replicate in REPLICATES}
+
+
+def shifted(log_shift: float) -> Shifts:
+    return Shifts(0.1, 0.1, "rate", log_shift, 1, by_end={("rate", "high"): log_shift})
+
+
+A, B = frozenset("a"), frozenset("b")
+
+
+@pytest.mark.parametrize(
+    ("large", "larger_paced", "best", "unclear"),
+    [
+        (A | B, 0.5, TABLES, False),  # everything by the storage, tables with processors: the tables are part of both
+        (A | B, 0.3, EVERYTHING, False),
+        (B, 0.5, EVERYTHING, True),  # no move is part of both choices
+    ],
+)
+def test_a_choice_on_slowed_drives_holds_with_the_processors_own_time(
+    large: frozenset[str], larger_paced: float, best: str, *, unclear: bool
+) -> None:
+    gains = [
+        Gain(TABLES, shares(0.1), moved_bytes=1, moved=A, paced=shares(0.5)),
+        Gain(EVERYTHING, shares(0.05), moved_bytes=2, moved=large, paced=shares(larger_paced)),
+    ]
+    found = choice_of(gains)
+    assert found.gain is not None
+    assert (found.gain.placement, found.unclear) == (best, unclear)
+
+
+def test_a_move_that_gains_only_without_the_processors_time_is_unclear() -> None:
+    assert choice_of([Gain(TABLES, shares(0.5), moved=A, paced=shares(1.0))]).unclear
+
+
+@pytest.mark.parametrize(("larger", "unclear"), [(A | B, False), (B, True)])
+def test_one_assumed_parameter_that_turns_the_choice_leaves_the_move_that_both_contain_or_none(
+    larger: frozenset[str], *, unclear: bool
+) -> None:
+    """All moves are much faster than disks at either end of the band, so the model interval of no move contains 1."""
+    gains = [
+        Gain("small", shares(0.50), moved_bytes=1, moved=A, shifts=shifted(0.0)),
+        Gain("large", shares(0.49), moved_bytes=2, moved=larger, shifts=shifted(0.1)),
+    ]
+    found = choice_of(gains)
+    assert found.gain is gains[0]
+    assert found.unclear is unclear
+    assert not found.gain.unclear
+
+
+def test_a_model_that_misses_a_stated_time_advises_nothing(reference: Run) -> None:
+    gain = Gain(TABLES, shares(0.5), moved=A)
+    assert choice_of([gain]).advised is gain
+    assert choice_of([gain], misses=True).advised is None
+    rested = {claim.pair for claim in reference.verdicts if claim.cause is Cause.STATED_RATE}
+    for workload in gather(reference):
+        assert workload.misses <= (workload.pair in rested)
+    assert any(workload.misses for workload in gather(reference)), "the scan of the survey's disks"
+    assert not any(workload.misses for pair in reference.manifest.todays_pairs for workload in gather(reference, only=pair))
+
+
+@pytest.mark.parametrize(("share", "advised"), [(0.93, False), (0.88, True)])
+def test_the_whole_interval_of_the_log_s_gain_must_lie_above_a_tenth(share: float, *, advised: bool) -> None:
+    gain = Gain(LOG, shares(share), worth=WORTH)
+    assert choice_of([Gain(LOG, shares(share))]).advised, "a twentieth is enough for tables"
+    assert bool(choice_of([gain]).advised) is advised
+
+
+def test_moves_of_the_log_are_held_to_that_bound(reference: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = front.log_moves(reference).filter(workload=WORKLOADS["hdd"])
+    assert plain["advised"].all()
+    monkeypatch.setattr(log_moves, "WORTH", 1000.0)
+    assert not front.log_moves(reference)["advised"].any()
+
+
+def test_a_log_that_the_move_slows_is_named_after_nothing(reference: Run) -> None:
+    rows = answer.advised(reference)
+    slowed = rows.filter(placement=LOG, whose="today-server")
+    assert slowed.height
+    assert (slowed["speedup"] < 1).all()
+    table = answer.advised_cells(rows)
+    assert table is not None
+    row = next(row for row in table.rows if row[0] == slowed["workload"][0])
+    assert row[table.header.index(title("today-server"))].startswith(f"{NOTHING}: {LOG}, ")
+
+
+def test_the_order_is_compared_for_the_same_queries_and_clear_advice_alone_and_the_page_names_them(reference: Run) -> None:
+    own, found = answers(reference), front.values(reference)
+    for pair in reference.manifest.todays_pairs:
+        today = answers(reference, pair)
+        for name in today["workload"].unique():
+            sides = [rows.filter(workload=name) for rows in (own, today)]
+            same = sides[0]["queries"].unique().to_list() == sides[1]["queries"].unique().to_list()
+            clear = not any(
+                rows["unclear"].any() or (isinstance(advice(rows), str) and advice(rows) != NOTHING) for rows in sides if rows.height
+            )
+            compared = {one["pair"]: one["compared"] for one in front.compared(reference)}[title(pair)]
+            assert (name in compared) is (same and clear), name
+    text = open_shared(reference, "front").after("tbl-answer").text
+    assert found["same_queries"]
+    assert all(name in text for name in found["same_queries"])
+
+
+def test_pgbench_s_text_moves_the_indexes_too_only_where_that_gains_with_the_processors_own_time(reference: Run) -> None:
+    page = open_page(reference, "pgbench_placement", "source-v")
+    found, text = page.own, page.section("sec-pgbench-placement").text
+    low = {name: found[f"all_{name}_low"] for name in ("storage", "processors")}
+    assert isinstance(low["storage"], float)
+    assert isinstance(low["processors"], float)
+    assert low["storage"] > 1 > low["processors"]
+    assert not found["all_pays"]
+    assert found["tables_first"]
+    assert "the indexes as well if" not in text
+
+
+def test_the_caption_warns_of_a_drive_that_loses_its_data(reference: Run) -> None:
+    assert front.values(reference)["lost"] == [title("today-aws")]
+    table = open_shared(reference, "front").exhibit("tbl-answer")
+    assert isinstance(table, Table)
+    assert "stopped machine" in table.caption
+    assert any("when the machine stops" in line for line in newest(reference))
 
 
 def test_the_advice_for_a_workload_is_the_same_on_every_page_and_in_the_command(reference: Run) -> None:
     for workload in gather(reference):
-        best = chosen(gains_of(workload))
+        best = choose(workload)
         found = advise(workload, Question(ssd_gib=100), book_of(reference))
-        assert found.placement == fixed(workload)[best.placement if best else DISKS]
+        assert found.placement == fixed(workload)[best.gain.placement if best.gain else DISKS]
         assert found.chosen_by is workload.evidence
-        assert any("no source states" in warning for warning in found.warnings) is bool(best and best.unclear)
+        assert any("no source states" in warning for warning in found.warnings) is best.unclear
 
 
 def test_a_run_in_which_nearly_all_is_rejected_shows_no_row_of_its_own(rejected: Run) -> None:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from tierwise.advisor.placing import Placement, Problem, solve
-from tierwise.advisor.ranking import DISKS, chosen, gains_of
+from tierwise.advisor.ranking import DISKS, choose, gains_of
 from tierwise.advisor.service import SEED
 from tierwise.advisor.workload import FAST, SLOW, Relation, Workload, fixed
 from tierwise.analysis.runs import run_label
@@ -148,7 +148,7 @@ def advise(workload: Workload, question: Question, book: Book, service_s: Servic
         assumptions=tuple(assumptions(workload)),
         warnings=(
             *((render(f"{WORDS}:warnings.too_small", workload=workload.name),) if workload.too_small else ()),
-            *((render(f"{WORDS}:warnings.unclear"),) if measured and (gain := chosen(gains_of(workload))) and gain.unclear else ()),
+            *((render(f"{WORDS}:warnings.unclear"),) if measured and choose(workload).unclear else ()),
             *((why_free,) if why_free else remarks([device_bill(name, book) for name in devices.values()], book)),
         ),
     )
@@ -199,10 +199,9 @@ def assumptions(workload: Workload) -> list[str]:
 def _measured(workload: Workload, question: Question, problem: Problem) -> Placement | None:
     if question.devices or question.goal is Goal.CHEAPEST:
         return None
-    gains = gains_of(workload)
-    best = chosen(gains)
+    best = choose(workload).gain
     placement = fixed(workload)[best.placement if best else DISKS]
-    return placement if gains and problem.feasible(placement) else None
+    return placement if gains_of(workload) and problem.feasible(placement) else None
 
 
 def _placed(relation: Relation, tier: str, service_s: Mapping[str, float]) -> Placed:

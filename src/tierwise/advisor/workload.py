@@ -13,6 +13,7 @@ from tierwise.advisor.placing import Placement
 from tierwise.advisor.service import SEED, Build, Counted, NewDevice, Recorded, Requests
 from tierwise.analysis import heat
 from tierwise.analysis.claim_rows import mode_of
+from tierwise.analysis.rates import misses
 from tierwise.analysis.runs import run_to_read
 from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, enough, geometric_estimate
 from tierwise.analysis.views import open_views
@@ -84,6 +85,7 @@ class Workload:
     left_out: tuple[str, ...] = ()  # relations that no job asks for anything
     memory_bytes: float = 0.0
     too_small: bool = False  # whether the run has too few data for advice
+    misses: bool = False  # whether the model of the drives misses a rate that the source states
 
     def device(self, tier: str, name: str | None = None, *, seed: int = SEED) -> Build:
         """Return what makes new devices as the run's tier has them, or in their place the device `name` of ``data/devices``."""
@@ -159,6 +161,7 @@ def workload_of(
         left_out=tuple(sorted(sizes.keys() - classes.keys())),
         memory_bytes=record.memory_bytes,
         too_small=name in record.too_small,
+        misses=misses(store, run_folder, study, pair),
     )
 
 

@@ -6,7 +6,7 @@ interval is widened by the root sum of squares over the parameters, upward and d
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -55,6 +55,7 @@ class Shifts:
     largest: str
     largest_shift: float
     parameters: int
+    by_end: Mapping[tuple[str, str], float] = field(default_factory=dict)  # parameter, end of its band -> log shift by it alone
 
     def widened(self, low: float, high: float) -> tuple[float, float]:
         """Return the model interval of a value with the replicate interval from `low` to `high`."""
@@ -90,5 +91,6 @@ def combined(rows: pl.DataFrame) -> dict[Key, Shifts]:
             largest=str(largest),
             largest_shift=up if up >= down else -down,
             parameters=len(ends),
+            by_end={(str(name), str(end)): shift for name, end, shift in known.select("parameter", "end", "log_shift").rows()},
         )
     return found

@@ -1,8 +1,10 @@
 """Times and rates that the sources state beside ours: a model judges a claim if it meets the rates that the claim rests on."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Final, Literal, Self
 
+import duckdb
 from pydantic import Field, model_validator
 
 from tierwise.analysis.causes import Cause, Reason, phrase
@@ -13,7 +15,7 @@ from tierwise.analysis.rules import DECIDED, Verdict
 from tierwise.analysis.statistics import geometric_estimate
 from tierwise.core import paths
 from tierwise.core.toml import Strict, read_toml
-from tierwise.timings.manifest import Manifest
+from tierwise.timings.manifest import Manifest, load_manifest
 
 WITHIN: Final = 2.0  # the factor up to which a model meets a stated rate
 
@@ -87,6 +89,15 @@ def load_rates() -> Rates:
 def compare_rates(rows: Rows) -> tuple[Compared, ...]:
     """Return every stated rate with that of the run's rows on the pair of its source."""
     return tuple(_compared(rate, rows) for rate in load_rates().rates)
+
+
+def misses(connection: duckdb.DuckDBPyConnection, run_folder: Path, study: str, pair: str) -> bool:
+    """Return whether the model of a source's `pair` misses a stated rate that a statement on `study` rests on."""
+    known = load_claims()
+    judged = [claim for claim in known.claims if study in {case.study for case in claim.cases}]
+    own = {claim.id for claim in judged if (claim.pair or known.sources[claim.source].pair) == pair}
+    rows = Rows(connection, load_manifest(run_folder))
+    return any(not _compared(rate, rows).met for rate in load_rates().rates if own & set(rate.claims))
 
 
 def _compared(rate: Rate, rows: Rows) -> Compared:

@@ -4,14 +4,14 @@ from typing import Any, Final
 
 import polars as pl
 
-from tierwise.advisor.ranking import SPEEDUP
+from tierwise.advisor.ranking import NOTHING, SPEEDUP
 from tierwise.analysis.model_interval import Key
 from tierwise.report.estimates import cell, estimates
 from tierwise.report.exhibit_registry import Cells
 from tierwise.report.formats import DASH, number, seconds, with_interval
 from tierwise.report.reference import open_reference
 from tierwise.report.run import Run
-from tierwise.report.values.front import MODEL, advice, answers, beside
+from tierwise.report.values.front import LOG, MODEL, advice, answers, beside
 from tierwise.report.values.workloads import NAMES, cheapest, costs, gather, name_of, speedups, title
 
 SOURCE_PAIRS, REFERENCE = "source", "reference"
@@ -62,12 +62,16 @@ def _advice(rows: pl.DataFrame, workload: str) -> str:
     if found.is_empty():
         return NOT_MEASURED
     best = NOT_COMPARABLE if not found["comparable"].all() else advice(found)
+    mark = UNCLEAR if found["unclear"].any() else ""
+    if best == NOTHING and set(found["placement"]) == {LOG}:  # the one move: it may cost more than it is worth
+        gain = estimates(found, ["placement"], "speedup")[LOG,]
+        best, mark = ((LOG, gain), f"{NOTHING}: ") if (gain.high or 1.0) < 1 else (best, mark)
     if isinstance(best, str):
         return best
     key = Key(found["pair"][0], SPEEDUP, workload, best[0], "", found["io_mode"][0])
     paced = estimates(found.filter(placement=best[0]).drop_nulls("with_processors"), ["placement"], "with_processors")
     processors = "".join(f"{PROCESSORS}{cell(one)}" for one in paced.values())
-    return f"{UNCLEAR if found['unclear'].any() else ''}{best[0]}, {cell(best[1])}{beside(key, best[1])}{processors}"
+    return f"{mark}{best[0]}, {cell(best[1])}{beside(key, best[1])}{processors}"
 
 
 ANY: Final = "any placement"

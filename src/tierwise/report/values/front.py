@@ -6,7 +6,8 @@ from typing import Any, Final
 
 import polars as pl
 
-from tierwise.advisor.ranking import INDEXES, NOTHING, SHORT, SPEEDUP, Gain, chosen, gains_of, headline, placed, with_processors
+from tierwise.advisor.ranking import INDEXES, NOTHING, SHORT, SPEEDUP, Choice, Gain, choice_of, choose, gains_of, headline, placed
+from tierwise.advisor.workload import FAST
 from tierwise.analysis.model_interval import Key, shifts_of
 from tierwise.analysis.quality import never_accepted
 from tierwise.analysis.rules import DECIDED
@@ -22,11 +23,13 @@ from tierwise.report.values import verdicts
 from tierwise.report.values.workloads import costs, named_workloads, title
 
 LOG: Final = "write-ahead log"  # placement of a workload that only moves the write-ahead log
+LOST: Final = "lost when the machine stops"  # note of a tier in data/tiers that is an instance store
 NO_TABLE: Final = "table not measured"
 INCOMPLETE: Final = "everything not measured"
 TOO_SMALL: Final = "too small"
 UNDECIDED: Final = (NO_INTERVAL, NO_TABLE, INCOMPLETE, TOO_SMALL)
 """Why a workload has no advice: all replicates took the same time, no table moved, or not both together, or the profile has few data."""
+RATIOS: Final = ("ratio", "with_processors")  # of commit rates: of the storage alone, and with the processors' own time
 DIGITS: Final = 12  # digits of a ratio that are kept: threads add in any order, and the last ones differ from run to run
 SCHEMA: Final[dict[str, Any]] = {
     **dict.fromkeys(("run", "pair", "evidence", "io_mode", "workload", "queries"), pl.String),
@@ -44,11 +47,11 @@ def speedups(run: Run, only: str | None = None) -> pl.DataFrame:
     rows = []
     for name, workload in named_workloads(run, only):
         gains = gains_of(workload)
-        best = None if workload.too_small else chosen(gains)
+        choice = Choice() if workload.too_small else choose(workload)
         for gain in gains:
             of = (run.run_id, workload.pair, str(workload.evidence), workload.io_mode, name, ", ".join(workload.queries), workload.slowdown)
-            what = (placed(gain.placement), *_standing(gain if gain is best else None), workload.too_small)
-            paced = with_processors(workload, gain.placement)
+            what = (placed(gain.placement), *_standing(choice, gain.placement), workload.too_small)
+            paced = {one: 1 / ratio for one, ratio in gain.paced.items()}
             rows += [(*of, *what, one + 1, round(1 / ratio, DIGITS), paced.get(one)) for one, ratio in gain.ratios.items()]
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
@@ -58,17 +61,19 @@ def log_moves(run: Run, only: str | None = None) -> pl.DataFrame:
     for _, module in study_registry.named("log_moves"):
         for _, rows in estimable(module.moved(run, only), ["workload"]).group_by("workload", maintain_order=True):
             key = Key(rows["pair"][0], SPEEDUP, rows["workload"][0], LOG, "", rows["io_mode"][0])
-            gain = Gain(LOG, {of: 1 / ratio for of, ratio in rows.select("replicate", "ratio").rows()}, shifts=shifts_of(key))
+            ratios, paced = ({of: 1 / ratio for of, ratio in rows.select("replicate", one).drop_nulls().rows()} for one in RATIOS)
+            gain = Gain(LOG, ratios, shifts=shifts_of(key), paced=paced, worth=module.WORTH)
             own = {"run": run.run_id, "queries": LOG, "placement": LOG, "too_small": False}
-            own["advised"], own["unclear"] = _standing(chosen([gain]))
+            own["advised"], own["unclear"] = _standing(choice_of([gain]), LOG)
             found = rows.with_columns(pl.col("replicate") + 1, speedup=pl.col("ratio"), **{key: pl.lit(one) for key, one in own.items()})
             parts.append(found.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items()))
     return pl.concat(parts)
 
 
-def _standing(best: Gain | None) -> tuple[bool, bool]:
-    """Return whether the chosen placement `best` is advised, and whether it is unclear."""
-    return best is not None and not best.unclear, best is not None and best.unclear
+def _standing(choice: Choice, placement: str) -> tuple[bool, bool]:
+    """Return whether `placement` is advised, and whether it is chosen but unclear."""
+    own = choice.gain is not None and choice.gain.placement == placement
+    return own and not choice.unclear, own and choice.unclear
 
 
 def answers(run: Run, only: str | None = None) -> pl.DataFrame:
@@ -115,27 +120,37 @@ def _list(rows: pl.DataFrame) -> list[dict[str, Value]]:
     return found
 
 
-def _turned(run: Run) -> list[dict[str, Any]]:
-    same = ["workload", "queries"]  # where fewer queries ran on drives of today, there is nothing to turn
+def compared(run: Run) -> list[dict[str, Any]]:
+    """Return by pair of today the workloads whose clear advice is compared with that on the studies' drives, and where it is another.
+
+    Only the same queries are compared: where fewer ran on drives of today, the sum of their times can have another order.
+    """
+    same = ["workload", "queries"]
     rows, found = answers(run), []
     own = {one["workload"]: one["placement"] for one in _list(rows)}
     for pair in run.manifest.todays_pairs:
         alike = answers(run, pair).join(rows.select(same).unique(), on=same, how="semi", maintain_order="left")
-        there = {one["workload"]: one["placement"] for one in _list(alike)}
-        turned = [str(name).partition(" (")[0] for name, placement in there.items() if own.get(name, placement) != placement]
-        found += [{"pair": title(pair), "workloads": turned}] if turned else []
+        there = {one["workload"]: one["placement"] for one in _list(alike) if one["workload"] in own}
+        turned = [_short(name) for name, placement in there.items() if own[name] != placement]
+        found.append({"pair": title(pair), "compared": list(there), "workloads": turned})
     return found
+
+
+def _short(workload: Value) -> str:
+    return str(workload).partition(" (")[0]
 
 
 def values(run: Run, pair: str = "") -> dict[str, Any]:  # noqa: ARG001  the first page is of all pairs
     """Return the numbers of the first page, and under each study's name its own values."""
-    own, counted = answers(run), verdicts.values(run)
+    own, counted, orders = answers(run), verdicts.values(run), compared(run)
     decided = [claim for claim in run.verdicts if claim.verdict in DECIDED]
     now, days = book_of(run).on, costs(run)["day"].unique().sort()
     found: dict[str, Any] = {
         "answered": not own.filter(pl.col("placement") != LOG).is_empty(),
         "todays": [f"`{pair}`" for pair in run.manifest.todays_pairs],
-        "turned": _turned(run),
+        "turned": [one for one in orders if one["workloads"]],
+        "same_queries": list(dict.fromkeys(_short(name) for one in orders for name in one["compared"])),
+        "lost": [title(pair) for pair in run.manifest.todays_pairs if run.manifest.pairs[pair]["tiers"].get(FAST, {}).get("note") == LOST],
         "newer": [claim.id for claim in decided if claim.rule_newer],
         "after_results": [claim.id for claim in decided if claim.rule_after_results],
         "advice_newer": changed_since(run.manifest, {ADVICE}),

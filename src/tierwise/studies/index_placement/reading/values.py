@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from tierwise.advisor.ranking import chosen, gains_of
+from tierwise.advisor.ranking import Choice, choose
 from tierwise.advisor.workload import workload_of
 from tierwise.analysis.claim_rows import PUBLISHED, mode_in, mode_of
 from tierwise.analysis.statistics import Estimate, enough, geometric_estimate
@@ -119,10 +119,10 @@ def _saved(name: str, gains: Gains) -> dict[str, Value]:
 
 def _advice(run: Run, pair: str) -> dict[str, Value]:
     try:
-        best = chosen(gains_of(workload_of(run.store, run.folder, study=STUDY, pair=pair, name="cold counts")))
+        best = choose(workload_of(run.store, run.folder, study=STUDY, pair=pair, name="cold counts"))
     except (InputError, MissingError):  # the pair was not measured, or too few of its replicates are clean
-        best = None
-    return {"advised": CHOICES[best.placement] if best else None, "unclear": bool(best and best.unclear)}
+        best = Choice()
+    return {"advised": CHOICES[best.gain.placement] if best.gain else None, "unclear": best.unclear}
 
 
 def _hunt(run: Run) -> dict[str, Value]:

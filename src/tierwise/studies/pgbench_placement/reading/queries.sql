@@ -1,18 +1,11 @@
 -- name: async
 select count(*) > 0 from pgbench_placement where pair = $pair and io_mode = $io_mode and variant = 'async-commit'
 
--- name: with_processors
-select exp(avg(ln(ratio)))
-from pgbench_placement
-where
-    pair = $pair and io_mode = $io_mode and variant = 'with-processors' and size = 'large' and placement = 'table_ssd' and judged = 'yes'
-    and clients = '8' and script = 'tpcb-like' and memory = '1' and not flagged
-
 -- name: gains
 select size, placement, judged, slowdown, replicate, ratio, cpu_share, if(flagged, 'rejected', 'none') as flag
 from pgbench_placement
 where
-    pair = $pair and io_mode = $io_mode and variant = 'published' and clients = '8' and script = 'tpcb-like' and memory = '1'
+    pair = $pair and io_mode = $io_mode and variant = $variant and clients = '8' and script = 'tpcb-like' and memory = '1'
     and ratio is not null
 order by size, slowdown, placement, replicate
 

@@ -6,7 +6,8 @@ import polars as pl
 
 from tierwise.analysis.causes import Cause
 from tierwise.analysis.claim_rows import PUBLISHED, mode_in
-from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, geometric_estimate
+from tierwise.analysis.judging import WITH_PROCESSORS
+from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, geometric_estimate, paired_ratios
 from tierwise.report.estimates import ends, estimates
 from tierwise.report.run import Run
 from tierwise.report.session_time import records_sessions
@@ -26,6 +27,10 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Any]:
     here, readers = _gains(rows), run.manifest.reader_pair
     tables, indexes = here.get(("large", "table_ssd", "yes")), here.get(("large", "index_ssd", "yes"))
     all_on_ssd = here.get(("large", "all_ssd", "yes"))
+    paced_rows = _rows(run, pair, WITH_PROCESSORS)
+    paced = _gains(paced_rows)
+    tables_paced = paced.get(("large", "table_ssd", "yes"))
+    both = {end: _all_over_tables(every) for end, every in (("storage", rows), ("processors", paced_rows))}
     small = {key: one for key, one in here.items() if (key[0], key[2]) == ("small", "yes")}
     slowed = here.get(("small", "table_ssd", "no"))
     turned = estimates(run.query(SQL["turned"], _at(run, pair)), ["variant"])
@@ -37,15 +42,15 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Any]:
         "io_mode": str(mode_in(run.store, STUDY, pair)),
         "slowdown": round(judged["slowdown"][0]) if judged.height else None,
         "busy": rows.filter(flag="none")["cpu_share"].max(),
-        "tables_first": _pays(tables, indexes),
-        "indexes_first": _pays(indexes, tables),
+        "tables_first": _first("table_ssd", "index_ssd", here, paced),
+        "indexes_first": _first("index_ssd", "table_ssd", here, paced),
         "indexes_pay": _pays(indexes),
-        "all_pays": _pays(all_on_ssd, tables),
+        "all_pays": bool(all_on_ssd) and all(_pays(one) for one in both.values() if one),
         "small_pays": any(map(_pays, small.values())),
         "small_slowed": slowed.value if slowed else None,
         "prepared": "branches" in facts,
         "async_known": run.query(SQL["async"], _at(run, pair)).item(),
-        "with_processors": run.query(SQL["with_processors"], _at(run, pair)).item(),
+        "with_processors": tables_paced and tables_paced.value,
         "small_branches": facts.get("branches", facts.get("scales", {})).get("small"),
         "todays": [{"pair": one, **_moves("", _gains(_rows(run, one)))} for one in run.manifest.todays_pairs],
         "readers_pair": readers,
@@ -54,6 +59,7 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Any]:
         **_parts("all", all_on_ssd),
         **_parts("turned", turned.get((PUBLISHED,))),
         **_parts("turned_paced", turned.get(("with-processors",))),
+        **{key: value for end, one in both.items() for key, value in _parts(f"all_{end}", one).items()},
         "recorded": records_sessions(run, STUDY, pair),
         **_moves("here_", _gains(_rows(run, readers)) if readers else {}),
         **run.query(SQL["mechanism"], {**_at(run, pair), "minimum": MINIMUM_REPEATS}).row(0, named=True),
@@ -68,8 +74,16 @@ def _at(run: Run, pair: str) -> dict[str, object]:
     return {"pair": pair, "io_mode": str(mode_in(run.store, STUDY, pair))}
 
 
-def _rows(run: Run, pair: str) -> pl.DataFrame:
-    return run.query(SQL["gains"], _at(run, pair))
+def _rows(run: Run, pair: str, variant: str = PUBLISHED) -> pl.DataFrame:
+    return run.query(SQL["gains"], {**_at(run, pair), "variant": variant})
+
+
+def _all_over_tables(rows: pl.DataFrame) -> Estimate | None:
+    """Return the rate of the large set with everything on the SSD over that with its tables there, by the ratio of the same replicate."""
+    clean = rows.filter(size="large", judged="yes", flag="none")
+    every, tables = (dict(clean.filter(placement=name).select("replicate", "ratio").rows()) for name in ("all_ssd", "table_ssd"))
+    found = geometric_estimate(paired_ratios(every, tables))
+    return found if found.interval else None
 
 
 def _gains(rows: pl.DataFrame) -> Gains:
@@ -80,6 +94,12 @@ def _gains(rows: pl.DataFrame) -> Gains:
 def _pays(one: Estimate | None, other: Estimate | None = None) -> bool:
     """Return whether the interval of `one` lies above 1, and above that of the `other` one, if it has one."""
     return one is not None and (one.low or 0.0) > max(1.0, other.high or 1.0 if other else 1.0)
+
+
+def _first(placement: str, other: str, here: Gains, paced: Gains) -> bool:
+    """Return whether `placement` gains more than the `other` one, also with the processors' own time where that is known."""
+    ends = ([one.get(("large", name, "yes")) for name in (placement, other)] for one in (here, paced or here))
+    return all(_pays(*end) for end in ends)
 
 
 def _moves(prefix: str, found: Gains) -> dict[str, Value]:

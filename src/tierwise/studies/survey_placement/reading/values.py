@@ -5,7 +5,7 @@ from typing import Final
 
 import polars as pl
 
-from tierwise.advisor.ranking import advised, gains_of
+from tierwise.advisor.ranking import Choice, choose, gains_of
 from tierwise.analysis.causes import Cause
 from tierwise.analysis.claim_rows import mode_in
 from tierwise.analysis.statistics import enough, geometric_estimate
@@ -47,13 +47,15 @@ def values(run: Run, pair: str = PAIR) -> dict[str, Value]:
 
 def _advice(run: Run, pair: str) -> dict[str, Value]:
     """Return what to move for each workload, by the one rule of `advisor.ranking`, and the fastest placement if it is another."""
-    known = {one.name: gains_of(one) for one in gather(run, only=pair)}
+    known = {one.name: one for one in gather(run, only=pair)}
     found: dict[str, Value] = {}
     for workload in WORKLOADS:
-        name, gains = workload.replace(" ", "_"), known.get(workload, ())
-        best, fastest = advised(gains), min(gains, key=lambda gain: gain.estimate.value or 1.0, default=None)
+        name, own = workload.replace(" ", "_"), known.get(workload)
+        gains, choice = (gains_of(own), choose(own)) if own else ((), Choice())
+        best, fastest = choice.advised, min(gains, key=lambda gain: gain.estimate.value or 1.0, default=None)
         found |= {
             f"{name}_known": bool(gains),
+            f"{name}_unclear": choice.unclear,
             f"{name}_move": MOVES[best.placement] if best else None,
             f"{name}_gain": 1 / best.estimate.value if best and best.estimate.value else None,
             f"{name}_fastest": MOVES[fastest.placement] if fastest and best and fastest is not best else None,

@@ -21,6 +21,7 @@ OPERATION: Final = "commit"
 WORKLOADS: Final = {"hdd": "Commits (log on plain disks)", "cached": "Commits (log behind a battery-backed cache)"}
 """Place of the log before the move -> workload."""
 MOVED: Final = {"hdd": "nothing", "cached": "disk cache", "ssd": "write-ahead log"}  # place of the log -> what is on the SSD
+WORTH: Final = 1.1  # the least gain in commits per second that is worth a drive (assumed)
 CLIENTS: Final = 8  # sessions, as in the other loads of several sessions
 
 

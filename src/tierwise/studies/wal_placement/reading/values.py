@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 import polars as pl
 
@@ -13,10 +13,9 @@ from tierwise.report.exhibit_registry import find
 from tierwise.report.run import Run
 from tierwise.report.session_time import records_sessions
 from tierwise.report.text_template import Value
-from tierwise.studies.wal_placement.reading.log_moves import WORKLOADS, headline, moved
+from tierwise.studies.wal_placement.reading.log_moves import WORKLOADS, WORTH, headline, moved
 from tierwise.studies.wal_placement.reading.names import PAIR, SQL, STUDY
 
-WORTH: Final = 1.1  # the least gain in commits per second that is worth a drive (assumed)
 Ratios = Mapping[tuple[object, ...], Estimate]
 
 
