@@ -97,7 +97,7 @@ def test_where_no_run_is_there_commands_read_the_reference_run_and_say_so(tmp_pa
         ("run read_latencies", {"mean", "read_latency", "wal_placement"}),
         ("plan --profile quik", {"mean", "quick", "full"}),
         ("claims --run referense", {"mean", "reference"}),
-        ("claims --run reference --claim Q9", {"--claim", "M1"}),
+        ("claims --run reference --claim Q9", {"--claim", "Q9", "claims"}),
         ("advise --ssd-gib 1 --run reference --pair sourc-m", {"mean", "source-m"}),
         ("advise --ssd-gib 1 --run reference --study survey_placement --workload join", {"mean", "joins", "light"}),
     ],

@@ -179,7 +179,7 @@ def claims(run: RunOption = "", claim: Annotated[str, option("claims.claim")] = 
     verdicts = judge_all(folder.parent, folder.name) if folder else judge_all(paths.raw())
     chosen = [one for one in verdicts if claim in {"", one.id, one.source}]
     if not chosen:
-        raise InputError("--claim", value=claim, rule="no such claim", remedy="name a claim, such as M1, or a source, such as M")
+        raise InputError("--claim", value=claim, rule="no such claim", remedy="tierwise claims without --claim lists every claim")
     print(json.dumps(as_json(chosen), indent=2) if form is Format.JSON else as_text(chosen))
 
 
