@@ -11,11 +11,12 @@ import pytest
 from rows import HEAP_READS, INDEX_READS, SERVICE_S, Ratios, make_rows, make_run, others, save_run
 from tierwise.analysis.causes import Cause
 from tierwise.analysis.claim_rows import Rows, selected
-from tierwise.analysis.claims import Claim
+from tierwise.analysis.claims import Case, Claim
 from tierwise.analysis.judging import JUDGES, ClaimVerdict, Grounds, judge_cases
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.verdicts import as_json, judge
 from tierwise.analysis.views import open_views
+from tierwise.core.errors import InputError
 from tierwise.core.vocabulary import IoMode
 from tierwise.timings.manifest import load_manifest
 
@@ -47,6 +48,22 @@ def test_a_verdict_comes_from_the_published_protocol_alone(tmp_path: Path) -> No
     assert verdict.estimate == pytest.approx(0.99, rel=0.03)
     assert {name: io_mode.verdict for name, io_mode in others(verdict).items()} == {"grown": Verdict.CONFIRMED}
     assert estimate_of(others(verdict)["grown"], "PR") == pytest.approx(0.05, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("case", "message"),
+    [
+        ({"select": {"cashe": "cold"}}, "on index_placement is 'cashe': the study's view has no such column. Remedy: did you mean cache?"),
+        ({"value": "2 * ratioo"}, "on index_placement is 'ratioo': the study's view has no such column. Remedy: did you mean ratio?"),
+        ({"value": "2 * cache"}, "on index_placement is '2 * cache': Binder Error: No function matches"),
+    ],
+)
+def test_a_column_that_the_study_s_view_lacks_is_named_with_a_suggestion(tmp_path: Path, case: dict[str, Any], message: str) -> None:
+    save_run(tmp_path, make_rows())
+    wrong = Case.model_validate({"name": "FL", "study": "index_placement", "select": {"state": "FL"}} | case)
+    with open_views(tmp_path) as connection, pytest.raises(InputError) as raised:
+        Rows(connection, load_manifest(next(tmp_path.glob("*/manifest.json")).parent)).of_case(wrong, flags=True)
+    assert f"data/published/claims.toml: a column of the case 'FL' {message}" in str(raised.value)
 
 
 def test_an_io_mode_is_named_by_its_variant_and_by_its_way_of_io(tmp_path: Path) -> None:

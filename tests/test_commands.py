@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from report_run import RUN_ID, rich_run
-from support import said
+from support import said, said_as_json
 from tierwise import __version__
 from tierwise.analysis.runs import find_run
 from tierwise.cli import PANELS, app, main
@@ -64,6 +64,9 @@ def test_a_run_is_named_alike_wherever_one_is_opened(home: Path) -> None:
 
 def test_the_commands_take_these_names(home: Path) -> None:
     assert said("claims", "--run", "latest").startswith(f"Run {RUN_ID}, profile quick: ")
+    of_m = [claim["id"] for claim in said_as_json("claims", "--claim", "M")["claims"]]
+    assert of_m == [f"M{number}" for number in range(1, 1 + len(of_m))]
+    assert [claim["id"] for claim in said_as_json("claims", "--claim", "M1")["claims"]] == ["M1"]
     beside = said("diff", "latest", "reference")
     assert beside == said("diff", "reference", RUN_ID)
     assert re.search(r"together: \d+ cells; \d+ of \d+ claims have another verdict", beside.splitlines()[-1])
@@ -94,6 +97,7 @@ def test_where_no_run_is_there_commands_read_the_reference_run_and_say_so(tmp_pa
         ("run read_latencies", {"mean", "read_latency", "wal_placement"}),
         ("plan --profile quik", {"mean", "quick", "full"}),
         ("claims --run referense", {"mean", "reference"}),
+        ("claims --run reference --claim Q9", {"--claim", "Q9", "claims"}),
         ("advise --ssd-gib 1 --run reference --pair sourc-m", {"mean", "source-m"}),
         ("advise --ssd-gib 1 --run reference --study survey_placement --workload join", {"mean", "joins", "light"}),
     ],

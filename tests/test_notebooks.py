@@ -158,7 +158,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
 def test_every_parameter_of_a_chapter_that_draws_a_chart_changes_one(chapter: str) -> None:
     parameters = inspect_notebook(str(paths.home() / "notebooks" / f"show-{chapter}.ipynb")).keys() - {"RUN_ID"}
     assert parameters
-    assert parameters == set().union(*(changed for name, changed, _ in CHANGES if name == chapter))
+    assert parameters == set().union(*(changed for name, changed, _ in CHANGES if name == chapter)), "add a row to CHANGES"
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Another study on an existing data set touches its own files alone: a toy is planned, measured, judged and rendered in a checkout."""
+"""A study on an existing data set runs with its own files and lines in two others: a toy is planned, measured, judged and rendered."""
 
 import json
 import os
@@ -12,9 +12,11 @@ import pytest
 from bs4 import BeautifulSoup
 
 from checkout import Home, new_home
+from tierwise.analysis.claims import load_claims
 from tierwise.analysis.views import connect
 from tierwise.core import data_sets, paths, studies
-from tierwise.report.formats import number
+from tierwise.report.formats import number, percent
+from tierwise.report.latest_answer import SHIPPED
 from tierwise.timings.manifest import Manifest
 
 pytestmark = pytest.mark.skipif(
@@ -28,25 +30,6 @@ NEW = {path.relative_to(TOY).as_posix() for path in TOY.rglob("*") if path.is_fi
 }
 """Files that the toy adds."""
 LONGER = {"data/published/claims.toml", "report/_quarto.yml"}  # files that it adds lines to
-
-RENDER = """
-import sys
-from pathlib import Path
-from tierwise.core import paths
-from tierwise.pipeline import execute
-from tierwise.report.versions import stamp_of
-from tierwise.report.pandoc_engine import PlainEngine
-from tierwise.report import project
-from tierwise.report.run import open_run
-run_id, folder = sys.argv[1], Path(sys.argv[2])
-execute(paths.home() / "notebooks" / "show-toy_x.ipynb", run_id)
-chapter = project._chapter
-project._chapter = lambda *given: chapter(*given) if given[2] == "show-toy_x.qmd" else f"# {given[2]}"
-run = open_run(run_id)
-variables = {**run.facts(), "engine": "plain", "date": "today", "version": "toy"}
-book = project.assemble(folder / "book", paths.raw() / run_id / "notebooks", stamp_of(run, "toy"), variables)
-PlainEngine().build(book, folder / "site")
-"""
 
 
 def tracked() -> list[str]:
@@ -103,8 +86,9 @@ def run(checkout: Checkout) -> Manifest:
 
 @pytest.fixture(scope="module")
 def page(checkout: Checkout, run: Manifest) -> BeautifulSoup:
-    checkout.run("-c", RENDER, run.run_id, str(checkout.home.folder))
-    return BeautifulSoup((checkout.home.folder / "site" / "show-toy_x.html").read_text(encoding="utf-8"), "html.parser")
+    site = checkout.home.folder / "site"
+    checkout.run("scripts/page.py", NAME, "--run", run.run_id, "--to", str(site))
+    return BeautifulSoup((site / "show-toy_x.html").read_text(encoding="utf-8"), "html.parser")
 
 
 def observed(checkout: Checkout, run: Manifest, sql: str) -> list[tuple[float, ...]]:
@@ -120,6 +104,18 @@ def test_the_toy_adds_its_own_files_and_lines_to_two_others(checkout: Checkout) 
     assert changed == LONGER
     assert NAME not in studies.names()
     assert "sky" in data_sets.names()
+
+
+def test_its_code_passes_the_checks_where_a_copy_lies(checkout: Checkout) -> None:
+    for check in (("check",), ("format", "--check")):
+        checkout.run("-m", "ruff", *check, f"src/tierwise/studies/{NAME}")
+
+
+def test_the_first_page_is_made_with_it_and_counts_none_of_its_claims(checkout: Checkout) -> None:
+    """`tierwise` alone shows the reference run, which has no row of the toy's: its lines are those that ship with the run."""
+    (shipped,) = paths.reference().glob(f"*/{SHIPPED}")
+    lines = json.loads(shipped.read_text(encoding="utf-8"))["lines"]
+    assert checkout.tierwise().splitlines()[: len(lines)] == lines
 
 
 def test_it_is_planned(checkout: Checkout) -> None:
@@ -150,12 +146,21 @@ def test_its_statement_is_judged_and_no_other(checkout: Checkout, run: Manifest)
     judged = {claim["id"]: claim["verdict"] for claim in reported if claim["verdict"] != "not measured"}
     assert judged.keys() >= {"X1"}
     assert judged["X1"] == "confirmed"
+    (own,) = (claim for claim in reported if claim["id"] == "X1")
+    assert not own["rule_newer"]
+    assert not own["rule_after_results"]
+
+
+def test_its_statement_is_not_counted_among_the_published_ones(checkout: Checkout, run: Manifest) -> None:
+    text = " ".join(checkout.tierwise("claims", "--run", run.run_id).split())
+    assert f"of {len(load_claims().claims)} decided" in text
+    assert "X1 confirmed" in text
 
 
 def test_its_chapter_is_rendered_with_the_numbers_of_its_rows(checkout: Checkout, run: Manifest, page: BeautifulSoup) -> None:
     chapter = page.select_one("#sec-toy-x")
     assert chapter is not None
-    assert "Source X: does a search gain on flash?" in chapter.get_text()
+    assert "Source X: does a search gain on flash?" in " ".join(chapter.get_text().split())
     figure = page.select_one("#fig-toy-x-times")
     assert figure is not None
     assert f"n = {2 * REPLICATES} searches" in " ".join(figure.get_text().split())
@@ -166,3 +171,13 @@ def test_its_chapter_is_rendered_with_the_numbers_of_its_rows(checkout: Checkout
     assert [(row[3], int(row[2].replace(",", ""))) for row in cells] == expected
     assert "X1" in page.get_text()
     assert "confirmed" in page.get_text()
+    assert "The source says" not in page.get_text()
+
+
+def test_its_text_has_the_estimate_that_was_judged(checkout: Checkout, run: Manifest, page: BeautifulSoup) -> None:
+    (judged,) = json.loads(checkout.tierwise("claims", "--run", run.run_id, "--claim", "X", "--format", "json"))["claims"]
+    text = " ".join(page.get_text().split())
+    low, high = percent(judged["low"]), percent(judged["high"])
+    assert " ".join(f"{percent(judged['estimate'])} of its time on disks (95 % interval: {low} to {high})".split()) in text
+    assert "The search takes less than half of the time on flash." in text
+    assert "This run did not measure the search." not in text

@@ -170,14 +170,17 @@ def check_data(
 
 
 @command(STUDY, "claims --run reference")
-def claims(run: RunOption = "", form: FormatOption = Format.TABLE) -> None:
+def claims(run: RunOption = "", claim: Annotated[str, option("claims.claim")] = "", form: FormatOption = Format.TABLE) -> None:
     from tierwise.analysis.runs import run_to_read  # noqa: PLC0415
     from tierwise.analysis.verdicts import as_json, as_text  # noqa: PLC0415
     from tierwise.report.study_registry import judge_all  # noqa: PLC0415
 
     folder = run_to_read(run)
     verdicts = judge_all(folder.parent, folder.name) if folder else judge_all(paths.raw())
-    print(json.dumps(as_json(verdicts), indent=2) if form is Format.JSON else as_text(verdicts))
+    chosen = [one for one in verdicts if claim in {"", one.id, one.source}]
+    if not chosen:
+        raise InputError("--claim", value=claim, rule="no such claim", remedy="tierwise claims without --claim lists every claim")
+    print(json.dumps(as_json(chosen), indent=2) if form is Format.JSON else as_text(chosen))
 
 
 @command(STUDY, "diff reference latest")

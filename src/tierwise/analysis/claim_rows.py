@@ -12,7 +12,9 @@ import polars as pl
 
 from tierwise.analysis.claims import CLAIM_ID, Case, Claim, Facts, load_claims
 from tierwise.analysis.rules import Series, order_series
-from tierwise.core.errors import EvidenceError
+from tierwise.core import paths
+from tierwise.core.errors import EvidenceError, InputError, suggesting
+from tierwise.core.paths import short
 from tierwise.core.sql_files import named_statements
 from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.timings.manifest import Manifest
@@ -22,7 +24,7 @@ VARIANT: Final = "variant"  # column of a study's view that names what differs f
 PUBLISHED: Final = "published"  # the variant that a claim is judged on
 
 _CLAIM_ID: Final = re.compile(rf"\b{CLAIM_ID}\b")
-
+_NO_COLUMN: Final = re.compile(r'column "(\w+)" not found')  # in a message of DuckDB
 
 Row = tuple[int, str, bool, float, str, float | None, str | None]
 """Replicate, evidence, whether it is flagged, value, note, outstanding requests, and variants that must agree."""
@@ -63,7 +65,14 @@ class Rows:
             note=case.note or "''",
             **{name: name if name in columns else "null" for name in ("outstanding", "hangs_on")},
         )
-        found = self.connection.sql(query).pl()
+        try:
+            found = self.connection.sql(query).pl()
+        except duckdb.BinderException as error:
+            named = _NO_COLUMN.search(str(error))
+            where, field = short(paths.data() / "published" / "claims.toml"), f"a column of the case {case.name!r} on {case.study}"
+            wrong, rule = (named[1], "the study's view has no such column") if named else (case.value, str(error))
+            remedy = suggesting(wrong, columns, f"name one of: {', '.join(columns)}")
+            raise InputError(where, field=field, value=wrong, rule=rule, remedy=remedy) from error
         words = 1 + len(case.select)
         types, by_words = self._read[key] = found.dtypes[:words], {}
         for row in found.rows():

@@ -197,24 +197,30 @@ class Source(Strict):
     author: str
     system: str = Field(description="what it was measured on")
     pair: str = Field(description="name of the file in data/tiers that stands for it")
+    own: bool = Field(default=False, description="a study of the reader's own: judged and shown, but not among the published statements")
 
 
 class Claims(Strict):
-    """All published statements and their sources, as the file ``data/published/claims.toml`` has them."""
+    """All statements and their sources, as the file ``data/published/claims.toml`` has them: the published ones, and the reader's own."""
 
     deciding: dict[str, Deciding] = Field(description="study -> whose rows decide")
     sources: dict[str, Source]
-    claims: tuple[Claim, ...] = Field(min_length=1)
+    every: tuple[Claim, ...] = Field(min_length=1, alias="claims")
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """Return the published statements alone, which the report counts and lists."""
+        return tuple(claim for claim in self.every if not self.sources[claim.source].own)
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        ids = [claim.id for claim in self.claims]
+        ids = [claim.id for claim in self.every]
         if len(set(ids)) != len(ids):
             raise ValueError(f"ids must be unique, got {ids}")
-        unknown = sorted({claim.source for claim in self.claims} - self.sources.keys())
+        unknown = sorted({claim.source for claim in self.every} - self.sources.keys())
         if unknown:
             raise ValueError(f"claims of sources that are not described: {unknown}")
-        undecided = sorted({case.study for claim in self.claims for case in claim.cases} - self.deciding.keys())
+        undecided = sorted({case.study for claim in self.every for case in claim.cases} - self.deciding.keys())
         if undecided:
             raise ValueError(f"claims are judged on studies that `deciding` does not name: {undecided}")
         return self

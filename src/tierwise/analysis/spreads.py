@@ -16,7 +16,7 @@ Spread = tuple[str, str, float, int]
 
 def spreads(verdicts: Sequence[ClaimVerdict]) -> dict[str, list[Spread]]:
     """Return the spread of every case with an interval, by study: those of the variant and I/O mode that decide."""
-    of_claim = {claim.id: claim for claim in load_claims().claims if claim.cases}
+    of_claim = {claim.id: claim for claim in load_claims().every if claim.cases}
     found: dict[str, list[Spread]] = {}
     for verdict in verdicts:
         claim = of_claim.get(verdict.id)

@@ -52,7 +52,7 @@ def judge(
     """
     published = load_claims()
     with _rows(raw, newest_run(raw) if run_id is None else run_id, views=views) as rows:
-        readers, own = rows and rows.manifest.reader_pair, _own_of(published, published.claims, rows, judges)
+        readers, own = rows and rows.manifest.reader_pair, _own_of(published, published.every, rows, judges)
         theirs = _deciding_of(published, own, reference, judges) if reference is not None and rows is not None else {}
         return [
             _verdict(
@@ -63,7 +63,7 @@ def judge(
                 here=judges[claim.kind](claim, Grounds(readers, rows, readers=True)) if readers else None,
                 now=today(claim, rows, todays) if rows else (),
             )
-            for claim in published.claims
+            for claim in published.every
         ]
 
 
@@ -79,7 +79,7 @@ def _own_of(published: Claims, claims: Sequence[Claim], rows: Rows | None, judge
 def _deciding_of(published: Claims, own: Mapping[str, ClaimVerdict], reference: Path, judges: Judges) -> dict[str, ClaimVerdict]:
     decided = [
         claim
-        for claim in published.claims
+        for claim in published.every
         if own[claim.id].verdict in DECIDED and claim.cases and not decides(own[claim.id], published.deciding[claim.cases[0].study])
     ]
     if not decided:
@@ -120,10 +120,12 @@ def as_json(verdicts: Sequence[ClaimVerdict]) -> dict[str, Any]:
 
 
 def as_text(verdicts: Sequence[ClaimVerdict]) -> str:
-    """Return `verdicts` for a terminal: how many are decided, what keeps the others open, and then each claim with what was found."""
+    """Return `verdicts` for a terminal: of the published ones how many are decided and what keeps the others open, then what was found."""
+    published = {claim.id for claim in load_claims().claims}
+    counted = [claim for claim in verdicts if claim.id in published] or verdicts
     scope = scope_of(max((case.runs for verdict in verdicts for case in verdict.cases), default=1))
     run = run_label(verdicts[0].run_id) if verdicts[0].run_id else ""
-    return wrapped(render("analysis/text/claims.txt", run=run, scope=scope, claims=verdicts, others=_others, **_tally(verdicts)))
+    return wrapped(render("analysis/text/claims.txt", run=run, scope=scope, claims=verdicts, others=_others, **_tally(counted)))
 
 
 def _tally(verdicts: Sequence[ClaimVerdict]) -> dict[str, object]:
@@ -172,19 +174,14 @@ def _verdict(
 
 
 def _bounds_text(claim: Claim) -> str:
+    stated = f"{claim.bounds}{'*' if claim.bounds_how == 'assumed' else ''}"
     if len(claim.orders) > FEW_ORDERS:
         return phrase("bounds.orders", number=len(claim.orders))
     if claim.orders and claim.bounds:
-        return "; ".join(f"{order.greater} over {order.than}: {claim.bounds}{_star(claim)}" for order in claim.orders)
+        return "; ".join(f"{order.greater} over {order.than}: {stated}" for order in claim.orders)
     if claim.orders:
         return "; ".join(f"{order.greater} > {order.than}" for order in claim.orders)
-    if claim.bounds is None:
-        return UNBOUNDED
-    return f"{claim.bounds}{_star(claim)}"
-
-
-def _star(claim: Claim) -> str:
-    return "*" if claim.bounds_how == "assumed" else ""
+    return UNBOUNDED if claim.bounds is None else stated
 
 
 ADVICE: Final = "advice"  # the group of the rules by which the first page advises
@@ -210,6 +207,8 @@ def changed_since(manifest: Manifest, groups: Set[str]) -> bool:
 
 
 def _groups(claim: Claim) -> Set[str]:
+    if load_claims().sources[claim.source].own:
+        return {claim.id}  # it was written under the rules of its day, so older changes of general rules say nothing of it
     orders = claim.kind is Kind.ORDER and claim.bounds is None
     several = len(claim.orders or claim.cases) >= SEVERAL
     return {claim.id, "all"} | ({"orders"} if orders else set()) | ({"cases"} if several else set())

@@ -21,7 +21,7 @@ def rows(run: Run, _pair: str, *, source: str, only: Collection[str] = ()) -> pl
     """Return the claims of `source`, or `only` some of them, with what `run` says of them."""
     found = [
         (one.id, tied(one.statement) + bounded(one), _found(one), _verdict(one), str(one.evidence or Evidence.PUBLISHED))
-        for one in run.verdicts
+        for one in run.judged
         if one.source == source and (not only or one.id in only)
     ]
     return pl.DataFrame(found, schema=["claim", "statement", "found", "verdict", "evidence"], orient="row")
@@ -54,7 +54,7 @@ def _verdict(one: ClaimVerdict) -> str:
 
 def _substitute(one: ClaimVerdict) -> str:
     known = load_claims()
-    (study, *_) = [case.study for claim in known.claims if claim.id == one.id for case in claim.cases] or [""]
+    (study, *_) = [case.study for claim in known.every if claim.id == one.id for case in claim.cases] or [""]
     deciding = known.deciding.get(study)
     if not one.cases or deciding is None or decides(one, deciding):
         return ""

@@ -45,15 +45,17 @@ class Book:
     paper: bool = False
 
 
-def assemble(folder: Path, executed: Path, stamp: Stamp, variables: Mapping[str, str], calculator: str = "") -> Book:
+def assemble(
+    folder: Path, executed: Path, stamp: Stamp, variables: Mapping[str, str], calculator: str = "", *, only: Sequence[str] = ()
+) -> Book:
     """Copy ``report/`` to `folder`, with every chapter as Markdown, the queries, and the charts' script; `stamp` is on all of it.
 
-    `calculator` is the HTML of the chapter of this name.
+    `calculator` is the HTML of the chapter of this name; `only`: the chapters to assemble, else all.
     """
     settings = _copy(folder)["book"]
     (folder / BIBTEX).write_text(stamp.bibtex(), encoding="utf-8")
     paper = notebooks.figures(executed / f"{PAPER_NOTEBOOK}.ipynb")
-    texts = {name: _chapter(folder, executed, name, stamp, paper) for name in settings["chapters"]}
+    texts = {name: _chapter(folder, executed, name, stamp, paper) for name in only or settings["chapters"]}
     scripts = {label: f" (`{QUERIES}/{label}.sql`)" for label in paper if (folder / QUERIES / f"{label}.sql").is_file()}
     places = ", ".join(f"its Figure {number} is @{label}{scripts.get(label, '')}" for number, label in enumerate(paper, 1))
     values = {**variables, "citation": stamp.citation("Report"), "bibtex": stamp.bibtex().strip(), "paper_figures": places}

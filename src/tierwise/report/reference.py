@@ -120,8 +120,8 @@ def beside_reference(run: Run) -> Beside | None:
 
 
 def _beside(run: Run, other: Run) -> Beside:
-    theirs = {claim.id: claim for claim in other.verdicts}
-    claims = [Both(claim, theirs[claim.id]) for claim in run.verdicts if claim.id in theirs]
+    theirs = {claim.id: claim for claim in other.judged}
+    claims = [Both(claim, theirs[claim.id]) for claim in run.judged if claim.id in theirs]
     return Beside(run, other, beside(medians(run.store), medians(other.store)), claims)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 import duckdb
@@ -43,11 +43,18 @@ class Run:
 
     manifest: Manifest
     store: duckdb.DuckDBPyConnection
-    verdicts: tuple[ClaimVerdict, ...]
+    judged: tuple[ClaimVerdict, ...]
+    """The verdicts on all claims, also on those of the reader's own studies."""
     folder: Path
     prices: Mapping[str, float] = field(default_factory=dict)
     """Item of the price book -> another price than the one that was read, in the same unit."""
     devices: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # pair -> tier -> the device in place of the run's own
+
+    @cached_property
+    def verdicts(self) -> tuple[ClaimVerdict, ...]:
+        """Return the verdicts on the published statements."""
+        published = {claim.id for claim in load_claims().claims}
+        return tuple(verdict for verdict in self.judged if verdict.id in published)
 
     @property
     def run_id(self) -> str:
@@ -85,7 +92,7 @@ class Run:
         return pair_evidence(self.store, pair)
 
     def verdict(self, claim: str) -> ClaimVerdict | None:
-        return next((verdict for verdict in self.verdicts if verdict.id == claim), None)
+        return next((verdict for verdict in self.judged if verdict.id == claim), None)
 
     def record(self, study: str, pair: str) -> StudyRecord | None:
         return next((record for record in self.manifest.studies if (record.name, record.pair) == (study, pair)), None)

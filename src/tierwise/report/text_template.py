@@ -16,6 +16,7 @@ from typing import Final
 import jinja2
 
 from tierwise.core.errors import InputError
+from tierwise.core.paths import short
 from tierwise.core.text_template import environment
 from tierwise.report import formats
 
@@ -64,10 +65,10 @@ class Text:
 
 def read_text(path: Path) -> Text:
     """Return the parts of the file `path`, each label once."""
-    whole = path.read_text(encoding="utf-8")
+    whole, where = path.read_text(encoding="utf-8"), short(path)
     heads = [*HEADING.finditer(whole)]
     if not heads or whole[: heads[0].start()].strip():
-        raise InputError(path.name, rule="begins with a heading that has a label: # Title {#sec-name}")
+        raise InputError(where, rule="begins with a heading that has a label: # Title {#sec-name}")
     found: dict[str, Part] = {}
     for head, after in zip(heads, [*(one.start() for one in heads[1:]), len(whole)], strict=True):
         label, start = head[1], head.start()
@@ -77,10 +78,10 @@ def read_text(path: Path) -> Text:
             label, start = f"after {caption[1]}", caption.end()
         for name, begin, end, alt in [*cuts, (label, start, after, "")]:
             if name in found:
-                raise InputError(path.name, field="label", value=name, rule="stands twice")
+                raise InputError(where, field="label", value=name, rule="stands twice")
             if whole[begin:end].strip():
                 found[name] = Part("\n" * whole.count("\n", 0, begin) + whole[begin:end], alt)
-    return Text(path.name, found)
+    return Text(where, found)
 
 
 @cache

@@ -51,7 +51,7 @@ def values_of(run: Run, study: str, pair: str, verdicts: Mapping[str, ClaimVerdi
 
 def _of_claims(run: Run, study: str, pair: str, verdicts: Mapping[str, ClaimVerdict]) -> Iterator[tuple[Key, Mapping[int, float]]]:
     known, rows = load_claims(), Rows(run.store, run.manifest)
-    for claim in known.claims:
+    for claim in known.every:
         own = (claim.pair or known.sources[claim.source].pair) == pair
         decides, judged = verdicts.get(claim.id), claim.kind in JUDGED and own and not claim.counts
         if not judged or decides is None or decides.io_mode is None or {case.study for case in claim.cases} != {study}:

@@ -55,7 +55,7 @@ def _has_model(claim: ClaimVerdict) -> bool:
 
 
 def number_of_sources(_rows: pl.DataFrame) -> dict[str, object]:
-    return {"sources": len(load_claims().sources)}
+    return {"sources": len({claim.source for claim in load_claims().claims})}
 
 
 def judged(run: Run, source: str = "") -> pl.DataFrame:

@@ -65,12 +65,12 @@ def catalog(testbed: Testbed) -> Dataset:
     return data
 
 
-def published_share(testbed: Testbed, study_state: None) -> float:
+def published_share(testbed: Testbed, study_state: None) -> float:  # noqa: ARG001 - the study has no state
     """Rows of this run over those of the whole catalog."""
     return catalog(testbed).rows / sky.ROWS
 
 
-def prepare(trial: Trial[Search], testbed: Testbed, study_state: None) -> None:
+def prepare(trial: Trial[Search], testbed: Testbed, study_state: None) -> None:  # noqa: ARG001 - the study has no state
     """Return a copy of the catalog on the trial's tier, with the planner's statistics of the first one."""
     data, first = catalog(testbed), TIERS[0]
     with testbed.loading() as connection:
@@ -85,7 +85,7 @@ def schema_of(tier: str) -> str:
     return f"on_{tier}"
 
 
-def measure(trial: Trial[Search], testbed: Testbed, study_state: None, recorder: Recorder) -> Observed:
+def measure(trial: Trial[Search], testbed: Testbed, study_state: None, recorder: Recorder) -> Observed:  # noqa: ARG001 - no state
     """Return the search, cold: it must miss the very pages that it reads where memory holds them all."""
     path = f"SET search_path = {schema_of(trial.cell.tier)}"
     with testbed.loading() as connection:
@@ -98,7 +98,7 @@ def measure(trial: Trial[Search], testbed: Testbed, study_state: None, recorder:
         return recorder.observed(testbed.timed(session, STATEMENT, cache=Cache.COLD, cell=trial.coordinates, expected=expected))
 
 
-def describe(testbed: Testbed, study_state: None) -> dict[str, Any]:
+def describe(testbed: Testbed, study_state: None) -> dict[str, Any]:  # noqa: ARG001 - the study has no state
     """Sizes of the relations."""
     with testbed.loading() as connection:
         connection.execute(f"SET search_path = {schema_of(TIERS[0])}")
