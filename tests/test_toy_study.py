@@ -16,7 +16,6 @@ from tierwise.analysis.claims import load_claims
 from tierwise.analysis.views import connect
 from tierwise.core import data_sets, paths, studies
 from tierwise.report.formats import number, percent
-from tierwise.report.latest_answer import SHIPPED
 from tierwise.timings.manifest import Manifest
 
 pytestmark = pytest.mark.skipif(
@@ -112,10 +111,8 @@ def test_its_code_passes_the_checks_where_a_copy_lies(checkout: Checkout) -> Non
 
 
 def test_the_first_page_is_made_with_it_and_counts_none_of_its_claims(checkout: Checkout) -> None:
-    """`tierwise` alone shows the reference run, which has no row of the toy's: its lines are those that ship with the run."""
-    (shipped,) = paths.reference().glob(f"*/{SHIPPED}")
-    lines = json.loads(shipped.read_text(encoding="utf-8"))["lines"]
-    assert checkout.tierwise().splitlines()[: len(lines)] == lines
+    """`tierwise` alone shows the reference run, which has no row of the toy's."""
+    assert f"of {len(load_claims().claims)} published statements" in checkout.tierwise()
 
 
 def test_it_is_planned(checkout: Checkout) -> None:
