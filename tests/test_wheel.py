@@ -13,6 +13,7 @@ from test_validate_device import MODEL, SEEK, TRACE
 from tierwise.cli import NEED_CHECKOUT
 from tierwise.core.errors import EXTRAS
 from tierwise.core.paths import home
+from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.settings import loading_settings
 from tierwise.recorders.selection import RECORDERS
@@ -120,6 +121,13 @@ def test_what_needs_an_extra_names_it(installed: Installed) -> None:
     (installed.away / "stars.fits").write_bytes(b"SIMPLE  =                    T".ljust(2880))
     code, said = installed.refusal("check-data", "--sky", f"file:{installed.away}/stars.fits")
     assert (code, "pip install 'tierwise[sky]'" in said) == (1, True), said
+
+
+def test_doctor_examines_a_machine_without_extras(installed: Installed) -> None:
+    done = installed.run("doctor", PG_BIN=str(find_binaries().folder))
+    assert "Quarto" in done.stdout, done
+    assert "Traceback" not in done.stderr, done
+    assert not done.stderr.startswith("tierwise: the package"), done
 
 
 def test_a_drive_is_validated(installed: Installed) -> None:

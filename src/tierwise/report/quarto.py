@@ -5,14 +5,15 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tierwise.core.errors import MissingError, TierwiseError
 from tierwise.core.progress import say
-from tierwise.report.pandoc_engine import pandoc
-from tierwise.report.project import Book
 from tierwise.report.site import ANNEX, PAPER, QUARTO, quarto_program
 from tierwise.report.text_template import fill
+
+if TYPE_CHECKING:
+    from tierwise.report.project import Book
 
 QUARTO_S: Final = 600
 OLDEST: Final = (1, 9, 18)  # the first Quarto that typesets a book by Typst; 1.9.38 and 1.10.18 were run
@@ -49,21 +50,23 @@ class QuartoEngine:
         if not usable():
             remedy = f"use ENGINE=plain, or install Quarto {OLDEST_TEXT} or newer: make quarto"
             raise MissingError("quarto", why="ENGINE=quarto needs it, but it is not on PATH or is too old", remedy=remedy)
-        self.name = f"Quarto {version()}"
+        from tierwise.report.pandoc_engine import pandoc  # noqa: PLC0415  of an extra, without which doctor asks for Quarto's version
 
-    def build(self, book: Book, site: Path) -> None:
+        self.name, self._pandoc = f"Quarto {version()}", pandoc
+
+    def build(self, book: "Book", site: Path) -> None:
         """Build all formats in one call (a second one would wipe the first one's output), then the output moves to `site`."""
-        pandoc(book, "html", "--to=html5", "--mathml")  # for its errors: of an unknown label Quarto only warns, without the chapter
+        self._pandoc(book, "html", "--to=html5", "--mathml")  # for its errors: of an unknown label Quarto only warns, without the chapter
         shutil.move(_made(book, f"{ANNEX}.pdf"), site)
         finish(site)
 
-    def typeset(self, paper: Book, site: Path) -> None:
+    def typeset(self, paper: "Book", site: Path) -> None:
         """Typeset the paper as its own project: lists of a profile (its chapters, for one) would be appended to the book's."""
-        pandoc(paper, "typst", "--to=typst")
+        self._pandoc(paper, "typst", "--to=typst")
         shutil.move(_made(paper, f"{PAPER}.pdf") / f"{PAPER}.pdf", site)
 
 
-def _made(book: Book, pdf: str) -> Path:
+def _made(book: "Book", pdf: str) -> Path:
     say("Quarto renders, which takes minutes")
     said = _quarto("render", str(book.folder), "--metadata", f"run:{book.variables['run']}").stderr
     made = book.folder / "_book"
