@@ -27,7 +27,7 @@ from tierwise.timings.replicates import RUN_REPLICATES
 
 PAIR = "source-h"
 NUMBERS = {  # numbers of both chapters
-    "survey_placement": ("detection_most", "light_curves_gain", "jobs_most"),
+    "survey_placement": ("detection_most", "light_curves_most", "jobs_most"),
     "survey_arrays": ("six_most", "indexed_one", "rate_disks"),
 }
 
