@@ -146,7 +146,7 @@ def test_a_watch_of_a_slow_load_leaves_out_its_own_transactions_of_each_window(
     script.write_text("\\sleep 200 ms\nSELECT count(*) FROM pg_database;\n")
     with load(server, script, clients=1):
         found = watched(server, tmp_path / "activity.parquet", seconds=8.0)
-    assert found.transactions_per_s.high == pytest.approx(5, rel=0.3)
+    assert 2.5 < found.transactions_per_s.high < 10, "five a second, beside a hundred samples"
 
 
 def test_a_watch_says_while_it_runs_that_transactions_take_another_time(
