@@ -8,8 +8,8 @@ to eight (two units have three sets only). A placement is measured until its sav
 What the file has is not done again.
 
 Since 29 November 2026, fixed before the measurements that it concerns: placements of loads that only read, at no fixed rate, are measured
-in virtual time. The four loads with the log on the same disk are measured three times, and a placement's time is the mean of all its
-measurements. `earlier` in a row has those that came before, put there by hand; the prediction is the last watch's.
+in virtual time. The four loads with the log on the same disk are measured at least three times, and a placement's time is the mean of all
+its measurements. `earlier` in a row has those that came before, put there by hand; the prediction is the last watch's.
 Loads may run side by side, each with its own TIERWISE_WORK and --out.
 """
 
@@ -36,6 +36,7 @@ from tierwise.advisor.server_plan import KINDS
 from tierwise.advisor.server_question import LOG, Limits, Question, Unit
 from tierwise.advisor.server_tiers import ServerTier
 from tierwise.bench.testbed import Testbed
+from tierwise.bench.window import by_clock
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.files import write_whole
@@ -132,12 +133,9 @@ def measured_in_virtual_time(at: Site, load: Running) -> Measured:
     within = testbed.started_by(ClockKind.VIRTUAL_SEVERAL)
     with Load(at.cluster, load, clients=CLIENTS, seed=SEED, protocol="prepared", transactions=TRANSACTIONS, within=within) as running:
         pass
-    done, (real_s, virtual_s) = running.transactions, at.daemon.history().T
+    took_s = np.array_split(by_clock(running.transactions, at.daemon)["latency_s"].to_numpy(), VIRTUAL_BLOCKS)[1:]
     delayed(at, on=False)
     testbed.go_by(ClockKind.REAL)
-    ended_s = done["ended_s"].to_numpy() - (time.time() - time.monotonic())
-    ended_s, begun_s = (np.interp(when_s, real_s, virtual_s) for when_s in (ended_s, ended_s - done["latency_s"].to_numpy()))
-    took_s = np.array_split(ended_s - begun_s, VIRTUAL_BLOCKS)[1:]
     means_s = [float(block.mean()) for block in took_s]
     half_s = float(student.ppf(CONFIDENCE, len(means_s) - 1)) * statistics.stdev(means_s) / len(means_s) ** 0.5
     mean_s = statistics.mean(means_s)
@@ -236,8 +234,7 @@ def rows_of(name: str, share: float | None, folder: Path, limits: argparse.Names
         for moved in planned:
             if (row_before := known.get(key_of(name, share, moved))) is None:
                 place(at, running, moved, question.units, log_on_disk=load.log_on_disk)
-                most = {"most_s": limits.seconds, "known_s": known_s}
-                seen = measured_in_virtual_time(at, running) if virtual else measured(at, running, **most)
+                seen = measured_in_virtual_time(at, running) if virtual else measured(at, running, most_s=limits.seconds, known_s=known_s)
             half_s = row_before["half_s"] if row_before else seen.half_s
             if not moved and half_s < KNOWN * base_s:  # what the first placement leaves of a saving's interval
                 known_s = ((KNOWN * base_s) ** 2 - half_s**2) ** 0.5

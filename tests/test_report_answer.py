@@ -34,7 +34,7 @@ from tierwise.timings.manifest import load_manifest
 
 REPLICATES = range(5)
 TABLES, EVERYTHING = "tables ssd", "all ssd"
-MOST_WORDS = 760
+MOST_WORDS = 700
 WORD = re.compile(r"[^\s|]*\w[^\s|]*")
 LABELS = ("tbl-answer", "tbl-answer-costs", "fig-answer")
 
@@ -203,8 +203,8 @@ def test_a_log_that_the_move_slows_is_named_after_nothing(reference: Run) -> Non
     assert row[table.header.index(title("today-server"))].startswith(f"{NOTHING}: {LOG}, ")
 
 
-def test_the_order_is_compared_for_the_same_queries_and_clear_advice_alone_and_the_page_names_them(reference: Run) -> None:
-    own, found = answers(reference), front.values(reference)
+def test_the_order_is_compared_for_the_same_queries_and_clear_advice_alone(reference: Run) -> None:
+    own = answers(reference)
     for pair in reference.manifest.todays_pairs:
         today = answers(reference, pair)
         for name in today["workload"].unique():
@@ -215,9 +215,6 @@ def test_the_order_is_compared_for_the_same_queries_and_clear_advice_alone_and_t
             )
             compared = {one["pair"]: one["compared"] for one in front.compared(reference)}[title(pair)]
             assert (name in compared) is (same and clear), name
-    text = open_shared(reference, "front").after("tbl-answer").text
-    assert found["same_queries"]
-    assert all(name in text for name in found["same_queries"])
 
 
 def test_pgbench_s_text_moves_the_indexes_too_only_where_that_gains_with_the_processors_own_time(reference: Run) -> None:

@@ -126,14 +126,13 @@ def choice_of(gains: Sequence[Gain], *, misses: bool = False) -> Choice:
     """Return the smallest move that every reading of `gains` supports; `misses`: their model misses a rate that the source states."""
     readings = list(_readings(gains))
     found = [chosen(reading) for reading in readings]
-    by_name, names = {gain.placement: gain for gain in gains}, {gain.placement for gain in found if gain}
-    smallest = min((by_name[name] for name in names), key=lambda gain: gain.moved_bytes, default=None)
+    names = {gain.placement for gain in found if gain}
+    smallest = min((gain for gain in gains if gain.placement in names), key=lambda gain: gain.moved_bytes, default=None)
     if smallest is None:
         return Choice(unclear=misses)
     saves = all(gain.saves for reading in readings for gain in reading if gain.placement == smallest.placement)
     if not saves or not all(gain and smallest.moved <= gain.moved for gain in found):
-        first = found[0].placement if found[0] else smallest.placement
-        return Choice(by_name[first], unclear=True)
+        return Choice(found[0] or smallest, unclear=True)
     return Choice(smallest, misses or smallest.unclear)
 
 

@@ -61,7 +61,7 @@ class UnitTime(Strict):
 class ServerAdvice(Strict):
     """The answer of `advise --activity`. `beyond`: tiers with more requests at a time than their latency is known for.
 
-    `busy_workers`: the server's I/O workers, if so many are busy that reads wait for one.
+    `busy_workers`: the server's I/O workers, if reads wait because most of them are busy.
     `reads_left`: share of the page reads with twice the `shared_buffers`, if page requests were recorded and tell.
     """
 

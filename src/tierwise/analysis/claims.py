@@ -197,7 +197,7 @@ class Source(Strict):
     author: str
     system: str = Field(description="what it was measured on")
     pair: str = Field(description="name of the file in data/tiers that stands for it")
-    own: bool = Field(default=False, description="a study of the reader's own: judged and shown, but not among the published statements")
+    own: bool = Field(default=False, description="the reader's study: its statements are judged and shown, but are not published ones")
 
 
 class Claims(Strict):

@@ -96,8 +96,9 @@ def misses(connection: duckdb.DuckDBPyConnection, run_folder: Path, study: str, 
     known = load_claims()
     judged = [claim for claim in known.claims if study in {case.study for case in claim.cases}]
     own = {claim.id for claim in judged if (claim.pair or known.sources[claim.source].pair) == pair}
-    rows = Rows(connection, load_manifest(run_folder))
-    return any(not _compared(rate, rows).met for rate in load_rates().rates if own & set(rate.claims))
+    rates = [rate for rate in load_rates().rates if own & set(rate.claims)]
+    rows = Rows(connection, load_manifest(run_folder)) if rates else None
+    return rows is not None and not all(_compared(rate, rows).met for rate in rates)
 
 
 def _compared(rate: Rate, rows: Rows) -> Compared:

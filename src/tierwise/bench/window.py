@@ -27,7 +27,7 @@ from tierwise.postgres.page_counts import PageCounter, activity_between, read_ac
 from tierwise.postgres.processes import server_processes
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.wait_events import KERNEL_LOCKS, PROCESSOR, ROW_LOCKS, SESSIONS, WAL
-from tierwise.tiers.daemon import ClockParts
+from tierwise.tiers.daemon import ClockParts, Daemon
 from tierwise.tiers.emulated import Emulated
 from tierwise.timings.schema import Parts, Timing
 
@@ -184,12 +184,8 @@ class Window:
         """Return the transactions of `load`, which pgbench logged in real time, by the clock of the tiers, as the phases are."""
         if self._stopwatch.kind is ClockKind.REAL or self._opened is None or self._testbed.daemon is None:
             return load
-        real_s, virtual_s = self._testbed.daemon.history().T
         opened_at, opened = self._opened
-        epoch_s = time.time() - time.monotonic()
-        ended_s = load["ended_s"].to_numpy() - epoch_s
-        ended, begun = (np.interp(when_s, real_s, virtual_s) for when_s in (ended_s, ended_s - load["latency_s"].to_numpy()))
-        return load.with_columns(ended_s=pl.Series(opened_at.timestamp() + ended - opened.clock.now_s), latency_s=pl.Series(ended - begun))
+        return by_clock(load, self._testbed.daemon).with_columns(ended_s=pl.col("ended_s") + opened_at.timestamp() - opened.clock.now_s)
 
     def timings(self, load: pl.DataFrame, *, script: str, clients: int, cell: Mapping[str, str | int | float]) -> Iterator[Timing]:
         """Yield one row a phase, with its transactions (`result_rows`). A flag speaks of the whole window: those of `bound_flags`, and in
@@ -233,6 +229,14 @@ class Window:
                 for field, numbers in (("sequential_reads", sequential), ("flushes", flushed)):
                     total[field] = total.get(field, 0) + numbers[tier_name].get(path, 0)
         return found
+
+
+def by_clock(load: pl.DataFrame, daemon: Daemon) -> pl.DataFrame:
+    """Return the transactions of `load`, which pgbench logged in real time, in seconds of the virtual clock of `daemon`."""
+    real_s, virtual_s = daemon.history().T
+    ended_s = load["ended_s"].to_numpy() - (time.time() - time.monotonic())
+    ended, begun = (np.interp(when_s, real_s, virtual_s) for when_s in (ended_s, ended_s - load["latency_s"].to_numpy()))
+    return load.with_columns(ended_s=pl.Series(ended), latency_s=pl.Series(ended - begun))
 
 
 def io_by_relation(rows: pl.DataFrame) -> dict[str, Any]:

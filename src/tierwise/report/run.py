@@ -44,7 +44,7 @@ class Run:
     manifest: Manifest
     store: duckdb.DuckDBPyConnection
     judged: tuple[ClaimVerdict, ...]
-    """The verdicts on all claims, also on those of the reader's own studies."""
+    """The verdicts on all claims, also on those of the reader's studies."""
     folder: Path
     prices: Mapping[str, float] = field(default_factory=dict)
     """Item of the price book -> another price than the one that was read, in the same unit."""

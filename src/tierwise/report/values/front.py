@@ -142,14 +142,13 @@ def _short(workload: Value) -> str:
 
 def values(run: Run, pair: str = "") -> dict[str, Any]:  # noqa: ARG001  the first page is of all pairs
     """Return the numbers of the first page, and under each study's name its own values."""
-    own, counted, orders = answers(run), verdicts.values(run), compared(run)
+    own, counted = answers(run), verdicts.values(run)
     decided = [claim for claim in run.verdicts if claim.verdict in DECIDED]
     now, days = book_of(run).on, costs(run)["day"].unique().sort()
     found: dict[str, Any] = {
         "answered": not own.filter(pl.col("placement") != LOG).is_empty(),
         "todays": [f"`{pair}`" for pair in run.manifest.todays_pairs],
-        "turned": [one for one in orders if one["workloads"]],
-        "same_queries": list(dict.fromkeys(_short(name) for one in orders for name in one["compared"])),
+        "turned": [one for one in compared(run) if one["workloads"]],
         "lost": [title(pair) for pair in run.manifest.todays_pairs if run.manifest.pairs[pair]["tiers"].get(FAST, {}).get("note") == LOST],
         "newer": [claim.id for claim in decided if claim.rule_newer],
         "after_results": [claim.id for claim in decided if claim.rule_after_results],
