@@ -10,6 +10,9 @@ What the file has is not done again.
 Since 29 November 2026, fixed before the measurements that it concerns: placements of loads that only read, at no fixed rate, are measured
 in virtual time. The four loads with the log on the same disk are measured at least three times, and a placement's time is the mean of all
 its measurements. `earlier` in a row has those that came before, put there by hand; the prediction is the last watch's.
+Since 30 November 2026, fixed before the measurements that it concerns: the stated range of a saving has the noise of both means that it
+is the difference of, as shares of the whole transaction's time (before, noise was a share of the saving). Loads with moves below 15 %
+are watched and measured again with it.
 Loads may run side by side, each with its own TIERWISE_WORK and --out.
 """
 

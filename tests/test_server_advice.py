@@ -214,6 +214,8 @@ def test_a_gain_within_the_noise_is_not_advised(tiers: Path) -> None:
     found = advised(noisy, tiers)
     assert found.moved == []
     assert "within noise" in shown(found, TicketFormat.TABLE)
+    (step,) = found.steps
+    assert step.saved_s.high > found.noise_s, "a small gain is as uncertain as the two means that it is the difference of"
     tiny = relation(2, "tiny", 0.0015, gib=0.001), relation(3, "busy", 0.06, gib=10)
     found = advised(activity(*tiny, spread=0.2), tiers)
     assert ([step.unit for step in found.steps], found.moved) == (["busy", "tiny"], ["busy"])

@@ -191,8 +191,8 @@ def test_the_recorded_time_of_sessions_is_all_of_their_time_and_the_drive_is_bus
     assert ended.sessions == count
     assert ended.processor_s + math.fsum(blocked_s.values()) == pytest.approx(count * elapsed_s, rel=0.02)
     assert blocked_s[0, "tier", ""] == pytest.approx(intended_s, rel=0.05)
-    busy_s = ended.busy_s["tier"] - begun.busy_s["tier"]
-    assert busy_s == pytest.approx(ended.jumped_s - begun.jumped_s, rel=0.02)
+    busy_s, jumped_s = ended.busy_s["tier"] - begun.busy_s["tier"], ended.jumped_s - begun.jumped_s
+    assert 0.98 * jumped_s <= busy_s <= 1.02 * (jumped_s + ended.processor_s), "it may also be busy while a session computes"
 
 
 @need_groups

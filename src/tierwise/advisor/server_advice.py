@@ -1,5 +1,6 @@
 """Advice for a watched server: what to move to the faster tier, what that saves, and why nothing else."""
 
+import math
 from collections.abc import Sequence
 from itertools import takewhile
 from typing import Final
@@ -186,14 +187,23 @@ def saving(question: Question, moved: Sequence[str], noise: float) -> Band:
 
 def _saved(question: Question, predicted: Sequence[Predicted], noise: float) -> Band:
     whole = question.activity.transaction_s or 0.0
-    band = _widened([whole - one.transaction_s for one in predicted], noise)
+    band = _gained(whole, [one.transaction_s for one in predicted], noise)
     return Band(low=max(0.0, band.low), high=min(whole, band.high))
 
 
+def _gained(before_s: float, after_s: Sequence[float], noise: float) -> Band:
+    """Return the range of what is gained. Each of the two means has the noise of its windows, however small the gain is."""
+    return _range([before_s - each for each in after_s], [noise * math.hypot(before_s, each) for each in after_s])
+
+
 def _widened(values: Sequence[float], noise: float) -> Band:
-    """Return the range of `values`, with the noise of the windows, of a calibration and of the model."""
-    low, high, spread = min(values), max(values), noise + CALIBRATION + MODEL
-    return Band(low=low - spread * abs(low), high=high + spread * abs(high))
+    return _range(values, [noise * each for each in values])
+
+
+def _range(values: Sequence[float], noises: Sequence[float]) -> Band:
+    """Return the range of `values`, with the noise of the windows, and that of a calibration and of the model."""
+    spread = [math.hypot((CALIBRATION + MODEL) * value, noise) for value, noise in zip(values, noises, strict=True)]
+    return Band(low=float(min(np.subtract(values, spread))), high=float(max(np.add(values, spread))))
 
 
 def _steps(question: Question, noise: float, drop: Sequence[str]) -> list[Step]:
@@ -228,7 +238,8 @@ def _step(question: Question, moved: list[Unit], noise: float, *, worth: bool) -
     whole, names = question.activity.transaction_s or 0.0, {unit.name for unit in moved}
     every = closed, opened = question.predicted([unit.name for unit in moved])
     band = _saved(question, every, noise)
-    stay = [sum(part.waiting_s - one.waiting_s[part.name] for part in question.load.parts if part.name not in names) for one in every]
+    staying = [part for part in question.load.parts if part.name not in names]
+    stay_s = [sum(one.waiting_s[part.name] for part in staying) for one in every]
     return Step(
         unit=moved[-1].name,
         kind=moved[-1].kind,
@@ -237,7 +248,7 @@ def _step(question: Question, moved: list[Unit], noise: float, *, worth: bool) -
         closed_saved_s=_saved(question, (closed,), noise),
         open_saved_s=_saved(question, (opened,), noise),
         left_s=Band(low=whole - band.high, high=whole - band.low),
-        stay_gain_s=_widened(stay, noise),
+        stay_gain_s=_gained(sum(part.waiting_s for part in staying), stay_s, noise),
         usd_a_month=question.usd_a_month(sum(unit.size_bytes or 0.0 for unit in moved)),
         lock=LOCKS[moved[-1].kind],
         duration_s=None,
