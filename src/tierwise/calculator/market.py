@@ -98,6 +98,11 @@ def _file() -> _File:
     return read_toml(paths.home() / PLACE, _File)
 
 
+def local_ssds() -> set[str]:
+    """Return the devices whose data are lost when the machine stops."""
+    return {name for market in _file().markets.values() for name in market.local_ssds}
+
+
 def listed() -> Mapping[str, _Listed]:
     return _file().markets
 

@@ -13,6 +13,7 @@ from tierwise.analysis.quality import never_accepted
 from tierwise.analysis.rules import DECIDED
 from tierwise.analysis.statistics import Estimate, estimable
 from tierwise.analysis.verdicts import ADVICE, changed_since
+from tierwise.calculator.market import local_ssds
 from tierwise.report import study_registry
 from tierwise.report.estimates import estimates
 from tierwise.report.formats import NO_INTERVAL, interval
@@ -23,7 +24,6 @@ from tierwise.report.values import verdicts
 from tierwise.report.values.workloads import costs, named_workloads, title
 
 LOG: Final = "write-ahead log"  # placement of a workload that only moves the write-ahead log
-LOST: Final = "lost when the machine stops"  # note of a tier in data/tiers that is an instance store
 NO_TABLE: Final = "table not measured"
 INCOMPLETE: Final = "everything not measured"
 TOO_SMALL: Final = "too small"
@@ -144,12 +144,12 @@ def values(run: Run, pair: str = "") -> dict[str, Any]:  # noqa: ARG001  the fir
     """Return the numbers of the first page, and under each study's name its own values."""
     own, counted = answers(run), verdicts.values(run)
     decided = [claim for claim in run.verdicts if claim.verdict in DECIDED]
-    now, days = book_of(run).on, costs(run)["day"].unique().sort()
+    now, days, todays = book_of(run).on, costs(run)["day"].unique().sort(), run.manifest.todays_pairs
     found: dict[str, Any] = {
         "answered": not own.filter(pl.col("placement") != LOG).is_empty(),
-        "todays": [f"`{pair}`" for pair in run.manifest.todays_pairs],
+        "todays": [f"`{pair}`" for pair in todays],
         "turned": [one for one in compared(run) if one["workloads"]],
-        "lost": [title(pair) for pair in run.manifest.todays_pairs if run.manifest.pairs[pair]["tiers"].get(FAST, {}).get("note") == LOST],
+        "lost": [title(pair) for pair in todays if run.manifest.pairs[pair]["tiers"].get(FAST, {}).get("device") in local_ssds()],
         "newer": [claim.id for claim in decided if claim.rule_newer],
         "after_results": [claim.id for claim in decided if claim.rule_after_results],
         "advice_newer": changed_since(run.manifest, {ADVICE}),
