@@ -192,7 +192,7 @@ SCAN: Final = ("predict-scan", "--device", "sata-7k2", "--pages", "100", "--rows
 VOLUMES: Final = ("volumes", "--gib", "500", "--iops", "6000", "--mibs", "200", "--latency-ms", "2", "--read-kib", "16",
                   "--write-iops", "10", "--pieces", "2", "--vcpus", "2", "--memory-gib", "4", "--reads-per-gib", "400",
                   "--on", "2026-11-01", "--currency", "USD", "--region", "US", "--format", "json")  # fmt: skip
-MOVE: Final = ("move-plan", "--size-gib", "10", "--hdd", "sata-7k2", "--ssd", "intel-s3700", "--before-s", "10", "--after-s", "1",
+MOVE: Final = ("move-plan", "--hdd", "sata-7k2", "--ssd", "intel-s3700", "--before-s", "10", "--after-s", "1",
                "--jobs", "5", "--way", "server", "--format", "json")  # fmt: skip
 TRIALS: Final = ("PROFILE=smoke", "TIERS=", "SEED=1", "TRIALS=start=NV variant=published")
 DEVICES: Final = (f"RUN_ID={OLDER}", "PAIR=source-m", 'DEVICES={"ssd": "kingston-dc600m"}')

@@ -256,7 +256,7 @@ def test_enough_is_the_smallest_that_is_sold() -> None:
 CALLS = {  # command -> what it is called with; ``emulate`` mounts, and has its own test
     "advise": "--hdd st1 --ssd gp3 --ssd-gib 4",
     "cost": "--device gp3",
-    "move-plan": "--hdd st1 --ssd gp3:500GiB,6000IOPS --size-gib 10 --before-s 100 --after-s 10",
+    "move-plan": "--hdd st1 --ssd gp3:500GiB,6000IOPS --before-s 100 --after-s 10",
     "predict-scan": "--device gp3 --pages 1000 --rows 20000 --selectivity 0.01 --correlation 0.9 --method bitmap --cache cold",
     "simulate zipf": "--device gp3 --dataset-gib 2 --cache-gib 1 --scale 512",
 }

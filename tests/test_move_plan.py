@@ -19,15 +19,13 @@ from tierwise.advisor.workload import read_workload
 from tierwise.analysis.rules import Verdict
 from tierwise.core.errors import InputError
 from tierwise.core.text_template import render
-from tierwise.core.units import GIB, MIB, PAGE_BYTES
+from tierwise.core.units import MIB, PAGE_BYTES
 from tierwise.core.vocabulary import Evidence, Way
 from tierwise.devices.model import build
 from tierwise.devices.spec import load_device
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.relations import create_tablespace, move
 from tierwise.tiers.emulated import Emulated
-
-GIVEN = ("--size-gib", "1", "--hdd", "sata-7k2", "--ssd", "intel-s3700", "--before-s", "100", "--after-s", "10")
 
 
 def device(name: str) -> Build:
@@ -152,7 +150,7 @@ def test_a_survey_s_detections_are_moved_for_joins(tmp_path: Path, monkeypatch: 
 
 def test_what_was_not_measured_is_predicted_and_then_has_a_verdict(counts: Path) -> None:
     workload = read_workload(counts.parent)
-    for found in (move_of(workload, ["census"]), move_of(workload, predict=True), move_of(workload, devices={"ssd": "intel-s3700"})):
+    for found in (move_of(workload, ["census"]), move_of(workload, devices={"ssd": "intel-s3700"})):
         assert found.job_evidence is Evidence.SIMULATED
         assert found.pays in {Verdict.CONFIRMED, Verdict.CONTRADICTED, Verdict.UNDECIDED}
         assert found.pairs == 5
@@ -167,9 +165,8 @@ def test_the_command_tells_both_ways_of_copying(counts: Path) -> None:
     assert {"simulated", "emulated", "10", "pob"} <= set(re.findall(r"\w+", shown))
 
 
-def test_without_a_run_sizes_devices_and_a_job_s_times_are_given() -> None:
-    found = requested(*GIVEN)
-    assert found["relations"] == {"data": GIB}
+def test_a_job_s_times_are_given(counts: Path) -> None:
+    found = requested("--before-s", "100", "--after-s", "10")
     assert found["break_even_jobs"] == pytest.approx((found["there_s"] + found["back_s"]) / 90, rel=0.01)
     assert found["pays"] == "no verdict: mixed kinds of evidence"
 
@@ -181,11 +178,7 @@ def test_without_a_run_sizes_devices_and_a_job_s_times_are_given() -> None:
         (("--jobs", "0"), "--jobs is 0: must be at least 1"),
         (("--before-s", "3"), "--before-s, --after-s: give both"),
         (("--before-s", "3", "--after-s", "0"), "--before-s, --after-s is 0.0: must be above zero"),
-        (("--size-gib", "1"), "--hdd: --size-gib needs two devices"),
-        (("--size-gib", "1", "--hdd", "sata-7k2", "--ssd", "crucial-h"), "--size-gib needs the seconds of a job"),
-        ((*GIVEN, "--relation", "pob"), "names a table or index of a run"),
-        ((*GIVEN[2:], "--size-gib", "-1"), "--size-gib is -1.0: must be above zero"),
-        ((*GIVEN, "--hdd", "floppy"), "data/devices/floppy.toml: no such file"),
+        (("--hdd", "floppy"), "data/devices/floppy.toml: no such file"),
     ],
 )
 def test_what_cannot_be_is_refused(counts: Path, options: tuple[str, ...], reported: str) -> None:

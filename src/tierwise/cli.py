@@ -273,7 +273,7 @@ def sensitivity(
 command(SERVER, "watch 'host=db.example dbname=shop user=watcher' --for 10m --out activity.parquet")(watch)
 command(SERVER, "advise --ssd-gib 4 --run reference")(advise)
 command(SERVER, "check --before before.parquet --after after.parquet --tiers server.toml")(check)
-command(SERVER, "move-plan --size-gib 10 --hdd sata-7k2 --ssd gp3 --before-s 100 --after-s 10", "move-plan")(move_plan)
+command(SERVER, "move-plan --study survey_placement --workload joins --relation detection --jobs 100", "move-plan")(move_plan)
 scan = "--pages 1000000 --rows 20000000 --selectivity 0.01 --correlation 0.9"
 command(SERVER, f"predict-scan --device nvme {scan} --method bitmap --cache cold", "predict-scan")(predict_scan)
 

@@ -67,10 +67,8 @@ def advise(  # noqa: PLR0917  each is an option with a name
 
 def move_plan(  # noqa: PLR0917  each is an option with a name
     relation: Annotated[list[str] | None, option("move_plan.relation")] = None,
-    size_gib: Annotated[float | None, option("move_plan.size_gib")] = None,
     jobs: Annotated[int, option("move_plan.jobs")] = 1,
     way: Annotated[Way, option("move_plan.way")] = Way.SERVER,
-    predict: Annotated[bool, option("move_plan.predict", "--predict")] = False,
     before_s: Annotated[float | None, option("move_plan.before_s")] = None,
     after_s: Annotated[float | None, option("move_plan.after_s")] = None,
     run: RunOption = "",
@@ -81,17 +79,14 @@ def move_plan(  # noqa: PLR0917  each is an option with a name
     ssd: SsdOption = "",
     form: FormatOption = Format.TABLE,
 ) -> None:
-    from tierwise.advisor.moving import as_text, move_of, move_of_size  # noqa: PLC0415
+    from tierwise.advisor.moving import as_text, move_of  # noqa: PLC0415
     from tierwise.advisor.workload import read_workload  # noqa: PLC0415
 
     if jobs < 1:
         raise InputError("--jobs", value=jobs, rule="must be at least 1")
     job_s = _job_s(before_s, after_s)
-    if size_gib is not None:  # then no run is needed
-        plan = move_of_size(size_gib, job_s, relation or [], hdd=hdd, ssd=ssd, jobs=jobs, way=way)
-    else:
-        found = read_workload(paths.raw(), run_id=run, study=study, pair=pair, name=workload)
-        plan = move_of(found, relation or [], way=way, jobs=jobs, devices=_named(hdd=hdd, ssd=ssd), predict=predict, job_s=job_s)
+    found = read_workload(paths.raw(), run_id=run, study=study, pair=pair, name=workload)
+    plan = move_of(found, relation or [], way=way, jobs=jobs, devices=_named(hdd=hdd, ssd=ssd), job_s=job_s)
     print(answered(plan, form, as_text))
 
 

@@ -10,18 +10,17 @@ from typing import Protocol
 from tierwise.advisor.advice import WORDS, duration, names, times
 from tierwise.advisor.copying import copy_s
 from tierwise.advisor.placing import Placement
-from tierwise.advisor.service import Build, NewDevice
+from tierwise.advisor.service import Build
 from tierwise.advisor.workload import FAST, SLOW, Measured, Workload
 from tierwise.analysis.claims import Bounds
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.runs import run_label
 from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, enough, geometric_estimate
-from tierwise.core.errors import InputError, need_above_zero, suggesting
+from tierwise.core.errors import InputError, suggesting
 from tierwise.core.text_template import render
 from tierwise.core.toml import Strict
-from tierwise.core.units import GIB, human_bytes
+from tierwise.core.units import human_bytes
 from tierwise.core.vocabulary import Evidence, RelationClass, Way
-from tierwise.devices.spec import load_device
 
 
 class Maker(Protocol):
@@ -161,13 +160,12 @@ def move_of(
     way: Way = Way.SERVER,
     jobs: int = 1,
     devices: Mapping[str, str] | None = None,
-    predict: bool = False,
     job_s: tuple[float, float] | None = None,
 ) -> MovePlan:
     """Return the plan for relations of a run (none named: all but the log), from hdd to ssd and back.
 
     A job's times are `job_s` before and after the move, else those of the two measured placements where the run has both, on its own
-    devices as they are, else predicted, as with `predict` in any case. `devices`: tier -> device of ``data/devices`` in place of the run's.
+    devices as they are, else predicted. `devices`: tier -> device of ``data/devices`` in place of the run's.
     """
     known = {one.name: one.size_bytes for one in workload.relations if one.relation_class is not RelationClass.WAL}
     unknown = sorted(set(moved) - known.keys())
@@ -181,8 +179,9 @@ def move_of(
     if job_s is not None:
         slow_job, fast_job = map(Times.given, job_s)
     else:
-        slow_job, fast_job, predicted = _job_times(workload, sizes, devices or {}, predict=predict)
+        slow_job, fast_job, predicted = _job_times(workload, sizes, devices or {})
     named = names(workload, devices)
+    notes = {"given": job_s is not None, "predicted": predicted, "evidence": workload.evidence, "needed": MINIMUM_REPEATS}
     return plan_move(
         sizes,
         devices=(named[SLOW], named[FAST]),
@@ -193,34 +192,8 @@ def move_of(
         way=way,
         jobs=jobs,
         run_id=workload.run_id,
-        remarks=_remarks(copied=True, given=job_s is not None, predicted=predicted, evidence=workload.evidence),
+        remarks=render("advisor/text/move_remarks.txt", **notes).splitlines(),
     )
-
-
-def move_of_size(
-    size_gib: float, job_s: tuple[float, float] | None, relations: Sequence[str], *, hdd: str, ssd: str, jobs: int, way: Way
-) -> MovePlan:
-    """Reckon the plan for `size_gib` of data that no run knows, between devices of ``data/devices``; times are of models but `job_s`."""
-    for option, value in (("--hdd", hdd), ("--ssd", ssd)):
-        if not value:
-            raise InputError(option, rule="--size-gib needs two devices", remedy="give the name of a device in data/devices")
-    if job_s is None:
-        raise InputError("--before-s, --after-s", rule="--size-gib needs the seconds of a job before and after the move")
-    need_above_zero({"--size-gib": size_gib})
-    if relations:
-        raise InputError("--relation", value=relations[0], rule="names a table or index of a run, but --size-gib uses no run")
-    sizes = {"data": int(size_gib * GIB)}
-    slow, fast = (partial(NewDevice, load_device(name), stretch=1.0) for name in (hdd, ssd))
-    there, back = (Times.simulated(partial(copies_s, sizes, way, ends)) for ends in ((slow, fast), (fast, slow)))
-    before, after = map(Times.given, job_s)
-    return plan_move(
-        sizes, devices=(hdd, ssd), there=there, back=back, slow_job=before, fast_job=after, way=way, jobs=jobs, remarks=_remarks(given=True)
-    )
-
-
-def _remarks(*, copied: bool = False, given: bool = False, predicted: str = "", evidence: Evidence = Evidence.MEASURED) -> list[str]:
-    text = "advisor/text/move_remarks.txt"
-    return render(text, copied=copied, given=given, predicted=predicted, evidence=evidence, needed=MINIMUM_REPEATS).splitlines()
 
 
 def copies_s(sizes: Mapping[str, int], way: Way, ends: tuple[Maker, Maker], seed: int) -> float:
@@ -229,13 +202,13 @@ def copies_s(sizes: Mapping[str, int], way: Way, ends: tuple[Maker, Maker], seed
     return sum(copy_s(size, source, target, way) for size in sizes.values())
 
 
-def _job_times(workload: Workload, moved: Mapping[str, int], devices: Mapping[str, str], *, predict: bool) -> tuple[Times, Times, str]:
+def _job_times(workload: Workload, moved: Mapping[str, int], devices: Mapping[str, str]) -> tuple[Times, Times, str]:
     """Return a job's times before and after the move, and why they are predicted, if they are."""
     before = {relation.name: SLOW for relation in workload.relations}
     after = {**before, **dict.fromkeys(moved, FAST)}
     found = [_cell(workload, placement) for placement in (before, after)]
     repeated = [one for one in found if one is not None and enough(len(one.job_s))]
-    if not devices and not predict and workload.slowdown == 1 and len(repeated) == len(found):
+    if not devices and workload.slowdown == 1 and len(repeated) == len(found):
         slow, fast = (Times(one.job_s, one.evidence) for one in repeated)
         return slow, fast, ""
     by_seed = {seed: times(workload, devices, seed=seed) for seed in range(MINIMUM_REPEATS)}
@@ -243,7 +216,7 @@ def _job_times(workload: Workload, moved: Mapping[str, int], devices: Mapping[st
     def predicted(placement: Placement) -> Times:
         return Times.simulated(lambda seed: workload.host_s + sum(by_seed[seed][name][tier] for name, tier in placement.items()))
 
-    why = "requested" if predict else "devices" if devices else "slowed" if workload.slowdown != 1 else "seldom"
+    why = "devices" if devices else "slowed" if workload.slowdown != 1 else "seldom"
     return predicted(before), predicted(after), why
 
 
