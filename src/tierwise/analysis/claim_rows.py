@@ -40,11 +40,6 @@ class Rows:
     manifest: Manifest
 
     @cached_property
-    def fitted(self) -> dict[str, set[str]]:
-        """Return pair -> `fitted_claims` of its devices."""
-        return {pair: fitted_claims(record) for pair, record in self.manifest.pairs.items()}
-
-    @cached_property
     def _read(self) -> dict[tuple[object, ...], Found]:
         return {}
 

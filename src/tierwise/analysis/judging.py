@@ -8,7 +8,7 @@ from pydantic import Field, PlainSerializer, SerializerFunctionWrapHandler, comp
 
 from tierwise.analysis import rules
 from tierwise.analysis.causes import Cause, Reason, cure, phrase
-from tierwise.analysis.claim_rows import PUBLISHED, Rows, facts_of, pair_evidence, series_of, variants_of
+from tierwise.analysis.claim_rows import PUBLISHED, Rows, facts_of, fitted_claims, pair_evidence, series_of, variants_of
 from tierwise.analysis.claims import Claim, Deciding, Fitted, Kind, load_claims
 from tierwise.analysis.left_open import OpenMap, map_of, measured_map
 from tierwise.analysis.model_interval import CLAIM, Key, shifts_of
@@ -259,7 +259,7 @@ def _of_replicates(verdict: Verdict, found: ClaimVerdict) -> list[str]:
 
 
 def _withheld(claim: Claim, on: Grounds, rows: Rows, evidence: Evidence) -> Verdict | None:
-    if claim.id in rows.fitted.get(on.pair, ()):
+    if claim.id in fitted_claims(rows.manifest.pairs.get(on.pair)):
         return Verdict.INPUT
     mixed = Evidence.MIXED in {evidence, on.evidence() if on.readers else evidence}
     return Verdict.MIXED if mixed else None

@@ -3,7 +3,7 @@
 import datetime as dt
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from math import inf
 from pathlib import Path
 from typing import Final
@@ -199,17 +199,10 @@ def load_book(on: dt.date, *, currency: str = "USD", region: str = "US", folder:
     """Return every ``*.csv`` of ``data/prices`` (or `folder`) as the book of the day `on`."""
     files = sorted((folder or paths.data() / "prices").glob("*.csv"))
     rented = sorted((paths.data() / "instances").glob("*.toml")) if folder is None else []
-    written = [(file, file.stat().st_mtime_ns, file.stat().st_size) for file in files]
-    return _book(on, currency, region, tuple(written), tuple(rented))
-
-
-@lru_cache(maxsize=16)
-def _book(on: dt.date, currency: str, region: str, written: tuple[tuple[Path, int, int], ...], rented: tuple[Path, ...]) -> Book:
-    """Return the prices of the files in `written`, each with its time and size: a file that was written again is read again."""
     seen: dict[tuple[str, str, str, str], str] = {}
     dimensions: dict[str, str] = {}
     prices = []
-    for where, price in (pair for file, *_ in written for pair in read_prices(file)):
+    for where, price in (pair for file in files for pair in read_prices(file)):
         key = (price.item, price.region, price.currency, price.date)
         if key in seen:
             rule = f"the same item, region, currency and date as {seen[key]}"
