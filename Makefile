@@ -50,6 +50,7 @@ publish: $(ENV)/.ready
 # Replace the run in data/reference by RUN, or by a complete run of PROFILE (default smoke), which is measured if there is none
 reference: $(ENV)/.ready
 	$(BIN)/tierwise reference --yes
+	PYTHONPATH=src $(BIN)/python scripts/record_intervals.py
 
 # Compute how far verdicts depend on device parameters that no source states (hours; make sensitivity STUDY=wal_placement takes half an hour)
 sensitivity: $(ENV)/.ready

@@ -1,6 +1,5 @@
 """What `make report` and `tierwise run` call: acquire, run, show, render, in order, each notebook through papermill."""
 
-import json
 import os
 import shutil
 import time
@@ -13,7 +12,6 @@ from typing import Final
 
 from tierwise.advisor.advice_traces import behind_advice
 from tierwise.analysis.runs import find_run
-from tierwise.analysis.spreads import spreads
 from tierwise.bench.code_digests import data_sets_in
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.loop import gather_inputs, with_trials
@@ -27,7 +25,7 @@ from tierwise.cluster.machine import host_lock
 from tierwise.cluster.store import is_stored
 from tierwise.core import data_sets, paths, studies
 from tierwise.core.errors import GO_ON, InputError, MissingError, TierwiseError, one_line, with_remedy
-from tierwise.core.files import make_folder, put, scratch_folder, write_whole
+from tierwise.core.files import make_folder, put, scratch_folder
 from tierwise.core.pace import Processors, piece_s
 from tierwise.core.profiles import Profile, load_profile
 from tierwise.core.progress import ENDS, Progress, announcing, minutes_left, say, verbose
@@ -112,20 +110,7 @@ def make_reference(request: ReportRequest, *, run_id: str = "", runs: int = 1) -
         run_id = merged_run(request, runs)
     shipped = export_run(request, paths.reference(), run_id=run_id)
     ship_answer(shipped)
-    record_intervals(shipped)
     return shipped
-
-
-def record_intervals(folder: Path) -> None:
-    """Write how far the replicates of the run in `folder` lie apart, from which a budget orders its replicates (`plan.budget`)."""
-    lines = [f'run = "{folder.name}"  # scripts/record_intervals.py writes this file', "", "[studies]"]
-    for study, found in sorted(spreads(judged(folder)).items()):
-        lines.append(f"{study} = [")
-        for claim, case, log_sd, decided_from in found:
-            named = f"claim = {json.dumps(claim)}, case = {json.dumps(case)}"
-            lines.append(f"  {{ {named}, log_sd = {log_sd}, decided_from = {decided_from} }},")
-        lines.append("]")
-    write_whole(paths.data() / "plan" / "intervals.toml", "\n".join(lines) + "\n")
 
 
 def merged_run(request: ReportRequest, runs: int) -> str:

@@ -11,7 +11,7 @@ from typing import Final
 from pydantic import Field, ValidationError, field_validator
 
 from tierwise.core import paths
-from tierwise.core.dates import STALE_DAYS, first_day
+from tierwise.core.dates import STALE_DAYS, Day, first_day
 from tierwise.core.errors import InputError, MissingError, suggesting
 from tierwise.core.text_files import read_csv
 from tierwise.core.toml import Strict
@@ -39,17 +39,11 @@ class Price(Strict):
     item: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
     region: str = Field(pattern=r"^([A-Z]{2}(-[A-Z0-9]+)?|world)$")
     currency: str = Field(pattern=r"^[A-Z]{3}([12][0-9]{3})?$", description="with a year: constant money of that year")
-    date: str = Field(pattern=r"^[12][0-9]{3}(-[01][0-9](-[0-3][0-9])?)?$", description="a period counts from its first day")
+    date: Day
     price: float = Field(gt=0, allow_inf_nan=False)
     unit: str
     source: str = Field(pattern=r"\S")
     note: str = ""
-
-    @field_validator("date")
-    @classmethod
-    def _is_a_day(cls, text: str) -> str:
-        first_day(text)
-        return text
 
     @field_validator("unit")
     @classmethod

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from tierwise.core import paths
+from tierwise.core.dates import Day
 from tierwise.core.errors import InputError
 from tierwise.core.text_files import read_csv
 from tierwise.core.toml import Strict, read_table, validate
@@ -44,7 +45,7 @@ class Instance(Strict):
 
 
 class InstancePrice(Sourced):
-    date: str = Field(pattern=r"^[12][0-9]{3}(-[01][0-9](-[0-3][0-9])?)?$")
+    date: Day
     region: str = Field(pattern=r"^([A-Z]{2}(-[A-Z0-9]+)?|world)$")
     currency: str = Field(pattern=r"^[A-Z]{3}([12][0-9]{3})?$")
     note: str = ""

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, Field, field_validator
+from pydantic import AfterValidator, BaseModel, Field
 
-from tierwise.core.dates import first_day, is_stale
+from tierwise.core.dates import Day, is_stale
 from tierwise.core.toml import Strict
 
 ASSUMED = "assumed"  # the source of a parameter that nobody of this study has read anywhere
@@ -51,16 +51,8 @@ BOUNDS: dict[str, tuple[float, float]] = {
 
 class Sourced(Strict):
     source: str = Field(pattern=r"\S", description=f"what was read, or exactly `{ASSUMED}`")
-    date: str | None = Field(default=None, pattern=r"^[12][0-9]{3}(-[01][0-9](-[0-3][0-9])?)?$")
-    """Of what was read; of an undated page the day on which it was read."""
+    date: Day | None = None  # of what was read; of an undated page the day on which it was read
     fitted_on: str | None = Field(default=None, description="the data that the value was fitted on; no claim on them is judged with it")
-
-    @field_validator("date")
-    @classmethod
-    def _is_a_day(cls, text: str | None) -> str | None:
-        if text is not None:
-            first_day(text)
-        return text
 
 
 class Parameter(Sourced):
