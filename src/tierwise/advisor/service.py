@@ -6,13 +6,12 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, cycle, islice
-from math import inf
 from statistics import fmean
 from typing import ClassVar, Final
 
 from tierwise.core.units import PAGE_BYTES
 from tierwise.devices.model import build
-from tierwise.devices.protocol import DeviceModel, Operation
+from tierwise.devices.protocol import DeviceModel, Operation, ends_s
 from tierwise.devices.spec import DeviceSpec
 from tierwise.simulate.replay import Access, Trace, lay_out, replay
 
@@ -110,15 +109,8 @@ def pace_s(
 ) -> float:
     """Return mean seconds from one completion to the next of `requests`, of which `depth` are always waiting, with `operations` in turn."""
     requested = islice(zip(cycle(operations), places, strict=False), requests)
-    for tag, (operation, place) in enumerate(islice(requested, depth)):
-        device.submit(0.0, tag, operation, place, size_bytes)
-    ended_s, done = 0.0, 0
-    while done < requests and (event_s := device.next_event_s()) < inf:
-        for tag, end_s in device.advance(event_s):
-            ended_s, done = end_s, done + 1
-            for operation, place in islice(requested, 1):
-                device.submit(end_s, tag, operation, place, size_bytes)
-    return ended_s / done
+    ended_s = list(ends_s(device, requested, size_bytes, depth))
+    return ended_s[-1] / len(ended_s)
 
 
 def _places(size_bytes: int, request_bytes: int, *, scattered: bool) -> Iterator[int]:

@@ -1,7 +1,8 @@
-"""Read a TOML file into a pydantic model, with errors that name file, field, value and rule."""
+"""Read a TOML file into a pydantic model, with errors that name file, field, value and rule; and write a table as TOML."""
 
 import re
 import tomllib
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
@@ -24,6 +25,22 @@ class Strict(BaseModel):
     """Base of every configuration model: frozen, and an unknown field is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+
+def as_toml(table: Mapping[str, Any]) -> str:
+    """Return `table` as TOML, a line for each entry; a table in it is an inline one."""
+    return "".join(f"{name} = {_written(value)}\n" for name, value in table.items())
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{name} = {_written(part)}' for name, part in value.items())} }}"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        quoted = "".join(letter if letter.isprintable() else " " for letter in value).replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{quoted}"'
+    return f"[{', '.join(map(_written, value))}]" if isinstance(value, list | tuple) else repr(value)
 
 
 def input_file(folder: str, name: str) -> Path:

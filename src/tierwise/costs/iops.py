@@ -3,13 +3,12 @@
 import hashlib
 import random
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.resources import files
 from itertools import count, islice
-from math import inf
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -22,7 +21,7 @@ from tierwise.core.vocabulary import Evidence
 from tierwise.costs.hardware import Medium, medium
 from tierwise.devices.model import build
 from tierwise.devices.parameter import ASSUMED
-from tierwise.devices.protocol import DeviceModel, Operation
+from tierwise.devices.protocol import Operation, ends_s
 from tierwise.devices.spec import SsdSpec, load_device
 from tierwise.devices.volume import PROVISIONED, CloudSpec
 
@@ -105,9 +104,9 @@ def _within(latency_ms: float, name: str) -> float:
 def _sustained(name: str, outstanding: int) -> float:
     device, places = build(load_device(name), seed=SEED), random.Random(SEED)
     pages = device.capacity_bytes // READ_BYTES
-    everywhere = (places.randrange(pages) * READ_BYTES for _ in count())
-    ends_s = list(islice(_ends_s(device, everywhere, READ_BYTES, outstanding), outstanding + READS))
-    return READS / (ends_s[-1] - ends_s[outstanding - 1])
+    everywhere = ((Operation.READ, places.randrange(pages) * READ_BYTES) for _ in count())
+    found_s = list(islice(ends_s(device, everywhere, READ_BYTES, outstanding), outstanding + READS))
+    return READS / (found_s[-1] - found_s[outstanding - 1])
 
 
 @cache
@@ -122,20 +121,10 @@ def _in_order(name: str) -> float:
     for stretch in range(STRETCHES):
         first = device.capacity_bytes * stretch // STRETCHES // STRETCH_BYTES * STRETCH_BYTES
         device.reset()
-        *_, end_s = _ends_s(device, iter(range(first, first + STRETCH_BYTES, REQUEST_BYTES)), REQUEST_BYTES, AHEAD)
+        in_order = ((Operation.READ, place) for place in range(first, first + STRETCH_BYTES, REQUEST_BYTES))
+        *_, end_s = ends_s(device, in_order, REQUEST_BYTES, AHEAD)
         spent_s += end_s
     return STRETCHES * STRETCH_BYTES / spent_s
-
-
-def _ends_s(device: DeviceModel, places: Iterator[int], size_bytes: int, outstanding: int) -> Iterator[float]:
-    """When each read of `places` ends, `outstanding` of them always waiting until there are no more."""
-    for tag, place in enumerate(islice(places, outstanding)):
-        device.submit(0.0, tag, Operation.READ, place, size_bytes)
-    while (event_s := device.next_event_s()) < inf:
-        for tag, end_s in device.advance(event_s):
-            yield end_s
-            for place in islice(places, 1):
-                device.submit(end_s, tag, Operation.READ, place, size_bytes)
 
 
 def cached_rate(what: str, simulate: Callable[[], float]) -> float:

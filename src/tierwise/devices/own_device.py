@@ -9,13 +9,11 @@ from math import ceil
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
-from pydantic import BaseModel
-
 from tierwise.core.errors import InputError
 from tierwise.core.files import write_whole
 from tierwise.core.paths import short
 from tierwise.core.text_files import read_text
-from tierwise.core.toml import Strict, validate
+from tierwise.core.toml import Strict, as_toml, validate
 from tierwise.core.units import KIB, MB
 from tierwise.devices.parameter import BOUNDS, Parameter, assumed
 from tierwise.devices.spec import Measured, SsdSpec
@@ -176,28 +174,12 @@ def write_device(spec: SsdSpec, out: Path) -> OwnDevice:
     if out.exists():
         remedy = "name another file, or remove this one"
         raise InputError("--out", value=str(out), rule="already exists, and is not overwritten", remedy=remedy)
-    lines = [f"{name} = {_toml(value)}" for name, value in _fields(spec) if name != "measured"]
-    for point in spec.measured:
-        lines += ["", "[[measured]]", *(f"{name} = {_toml(value)}" for name, value in _fields(point))]
-    text = "\n".join(lines) + "\n"
+    table = spec.model_dump(exclude_none=True)
+    points = table.pop("measured")
+    text = as_toml(table) + "".join(f"\n[[measured]]\n{as_toml(point)}" for point in points)
     validate(tomllib.loads(text), SsdSpec, where=short(out))
     write_whole(out, text)
     return OwnDevice(file=str(out), device=out.stem, model=spec)
-
-
-def _fields(model: BaseModel) -> list[tuple[str, Any]]:
-    return [(name, value) for name in type(model).model_fields if (value := getattr(model, name)) is not None]
-
-
-def _toml(value: object) -> str:
-    if isinstance(value, BaseModel):
-        return "{ " + ", ".join(f"{name} = {_toml(inner)}" for name, inner in _fields(value)) + " }"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int | float):
-        return repr(value)
-    quoted = "".join(char if char.isprintable() else " " for char in str(value)).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{quoted}"'
 
 
 READ_BYTES = 8 * KIB  # the size of the random reads of `tiers.directory.calibrate`, in bytes

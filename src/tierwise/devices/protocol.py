@@ -1,8 +1,10 @@
 """What every device model can do, and what several of them are made of."""
 
 import math
+from collections.abc import Iterator
 from enum import IntEnum
 from heapq import heappop, heappush
+from itertools import islice
 from typing import Protocol, runtime_checkable
 
 
@@ -32,6 +34,17 @@ class DeviceModel(Protocol):
 
     def reset(self) -> None:
         """Bring the device to where it stood after `build`; outstanding requests are forgotten."""
+
+
+def ends_s(device: DeviceModel, requests: Iterator[tuple[Operation, int]], size_bytes: int, depth: int) -> Iterator[float]:
+    """Yield when each of `requests` (operation, address) ends; `depth` of them always wait, until there are no more."""
+    for tag, (operation, address_bytes) in enumerate(islice(requests, depth)):
+        device.submit(0.0, tag, operation, address_bytes, size_bytes)
+    while (event_s := device.next_event_s()) < math.inf:
+        for tag, end_s in device.advance(event_s):
+            yield end_s
+            for operation, address_bytes in islice(requests, 1):
+                device.submit(end_s, tag, operation, address_bytes, size_bytes)
 
 
 @runtime_checkable

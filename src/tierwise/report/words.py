@@ -28,6 +28,12 @@ def _named(kind: str) -> dict[str, Any]:
     return {key: said for study in studies.having(WORDS) for key, said in tomllib.loads(studies.text(study, WORDS)).get(kind, {}).items()}
 
 
+def names_in(study: str, kind: str) -> dict[str, str]:
+    """Return the names of one `kind` in the study's file `WORDS`, in its order."""
+    found: dict[str, str] = tomllib.loads(studies.text(study, WORDS))[kind]
+    return found
+
+
 CASES: Final[dict[str, str]] = _named("cases")  # case in the rows, as a state of the census -> its name
 VARIANTS: Final[dict[str, tuple[str, str]]] = {variant: (name, differs) for variant, (name, differs) in _named("variants").items()}
 """Variant of a study's protocol -> its name, and what it differs in."""

@@ -13,7 +13,7 @@ from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.files import make_folder, write_whole
 from tierwise.core.pairs import Pair, load_pair
-from tierwise.core.toml import Strict, input_file, read_table, read_toml
+from tierwise.core.toml import Strict, as_toml, input_file, read_table, read_toml
 from tierwise.devices.naming import named
 from tierwise.devices.parameter import ASSUMED, UNITS, Parameter, Sourced, sourced
 from tierwise.devices.spec import load_device
@@ -163,20 +163,6 @@ def _values(name: str, one: Sourced, band: Band | None, rule: Rule) -> Mapping[s
     return {"low": low, "high": high}
 
 
-def as_table(table: Mapping[str, Any]) -> str:
-    return "".join(f"{name} = {_toml(value)}\n" for name, value in table.items())
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{name} = {_toml(part)}' for name, part in value.items())} }}"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str):
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    return f"[{', '.join(map(_toml, value))}]" if isinstance(value, list | tuple) else repr(value)
-
-
 HOME: Final = "TIERWISE_HOME"
 OUTPUTS: Final = ("work", "raw", "external")  # folders of ``data`` that a checkout writes
 HALVINGS: Final = 12
@@ -214,7 +200,7 @@ def _furthest(path: Path, table: dict[str, Any], move: Move) -> Move | None:
 
 
 def _written(path: Path, table: dict[str, Any], move: Move) -> Move:
-    write_whole(path, as_table(_changed(table, move)))
+    write_whole(path, as_toml(_changed(table, move)))
     with variables({HOME: str(path.parents[2])}):
         if move.file.startswith("devices/"):
             load_device(path.stem)

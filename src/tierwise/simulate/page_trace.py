@@ -16,7 +16,7 @@ from tierwise.core.errors import InputError, suggesting
 from tierwise.core.packed_content import HEAD_BYTES, WHOLE, Content, opened
 from tierwise.core.paths import short
 from tierwise.core.text_template import render
-from tierwise.core.units import GIB, MIB, PAGE_BYTES
+from tierwise.core.units import GIB, MIB, PAGE_BYTES, SECTOR_BYTES
 from tierwise.simulate import trace_formats as formats
 from tierwise.simulate.page_cache import POLICIES, replay_stream
 from tierwise.simulate.trace_fields import Bytes, Fields
@@ -43,8 +43,8 @@ class TraceOptions:
         if self.input_format and self.input_format not in formats.NAMES:
             rule, remedy = f"must be one of {', '.join(formats.NAMES)}", suggesting(self.input_format, formats.NAMES)
             raise InputError("--input-format", value=self.input_format, rule=rule, remedy=remedy)
-        if self.page_bytes is not None and not formats.SECTOR_BYTES <= self.page_bytes <= GIB:
-            raise InputError("--page-bytes", value=self.page_bytes, rule=f"must be from {formats.SECTOR_BYTES} to {GIB}")
+        if self.page_bytes is not None and not SECTOR_BYTES <= self.page_bytes <= GIB:
+            raise InputError("--page-bytes", value=self.page_bytes, rule=f"must be from {SECTOR_BYTES} to {GIB}")
         if self.event is not None and self.event not in _EVENTS:
             raise InputError("--event", value=self.event, rule=f"must be one of {', '.join(_EVENTS)}")
 
@@ -110,7 +110,7 @@ class TraceReader:
         for part in self._whole_lines(content):
             text = part if before else self._without_header(part, known)
             fields = Fields(text, commas=known.commas, most=len(known.names))
-            columns = known.read(fields, self._device, self.options.event or formats.DEFAULT_EVENT)
+            columns = formats.READERS[name](fields, self._device, self.options.event or formats.DEFAULT_EVENT)
             self._settle(known, fields, columns, before)
             if self.options.timed:
                 columns = columns._replace(time=fields.decimals(self._clock(known)))

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from tierwise.core.compiled import Floats, Ints
+from tierwise.core.toml import Strict, read_table, validate
 from tierwise.core.units import GIB
 from tierwise.simulate.trace_fields import Fields, Flags
 
@@ -21,7 +22,6 @@ LEFT_OUT: Final = {
     OTHER_DEVICE: "other_device",
     WRITES: "write",
 }
-SECTOR_BYTES: Final = 512
 DEFAULT_EVENT: Final = "Q"
 _SAMPLE_LINES: Final = 200
 
@@ -41,19 +41,17 @@ class Columns(NamedTuple):
     ring: Flags | None = None
 
 
-@dataclass(frozen=True)
-class TextFormat:
-    """A text with a request a line; `units` are those of start and size in bytes, 1 page where it is 0; None: an object is one page."""
+class TextFormat(Strict):
+    """A text with a request a line, an entry of ``trace_formats.toml``, which describes the fields."""
 
     title: str
-    line: str
+    line: str = ""
     names: tuple[str, ...]
-    read: Reader
-    units: tuple[int, int] | None
+    units: tuple[int, int] | None = None
     commas: bool = False
     least: int = 0
     most: int = 0
-    time: int | None = None  # the field with the time, in any unit
+    time: int | None = None
 
     def known(self, line: str) -> bool:
         return re.fullmatch(self.line, line, re.IGNORECASE) is not None
@@ -112,33 +110,20 @@ def _lrb(fields: Fields, _: DeviceNumber, __: str) -> Columns:
     return Columns(_constant(fields, READ), fields.hashes(1), _constant(fields, 1), _constant(fields), good)
 
 
-_FIO_NAMES: Final = ("file", "action", "offset", "length")
-_FIO_KINDS: Final = ("read", "write", "add open close wait sync datasync trim")
-_MSR_LINE: Final = r"\d+\s*,[^,]*,\s*\d+\s*,\s*(read|write)\s*,\s*\d+\s*,\s*\d+\s*,\s*\d+"
-_msr = _placed(4, (3, "read", "write", ""), device=1, until=2)
-_alibaba, _spc = _placed(2, (1, "r", "w", "")), _placed(1, (3, "r", "w", ""))
-_MSR_NAMES: Final = ("time", "host", "disk", "type", "offset", "size", "response")
-_ALIBABA_LINE: Final = r"\w+\s*,\s*[rw]\s*,\s*\d+\s*,\s*\d+\s*,\s*\d+(\.\d+)?"
-_ALIBABA_NAMES: Final = ("device", "opcode", "offset", "length", "timestamp")
-_SPC_LINE: Final = r"\d+\s*,\s*\d+\s*,\s*\d+\s*,\s*[rw]\s*,\s*[\d.]+(e-?\d+)?\s*(,.*)?"
-_SPC_NAMES: Final = ("unit", "sector", "size", "opcode", "timestamp")
-_TWITTER_LINE: Final = r"\d+,.+,\d+,\d+,\d+,(gets?|set|add|replace|cas|append|prepend|delete|incr|decr),\d+"
-_TWITTER_NAMES: Final = ("timestamp", "key", "key size", "value size", "client", "operation", "TTL")
-_BLKPARSE_NAMES: Final = ("device", "processor", "number", "time", "process", "event", "operation", "sector", "+", "sectors")
-TEXTS: Final[dict[str, TextFormat]] = {
-    "arc": TextFormat("ARC", r"\d+\s+\d+\s+\d+\s+\d+", ("start", "blocks", "x", "request"), _arc, (0, 0), least=4, most=4),
-    "fio2": TextFormat("fio iolog version 2", "", _FIO_NAMES, _placed(2, (1, *_FIO_KINDS)), (1, 1)),
-    "fio3": TextFormat("fio iolog version 3", "", ("time", *_FIO_NAMES), _placed(3, (2, *_FIO_KINDS), device=1), (1, 1), time=0),
-    "msr": TextFormat("MSR Cambridge CSV", _MSR_LINE, _MSR_NAMES, _msr, (1, 1), time=0, commas=True, least=7, most=7),
-    "alibaba": TextFormat("Alibaba CSV", _ALIBABA_LINE, _ALIBABA_NAMES, _alibaba, (1, 1), time=4, commas=True, least=5, most=5),
-    "spc": TextFormat("SPC", _SPC_LINE, _SPC_NAMES, _spc, (SECTOR_BYTES, 1), time=4, commas=True, least=5, most=100),
-    "blkparse": TextFormat(
-        "blkparse text", r"\d+,\d+\s+\d+\s+\d+\s+\d+\.\d+\s+\d+\s+\w+\s+\w+.*", _BLKPARSE_NAMES, _blkparse, (SECTOR_BYTES,) * 2, time=3
-    ),
-    "twitter": TextFormat("Twitter CSV", _TWITTER_LINE, _TWITTER_NAMES, _twitter, None, time=0, commas=True, least=7, most=7),
-    "lrb": TextFormat("LRB", "", ("time", "id", "size"), _lrb, None, least=3, most=100, time=0),
+_FIO: Final = ("read", "write", "add open close wait sync datasync trim")
+READERS: Final[dict[str, Reader]] = {
+    "arc": _arc,
+    "fio2": _placed(2, (1, *_FIO)),
+    "fio3": _placed(3, (2, *_FIO), device=1),
+    "msr": _placed(4, (3, "read", "write", ""), device=1, until=2),
+    "alibaba": _placed(2, (1, "r", "w", "")),
+    "spc": _placed(1, (3, "r", "w", "")),
+    "blkparse": _blkparse,
+    "twitter": _twitter,
+    "lrb": _lrb,
 }
-"""Formats of lines by their names. LRB is read on request alone: its lines are numbers that might be anything."""
+_FILE: Final = Path(__file__).with_suffix(".toml")
+TEXTS: Final = validate(read_table(_FILE), dict[str, TextFormat], where=_FILE.name)
 PARQUET, ORACLE, FIO = "parquet", "oracle", "fio"
 NAMES: Final = (*dict.fromkeys(name.rstrip("23") for name in TEXTS), ORACLE, PARQUET)  # what ``--input-format`` takes
 ORACLE_RECORD: Final = np.dtype([("time", "<u4"), ("id", "<i8"), ("size", "<u4"), ("next", "<i8")])

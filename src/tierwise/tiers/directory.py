@@ -79,14 +79,12 @@ def calibrate(directory: Path, *, seconds: float = 3.0) -> Calibration:
     """Measure the disk of `directory` on a temporary file of 256 MiB, which goes in any case; a third of `seconds` for each figure."""
     part_s = seconds / 3
     with _filled(directory) as (descriptor, direct):
-        pages, blocks = FILE_BYTES // PAGE_BYTES, FILE_BYTES // MIB
-        done, took_s = _read_for(part_s, descriptor, PAGE_BYTES, pages, jobs=1)
-        done_8, took_8_s = _read_for(part_s, descriptor, PAGE_BYTES, pages, jobs=JOBS)
-        done_in_order, took_in_order_s = _read_for(part_s, descriptor, MIB, blocks, jobs=1, in_order=True)
+        one, eight = (_point(part_s, descriptor, PAGE_BYTES, depth, random=True) for depth in (1, JOBS))
+        in_order = _point(part_s, descriptor, MIB, 1, random=False)
     return Calibration(
-        random_read_latency_s=took_s / done,
-        random_read_iops_8jobs=done_8 / took_8_s,
-        sequential_read_bytes_per_s=done_in_order * MIB / took_in_order_s,
+        random_read_latency_s=1 / one.iops,
+        random_read_iops_8jobs=eight.iops,
+        sequential_read_bytes_per_s=in_order.iops * MIB,
         direct=direct,
     )
 

@@ -11,19 +11,12 @@ from tierwise.core.sql_files import named_statements
 from tierwise.report.estimates import estimates
 from tierwise.report.formats import DASH, number, percent, seconds
 from tierwise.report.run import Run
-from tierwise.report.words import variant_label
+from tierwise.report.words import names_in, variant_label
 
 STUDY: Final = "read_latency"
 SQL: Final = named_statements(__package__, "queries.sql")
 SOURCE_ID: Final = "L"
-SPACES: Final = {
-    "all": "All reads",
-    "cached": "Held by the OS cache",
-    "ssd": "SSD mirror",
-    "hdd": "RAID10 of disks",
-    "aux": "System's drives",
-}
-"""Tablespace -> its name here, in the order of the figures."""
+SPACES: Final = names_in(STUDY, "tablespaces")
 
 READ_HISTOGRAMS: Final = "data/published/read_latency.csv"
 """The source's five histograms: tablespace (all: the global one), from_ns (a bucket ends at twice that), reads."""

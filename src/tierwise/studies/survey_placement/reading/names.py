@@ -4,6 +4,7 @@ from typing import Final
 
 from tierwise.core.sql_files import named_statements
 from tierwise.report import colours
+from tierwise.report.words import names_in
 
 STUDY: Final = "survey_placement"
 SQL: Final = named_statements(__package__, "queries.sql")
@@ -11,20 +12,8 @@ PAIR: Final = "source-h"
 BASE: Final = "all_hdd"  # the placement that the others are compared with
 INDEXES, SOURCE, DETECTION, TEMPORARY = "index_ssd", "source_ssd", "detection_ssd", "temp_ssd"
 SCALED: Final = "join_single"  # the query that is simulated at several sizes
-QUERIES: Final = {
-    "light_curves": "Light curves",
-    "variable_light_curves": "Variable light curves",
-    "join_single": "Join by one index",
-    "join_several": "Join by several indexes",
-    "sort": "Sort that spills",
-}
-PLACEMENTS: Final = {
-    BASE: "all on disks",
-    INDEXES: "indexes on SSDs",
-    SOURCE: "Source on SSDs",
-    DETECTION: "Detection on SSDs",
-    TEMPORARY: "temporary files on SSDs",
-}
+QUERIES: Final = names_in(STUDY, "queries")
+PLACEMENTS: Final = names_in(STUDY, "placements")
 COLOURS: Final = {
     BASE: colours.PLACEMENTS["disks"],
     INDEXES: colours.PLACEMENTS["indexes"],
