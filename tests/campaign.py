@@ -41,7 +41,6 @@ class Site:
     port: int = field(default_factory=free_port)
     host: str = "127.0.0.1"
     keys: dict[str, str] = field(default_factory=dict)  # variables with certificates, for TLS
-    through: int = 0  # port of a proxy that workers take to the scheduler
     started: dict[str, subprocess.Popen[str]] = field(default_factory=dict)
 
     @property
@@ -75,8 +74,7 @@ class Site:
 
     def start_worker(self, name: str, *within: str, **more: str) -> subprocess.Popen[str]:
         """Start a worker, `within` what a command such as nsenter gives to the command that follows it."""
-        address = f"tcp://127.0.0.1:{self.through}" if self.through else self.address
-        return self.start(name, "-m", "tierwise", "worker", "--scheduler", address, within=within, **more)
+        return self.start(name, "-m", "tierwise", "worker", "--scheduler", self.address, within=within, **more)
 
     def start_other_machine(self, name: str) -> subprocess.Popen[str]:
         """Start a worker that has the name and the lock of another machine."""

@@ -122,6 +122,13 @@ def workspace() -> Iterator[Path]:
         shutil.rmtree(folder)
 
 
+@pytest.fixture
+def own_folders(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the test measure in the tests' own work folder, and put its run into a folder of its own."""
+    monkeypatch.setenv("TIERWISE_WORK", str(workspace))
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
+
+
 @pytest.fixture(scope="session")
 def cluster18(workspace: Path) -> Cluster:
     return _made(workspace, None)

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
+import psutil
 import pytest
 
 from conftest import empty
@@ -68,6 +69,26 @@ def emulated(work: Path, device: str = "mtron-3025", *, cached: bool = False, ow
     finally:
         reclaim(work)
         tier.stop()
+
+
+def kill_daemon(tier: Emulated) -> None:
+    assert tier.daemon.pid is not None
+    os.kill(tier.daemon.pid, signal.SIGKILL)
+
+
+def revive(tier: Emulated) -> None:
+    """Mount a tier again whose daemon was killed."""
+    assert tier.daemon.pid is not None
+    psutil.Process(tier.daemon.pid).wait(20)
+    reclaim(tier.directory.parent)
+    tier.stop()
+    tier.start()
+
+
+def check_checksums(cluster: Cluster) -> None:
+    """Read every page of a stopped server."""
+    command: list[str | Path] = [cluster.binaries.path("pg_checksums"), "--check", f"--pgdata={cluster.data}"]
+    assert "Bad checksums:  0" in cluster.account.run(command, folder=cluster.folder)
 
 
 @contextmanager

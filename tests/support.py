@@ -1,6 +1,7 @@
 """What several tests need: commands, programs beside them, the run that is kept with the tests, and real excerpts."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -13,13 +14,23 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from tierwise.bench.inputs import Inputs
+from tierwise.bench.loop import measure_study
+from tierwise.bench.runs import begin_run, complete
 from tierwise.cli import app
 from tierwise.core import paths
+from tierwise.timings.manifest import Manifest
+from tierwise.timings.parts import read_rows, without_real_time_rows
+from tierwise.timings.trial_files import TRANSACTIONS, TrialKey
 
 SMOKE_RAW: Final = Path(__file__).parent / "smoke"
 """The folder of the smoke run that is kept with the tests, of every study; `scripts/keep_smoke.py` measures it."""
 (SMOKE_RUN,) = SMOKE_RAW.glob("[!.]*/")
+(SHIPPED_RUN,) = paths.reference().glob("[!.]*/")
 
+needs_fuse = pytest.mark.skipif(
+    not os.access("/dev/fuse", os.R_OK | os.W_OK), reason="no FUSE here: /dev/fuse cannot be opened, nothing can be emulated"
+)
 BUSY: Final = (sys.executable, "-S", "-c", "while True: pass")
 
 
@@ -50,6 +61,19 @@ def smoke_with(rows: pl.DataFrame, raw: Path) -> Path:
     folder = Path(shutil.copytree(SMOKE_RUN, raw / SMOKE_RUN.name))
     rows.write_parquet(folder / "timings.parquet")
     return folder
+
+
+def measured(study: str, inputs: Inputs) -> tuple[Manifest, pl.DataFrame]:
+    """Measure one study in a new run, and return its manifest and its rows but those in real time."""
+    folder = paths.raw() / begin_run(inputs, fresh=True).run_id
+    measure_study(study, inputs, folder)
+    return complete(folder.name), without_real_time_rows(read_rows(folder))
+
+
+def read_transactions(run_folder: Path, key: TrialKey, replicate: int) -> pl.DataFrame:
+    rows = TRANSACTIONS.read(run_folder, key, replicate)
+    assert rows is not None
+    return rows
 
 
 def shared(*parts: str) -> Path:

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from kept_transactions import read_transactions
 from rows import STARTED, make_rows, make_run
+from support import read_transactions
 from tierwise import pipeline
 from tierwise.analysis.runs import newest_run
 from tierwise.analysis.statistics import RANDOM_FROM, Scope, geometric_estimate, scope_of

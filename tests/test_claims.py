@@ -12,14 +12,14 @@ import pytest
 from latency_rows import latency_run
 from pgbench_rows import LARGE, SMALL, pgbench_rows
 from rows import make_rows, save_run
-from support import shared
+from support import SHIPPED_RUN, shared
 from survey_rows import PLACEMENT_S, array_rows, placement_rows
 from tierwise.analysis.claims import Claim, Claims, Kind, load_claims, published_series
 from tierwise.analysis.views import open_views
 from tierwise.core import paths, studies
 from tierwise.core.errors import InputError
 from tierwise.core.toml import validate
-from zipf_run import zipf_run
+from tierwise.timings.parts import read_rows
 
 CASE = {"name": "FL", "study": "index_placement", "select": {"cache": "cold"}}
 RATIO = {
@@ -146,7 +146,7 @@ def test_every_source_pair_is_named_once() -> None:
     assert len(set(pairs)) == len(pairs)
 
 
-def test_every_state_selects_rows_of_its_view(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_state_selects_rows_of_its_view(tmp_path: Path) -> None:
     parts: dict[str, Any] = {"script": "mix", "writes": 0.2, "skew": 1.1, "layout": "recent", "partitions": 16, "memory": 0.4}
     loads: list[dict[str, Any]] = [{}, {"memory": 0.134}, parts, {**parts, "hot": "ssd"}]
     pgbench = [pgbench_rows(LARGE if not load.get("hot") else {"all_hdd": 400.0}, replicates=1, mix=load) for load in loads]
@@ -154,7 +154,7 @@ def test_every_state_selects_rows_of_its_view(tmp_path: Path, monkeypatch: pytes
     queries = [placement_rows({**PLACEMENT_S, "sort": {"all_hdd": 3.0, "temp_ssd": 1.0}}, replicates=1), array_rows(replicates=1)]
     save_run(tmp_path, pl.concat([*counts, *pgbench, pgbench_rows(SMALL, size="small", replicates=1), *queries]))
     latency_run(tmp_path, replicates=1)
-    zipf_run(tmp_path, monkeypatch, replicates=1)
+    save_run(tmp_path, read_rows(SHIPPED_RUN).filter(study="ram_or_ssd", pair="source-r", replicate=0))
     with open_views(tmp_path) as connection:
         for study in studies.names():
             connection.execute(f"create temp table rows_of_{study} as from {study}")

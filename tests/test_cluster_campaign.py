@@ -12,6 +12,7 @@ import pytest
 
 from campaign import MEASURES, PATIENCE_S, REPLICATES, Site, campaign_site
 from s3_server import free_port
+from support import needs_fuse
 from tierwise.cluster.client import check_options
 from tierwise.cluster.worker import checked, refuse_unsafe
 from tierwise.core.errors import InputError
@@ -19,7 +20,6 @@ from tierwise.timings.manifest import load_manifest
 
 pytestmark = pytest.mark.alone
 JOINED_S = 10.0
-needs_fuse = pytest.mark.skipif(not os.access("/dev/fuse", os.R_OK | os.W_OK), reason="no FUSE here, nothing can be emulated")
 
 
 @pytest.fixture

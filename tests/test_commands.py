@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from report_run import RUN_ID, rich_run
-from support import said, said_as_json
+from support import SHIPPED_RUN, said, said_as_json
 from tierwise import __version__
 from tierwise.analysis.runs import find_run
 from tierwise.cli import PANELS, app, main
@@ -34,7 +34,6 @@ from tierwise.report.run import open_run
 from tierwise.scans.processor import ScanMethod, load_processor
 from tierwise.timings.manifest import load_manifest
 
-(SHIPPED_RUN,) = paths.reference().glob("[!.]*/")
 REFERENCE = SHIPPED_RUN.name
 
 

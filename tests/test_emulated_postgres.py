@@ -1,22 +1,18 @@
 """A real server on an emulated mount: made, loaded, checked, killed with and without its disk, and behind a cached device."""
 
-import os
-import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
 import pytest
 
-from emulation import need_fuse, tablespace
+from emulation import check_checksums, kill_daemon, need_fuse, revive, tablespace
 from tierwise.devices.ssd_cache import POLICIES
 from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.relations import move
 from tierwise.postgres.workspace import server_account
 from tierwise.tiers.emulated import Emulated
-from tierwise.tiers.reclaim import reclaim
 from validate_cache import checked
 
 ROWS = 10_000
@@ -49,10 +45,7 @@ def test_a_table_on_the_mount_is_read_through_it_and_its_checksums_hold(tier: Em
         move(session, "onflash_pkey", "disk")
     cluster18.stop()
     tier.delays(False)
-    checked = cluster18.account.run(
-        [cluster18.binaries.path("pg_checksums"), "--check", f"--pgdata={cluster18.data}"], folder=cluster18.folder
-    )
-    assert "Bad checksums:  0" in str(checked)
+    check_checksums(cluster18)
 
 
 def test_killed_server_and_killed_disk_recover(tier: Emulated, cluster18: Cluster) -> None:
@@ -60,12 +53,8 @@ def test_killed_server_and_killed_disk_recover(tier: Emulated, cluster18: Cluste
     with cluster18.connect() as session:
         session.execute("UPDATE onflash SET filler = 'changed' WHERE id <= 1000")
     cluster18.kill()
-    assert tier.daemon.pid is not None
-    os.kill(tier.daemon.pid, signal.SIGKILL)
-    psutil.Process(tier.daemon.pid).wait(20)
-    reclaim(tier.directory.parent)
-    tier.stop()
-    tier.start()
+    kill_daemon(tier)
+    revive(tier)
     cluster18.start(DIRECT)
     with cluster18.connect() as session:
         assert session.execute("SELECT count(*), count(*) FILTER (WHERE filler = 'changed') FROM onflash").fetchone() == (ROWS, 1000)

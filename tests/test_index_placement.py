@@ -1,7 +1,6 @@
 """The census study beyond the published protocol: variants, the reader's own disk, another server, the page cache, several sizes."""
 
 import json
-import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,15 +12,14 @@ import polars as pl
 import pytest
 
 from rows import STARTED
+from support import measured, needs_fuse
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.live import open_testbed
-from tierwise.bench.loop import gather_inputs, measure_study
+from tierwise.bench.loop import gather_inputs
 from tierwise.bench.query_scaling import PROOF, by_size, laid_from, replays_of
 from tierwise.bench.recording import EMULATED, TRACED, Recorder
-from tierwise.bench.runs import begin_run, complete
 from tierwise.bench.study import Study, Trial
 from tierwise.bench.testbed import Testbed
-from tierwise.core import paths
 from tierwise.core.errors import EvidenceError, InputError
 from tierwise.core.pairs import Pair, load_pair
 from tierwise.core.profiles import Profile, Sweep, load_profile
@@ -34,12 +32,10 @@ from tierwise.studies.index_placement.measuring import trials as index_placement
 from tierwise.studies.index_placement.measuring.protocol import VARIANTS
 from tierwise.studies.index_placement.measuring.trials import Cell
 from tierwise.studies.survey_placement.measuring import trials as survey
-from tierwise.timings.manifest import Manifest
-from tierwise.timings.parts import read_rows, without_real_time_rows
 from tierwise.timings.replicates import RUN_REPLICATES
 from tierwise.timings.schema import Origin, Timing, frame
 
-needs_fuse = pytest.mark.skipif(not os.access("/dev/fuse", os.R_OK | os.W_OK), reason="no FUSE here: nothing can be emulated")
+pytestmark = pytest.mark.usefixtures("own_folders")
 
 
 def small(inputs: Inputs, *, io_modes: tuple[IoMode, ...], sweep: Sweep = Sweep.DECIDING) -> Inputs:
@@ -52,13 +48,6 @@ def small(inputs: Inputs, *, io_modes: tuple[IoMode, ...], sweep: Sweep = Sweep.
     )
 
 
-def measured(inputs: Inputs) -> tuple[Manifest, pl.DataFrame]:
-    run = begin_run(inputs, fresh=True)
-    folder = paths.raw() / run.run_id
-    measure_study("index_placement", inputs, folder)
-    return complete(run.run_id), without_real_time_rows(read_rows(folder))
-
-
 @pytest.fixture
 def florida(monkeypatch: pytest.MonkeyPatch) -> None:
 
@@ -69,18 +58,12 @@ def florida(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index_placement, "STARTS", {sweep: {"heap-cached": ("FL",)} for sweep in Sweep})
 
 
-@pytest.fixture(autouse=True)
-def places(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TIERWISE_WORK", str(workspace))
-    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
-
-
 @needs_fuse
 def test_on_the_readers_own_disk_only_its_trials_are_measured_and_mixed_ones_say_so(florida: None) -> None:
     gathered = gather_inputs(profile="smoke", tiers="local", seed=1, census="synthetic")
     assert gathered.reader_pair == "local"
     only_local = Inputs(gathered.profile, (load_pair("local"),), "local", 1, gathered.server_version)
-    run, rows = measured(small(only_local, io_modes=(IoMode.DIRECT,)))
+    run, rows = measured("index_placement", small(only_local, io_modes=(IoMode.DIRECT,)))
     touched = pl.col("trial").str.extract_all(r"(hdd|ssd)").list.unique().list.sort().list.join("+")
     evidence_kinds = dict(rows.select(touched, "evidence").unique().rows())
     assert evidence_kinds == {"hdd": "emulated", "ssd": "measured", "hdd+ssd": "mixed"}
@@ -104,7 +87,7 @@ def test_a_server_without_direct_io_is_measured_through_the_page_cache(
     monkeypatch.setenv("PG_BIN", str(debians_15))
     gathered = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
     assert gathered.profile.io_modes == (IoMode.BUFFERED,)
-    run, rows = measured(small(gathered, io_modes=gathered.profile.io_modes))
+    run, rows = measured("index_placement", small(gathered, io_modes=gathered.profile.io_modes))
     assert run.studies[0].server_version.startswith("15.")
     cold = rows.filter(pl.col("cache") == "cold")
     proofs = [json.loads(text) for text in cold["proof"]]

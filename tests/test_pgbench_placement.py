@@ -1,17 +1,14 @@
 """The pgbench study in small: windows of real pgbench on emulated tiers, and which trials a pair of tiers allows."""
 
 import json
-import os
 from dataclasses import replace
-from pathlib import Path
 
 import polars as pl
 import pytest
 
-from kept_transactions import read_transactions
+from support import measured, needs_fuse, read_transactions
 from tierwise.bench.inputs import Inputs
-from tierwise.bench.loop import gather_inputs, measure_study
-from tierwise.bench.runs import begin_run, complete
+from tierwise.bench.loop import gather_inputs
 from tierwise.core import memory_group, paths
 from tierwise.core.errors import EvidenceError, InputError
 from tierwise.core.pairs import load_pair
@@ -19,10 +16,7 @@ from tierwise.core.profiles import Profile, load_profile
 from tierwise.core.vocabulary import IoMode
 from tierwise.studies.pgbench_placement.measuring import trials as pgbench_placement
 from tierwise.studies.pgbench_placement.measuring.grid import JUDGED, grid
-from tierwise.timings.parts import read_rows, without_real_time_rows
 from tierwise.timings.trial_files import TrialKey
-
-needs_fuse = pytest.mark.skipif(not os.access("/dev/fuse", os.R_OK | os.W_OK), reason="no FUSE here: nothing can be emulated")
 
 TINY = {
     "replicates": 1,
@@ -51,17 +45,13 @@ def with_grid(profile: Profile, **changes: object) -> Profile:
 
 @needs_fuse
 @pytest.mark.alone  # a virtual clock stands for a second of real time at most
-def test_a_window_tells_its_transactions_and_whose_io_they_were(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TIERWISE_WORK", str(workspace))
-    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
+@pytest.mark.usefixtures("own_folders")
+def test_a_window_tells_its_transactions_and_whose_io_they_were() -> None:
     gathered = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
     inputs = Inputs(
         with_grid(gathered.profile), (load_pair("source-v"),), None, 1, gathered.server_version, needs_real_time=gathered.needs_real_time
     )
-    run = begin_run(inputs, fresh=True)
-    measure_study("pgbench_placement", inputs, paths.raw() / run.run_id)
-    manifest = complete(run.run_id)
-    rows = without_real_time_rows(read_rows(paths.raw() / run.run_id))
+    manifest, rows = measured("pgbench_placement", inputs)
 
     rows, small = (rows.filter(pl.col("cell").str.json_path_match("$.size") == size) for size in ("large", "small"))
     assert small["result_rows"].sum() > 0
@@ -72,7 +62,7 @@ def test_a_window_tells_its_transactions_and_whose_io_they_were(workspace: Path,
     assert [proof["server"].get("checkpointer", {}).get("num_done", 0) for proof in proofs] == [0, 1, 0]
     assert rows["result_rows"].sum() > 0
     key = TrialKey("pgbench_placement", "source-v", rows["trial"][0])
-    assert read_transactions(paths.raw() / run.run_id, key, 0).height >= rows["result_rows"].sum()
+    assert read_transactions(paths.raw() / manifest.run_id, key, 0).height >= rows["result_rows"].sum()
 
     files = {relation: {io["tier"] for proof in proofs if (io := proof["files"].get(relation))} for relation in proofs[1]["files"]}
     assert files["pgbench_accounts"] == {"hdd"}

@@ -1,7 +1,6 @@
 """The whole path on real parts: one command, killed half-way and called again, ends with every row, a report and no remains."""
 
 import json
-import os
 import re
 from pathlib import Path
 from statistics import geometric_mean, median
@@ -12,7 +11,7 @@ from bs4 import BeautifulSoup
 
 from checkout import Home
 from smoke_run import MEASURED
-from support import SMOKE_RUN, shared
+from support import SMOKE_RUN, needs_fuse, shared
 from tierwise.analysis.rules import Verdict
 from tierwise.core import paths
 from tierwise.core.vocabulary import Evidence, IoMode
@@ -22,9 +21,7 @@ from tierwise.report.study_registry import judge_all
 from tierwise.timings.manifest import Manifest
 from tierwise.timings.parts import done_parts, read_rows, without_real_time_rows
 
-pytestmark = pytest.mark.skipif(
-    not os.access("/dev/fuse", os.R_OK | os.W_OK), reason="no FUSE here: /dev/fuse cannot be opened, nothing can be emulated"
-)
+pytestmark = needs_fuse
 
 
 @pytest.fixture(scope="module")

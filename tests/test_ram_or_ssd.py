@@ -11,7 +11,7 @@ import pytest
 
 import cells
 from emulation import need_fuse, new_folder
-from support import SMOKE_RUN, smoke_with
+from support import SMOKE_RUN, measured, smoke_with
 from tierwise.analysis.causes import Cause
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.views import open_views
@@ -45,7 +45,16 @@ from tierwise.studies.ram_or_ssd.measuring.trials import (
 from tierwise.tiers.reclaim import discard
 from tierwise.timings.manifest import load_manifest
 from tierwise.timings.parts import done_parts, read_rows, rows_so_far
-from zipf_run import SCALE, SIZES_GIB, inputs, zipf_run
+
+SIZES_GIB = (2, 8, 16, 24, 32, 64)
+SCALE = 4096
+
+
+def inputs(*, replicates: int = 5, sizes_gib: tuple[int, ...] = SIZES_GIB) -> Inputs:
+    """Return those of a run of the study alone, at a four-thousandth of the size."""
+    grid = {"dataset_gib": sizes_gib, "scale": SCALE, "disk_scale": SCALE}
+    profile = load_profile("smoke").model_copy(update={"replicates": replicates, "studies": {NAME: grid}})
+    return Inputs(profile, (load_pair("source-r"),), None, 1, "18.0")
 
 
 @pytest.mark.parametrize("name", names())
@@ -75,7 +84,7 @@ def test_a_directory_cannot_be_simulated() -> None:
 
 def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
-    gathered = inputs(replicates=1)
+    gathered = inputs(replicates=1, sizes_gib=(2, 8))
     folder = paths.raw() / begin_run(gathered, fresh=True).run_id
     simulated: list[str] = []
 
@@ -90,16 +99,17 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pyte
     assert len(done_parts(folder)) == 3
     assert load_manifest(folder).studies == ()
     simulate_on_pair(STUDY, gathered.pairs[0], gathered, RunRecord(folder), tmp_path / "work")
-    assert len(done_parts(folder)) == 2 * len(SIZES_GIB)
+    assert len(done_parts(folder)) == 2 * 2
     assert [record.name for record in load_manifest(folder).studies] == [NAME]
-    assert len(rows_so_far(folder, NAME)) == 120 * 2 * len(SIZES_GIB)
+    assert len(rows_so_far(folder, NAME)) == 120 * 2 * 2
 
 
 @pytest.fixture(scope="module")
 def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("raw")
     with pytest.MonkeyPatch.context() as patch:
-        zipf_run(folder, patch)
+        patch.setenv("TIERWISE_RAW", str(folder))
+        measured(NAME, inputs())
     return folder
 
 
@@ -145,7 +155,6 @@ def test_the_chapter_shows_it(raw: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 ITEMS = 8 * 1024 + 1
-LIVE_SCALE = 4096
 PAIR = "source-r-live"
 needs_group = pytest.mark.skipif(memory_group.obstacle() is not None, reason=str(memory_group.obstacle()))
 
@@ -240,7 +249,7 @@ def test_a_run_keeps_live_rows_and_their_models_and_the_chapter_shows_them(
 ) -> None:
     need_fuse()
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
-    profile = load_profile("smoke").model_copy(update={"replicates": 1, "studies": {NAME: {"live": {"scale": LIVE_SCALE}}}})
+    profile = load_profile("smoke").model_copy(update={"replicates": 1, "studies": {NAME: {"live": {"scale": SCALE}}}})
     gathered = Inputs(profile, (load_pair(PAIR),), None, 1, "18.0")
     run_folder = paths.raw() / begin_run(gathered, fresh=True).run_id
     simulate_on_pair(STUDY, gathered.pairs[0], gathered, RunRecord(run_folder), folder / "work")

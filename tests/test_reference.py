@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from support import SHIPPED_RUN as FOLDER
 from tierwise.analysis.heat import every, placeable
 from tierwise.analysis.views import ROWS as QUERY
 from tierwise.analysis.views import open_views
@@ -18,7 +19,6 @@ from tierwise.report.reference import medians
 from tierwise.timings.export import FILE_BYTES, MOST_NEEDED, MOST_ROWS, TABLES, WHOLE_BYTES, check_nothing_private
 from tierwise.timings.manifest import load_manifest
 
-(FOLDER,) = paths.reference().glob("[!.]*/")
 RUN = load_manifest(FOLDER)
 OF_THE_MACHINE = {"server version", "counting of several sessions"}
 """Inputs that are the machine's on which a run is measured, and are in no commit."""

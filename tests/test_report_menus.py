@@ -18,6 +18,7 @@ import cells
 from browsing import browsing, look
 from report_built import FIGURES, Built
 from report_run import RUN_ID
+from support import SHIPPED_RUN
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.report import dictionary, queries
@@ -143,8 +144,7 @@ def described_in(built: Built, label: str) -> list[dict[str, str]]:
 def test_what_each_table_requested_runs_from_the_published_files_alone(
     built: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (shipped,) = paths.reference().glob("[!.]*/")
-    for folder in (built.root / "raw" / RUN_ID, shipped):
+    for folder in (built.root / "raw" / RUN_ID, SHIPPED_RUN):
         (tmp_path / folder.name).mkdir()
         (tmp_path / folder.name / "run").symlink_to(folder)
     scripts = sorted((built.site / "queries").glob("tbl-*.sql"))

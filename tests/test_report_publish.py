@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from report_built import Built, placed
 from report_run import RUN_ID
+from support import SHIPPED_RUN as FOLDER
 from test_report_browser import dead_links
 from tierwise import __version__
 from tierwise.analysis.views import open_views
@@ -66,7 +67,6 @@ def test_versions_are_listed_and_named_by_any_part_that_is_their_own(built: Buil
     assert "cannot be compared with itself" in str(same)
 
 
-(FOLDER,) = paths.reference().glob("[!.]*/")
 HOST = load_manifest(FOLDER).host
 ORIGIN = f"{load_manifest(FOLDER).started_at:%Y-%m-%d}, {HOST.cpu}, {HOST.cores} cores"
 

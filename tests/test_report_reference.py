@@ -15,12 +15,13 @@ from bs4 import BeautifulSoup
 from browsing import Scheme, browsing, hosting, look, violations
 from report_built import Built, bare, check_pages, page_images, pages, pdf_text, unstamped
 from report_run import rich_run
+from support import SHIPPED_RUN as FOLDER
 from test_report import check_first_page
 from test_report_browser import dead_links
+from test_report_publish import ORIGIN
 from tierwise.core import paths
 from tierwise.report import quarto
 from tierwise.report.site import PDFS
-from tierwise.timings.manifest import load_manifest
 from tierwise.timings.parts import read_rows
 
 if TYPE_CHECKING:
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.soak  # three minutes for its report alone; `make test` looks at a smoke report in the same ways
 
-(FOLDER,) = paths.reference().glob("[!.]*/")
-HOST = load_manifest(FOLDER).host
-ORIGIN = f"{load_manifest(FOLDER).started_at:%Y-%m-%d}, {HOST.cpu}, {HOST.cores} cores"
 OUTPUTS = ("work", "raw", "external", "notebooks", "_site", "_build")
 
 

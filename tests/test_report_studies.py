@@ -138,19 +138,8 @@ def test_the_chapter_on_arrays_shows_gains_and_how_near_the_ways_of_reading_come
     assert (found["ways"], found["nearest"], found["all_alike"]) == (2, torn, 1)
     assert found["nearest_off"] == pytest.approx(1.13, rel=0.01)
     assert len(rows_of(run, "survey_arrays", "tbl-survey-arrays-reads")) == 12
-    assert [row[0] for row in rows_of(run, "survey_arrays", "tbl-survey-arrays-claims")] == [
-        "H1",
-        "H2",
-        "H3",
-        "H8",
-        "H12",
-        "H13",
-        "H20",
-        "H21",
-        "H22",
-        "H23",
-        "H24",
-    ]
+    claims = [f"H{number}" for number in (1, 2, 3, 8, 12, 13, 20, 21, 22, 23, 24)]
+    assert [row[0] for row in rows_of(run, "survey_arrays", "tbl-survey-arrays-claims")] == claims
 
 
 def test_the_chapter_on_placement_shows_gains_whose_reads_they_are_and_verdicts(run: Run) -> None:
@@ -163,18 +152,8 @@ def test_the_chapter_on_placement_shows_gains_whose_reads_they_are_and_verdicts(
     assert [row[5] for row in seconds[8:12]] == [DASH, "10.0 %", "10.0 %", "80.0 %"]
     assert seconds[8][3] == "1"
     assert seconds[11][-1] == "9.78", "1,271 s over 130 s"
-    assert [row[0] for row in rows_of(run, "survey_placement", "tbl-survey-placement-claims")] == [
-        "H4",
-        "H5",
-        "H6",
-        "H7",
-        "H9",
-        "H10",
-        "H11",
-        "H14",
-        "H19",
-        "H26",
-    ]
+    claims = [f"H{number}" for number in (4, 5, 6, 7, 9, 10, 11, 14, 19, 26)]
+    assert [row[0] for row in rows_of(run, "survey_placement", "tbl-survey-placement-claims")] == claims
 
 
 STUDIES = ("survey_arrays", "survey_placement")

@@ -5,7 +5,6 @@ import faulthandler
 import mmap
 import os
 import random
-import signal
 import subprocess
 import threading
 import time
@@ -18,14 +17,13 @@ import numpy as np
 import psutil
 import pytest
 
-from emulation import emulated, new_folder
+from emulation import check_checksums, emulated, kill_daemon, new_folder, revive
 from tierwise.core.units import KIB, MIB
 from tierwise.postgres.binaries import Binaries
 from tierwise.postgres.cluster import DATABASE, SUPERUSER, Cluster
 from tierwise.postgres.processes import server_processes
 from tierwise.postgres.workspace import Account
 from tierwise.tiers.emulated import Emulated
-from tierwise.tiers.reclaim import reclaim
 
 pytestmark = pytest.mark.soak
 
@@ -33,19 +31,6 @@ FILES = 8
 MOST_BYTES = 4 * MIB
 SOAK_S = 90.0
 KILLS_APART_S = (0.5, 4.0)
-
-
-def kill_daemon(tier: Emulated) -> None:
-    assert tier.daemon.pid is not None
-    os.kill(tier.daemon.pid, signal.SIGKILL)
-
-
-def revive(tier: Emulated) -> None:
-    assert tier.daemon.pid is not None
-    psutil.Process(tier.daemon.pid).wait(20)
-    reclaim(tier.directory.parent)
-    tier.stop()
-    tier.start()
 
 
 class Model:
@@ -319,7 +304,6 @@ def test_a_cluster_killed_at_random_under_load_recovers_and_verifies_clean(tier:
             accounts, branches = session.execute(balances).fetchone() or (0, 1)
             assert accounts == branches
         cluster.stop()
-        checked = account.run([binaries.path("pg_checksums"), "--check", f"--pgdata={cluster.data}"], folder=tier.directory)
-        assert "Bad checksums:  0" in checked
+        check_checksums(cluster)
         cluster.start(settings)
     cluster.stop()

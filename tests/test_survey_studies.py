@@ -1,7 +1,6 @@
 """The survey's studies in small: the printed queries on emulated arrays, files on two tiers, and every way of reading at full size."""
 
 import json
-import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -9,14 +8,13 @@ from typing import Any
 import polars as pl
 import pytest
 
+from support import measured, needs_fuse
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.loaded_tables import Rows, load_once
-from tierwise.bench.loop import gather_inputs, measure_study
-from tierwise.bench.runs import begin_run, complete
+from tierwise.bench.loop import gather_inputs
 from tierwise.bench.testbed import Testbed
-from tierwise.core import paths
 from tierwise.core.pairs import Pair, load_pair
-from tierwise.core.profiles import Profile, load_profile
+from tierwise.core.profiles import load_profile
 from tierwise.core.units import GB, PAGE_BYTES
 from tierwise.core.vocabulary import IoMode
 from tierwise.datasets import survey
@@ -27,10 +25,6 @@ from tierwise.studies.survey_arrays.measuring import trials as survey_arrays
 from tierwise.studies.survey_arrays.measuring.trials import IDEAL, OURS, Hunt, Query, published_size, ways
 from tierwise.studies.survey_placement.measuring import trials as survey_placement
 from tierwise.studies.survey_placement.measuring.queries import BY_INDEX, QUERIES, SCHEMA, SORT, find_parameters
-from tierwise.timings.manifest import Manifest
-from tierwise.timings.parts import read_rows, without_real_time_rows
-
-needs_fuse = pytest.mark.skipif(not os.access("/dev/fuse", os.R_OK | os.W_OK), reason="no FUSE here: nothing can be emulated")
 
 TINY = {
     "survey_arrays": {"replicates": 1, "share": 0.2, "forms": ["printed", "meant"], "hunt": {"requests": 16, "seeds": 2}},
@@ -44,18 +38,9 @@ TINY = {
 }
 
 
-def tiny(profile: Profile) -> Profile:
-    return profile.model_copy(update={"studies": TINY})
-
-
-def measured(study: str, pair: Pair, workspace: Path, folder: Path, patch: pytest.MonkeyPatch) -> tuple[Manifest, pl.DataFrame]:
-    patch.setenv("TIERWISE_WORK", str(workspace))
-    patch.setenv("TIERWISE_RAW", str(folder / "raw"))
+def inputs(pair: Pair) -> Inputs:
     gathered = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
-    run = begin_run(Inputs(tiny(gathered.profile), (pair,), None, 1, gathered.server_version), fresh=True)
-    inputs = Inputs(tiny(gathered.profile), (pair,), None, 1, gathered.server_version)
-    measure_study(study, inputs, paths.raw() / run.run_id)
-    return complete(run.run_id), without_real_time_rows(read_rows(paths.raw() / run.run_id))
+    return Inputs(gathered.profile.model_copy(update={"studies": TINY}), (pair,), None, 1, gathered.server_version)
 
 
 def cells(rows: pl.DataFrame) -> list[dict[str, str]]:
@@ -63,10 +48,11 @@ def cells(rows: pl.DataFrame) -> list[dict[str, str]]:
 
 
 @needs_fuse
-def test_the_printed_queries_are_cold_on_every_subsystem(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("own_folders")
+def test_the_printed_queries_are_cold_on_every_subsystem() -> None:
     whole = load_pair("source-h")
     pair = whole.model_copy(update={"tiers": {name: whole.tiers[name] for name in ("hdd", "ssd")}})
-    manifest, rows = measured("survey_arrays", pair, workspace, tmp_path, monkeypatch)
+    manifest, rows = measured("survey_arrays", inputs(pair))
 
     found = {(cell["query"], cell["form"], cell["tier"]): row for cell, row in zip(cells(rows), rows.rows(named=True), strict=True)}
     assert len(found) == 10
@@ -88,8 +74,9 @@ def test_the_printed_queries_are_cold_on_every_subsystem(workspace: Path, tmp_pa
 
 
 @needs_fuse
-def test_a_placement_moves_what_it_names_and_nothing_else(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    manifest, rows = measured("survey_placement", load_pair("source-h"), workspace, tmp_path, monkeypatch)
+@pytest.mark.usefixtures("own_folders")
+def test_a_placement_moves_what_it_names_and_nothing_else() -> None:
+    manifest, rows = measured("survey_placement", inputs(load_pair("source-h")))
 
     move = pl.col("cell").str.json_path_match("$.query") == survey_placement.MOVE
     moves, rows = rows.filter(move), rows.filter(~move)

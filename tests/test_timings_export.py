@@ -8,10 +8,9 @@ from typing import Final
 import polars as pl
 import pytest
 
-from kept_transactions import read_transactions
 from report_run import RUN_ID, rich_run
 from rows import STARTED, make_manifest, make_rows, save_run
-from support import SMOKE_RUN
+from support import SMOKE_RUN, read_transactions
 from tierwise.advisor.advice_traces import behind_advice
 from tierwise.advisor.workload import read_workload
 from tierwise.analysis import heat

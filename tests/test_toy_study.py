@@ -1,7 +1,6 @@
 """A study on an existing data set runs with its own files and lines in two others: a toy is planned, measured, judged and rendered."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -12,15 +11,14 @@ import pytest
 from bs4 import BeautifulSoup
 
 from checkout import Home, new_home
+from support import needs_fuse
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.views import connect
 from tierwise.core import data_sets, paths, studies
 from tierwise.report.formats import number, percent
 from tierwise.timings.manifest import Manifest
 
-pytestmark = pytest.mark.skipif(
-    not os.access("/dev/fuse", os.R_OK | os.W_OK), reason="no FUSE here: /dev/fuse cannot be opened, nothing can be emulated"
-)
+pytestmark = needs_fuse
 TOY = Path(__file__).parent / "toy_study"
 NAME, PAIR, REPLICATES = "toy_x", "toy-x", 5
 CHAPTER = "show-toy_x.qmd"

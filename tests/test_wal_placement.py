@@ -7,11 +7,10 @@ import polars as pl
 import pytest
 
 from cells import drawn, figure_of, table_of
-from kept_transactions import read_transactions
 from rows import save_run
+from support import measured, read_transactions
 from tierwise.bench.inputs import Inputs
-from tierwise.bench.loop import gather_inputs, measure_study
-from tierwise.bench.runs import begin_run, complete
+from tierwise.bench.loop import gather_inputs
 from tierwise.core import paths, session_group
 from tierwise.core.errors import EvidenceError
 from tierwise.core.pairs import load_pair
@@ -29,7 +28,6 @@ from tierwise.studies.wal_placement.reading.names import COLOURS, PAIR, PLACES
 from tierwise.tiers import sleeps
 from tierwise.tiers.open import device_model
 from tierwise.timings.manifest import load_manifest
-from tierwise.timings.parts import read_rows, without_real_time_rows
 from tierwise.timings.trial_files import TrialKey
 from wal_rows import RATES, SLOWDOWN, Case, wal_rows
 
@@ -50,19 +48,13 @@ def with_grid(profile: Profile, **changes: object) -> Profile:
 @pytest.mark.alone  # who waits for others' commits sleeps, and others must not keep the processors from those who come meanwhile
 @pytest.mark.skipif(session_group.obstacle() is not None, reason=str(session_group.obstacle()))
 @pytest.mark.skipif(sleeps.obstacle() is not None, reason=str(sleeps.obstacle()))
-def test_a_window_tells_its_commits_and_the_flushes_that_they_shared(
-    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TIERWISE_WORK", str(workspace))
-    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
+@pytest.mark.usefixtures("own_folders")
+def test_a_window_tells_its_commits_and_the_flushes_that_they_shared() -> None:
     gathered = gather_inputs(profile="smoke", tiers="", seed=1)
     inputs = Inputs(
         with_grid(gathered.profile), (load_pair(PAIR),), None, 1, gathered.server_version, needs_real_time=gathered.needs_real_time
     )
-    run = begin_run(inputs, fresh=True)
-    measure_study(study.NAME, inputs, paths.raw() / run.run_id)
-    manifest = complete(run.run_id)
-    rows = without_real_time_rows(read_rows(paths.raw() / run.run_id))
+    manifest, rows = measured(study.NAME, inputs)
     assert rows.height == 5
 
     seen = {}
@@ -83,7 +75,7 @@ def test_a_window_tells_its_commits_and_the_flushes_that_they_shared(
         assert max(busy, key=busy.__getitem__) == where["wal"]
         assert "cpu" not in flags or where["wal"] != "hdd"
         assert "cpu" in flags or (where["wal"], where["clients"]) != ("ssd", 8), "this window measures the processor"
-        assert read_transactions(paths.raw() / run.run_id, TrialKey(study.NAME, PAIR, trial), 0).height >= commits
+        assert read_transactions(paths.raw() / manifest.run_id, TrialKey(study.NAME, PAIR, trial), 0).height >= commits
 
     rate, flushes = {case: one[0] for case, one in seen.items()}, {case: one[1] for case, one in seen.items()}
     assert rate["hdd", 1, False] == pytest.approx(120, rel=0.1), "a commit waits for a whole turn of 7,200 a minute"
