@@ -14,6 +14,7 @@ import psutil
 
 from checkout import Home, new_home
 from s3_server import free_port
+from support import waited_for
 from tierwise.cluster.attempts import Survey, Surveyor
 from tierwise.cluster.store import open_store
 from tierwise.core import paths
@@ -124,10 +125,8 @@ worker.serve("{self.address}")
 
     def wait_for_word(self, word: str, *names: str) -> None:
         """Wait until one of these processes says `word`."""
-        deadline_s = time.monotonic() + PATIENCE_S
-        while not any(word in self.log(name) for name in names):
-            assert time.monotonic() < deadline_s, [self.log(name) for name in names]
-            time.sleep(0.1)
+        spoken = waited_for(lambda: any(word in self.log(name) for name in names), PATIENCE_S)
+        assert spoken, [self.log(name) for name in names]
 
     def survey(self) -> Survey:
         (run_id,) = self.home.runs()
@@ -143,10 +142,7 @@ worker.serve("{self.address}")
         rows = rows_so_far(self.home.folder / "raw" / run.run_id).filter(study=STUDY)
         assert not rows.select("pair", "trial", "replicate", "step").is_duplicated().any()
         self.stop()
-        deadline_s = time.monotonic() + PATIENCE_S
-        while left := self.home.processes():
-            assert time.monotonic() < deadline_s, left
-            time.sleep(0.2)
+        assert waited_for(lambda: not self.home.processes(), PATIENCE_S), self.home.processes()
         assert self.home.mounts() == []
         return run
 

@@ -14,9 +14,8 @@ from xdist.scheduler import LoadFileScheduling
 
 import tierwise.report  # noqa: F401 - before whatever imports jsonschema: it spares each process a second
 from browsing import chromium
-from rejected_run import rejected
 from report_built import built, by_quarto, in_place
-from smoke_run import completed, killed, killed_home, smoke, smoke_home
+from smoke_run import completed, killed, killed_home, rejected, smoke, smoke_home
 from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.processes import reclaim
@@ -123,10 +122,16 @@ def workspace() -> Iterator[Path]:
 
 
 @pytest.fixture
-def own_folders(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def raw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Have runs lie, and be found, in a folder of the test's own."""
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
+    return tmp_path / "raw"
+
+
+@pytest.fixture
+def own_folders(workspace: Path, raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the test measure in the tests' own work folder, and put its run into a folder of its own."""
     monkeypatch.setenv("TIERWISE_WORK", str(workspace))
-    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
 
 
 @pytest.fixture(scope="session")

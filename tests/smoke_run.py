@@ -1,19 +1,30 @@
-"""The smoke report that tests look at from all sides: that of ``make report`` where this code made it, in `make soak` one of its own."""
+"""The smoke report that tests look at from all sides: that of ``make report`` where this code made it, in `make soak` one of its own.
+
+And the smoke run of the tests, spoilt: a real run in which nearly all that was measured live is rejected.
+"""
 
 import random
 import shutil
 from collections.abc import Iterator
 from typing import Final
 
+import polars as pl
 import pytest
 
 from checkout import Home, new_home, seed
+from support import SMOKE_RUN
+from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.bench.loop import gather_inputs
 from tierwise.bench.runs import look_ahead
 from tierwise.core import paths
-from tierwise.timings.manifest import Manifest
+from tierwise.core.vocabulary import Evidence
+from tierwise.report.run import Run, open_run
+from tierwise.timings.manifest import Manifest, load_manifest
 
 MEASURED: Final = 12  # how many trials are measured when it is killed
+REJECTED_ID: Final = "20260102-030405-smoke-5901ed"
+CLEAN: Final = 0  # the one replicate of live rows that stays clean
+LIVE: Final = pl.col("evidence") != Evidence.SIMULATED
 
 
 @pytest.fixture(scope="session")
@@ -56,3 +67,29 @@ def smoke_home(request: pytest.FixtureRequest) -> Iterator[Home]:
 def smoke(smoke_home: Home) -> Manifest:
     (run,) = smoke_home.runs().values()
     return run
+
+
+@pytest.fixture(scope="session")
+def rejected(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Open the tests' smoke run with five replicates, in which each live row but those of replicate `CLEAN` is flagged."""
+    folder = tmp_path_factory.mktemp("rejected") / REJECTED_ID
+    shutil.copytree(SMOKE_RUN, folder)
+    rows = _spoilt(_repeated(pl.read_parquet(folder / "timings.parquet"))).with_columns(run_id=pl.lit(REJECTED_ID))
+    rows.write_parquet(folder / "timings.parquet")
+    load_manifest(folder).model_copy(update={"run_id": REJECTED_ID}).save(folder)
+    return open_run(REJECTED_ID, folder.parent)
+
+
+def _repeated(rows: pl.DataFrame) -> pl.DataFrame:
+    once = rows.filter(LIVE, pl.col("replicate").n_unique().over("study", "pair", "trial") == 1)
+    step = int(rows["sequence"].to_numpy().max()) + 1
+    more = [
+        once.with_columns(replicate=pl.lit(replicate, dtype=pl.Int32), sequence=pl.col("sequence") + replicate * step)
+        for replicate in range(1, MINIMUM_REPEATS)
+    ]
+    return pl.concat([rows, *more])
+
+
+def _spoilt(rows: pl.DataFrame) -> pl.DataFrame:
+    clean, overshoot = (pl.lit(flags, dtype=pl.List(pl.String)) for flags in ([], ["overshoot"]))
+    return rows.with_columns(flags=pl.when(~LIVE).then("flags").when(pl.col("replicate") == CLEAN).then(clean).otherwise(overshoot))

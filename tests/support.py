@@ -5,7 +5,8 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -43,6 +44,14 @@ def beside(*command: str | Path, **options: Any) -> Iterator[subprocess.Popen[by
     finally:
         process.kill()
         process.wait()
+
+
+def waited_for(condition: Callable[[], object], within_s: float) -> bool:
+    """Wait until `condition` holds, and return whether it did in time."""
+    deadline_s = time.monotonic() + within_s
+    while not (holds := condition()) and time.monotonic() < deadline_s:
+        time.sleep(0.02)
+    return bool(holds)
 
 
 def said(*arguments: str) -> str:

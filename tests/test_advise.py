@@ -45,12 +45,6 @@ def regrets(found: dict[str, Any]) -> dict[str, float]:
 
 
 @pytest.fixture
-def raw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
-    return tmp_path
-
-
-@pytest.fixture
 def counts(raw: Path) -> Path:
     return counts_run(raw)
 

@@ -36,9 +36,7 @@ Changed = Callable[[Inputs], Inputs]
 
 
 @pytest.fixture
-def inputs(tmp_path: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Inputs:
-    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
-    monkeypatch.setenv("TIERWISE_WORK", str(workspace))
+def inputs(own_folders: None) -> Inputs:
     return gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
 
 
@@ -248,9 +246,8 @@ def test_a_merged_run_has_every_row_and_of_each_run_its_own_replicates(tmp_path:
     assert newest_run(tmp_path) == merged.run_id, "commands that name no run take it"
 
 
-def test_a_reference_of_several_runs_measures_what_is_not_complete_and_merges_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
-    by_seed = {seed: load_manifest(folder) for seed, folder in enumerate(runs(tmp_path, 1, 2, 3), start=1)}
+def test_a_reference_of_several_runs_measures_what_is_not_complete_and_merges_once(raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    by_seed = {seed: load_manifest(folder) for seed, folder in enumerate(runs(raw, 1, 2, 3), start=1)}
     requested = []
 
     def measured(request: pipeline.ReportRequest) -> tuple[Manifest, bool]:
@@ -261,7 +258,7 @@ def test_a_reference_of_several_runs_measures_what_is_not_complete_and_merges_on
     found = [pipeline.merged_run(pipeline.ReportRequest("quick"), 3) for _ in range(2)]
     assert requested == [1, 2, 3] * 2
     assert found[0] == found[1], "an interrupted command goes on with what is there"
-    assert [one.seed for one in load_manifest(tmp_path / found[0]).merged] == [1, 2, 3]
+    assert [one.seed for one in load_manifest(raw / found[0]).merged] == [1, 2, 3]
 
 
 def test_what_pairs_times_by_replicate_reads_it_as_any_run(tmp_path: Path) -> None:

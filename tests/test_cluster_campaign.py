@@ -12,7 +12,7 @@ import pytest
 
 from campaign import MEASURES, PATIENCE_S, REPLICATES, Site, campaign_site
 from s3_server import free_port
-from support import needs_fuse
+from support import needs_fuse, waited_for
 from tierwise.cluster.client import check_options
 from tierwise.cluster.worker import checked, refuse_unsafe
 from tierwise.core.errors import InputError
@@ -68,10 +68,7 @@ def test_a_machine_that_joins_gets_work_within_seconds_and_a_cancelled_campaign_
     site.home.command("campaign", "cancel", f"{site.store}/{run_id}")
     assert site.started["client"].wait(PATIENCE_S) != 0
     assert "was cancelled" in site.log("client")
-    deadline_s = time.monotonic() + PATIENCE_S
-    while site.measuring():
-        assert time.monotonic() < deadline_s, site.log("two")
-        time.sleep(0.2)
+    assert waited_for(lambda: not site.measuring(), PATIENCE_S), site.log("two")
 
 
 @pytest.mark.parametrize(

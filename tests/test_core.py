@@ -4,12 +4,13 @@ import datetime as dt
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tierwise.core import host, paths
-from tierwise.core.dates import first_day, is_stale
+from tierwise.core.dates import is_stale
 from tierwise.core.errors import InputError
 from tierwise.core.files import replacing, write_whole
 from tierwise.core.pairs import load_pair
@@ -64,9 +65,10 @@ def test_a_bad_file_is_named_with_field_value_and_rule(tmp_path: Path, text: str
         read_toml(path, Thing)
 
 
-def test_an_unknown_name_lists_the_known_ones() -> None:
-    with pytest.raises(InputError, match=r"no such file.*Remedy: name one of:.*source-m"):
-        load_pair("nonesuch")
+@pytest.mark.parametrize(("load", "known"), [(load_pair, "source-m"), (load_profile, "full, quick, smoke")])
+def test_an_unknown_name_lists_the_known_ones(load: Callable[[str], object], known: str) -> None:
+    with pytest.raises(InputError, match=f"no such file.*Remedy: name one of:.*{known}"):
+        load("nonesuch")
 
 
 def test_a_pair_of_two_kinds_of_evidence_is_mixed() -> None:
@@ -133,10 +135,6 @@ ON = dt.date(2026, 11, 23)
 )
 def test_what_is_older_than_a_year_is_stale(text: str, stale: bool) -> None:
     assert is_stale(text, ON) is stale
-
-
-def test_a_period_counts_from_its_first_day() -> None:
-    assert [first_day(text).isoformat() for text in ("2026", "2026-07", "2026-07-28")] == ["2026-01-01", "2026-07-01", "2026-07-28"]
 
 
 def test_a_parameter_of_no_day_is_refused() -> None:

@@ -14,7 +14,7 @@ from tierwise.core.vocabulary import Evidence
 from tierwise.costs.bill import Bill, limits, rank, ratio_over_band
 from tierwise.costs.book import load_book
 from tierwise.costs.delivered import Load, Plan, newest_server, plan_on, plans, published_load, without_flash
-from tierwise.costs.hardware import capacity_bytes, device_bill, load_hardware, power_bill, purchase, ram_bill
+from tierwise.costs.hardware import capacity_bytes, device_bill, load_hardware, purchase, ram_bill
 from tierwise.costs.iops import Iops, device_iops, simulated_iops
 from tierwise.costs.iops import _sustained as sustained
 from tierwise.devices.instances import load_instances, price_item
@@ -37,10 +37,6 @@ def test_a_bill_adds_up_and_is_linear_in_each_price() -> None:
     assert bill.parts(NOW) == {"ssd-m4-128gb": 500, "hdd-3tb-7k2": 180}
     dearer = NOW.with_price("ssd-m4-128gb", 110)
     assert bill.cost(dearer) - bill.cost(NOW) == pytest.approx(5 * 10)
-
-
-def test_power_is_watts_times_hours_times_price() -> None:
-    assert power_bill(100).cost(NOW) == pytest.approx(0.1 * 8766 * 1.5 * 0.10)
 
 
 def test_a_drive_costs_its_share_of_the_purchase_and_its_power() -> None:

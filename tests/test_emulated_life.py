@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from emulation import MYSELF, emulated, foreground, need_fuse, new_folder
-from support import beside
+from support import beside, waited_for
 from tierwise.core import paths
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.pairs import EmulatedTier
@@ -30,10 +30,8 @@ from tierwise.tiers.volume import Unmounted, Volume
 
 
 def wait_for_end(pid: int, patience_s: float = 20.0) -> None:
-    deadline_s = time.monotonic() + patience_s
-    while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
-        assert time.monotonic() < deadline_s, f"process {pid} is still there"
-        time.sleep(0.01)
+    has_ended = waited_for(lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE, patience_s)
+    assert has_ended, f"process {pid} is still there"
 
 
 def daemon_of(tier: Emulated) -> int:

@@ -81,21 +81,18 @@ def executed_alone(notebook: Path, cell: str) -> subprocess.CompletedProcess[str
 
 
 @pytest.mark.parametrize(("name", "requested"), [("run-study", True), ("show-chapter", False)])
-def test_a_kernel_that_measures_is_requested_to_end_and_others_are_ended(
-    name: str, requested: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
+@pytest.mark.usefixtures("raw")
+def test_a_kernel_that_measures_is_requested_to_end_and_others_are_ended(name: str, requested: bool, tmp_path: Path) -> None:
     put_away = tmp_path / "put-away"
     done = executed_alone(tmp_path / f"{name}.ipynb", f"import atexit, pathlib; atexit.register(pathlib.Path({str(put_away)!r}).touch)")
     assert done.returncode == 0, done.stderr
     assert put_away.exists() == requested
 
 
-def test_a_kernel_that_is_killed_is_reported_and_its_half_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kernel_that_is_killed_is_reported_and_its_half_goes(raw: Path, tmp_path: Path) -> None:
     """A process ends as it does where memory is short."""
-    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
     done = executed_alone(tmp_path / "killed.ipynb", f"import os; os.kill(os.getpid(), {int(signal.SIGKILL)})")
     assert done.returncode == 0, done.stderr
     assert "killed: its kernel ended" in done.stdout
     assert f"Remedy: {GO_ON}" in done.stdout
-    assert list((tmp_path / "raw" / "run" / "notebooks").iterdir()) == []
+    assert list((raw / "run" / "notebooks").iterdir()) == []

@@ -46,9 +46,8 @@ requested = partial(said_as_json, "move-plan")
 
 
 @pytest.fixture
-def counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
-    return counts_run(tmp_path)
+def counts(raw: Path) -> Path:
+    return counts_run(raw)
 
 
 def test_at_bandwidth_a_copy_is_as_quick_as_the_slower_end() -> None:
@@ -138,9 +137,8 @@ def test_measured_placements_are_taken_where_the_run_has_them(counts: Path) -> N
     assert [index.slow_job_s, index.fast_job_s] == pytest.approx(measured)
 
 
-def test_a_survey_s_detections_are_moved_for_joins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
-    survey_run(tmp_path)
+def test_a_survey_s_detections_are_moved_for_joins(raw: Path) -> None:
+    survey_run(raw)
     found = requested("--study", "survey_placement", "--workload", "joins", "--relation", "detection", "--jobs", "1000")
     assert (found["source"], found["target"]) == ("hdd-1tb-raid5-x7", "crucial-h-raid5-x6")
     assert found["slow_job_s"] == pytest.approx(1271 + 39, rel=0.05)

@@ -65,8 +65,7 @@ def test_a_notebook_imports_no_other_study_and_a_chapter_nothing_that_measures(p
         assert not [module for module in modules if module[0] == "tierwise" and measuring & set(module)]
 
 
-def test_a_chapter_without_rows_says_which_command_makes_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
+def test_a_chapter_without_rows_says_which_command_makes_them(raw: Path, tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="make report"):
         execute(tmp_path, SHOWN[0])
     outputs = [output for cell in code_cells(tmp_path / SHOWN[0].name) for output in cell.outputs if output.output_type == "error"]
@@ -75,10 +74,9 @@ def test_a_chapter_without_rows_says_which_command_makes_them(tmp_path: Path, mo
     assert "make report" in failed.traceback[0]
 
 
-def test_exploring_starts_from_the_newest_run_and_compares_it_with_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
-    rich_run(tmp_path / "raw")
-    rich_run(tmp_path / "raw", run_id="20260102-030405-quick-fedcba")
+def test_exploring_starts_from_the_newest_run_and_compares_it_with_the_one_before(raw: Path, tmp_path: Path) -> None:
+    rich_run(raw)
+    rich_run(raw, run_id="20260102-030405-quick-fedcba")
     execute(tmp_path, paths.home() / "notebooks" / "explore.ipynb")
     outputs = [output for cell in code_cells(tmp_path / "explore.ipynb") for output in cell.outputs if "data" in output]
     texts = ["".join(output.data.get("text/plain", "")) for output in outputs]
@@ -162,7 +160,7 @@ def test_every_parameter_of_a_chapter_that_draws_a_chart_changes_one(chapter: st
 
 
 @pytest.fixture
-def charted(chapter: str, parameters: dict[str, Any], kept: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def charted(chapter: str, parameters: dict[str, Any], kept: Run, tmp_path: Path) -> Run:
     """Return the smoke run of the tests; fabricated rows of a study that it was made before, or whose other loads it has not."""
     if chapter == "wal_placement" and not kept.record(chapter, WAL_PAIR):
         rows, pair = wal_rows(), WAL_PAIR
@@ -174,10 +172,9 @@ def charted(chapter: str, parameters: dict[str, Any], kept: Run, tmp_path: Path,
         )
     else:
         return kept
-    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
-    folder = save_run(tmp_path / "raw", rows)
+    folder = save_run(tmp_path, rows)
     load_manifest(folder).model_copy(update={"pairs": {pair: load_pair(pair).model_dump(mode="json")}}).save(folder)
-    return open_run(folder.name)
+    return open_run(folder.name, tmp_path)
 
 
 @pytest.mark.parametrize(("chapter", "parameters", "changing"), FIRST_AND_OTHERS)
@@ -204,8 +201,7 @@ def drawn(chapter: str, run: Run, **parameters: Any) -> Drawn:
 
 
 @pytest.fixture
-def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Inputs, Manifest]:
-    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
+def begun(raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Inputs, Manifest]:
     monkeypatch.delenv("CENSUS", raising=False)
     (tmp_path / "mine.csv").write_text("rows")
     inputs = gather_inputs(profile="quick", tiers="today-server", seed=3, census=f"file:{tmp_path / 'mine.csv'}", sky="download")

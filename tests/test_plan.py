@@ -1,15 +1,13 @@
 """What a report would measure and how long that takes, on one machine or several, and what a budget of minutes buys."""
 
-import json
 import os
 import time
 from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from support import BUSY, beside
+from support import BUSY, beside, said, said_as_json
 from tierwise.analysis.runs import REFERENCE, find_run
 from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.bench.inputs import Inputs
@@ -18,7 +16,6 @@ from tierwise.bench.loop import gather_inputs
 from tierwise.bench.runs import Outlook
 from tierwise.bench.simulation import SimulatedStudy
 from tierwise.bench.study_registry import fingerprints, load_study
-from tierwise.cli import app
 from tierwise.cluster.client import Deadline
 from tierwise.core import studies
 from tierwise.core.errors import InputError
@@ -159,11 +156,10 @@ def test_steal_is_a_share_of_what_was_wanted() -> None:
 
 
 def test_the_command_prints_the_same_as_a_table_and_as_an_object() -> None:
-    runner = CliRunner()
-    found = json.loads(runner.invoke(app, ["plan", "--profile", "smoke", "--format", "json"]).stdout)
+    found = said_as_json("plan", "--profile", "smoke")
     assert {line["study"] for line in found["lines"]} == set(studies.names())
     assert found["minutes"] > 0
-    text = runner.invoke(app, ["plan", "--profile", "smoke"]).stdout
+    text = said("plan", "--profile", "smoke")
     assert all(name in text for name in studies.names())
 
 

@@ -44,11 +44,6 @@ def test_only_full_has_the_published_size_and_every_profile_has_every_io_mode() 
     assert smoke.free_space_bytes < quick.free_space_bytes < full.free_space_bytes
 
 
-def test_an_unknown_profile_names_the_known_ones() -> None:
-    with pytest.raises(InputError, match="full, quick, smoke"):
-        load_profile("huge")
-
-
 @pytest.mark.parametrize(("old", "new"), [("blocks", "replicates"), ("arms", "io_modes")])
 def test_an_old_key_of_a_profile_names_the_new_one(old: str, new: str) -> None:
     table = load_profile("quick").model_dump(mode="json")

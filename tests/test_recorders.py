@@ -15,6 +15,7 @@ import polars as pl
 import psutil
 import pytest
 
+from support import waited_for
 from tierwise.core.errors import EvidenceError, InputError, MissingError
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.settings import Connection
@@ -71,10 +72,7 @@ def tracers(of: int | None = None) -> set[int]:
 
 
 def gone(pids: set[int], within_s: float = 20.0) -> bool:
-    deadline_s = time.monotonic() + within_s
-    while any(psutil.pid_exists(pid) for pid in pids) and time.monotonic() < deadline_s:
-        time.sleep(0.05)
-    return not any(psutil.pid_exists(pid) for pid in pids)
+    return waited_for(lambda: not any(psutil.pid_exists(pid) for pid in pids), within_s)
 
 
 def tracing(server: Cluster, recorder: str, out: Path) -> subprocess.Popen[str]:
@@ -163,9 +161,7 @@ def test_a_recorder_ends_by_itself(server: Cluster, recorder: str) -> None:
     with RECORDERS[recorder].recorded(find_server(cluster=server.data), seconds=1) as recording:
         ours = tracers()
         assert ours
-        deadline_s = time.monotonic() + 20
-        while not recording.ended() and time.monotonic() < deadline_s:
-            time.sleep(0.05)
+        waited_for(recording.ended, within_s=20)
         assert gone(ours, within_s=1)
 
 
@@ -189,9 +185,7 @@ def test_one_process_alone_is_recorded(server: Cluster, recorder: str) -> None:
 
 def test_killed_at_any_moment_nothing_is_left_and_the_server_goes_on(server: Cluster, recorder: str, tmp_path: Path) -> None:
     with tracing(server, recorder, tmp_path / "reads.parquet") as killed:
-        deadline_s = time.monotonic() + 30
-        while not tracers(killed.pid) and time.monotonic() < deadline_s:
-            time.sleep(0.02)
+        waited_for(lambda: tracers(killed.pid), within_s=30)
         time.sleep(1.0)
         ours = tracers(killed.pid)
         killed.kill()

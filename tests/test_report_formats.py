@@ -85,10 +85,8 @@ def test_one_very_long_cell_does_not_starve_the_columns_of_every_other_row() -> 
     assert often > once
 
 
-def test_the_clock_of_several_sessions_is_named_where_it_is_real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / SMOKE_RUN.name
-    shutil.copytree(SMOKE_RUN, folder)
-    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
+def test_the_clock_of_several_sessions_is_named_where_it_is_real(raw: Path) -> None:
+    folder = Path(shutil.copytree(SMOKE_RUN, raw / SMOKE_RUN.name))
     for needed, why in ((None, None), ("no right to trace", "real time: no right to trace")):
         inputs = Inputs(load_profile("smoke"), (), None, 1, "18.0", needs_real_time=needed)
         load_manifest(folder).model_copy(update={"clocks": inputs.clocks}).save(folder)

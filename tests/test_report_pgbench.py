@@ -66,10 +66,9 @@ FACTS: dict[str, Any] = {
 
 
 @pytest.fixture
-def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Opened:
+def opened(raw: Path) -> Opened:
     def page_of(*rows: pl.DataFrame) -> Page:
-        monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
-        folder = save_run(tmp_path, pl.concat(rows))
+        folder = save_run(raw, pl.concat(rows))
         record = study_record(STUDY, PAIR, trials=("t",), **FACTS)
         manifest = load_manifest(folder)
         manifest.model_copy(update={"studies": (*manifest.studies, record)}).save(folder)

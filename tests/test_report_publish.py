@@ -12,15 +12,14 @@ import polars as pl
 import pytest
 import yaml
 from bs4 import BeautifulSoup
-from typer.testing import CliRunner
 
 from report_built import Built, placed
 from report_run import RUN_ID
 from support import SHIPPED_RUN as FOLDER
+from support import said, said_as_json
 from test_report_browser import dead_links
 from tierwise import __version__
 from tierwise.analysis.views import open_views
-from tierwise.cli import app
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.report import pandoc_engine, versions
@@ -61,10 +60,9 @@ def test_versions_are_listed_and_named_by_any_part_that_is_their_own(built: Buil
             versions.find(RUN_ID)
         with pytest.raises(InputError, match="no version; there are: 2000-01-01"):
             versions.find("nonesuch")
-        said = json.loads(CliRunner().invoke(app, ["diff", "reference", "2000", "--format", "json"]).stdout)
-        same = CliRunner().invoke(app, ["diff", "2000", "latest"]).exception
-    assert said["run"] == RUN_ID
-    assert "cannot be compared with itself" in str(same)
+        assert said_as_json("diff", "reference", "2000")["run"] == RUN_ID
+        with pytest.raises(InputError, match="cannot be compared with itself"):
+            said("diff", "2000", "latest")
 
 
 HOST = load_manifest(FOLDER).host
@@ -98,14 +96,13 @@ def test_the_report_and_the_command_tell_it(built: Built) -> None:
     shown = " ".join(section.get_text(" ").split())
     assert f"{FOLDER.name} ({ORIGIN})" in shown
     with placed(built.root, built.root / "_site"):
-        said = json.loads(CliRunner().invoke(app, ["diff", "reference", "latest", "--format", "json"]).stdout)
-        text = CliRunner().invoke(app, ["diff", "reference", RUN_ID]).stdout
-    assert (said["run"], said["reference"], said["reference_of"]) == (RUN_ID, FOLDER.name, ORIGIN)
-    assert f" {len(said['cells'])} cells" in shown
-    assert len(said["cells"]) == text.count("(emulated)") >= 20
-    other = [claim["id"] for claim in said["claims"] if claim["verdict"] != claim["reference_verdict"]]
-    with placed(built.root, built.root / "_site"):
+        beside = said_as_json("diff", "reference", "latest")
+        text = said("diff", "reference", RUN_ID)
         found = open_shared(open_run(RUN_ID), "provenance").own
+    assert (beside["run"], beside["reference"], beside["reference_of"]) == (RUN_ID, FOLDER.name, ORIGIN)
+    assert f" {len(beside['cells'])} cells" in shown
+    assert len(beside["cells"]) == text.count("(emulated)") >= 20
+    other = [claim["id"] for claim in beside["claims"] if claim["verdict"] != claim["reference_verdict"]]
     assert found["differing"] == len(other) > 0
 
 
@@ -130,8 +127,8 @@ def test_a_published_folder_is_whole_and_checks_itself(home: Path) -> None:
     assert [name for name in (*wanted.split(), *PDFS.values()) if not (folder / name).is_file()] == []
     assert dead_links(folder) == []
     assert not [path for path in folder.rglob("*") if path.is_symlink()]
-    said = subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=folder, capture_output=True, text=True, check=True).stdout
-    assert len(said.splitlines()) == len([path for path in folder.rglob("*") if path.is_file()]) - 1
+    sums = subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=folder, capture_output=True, text=True, check=True).stdout
+    assert len(sums.splitlines()) == len([path for path in folder.rglob("*") if path.is_file()]) - 1
     assert len(read_rows(folder.joinpath("run").rename(folder / RUN_ID))) > 100  # rows as the store reads them
     assert not list(home.glob(".publish-*"))
 

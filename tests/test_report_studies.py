@@ -213,7 +213,7 @@ ASSUMED = {
 }
 
 
-def shown(raw: Path, monkeypatch: pytest.MonkeyPatch, pair: str = SOURCE_L, **changed: dict[int, int]) -> Page:
+def shown(raw: Path, pair: str = SOURCE_L, **changed: dict[int, int]) -> Page:
     """Return the page of a run with histograms like the published ones but for `changed`, with the facts that a study reports."""
     variants = {"records": {space: AS_PUBLISHED[space] for space in ("ssd", "hdd", "aux")}}
     folder = latency_run(raw, {**AS_PUBLISHED, **changed}, variants=variants)
@@ -221,19 +221,18 @@ def shown(raw: Path, monkeypatch: pytest.MonkeyPatch, pair: str = SOURCE_L, **ch
     facts = {"lone_reads": LONE, "assumed": ASSUMED}
     (study,) = manifest.studies
     manifest.model_copy(update={"studies": (study.model_copy(update={"facts": facts}),)}).save(folder)
-    monkeypatch.setenv("TIERWISE_RAW", str(raw))
     return open_page(open_run(RUN), "read_latency", pair)
 
 
-def test_every_tablespace_has_a_panel_with_ours_and_the_published_bars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (figure,) = cells.drawn("read_latency", shown(tmp_path, monkeypatch).run).values()
+def test_every_tablespace_has_a_panel_with_ours_and_the_published_bars(raw: Path) -> None:
+    (figure,) = cells.drawn("read_latency", shown(raw).run).values()
     assert isinstance(figure, Figure)
     assert [panel["title"] for panel in figure.spec()["vconcat"]] == list(SPACES.values())
     assert figure.rows.filter(how="published")["reads"].sum() == 2 * 14_534  # all, and by tablespace
 
 
-def test_the_variant_that_decides_gives_the_lead_of_the_ssd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = shown(tmp_path, monkeypatch, ssd={17: 300})
+def test_the_variant_that_decides_gives_the_lead_of_the_ssd(raw: Path) -> None:
+    page = shown(raw, ssd={17: 300})
     published, records = table_of(page, "tbl-read-remains")
     assert (published[1], published[5]) == ("77.6 %", "9.27")
     assert records[5].startswith("18.5")
@@ -244,8 +243,8 @@ def test_the_variant_that_decides_gives_the_lead_of_the_ssd(tmp_path: Path, monk
     assert claims["L4"].startswith("**undecided**"), "a read of the SSD takes less than half of the published time"
 
 
-def test_the_text_has_the_load_and_the_server_s_own_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    values = shown(tmp_path, monkeypatch).values
+def test_the_text_has_the_load_and_the_server_s_own_count(raw: Path) -> None:
+    values = shown(raw).values
     assert (values["windows"], values["apart"]) == (5, 0)
     assert (values["sessions"], values["sessions_hdd"], values["changing_ssd"], values["size_ssd_mib"]) == (6, 4, 10, 64)
     assert (values["fitting_kib"], values["slow_reads"]) == (64, 69)
@@ -267,22 +266,21 @@ def test_slower_tiers_leave_the_number_of_reads_that_wait(tmp_path: Path, monkey
     assert found[1] == pytest.approx(found[0])
 
 
-def test_where_reads_by_memory_are_rejected_those_of_each_tablespace_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_reads_by_memory_are_rejected_those_of_each_tablespace_are_shown(raw: Path) -> None:
     """Reads by memory come of real-time windows, of which two of five are stalled, the others of virtual-time ones."""
     rows = pl.read_parquet(SMOKE_RUN / "timings.parquet")
     real_time = (pl.col("study") == "read_latency") & (pl.col("clock") == "real") & (pl.col("replicate") < 2)
     assert rows.filter(real_time).height == 2
     stalled = pl.lit(["stalled"], dtype=pl.List(pl.String))
-    smoke_with(rows.with_columns(flags=pl.when(real_time).then(stalled).otherwise("flags")), tmp_path)
-    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
+    smoke_with(rows.with_columns(flags=pl.when(real_time).then(stalled).otherwise("flags")), raw)
     page = open_page(open_run(SMOKE_RUN.name), "read_latency", SOURCE_L)
     (drawn,) = cells.drawn("read_latency", page.run).values()
     assert isinstance(drawn, Figure)
     assert set(drawn.rows.filter(how="here")["tablespace"]) == {"ssd", "hdd", "aux"}
 
 
-def test_without_a_row_every_exhibit_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = shown(tmp_path, monkeypatch, "local")
+def test_without_a_row_every_exhibit_says_so(raw: Path) -> None:
+    page = shown(raw, "local")
     for label in ("fig-read-histograms", "tbl-read-remains"):
         assert isinstance(page.exhibit(label), Missing)
     assert page.own["answered"] is False

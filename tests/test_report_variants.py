@@ -30,11 +30,9 @@ def cold(ratio: float) -> Ratios:
 
 
 @pytest.fixture
-def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Opened:
-    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
-
+def opened(raw: Path) -> Opened:
     def save(*parts: pl.DataFrame, **manifest: Any) -> Run:
-        save_run(tmp_path, pl.concat(parts), **manifest)
+        save_run(raw, pl.concat(parts), **manifest)
         return open_run()
 
     return save

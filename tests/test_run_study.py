@@ -29,7 +29,7 @@ memory_fraction = 0.25
 sweep = "sample"
 
 [studies.ram_or_ssd]
-dataset_gib = [8, 32]
+dataset_gib = [2, 8]
 scale = 4096
 disk_scale = 4096
 """

@@ -138,9 +138,8 @@ def base(kept: Path) -> Base:
 
 
 def test_a_slower_ssd_takes_from_what_tables_on_it_gain_and_a_killed_screening_goes_on(
-    kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kept: Path, raw: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
     compared = base(kept)
     found = screening._every(compared, [LATENCY])
     tables = found.filter(kind="speedup", case="tables").row(0, named=True)
@@ -162,9 +161,8 @@ def test_what_ships_takes_the_place_of_the_same_study_pair_and_size_alone(tmp_pa
 @pytest.mark.soak
 @pytest.mark.alone
 def test_a_study_without_recorded_requests_is_measured_again_in_a_checkout_of_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
     monkeypatch.setattr(screening, "shipped", lambda: tmp_path / FILE)
     monkeypatch.setattr(
         screening, "moves_of", lambda study, pair: [one for one in moves_of(study, pair) if one.parameter == "crucial-m4: flush_latency"]

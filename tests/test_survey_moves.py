@@ -132,9 +132,8 @@ def text_of(shown: Table | Sentence) -> str:
     return shown.text if isinstance(shown, Sentence) else f"{shown.markdown()}\n{shown.caption}"
 
 
-def test_a_changed_row_of_source_h_changes_the_chapters_and_the_conclusion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
-    folder = save_survey(tmp_path, pl.concat([array_rows(), placement_rows(), move_rows()]), stretch=2.0)
+def test_a_changed_row_of_source_h_changes_the_chapters_and_the_conclusion(raw: Path) -> None:
+    folder = save_survey(raw, pl.concat([array_rows(), placement_rows(), move_rows()]), stretch=2.0)
     before = _chapters()
     path = folder / "timings.parquet"
     slow = pl.col("trial").str.contains("tier=hdd$|placement=detection_ssd|query=move")

@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import polars as pl
 import pytest
 
 from rows import make_manifest, make_rows, make_run, save_run
+from support import waited_for
 from tierwise.analysis.views import connect
 from tierwise.core.errors import InputError
 from tierwise.timings.manifest import manifests
@@ -149,9 +149,7 @@ for _, part in rows.group_by("study", "pair", "trial", "replicate", maintain_ord
 """
     path = ":".join(entry for entry in sys.path if entry)
     with subprocess.Popen([sys.executable, "-c", writer, str(tmp_path / RUN)], env={"PYTHONPATH": path}) as process:
-        deadline_s = time.monotonic() + 30
-        while len(part_files(tmp_path / RUN)) < 5 and time.monotonic() < deadline_s:
-            time.sleep(0.01)
+        waited_for(lambda: len(part_files(tmp_path / RUN)) >= 5, within_s=30)
         process.send_signal(signal.SIGKILL)
     assert process.returncode == -signal.SIGKILL
     done = done_parts(tmp_path / RUN)

@@ -114,20 +114,19 @@ RUN = "20260102-030405-quick-today0"
 
 
 @pytest.fixture
-def raw(tmp_path: Path) -> Path:
+def folder(raw: Path) -> Path:
     own = make_rows(run_id=RUN, ratios={("cold", state): 0.05 for state in ("FL", "PR", "NV")})
     now = make_rows(run_id=RUN, pair="today-server", seed=1, ratios={("cold", state): 0.5 for state in ("FL", "PR", "NV")})
     rows = pl.concat([own, now.filter(pl.col("cell").str.json_path_match("$.table") == "hdd")])
-    folder = save_run(tmp_path, rows)
+    folder = save_run(raw, rows)
     written = load_manifest(folder)
     pairs = {name: pair_file(load_pair(name)) for name in written.pairs}
     written.model_copy(update={"profile": {**written.profile, "today": "today-server"}, "pairs": pairs}).save(folder)
-    return tmp_path
+    return folder
 
 
-def test_the_column_says_whether_the_rule_still_matters_and_what_it_saves(raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TIERWISE_RAW", str(raw))
-    run = open_run(RUN)
+def test_the_column_says_whether_the_rule_still_matters_and_what_it_saves(folder: Path) -> None:
+    run = open_run(folder.name)
     claim = next(claim for claim in run.verdicts if claim.id == "M1")
     (today,) = claim.today
     assert [case.still for case in today.cases] == [Still.MATTERS] * 3
@@ -140,7 +139,7 @@ def test_the_column_says_whether_the_rule_still_matters_and_what_it_saves(raw: P
     assert row[-1].startswith("Server today: still matters, 0.5")
 
 
-def test_the_interval_of_today_takes_merged_runs_as_a_sample(raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_interval_of_today_takes_merged_runs_as_a_sample(folder: Path) -> None:
     """Three runs whose ratios are 0.4, 0.5 and 0.6: three means tell less than fifteen replicates of one run."""
     runs = [
         make_rows(run_id=RUN, pair=pair, seed=10 * number, ratios={("cold", state): ratio for state in ("FL", "PR", "NV")}).with_columns(
@@ -149,8 +148,7 @@ def test_the_interval_of_today_takes_merged_runs_as_a_sample(raw: Path, monkeypa
         for number in range(3)
         for pair, ratio in (("source-m", 0.05), ("today-server", 0.4 + 0.1 * number))
     ]
-    pl.concat(runs).with_columns(sequence=pl.int_range(pl.len(), dtype=pl.Int64)).write_parquet(raw / RUN / "timings.parquet")
-    monkeypatch.setenv("TIERWISE_RAW", str(raw))
+    pl.concat(runs).with_columns(sequence=pl.int_range(pl.len(), dtype=pl.Int64)).write_parquet(folder / "timings.parquet")
     (today,) = next(claim for claim in open_run(RUN).verdicts if claim.id == "M1").today
     for case in today.cases:
         assert case.pairs == 15
@@ -160,15 +158,14 @@ def test_the_interval_of_today_takes_merged_runs_as_a_sample(raw: Path, monkeypa
         assert math.log(case.high / case.low) / 2 == pytest.approx(t_of(2) * error, rel=0.1)
 
 
-def test_the_speed_up_of_today_stands_beside_the_times_on_the_source_s_drives(raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TIERWISE_RAW", str(raw))
-    rows = open_shared(open_run(RUN), "advice").rows("tbl-strategies")
+def test_the_speed_up_of_today_stands_beside_the_times_on_the_source_s_drives(folder: Path) -> None:
+    rows = open_shared(open_run(folder.name), "advice").rows("tbl-strategies")
     today = dict(rows.filter(pl.col("today").is_not_null()).select("placement", "today").rows())
     assert today == {"indexes on SSD": pytest.approx(2, rel=0.05)}
 
 
-def test_without_a_pair_of_today_there_is_no_column(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TIERWISE_RAW", str(save_run(tmp_path, make_rows(run_id=RUN)).parent))
+def test_without_a_pair_of_today_there_is_no_column(raw: Path) -> None:
+    save_run(raw, make_rows(run_id=RUN))
     run = open_run(RUN)
     table = open_shared(run, "summary").exhibit("tbl-claims")
     assert isinstance(table, Table)
@@ -216,17 +213,14 @@ def saved(raw: Path, pair: str, *rows: pl.DataFrame) -> Run:
 
 
 @pytest.mark.parametrize(("slowdown", "name"), [(1.0, "small set"), (8.0, "small set, tiers slowed 8-fold")])
-def test_today_s_speed_up_stands_at_the_workload_of_the_same_pace(
-    slowdown: float, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_today_s_speed_up_stands_at_the_workload_of_the_same_pace(slowdown: float, name: str, raw: Path) -> None:
     """The source's small set was measured at two paces, and tables gain much at the slowed one alone."""
-    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
     gained = {1.0: 110.0, 8.0: 400.0}
     rows = [
         pgbench_rows({"all_hdd": 100.0, "table_ssd": gained[pace]}, size="small", slowdown=pace, pair=pair, sigma=0.001)
         for pair, pace in (("source-v", 8.0), ("source-v", 1.0), (ON_AWS, slowdown))
     ]
-    run = saved(tmp_path, ON_AWS, *rows)
+    run = saved(raw, ON_AWS, *rows)
     (row,) = open_shared(run, "advice").rows("tbl-strategies").filter(pl.col("today").is_not_null()).rows(named=True)
     assert (row["workload"], row["placement"]) == (f"The pgbench study's {name}", "tables on SSD")
     assert row["today"] == pytest.approx(gained[slowdown] / 100, rel=0.01)
@@ -285,10 +279,9 @@ def test_a_move_that_nobody_timed_is_copied_by_the_models_for_a_job_that_was_run
     assert case.still is Still.REVERSED
 
 
-def test_a_move_that_was_timed_there_is_reported_by_its_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
+def test_a_move_that_was_timed_there_is_reported_by_its_rows(raw: Path) -> None:
     queries = placement_rows({"join_single": PLACEMENT_S["join_single"]})
-    found = saved(tmp_path, ON_SERVER, todays(queries, ON_SERVER), todays(move_rows(), ON_SERVER))
+    found = saved(raw, ON_SERVER, todays(queries, ON_SERVER), todays(move_rows(), ON_SERVER))
     (case,) = cases(found, "H11").values()
     assert case.evidence is Evidence.EMULATED
     saved_s = PLACEMENT_S["join_single"]["all_hdd"] - PLACEMENT_S["join_single"]["detection_ssd"]

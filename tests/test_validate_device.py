@@ -6,11 +6,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import validate_models
-from support import shared
-from tierwise.cli import app
+from support import said_as_json, shared
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.devices.electronics import ReadAhead, plain_electronics
@@ -256,7 +254,7 @@ def test_an_absent_or_empty_file_is_refused(files: dict[str, Path], ending: str)
 
 def test_the_command_takes_specs(files: dict[str, Path]) -> None:
     options = [part for ending, path in files.items() for part in (f"--{ending.replace('diskspecs', 'specs')}", str(path))]
-    found = json.loads(CliRunner().invoke(app, ["validate", "device", *options, "--format", "json"]).output)
+    found = said_as_json("validate", "device", *options)
     assert found["n"] == 3
     assert found["mean_error"] == pytest.approx(found["mean_predicted_s"] / found["mean_measured_s"] - 1)
 

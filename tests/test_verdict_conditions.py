@@ -1,4 +1,4 @@
-"""The conditions of verdicts stand where a reader looks: in the table of claims and in the ledger."""
+"""The conditions of verdicts stand where a reader looks, in the table of claims and in the ledger; cases are named as readers call them."""
 
 from pathlib import Path
 
@@ -15,16 +15,15 @@ from tierwise.report.page import open_shared
 from tierwise.report.run import Run, open_run
 from tierwise.report.values import ledger
 from tierwise.report.values.verdicts import judged
-from tierwise.report.words import short_conditions
+from tierwise.report.words import case_name, short_conditions, spelled
 
 pytestmark = pytest.mark.usefixtures("by_replicates_alone")
 RUN = "20260102-030405-abcd"
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    save_run(tmp_path, make_rows(run_id=RUN, io_mode=IoMode.BUFFERED, ratios={("cold", state): 0.05 for state in ("FL", "PR", "NV")}))
-    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
+def run(raw: Path) -> Run:
+    save_run(raw, make_rows(run_id=RUN, io_mode=IoMode.BUFFERED, ratios={("cold", state): 0.05 for state in ("FL", "PR", "NV")}))
     return open_run(RUN)
 
 
@@ -59,3 +58,22 @@ def test_each_condition_is_said_once_in_few_words_and_an_unknown_one_stays() -> 
     )
     short = ["slowed 48-fold", "at one setting of memory and clients", "by replicates alone", "no time to compare", "by direct I/O"]
     assert short_conditions(ClaimVerdict(verdict=Verdict.CONFIRMED, conditions=said)) == [*short, said[-1]]
+
+
+@pytest.mark.parametrize(
+    ("case", "name"),
+    [
+        ("FL", "Florida"),
+        ("FL->PR", "Puerto Rico after Florida"),
+        ("FL/PR", "Florida over Puerto Rico"),
+        ("FL->PR/PR", "Puerto Rico after Florida over Puerto Rico"),
+        ("FL->PR on disks/FL->PR on SSD", "Puerto Rico after Florida on disks over Puerto Rico after Florida on SSD"),
+        ("one index, PR/two indexes, PR", "one index, PR over two indexes, PR"),
+    ],
+)
+def test_each_half_of_an_order_has_its_own_name(case: str, name: str) -> None:
+    assert case_name(case) == name
+
+
+def test_a_reason_names_the_cases_as_the_table_does() -> None:
+    assert spelled("a bound: FL->PR/PR, NV") == "a bound: Puerto Rico after Florida over Puerto Rico, Nevada"

@@ -228,13 +228,6 @@ def test_googles_example_of_a_bill_for_200_gib(item: str, month: float, charged:
     assert Bill({item: 200 * GIB}).cost(BOOK) * month == pytest.approx(charged, abs=0.005)
 
 
-def test_a_machine_is_billed_730_hours_a_month() -> None:
-    one = offer("aws-gp3", 500, 3000, 60)
-    there = load_instances("aws")
-    assert there is not None
-    assert one.machine.per_month == pytest.approx(730 * (there.instances[one.machine.name].usd_hour or 0))
-
-
 def test_memory_pays_exactly_from_the_break_even_on() -> None:
     memory = offer("aws-gp2", 500, 6000, 50, pieces=1).memory
     assert memory is not None

@@ -150,24 +150,16 @@ def test_a_window_without_a_commit_is_no_evidence() -> None:
     study.STUDY.check(wal_rows())
 
 
-def opened(
-    raw: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    *,
-    replicates: int = 5,
-    flags: dict[Case, str] | None = None,
-    rows: pl.DataFrame | None = None,
-) -> Page:
-    monkeypatch.setenv("TIERWISE_RAW", str(raw))
+def opened(raw: Path, *, replicates: int = 5, flags: dict[Case, str] | None = None, rows: pl.DataFrame | None = None) -> Page:
     folder = save_run(raw, wal_rows(replicates=replicates, flags=flags) if rows is None else rows)
     manifest = load_manifest(folder)
     manifest.model_copy(update={"pairs": {PAIR: load_pair(PAIR).model_dump(mode="json")}}).save(folder)
-    return open_page(open_run(folder.name), "wal_placement", PAIR)
+    return open_page(open_run(folder.name, raw), "wal_placement", PAIR)
 
 
 @pytest.fixture
-def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Page:
-    return opened(tmp_path, monkeypatch)
+def page(tmp_path: Path) -> Page:
+    return opened(tmp_path)
 
 
 def marks(page: Page) -> set[str]:
@@ -191,8 +183,8 @@ def test_a_ratio_is_that_of_the_windows_of_one_replicate_at_the_same_load(page: 
     assert ends == sorted(ends), "the intervals enclose the ratios"  # type: ignore[type-var]  # numbers all
 
 
-def test_a_run_of_one_replicate_draws_no_median_and_has_no_answer(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    single = opened(tmp_path / "single", monkeypatch, replicates=1)
+def test_a_run_of_one_replicate_draws_no_median_and_has_no_answer(page: Page, tmp_path: Path) -> None:
+    single = opened(tmp_path / "single", replicates=1)
     assert "line" in marks(page)
     assert "line" not in marks(single)
     assert isinstance(single.exhibit("tbl-wal-ratios"), Missing)
@@ -221,11 +213,9 @@ def test_the_chart_has_a_dot_for_every_window_and_a_panel_without_group_commit_a
     assert all(title in image for title in PANELS.values())
 
 
-def test_rates_with_processors_are_lower_and_marked_apart_and_only_slowed_drives_have_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rates_with_processors_are_lower_and_marked_apart_and_only_slowed_drives_have_them(tmp_path: Path) -> None:
     device_s, cpu_s = 3.0, 1.0
-    page = opened(tmp_path, monkeypatch, rows=wal_rows().with_columns(device_s=pl.lit(device_s), cpu_s=pl.lit(cpu_s)))
+    page = opened(tmp_path, rows=wal_rows().with_columns(device_s=pl.lit(device_s), cpu_s=pl.lit(cpu_s)))
     figure = figure_of(page, "fig-wal-rates")
     slower = (figure.rows["with_processors_per_s"] / figure.rows["commits_per_s"]).to_list()
     assert slower == pytest.approx([(device_s + cpu_s) / SLOWDOWN / (device_s / SLOWDOWN + cpu_s)] * len(slower))
@@ -236,7 +226,7 @@ def test_rates_with_processors_are_lower_and_marked_apart_and_only_slowed_drives
     assert "Triangles" in figure.caption
 
     fast = wal_rows().with_columns(pl.col("cell").str.replace(f'"slowdown":{SLOWDOWN}', '"slowdown":1.0', literal=True))
-    figure = figure_of(opened(tmp_path / "fast", monkeypatch, rows=fast), "fig-wal-rates")
+    figure = figure_of(opened(tmp_path / "fast", rows=fast), "fig-wal-rates")
     assert figure.rows["with_processors_per_s"].is_null().all()
     assert "Triangles" not in figure.caption
 
@@ -249,8 +239,8 @@ def test_the_places_that_are_requested_keep_their_marks(page: Page) -> None:
     assert scale == {"domain": [PLACES["cached"], PLACES["ssd"]], "range": [COLOURS["cached"], COLOURS["ssd"]]}
 
 
-def test_rejected_windows_are_counted_and_give_no_ratio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = opened(tmp_path, monkeypatch, flags={("ssd", 8, "off"): "cpu"})
+def test_rejected_windows_are_counted_and_give_no_ratio(tmp_path: Path) -> None:
+    page = opened(tmp_path, flags={("ssd", 8, "off"): "cpu"})
     figure = figure_of(page, "fig-wal-rates")
     assert (figure.rows["flag"] == "cpu").sum() == 5
     assert f"n = {(figure.rows['flag'] == 'none').sum()} windows" in figure.caption

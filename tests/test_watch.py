@@ -22,7 +22,7 @@ import pytest
 from rich.cells import cell_len
 
 from conftest import empty
-from support import beside, said
+from support import beside, said, waited_for
 from test_server_advice import relation
 from tierwise.bench.testbed import Testbed
 from tierwise.core import paths
@@ -301,9 +301,7 @@ def test_a_pooler_is_refused(server: Cluster, tmp_path: Path) -> None:
     (folder / "pooler.ini").write_text("\n".join([*settings, "listen_port = 6543"]) + "\n")
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with beside(program, "-u", server.account.name, folder / "pooler.ini", **quiet) as running:
-        deadline_s = time.monotonic() + 10
-        while not (folder / ".s.PGSQL.6543").exists() and time.monotonic() < deadline_s and running.poll() is None:
-            time.sleep(0.05)
+        waited_for(lambda: (folder / ".s.PGSQL.6543").exists() or running.poll() is not None, within_s=10)
         refused(f"host={folder} port=6543 user=tierwise dbname=postgres", "pooler", "connect directly")
 
 
@@ -388,9 +386,7 @@ def test_a_crash_ends_every_epoch_and_the_watch_goes_on(whole: bool, loaded: tup
 
     def kill_the_server() -> None:
         os.kill(int((cluster.data / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
-        deadline_s = time.monotonic() + 10
-        while cluster.running and time.monotonic() < deadline_s:  # the other processes end by themselves
-            time.sleep(0.05)
+        waited_for(lambda: not cluster.running, within_s=10)  # the other processes end by themselves
         socket = socket_folder(cluster.folder)
         assert socket is not None
         for lock in (cluster.data / "postmaster.pid", *socket.glob(".s.PGSQL.*.lock")):

@@ -2,12 +2,12 @@
 
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from server_loads import pgbench
+from support import waited_for
 from tierwise.core.activity import Activity
 from tierwise.postgres.cluster import DATABASE, PORT, SUPERUSER, Cluster
 from tierwise.postgres.processes import socket_folder
@@ -40,10 +40,7 @@ def begun(cluster: Cluster, out: Path, seconds: float) -> subprocess.Popen[bytes
     """Start a watch as a separate process, and wait until it has written its first window."""
     code = f"from tierwise.watch.recording import *; watch(Request({dsn_of(cluster)!r}, {seconds}, Path({str(out)!r})))"
     running = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
-    deadline_s = time.monotonic() + FIRST_S
-    while not list(Segments(out).folder.glob("0*")) and time.monotonic() < deadline_s:
-        time.sleep(0.05)
-    if not list(Segments(out).folder.glob("0*")):
+    if not waited_for(lambda: list(Segments(out).folder.glob("0*")), FIRST_S):
         running.kill()
         running.wait()
         raise AssertionError(f"no window was written in {FIRST_S} s")
