@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import pytest
 
 from checkout import Home, new_home
 from s3_server import free_port
@@ -158,6 +159,7 @@ worker.serve("{self.address}")
 
 @contextmanager
 def campaign_site(store: str = "", **where: Any) -> Iterator[Site]:
+    pytest.importorskip("distributed", reason="the extra cluster is not installed (make cluster)")
     with new_home() as home:
         smallest = Path(__file__).with_name("fault_profile.toml").read_text(encoding="utf-8")
         home.lay_out("fault", smallest.replace("replicates = 1", f"replicates = {REPLICATES}"))

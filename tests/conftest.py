@@ -27,7 +27,7 @@ from tierwise.report.run import Run
 __all__ = ["built", "by_quarto", "chromium", "completed", "in_place", "killed", "killed_home", "rejected", "smoke", "smoke_home"]
 
 
-TOGETHER: Final = {"smoke": "smoke_home: Home", "report": ": Built|reference: Run"}
+TOGETHER: Final = {"smoke": "smoke_home: Home", "report": ": Built", "reference": "reference: Run"}
 """What takes long and is used in several files -> a pattern in each such file: one process makes it, and runs them all."""
 PASSED: Final = "tierwise/passed"
 LONGEST: Final = (  # what takes half a minute and more, the longest first, so that all processes end at the same time
@@ -35,6 +35,7 @@ LONGEST: Final = (  # what takes half a minute and more, the longest first, so t
     "tests/test_recorders.py",
     "tests/test_survey_studies.py",
     "tests/test_toy_study.py",
+    "reference",  # after three others, so that the report has judged the run by then
     "tests/test_index_placement.py",
     "tests/test_notebooks.py",
     "tests/test_commands.py",
@@ -170,6 +171,7 @@ def conn(cluster: Cluster) -> Iterator[Connection]:
 
 
 def empty(cluster: Cluster) -> None:
+    """Drop what a test has made in a server, which is stopped then."""
     if not cluster.running:
         cluster.start(loading_settings())
     with cluster.connect() as session:
@@ -177,6 +179,7 @@ def empty(cluster: Cluster) -> None:
         session.execute("CREATE SCHEMA public")
         for (name,) in session.execute("SELECT spcname FROM pg_tablespace WHERE spcname !~ '^pg_'").fetchall():
             session.execute(f'DROP TABLESPACE "{name}"')
+    cluster.stop()
 
 
 def _made(workspace: Path, folder: Path | None) -> Cluster:

@@ -2,6 +2,7 @@
 
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -36,6 +37,15 @@ def need_fuse() -> None:
         require_fuse()
     except MissingError as missing:
         pytest.skip(str(missing))
+
+
+def need_fusermount() -> None:
+    """Skip where root cannot become a user who mounts by himself."""
+    need_fuse()
+    if os.geteuid():
+        pytest.skip("every other test here is this test")
+    if not shutil.which("fusermount3"):
+        pytest.skip("fusermount3 is not installed (apt-get install fuse3)")
 
 
 def new_folder(parent: Path) -> Path:
@@ -107,7 +117,6 @@ def tablespace(workspace: Path, cluster: Cluster, device: str, *statements: str)
             tier.daemon.wait_in_real_time()
             tier.delays(False)
             empty(cluster)
-            cluster.stop()
 
 
 @contextmanager

@@ -188,13 +188,6 @@ def test_the_parquet_has_the_sources_types_and_no_nulls(tmp_path: Path) -> None:
     assert frame["RECTYPE"].unique().to_list() == ["P"]
 
 
-@pytest.mark.parametrize("fraction", [0.0009, 1.01, float("nan")])
-def test_a_fraction_out_of_range_is_refused(tmp_path: Path, fraction: float) -> None:
-    with pytest.raises(InputError, match=r"fraction is .*: from 0\.001 to 1"):
-        census.acquire("synthetic", fraction=fraction, seed=SEED, folder=tmp_path)
-    assert list(tmp_path.iterdir()) == []
-
-
 NAMES = list(census.TYPES)
 Rows = list[list[str]]
 

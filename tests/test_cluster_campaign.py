@@ -24,7 +24,6 @@ JOINED_S = 10.0
 
 @pytest.fixture
 def site() -> Iterator[Site]:
-    pytest.importorskip("distributed", reason="the extra cluster is not installed (make cluster)")
     with campaign_site() as made:
         yield made
 

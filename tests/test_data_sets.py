@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,23 @@ def record(name: str = "census", rows: int = 100, sha256: str | None = "1" * 64,
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
     return open_run(rich_run(tmp_path / "raw").name, tmp_path / "raw")
+
+
+@pytest.mark.parametrize(
+    ("acquire", "least", "fractions"),
+    [
+        (partial(census.acquire, "synthetic"), 0.001, (0.0009, 1.01)),
+        (partial(sky.acquire, "synthetic"), 1e-5, (1e-6, 1.01)),
+        (survey.acquire, 0.001, (0.0, 0.0001, 1.5)),
+    ],
+)
+def test_a_fraction_out_of_range_is_refused(
+    tmp_path: Path, acquire: Callable[..., object], least: float, fractions: Iterable[float]
+) -> None:
+    for fraction in (*fractions, float("nan")):
+        with pytest.raises(InputError, match=rf"fraction is .*: from {least} to 1"):
+            acquire(fraction=fraction, seed=1, folder=tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def with_records(run: Run, *records: DatasetRecord) -> Run:

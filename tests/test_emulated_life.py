@@ -2,7 +2,6 @@
 
 import errno
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from unittest.mock import Mock
 import psutil
 import pytest
 
-from emulation import MYSELF, emulated, foreground, need_fuse, new_folder
+from emulation import MYSELF, emulated, foreground, need_fuse, need_fusermount, new_folder
 from support import beside, waited_for
 from tierwise.core import paths
 from tierwise.core.errors import InputError, TierwiseError
@@ -246,11 +245,7 @@ def python_for_nobody() -> str:
 
 
 def test_an_ordinary_user_mounts_through_fusermount3() -> None:
-    need_fuse()
-    if os.geteuid():
-        pytest.skip("every other test here is this test")
-    if not shutil.which("fusermount3"):
-        pytest.skip("fusermount3 is not installed (apt-get install fuse3)")
+    need_fusermount()
     if not os.access("/dev/fuse", os.R_OK) or not Path("/dev/fuse").stat().st_mode & 0o002:
         pytest.skip("/dev/fuse is for root alone on this machine (udev makes it 0666)")
     python = python_for_nobody()

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from emulation import tablespace
+from random_readers import need_groups
 from tierwise.bench.recording import outstanding, tier_io
 from tierwise.core import session_group
 from tierwise.core.errors import InputError
@@ -18,8 +19,6 @@ from tierwise.postgres.binaries import Binaries
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.settings import PINNED_BYTES, REQUEST_BYTES, measuring_settings
 from tierwise.tiers.emulated import Emulated
-
-needs_groups = pytest.mark.skipif(session_group.obstacle() is not None, reason=str(session_group.obstacle()))
 
 ROWS = 60_000
 SEQUENTIAL = ("SET enable_bitmapscan = off", "SET enable_indexscan = off", "SELECT count(*) FROM scanned")
@@ -73,7 +72,7 @@ def seen(place: tuple[Emulated, SessionGroup], server: Cluster, io_mode: IoMode,
     return Seen(together, reads, busy_s, ended.now_s - begun.now_s, ended.computed_s - begun.computed_s)
 
 
-@needs_groups
+@need_groups
 @pytest.mark.parametrize("scan", [SEQUENTIAL, BITMAP], ids=["sequential", "bitmap"])
 def test_a_plan_that_reads_ahead_has_several_requests_under_way_in_the_asynchronous_io_mode_alone(
     scanned: tuple[Emulated, SessionGroup], cluster18: Cluster, scan: tuple[str, ...]
@@ -84,14 +83,14 @@ def test_a_plan_that_reads_ahead_has_several_requests_under_way_in_the_asynchron
     assert asynchronous.reads["size_bytes"].sum() == direct.reads["size_bytes"].sum(), "the same pages"
 
 
-@needs_groups
+@need_groups
 def test_an_index_scan_asks_for_one_thing_at_a_time_in_the_asynchronous_io_mode_too(
     scanned: tuple[Emulated, SessionGroup], cluster18: Cluster
 ) -> None:
     assert seen(scanned, cluster18, IoMode.ASYNCHRONOUS, INDEX, 8 * MIB).outstanding == pytest.approx(1.0, rel=1e-6)
 
 
-@needs_groups
+@need_groups
 @pytest.mark.parametrize("io_mode", [IoMode.BUFFERED, IoMode.ASYNCHRONOUS])
 def test_several_requests_at_once_are_counted_as_the_devices_time_and_what_the_processors_add(
     scanned: tuple[Emulated, SessionGroup], cluster18: Cluster, io_mode: IoMode
@@ -101,7 +100,7 @@ def test_several_requests_at_once_are_counted_as_the_devices_time_and_what_the_p
     assert found.reads["intended_s"].sum() > 1.1 * found.busy_s, "some of it at the same time"
 
 
-@needs_groups
+@need_groups
 @pytest.mark.parametrize("io_mode", [IoMode.DIRECT, IoMode.ASYNCHRONOUS])
 @pytest.mark.parametrize("shared_buffers_bytes", [PINNED_BYTES, 8 * PINNED_BYTES])
 def test_requests_have_one_size_whatever_the_share_of_the_data(

@@ -266,7 +266,6 @@ def server(cluster18: Cluster) -> Iterator[Cluster]:
     cluster18.stop()
     yield cluster18
     empty(cluster18)
-    cluster18.stop()
 
 
 @pytest.mark.parametrize("buffers", [120, 400])

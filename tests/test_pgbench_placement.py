@@ -99,12 +99,6 @@ def test_a_window_tells_its_transactions_and_whose_io_they_were() -> None:
     assert int(shared_buffers.removesuffix("kB")) * 1024 in [pytest.approx(memory, rel=0.001) for memory in expected]
 
 
-def test_every_profile_has_a_grid_that_can_be_read() -> None:
-    for name in ("smoke", "quick", "full"):
-        found = pgbench_placement.trials(load_profile(name), load_pair("source-v"))
-        assert len({trial.key for trial in found}) == len(found) > 0
-
-
 def test_real_time_is_measured_beside_emulated_tiers_alone_and_not_on_those_of_today() -> None:
     cells = [{"placements": ["all_hdd", "table_ssd"]}, {"placements": ["table_ssd"], "real_time": 1}]
     profile = with_grid(load_profile("quick"), cells=cells, today=cells)

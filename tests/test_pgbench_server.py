@@ -240,7 +240,6 @@ def test_a_servers_memory_is_limited_with_its_page_cache(cluster18: Cluster) -> 
     assert not cluster18.running
     assert not Path(group).exists()
     empty(cluster18)
-    cluster18.stop()
 
 
 def _groups(process: psutil.Process) -> list[str]:

@@ -21,6 +21,7 @@ from tierwise.core import studies
 from tierwise.core.errors import InputError
 from tierwise.core.pace import Pace, Processors, calibrate, piece_s
 from tierwise.core.pairs import TODAY, load_pair
+from tierwise.core.profiles import load_profile
 from tierwise.core.progress import minutes_left
 from tierwise.pipeline import ReportRequest, StudyProgress, _deadline
 from tierwise.plan.budget import (
@@ -72,7 +73,8 @@ def test_a_profile_of_ours_has_a_record_of_every_study(profile: str) -> None:
     assert all(line.minutes and line.disk_gb is not None for line in plan.lines)
     recorded = load_recorded().profiles[profile]
     for line in plan.lines:
-        known = recorded.studies[line.study]
+        known, trials = recorded.studies[line.study], load_study(line.study).trials(load_profile(profile), load_pair(line.pair))
+        assert len({trial.key for trial in trials}) == len(trials) > 0
         assert line.minutes == pytest.approx(line.trials * known.seconds / known.trials / 60)
     assert plan.minutes == pytest.approx(sum(line.minutes or 0 for line in plan.lines) + recorded.report_s / 60)
     assert plan.minutes <= MOST_MINUTES[profile]

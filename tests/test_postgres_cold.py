@@ -61,7 +61,6 @@ def census(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     yield cluster
     cluster.stop()
     empty(cluster)
-    cluster.stop()
 
 
 @pytest.fixture

@@ -8,12 +8,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from emulation import need_fuse
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.live import OnServer, open_testbed
 from tierwise.bench.recording import Recorder
 from tierwise.bench.study import Trial, Turn
 from tierwise.bench.testbed import Testbed
-from tierwise.core.errors import MissingError
 from tierwise.core.pairs import load_pair
 from tierwise.core.profiles import load_profile
 from tierwise.core.vocabulary import ClockKind, IoMode
@@ -22,7 +22,6 @@ from tierwise.postgres.wait_events import UNNAMED
 from tierwise.recorders import bpftrace, strace
 from tierwise.studies.read_latency.measuring.read_window import EMULATOR, choose_recorder, histograms
 from tierwise.studies.read_latency.measuring.trials import CACHED, NAME, SESSIONS, STUDY, Cell, StudyState, tablespaces, trials
-from tierwise.tiers.mounting import require_fuse
 from tierwise.timings.reads import READS, TABLE, sources
 from tierwise.timings.schema import Timing
 
@@ -39,10 +38,7 @@ def opened(workspace: Path) -> Iterator[Opened]:
 
 @contextmanager
 def opened_testbed(work: Path, version: str) -> Iterator[Opened]:
-    try:
-        require_fuse()
-    except MissingError as missing:
-        pytest.skip(str(missing))
+    need_fuse()
     profile = load_profile("smoke").model_copy(update={"studies": {NAME: GRID}})
     inputs = Inputs(profile, (load_pair(PAIR),), None, 1, version)
     with open_testbed(STUDY, load_pair(PAIR), inputs, work, seed=inputs.seed) as opened:

@@ -71,7 +71,6 @@ def strewn(cluster18: Cluster) -> Iterator[Cluster]:
     cluster18.stop()
     yield cluster18
     empty(cluster18)
-    cluster18.stop()
 
 
 def blocks_read(conn: Connection, table: str, scan: Table, method: ScanMethod) -> int:

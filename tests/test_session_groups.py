@@ -13,7 +13,7 @@ from support import BUSY, beside
 from tierwise.core import control_groups, memory_group, session_group
 from tierwise.core.errors import MissingError, TierwiseError
 from tierwise.core.units import MIB
-from tierwise.tiers.sessions import CgroupV2, ProcTasks, grouped, state_of, used_s_of
+from tierwise.tiers.sessions import CgroupV2, Grouped, ProcTasks, grouped, state_of, used_s_of
 
 
 @need_groups
@@ -42,10 +42,7 @@ def test_the_kernels_count_of_tasks_by_state_is_that_of_looking_at_each(tmp_path
             busy = ends.enter_context(beside(*BUSY))
         time.sleep(0.5)
         sessions = grouped([str(folder) for folder in group.folders])
-        assert sessions.running(thoroughly=True) == 1
-        before_s = sessions.used_s()
-        time.sleep(0.2)
-        assert sessions.used_s() > before_s
+        one_runs(sessions)
         by_hand = ProcTasks(group.folders[0] / "tasks")
         assert by_hand.running() == 1
         busy.kill()
@@ -53,6 +50,13 @@ def test_the_kernels_count_of_tasks_by_state_is_that_of_looking_at_each(tmp_path
         assert sessions.running(thoroughly=True) == by_hand.running() == 0
         by_hand.close()
         sessions.close()
+
+
+def one_runs(sessions: Grouped) -> None:
+    assert sessions.running(thoroughly=True) == 1
+    before_s = sessions.used_s()
+    time.sleep(0.2)
+    assert sessions.used_s() > before_s
 
 
 def test_files_of_control_groups_are_read_as_the_kernel_writes_them() -> None:
@@ -76,10 +80,7 @@ def test_a_group_of_version_2_is_looked_at_task_by_task(tmp_path: Path) -> None:
         busy = ends.enter_context(beside(*BUSY))
         control_groups.take_in(folder, busy.pid)
         sessions = CgroupV2(folder)
-        assert sessions.running(thoroughly=True) == 1
-        before_s = sessions.used_s()
-        time.sleep(0.2)
-        assert sessions.used_s() > before_s
+        one_runs(sessions)
         busy.kill()
         busy.wait()
         assert sessions.running(thoroughly=True) == 0

@@ -250,7 +250,6 @@ def aged(cluster18: Cluster) -> Iterator[Cluster]:
     cluster18.start(measuring_settings(cluster18.binaries, io_mode=IoMode.BUFFERED, shared_buffers_bytes=BUFFERS * 8192))
     yield cluster18
     empty(cluster18)
-    cluster18.stop()
 
 
 def updates(conn: Connection) -> tuple[int, int]:

@@ -226,13 +226,6 @@ def middle(number: int) -> Array:
     return found
 
 
-@pytest.mark.parametrize("fraction", [1e-6, 1.01, float("nan")])
-def test_a_fraction_out_of_range_is_refused(tmp_path: Path, fraction: float) -> None:
-    with pytest.raises(InputError, match=r"fraction is .*: from 1e-05 to 1"):
-        sky.acquire("synthetic", fraction=fraction, seed=SEED, folder=tmp_path)
-    assert list(tmp_path.iterdir()) == []
-
-
 EXCERPT = ("realdata", "twomass", "irsa_fp_psc_polygon.xml")
 
 

@@ -25,11 +25,6 @@ TOOLS = ("ip", "nsenter", "unshare", "openssl", "mkfs.ext4")
 as_root = pytest.mark.skipif(os.geteuid() != 0 or not all(map(shutil.which, TOOLS)), reason=f"needs root, {', '.join(TOOLS)}")
 
 
-@pytest.fixture(autouse=True)
-def needed() -> None:
-    pytest.importorskip("distributed", reason="the extra cluster is not installed (make cluster)")
-
-
 @pytest.fixture
 def site() -> Iterator[Site]:
     with campaign_site() as made:

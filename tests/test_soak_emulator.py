@@ -19,10 +19,9 @@ import pytest
 
 from emulation import check_checksums, emulated, kill_daemon, new_folder, revive
 from tierwise.core.units import KIB, MIB
-from tierwise.postgres.binaries import Binaries
-from tierwise.postgres.cluster import DATABASE, SUPERUSER, Cluster
+from tierwise.postgres.cluster import Cluster
+from tierwise.postgres.pgbench import command
 from tierwise.postgres.processes import server_processes
-from tierwise.postgres.workspace import Account
 from tierwise.tiers.emulated import Emulated
 
 pytestmark = pytest.mark.soak
@@ -245,40 +244,23 @@ def tier(workspace: Path, cluster18: Cluster) -> Iterator[Emulated]:
         yield mounted
 
 
-def pgbench(binaries: Binaries, account: Account, cluster: Cluster, *options: str) -> list[str | Path]:
-    socket = (cluster.folder / "socket").read_text(encoding="utf-8").strip()
-    connection = ["-h", socket, "-U", SUPERUSER]
-    return [
-        "setpriv",
-        f"--reuid={account.uid}",
-        f"--regid={account.gid}",
-        "--clear-groups",
-        binaries.path("pgbench"),
-        *connection,
-        *options,
-        DATABASE,
-    ]
-
-
 ROUNDS = 6
 
 
 def test_a_cluster_killed_at_random_under_load_recovers_and_verifies_clean(tier: Emulated, cluster18: Cluster) -> None:
     """The cluster's files are all on the mount, the log too; in turn the server and the disk below it are killed."""
-    chance, binaries, account = random.Random(7), cluster18.binaries, cluster18.account
-    cluster = Cluster(tier.directory / "cluster", binaries, account)
+    chance = random.Random(7)
+    cluster = Cluster(tier.directory / "cluster", cluster18.binaries, cluster18.account)
     settings = {"shared_buffers": "16MB", "max_wal_size": "64MB", "checkpoint_timeout": "30s"}
     cluster.create()
     cluster.start(settings)
-    subprocess.run(pgbench(binaries, account, cluster, "--initialize", "--scale=5", "--quiet"), check=True, capture_output=True)
+    subprocess.run(command(cluster, ["--initialize", "--scale=5", "--quiet"]), check=True, capture_output=True)
     with cluster.connect() as session:
         session.execute("CREATE TABLE reported (n int PRIMARY KEY)")
     reported = 0
     for round_ in range(ROUNDS):
         tier.delays(round_ % 3 > 0)
-        load = subprocess.Popen(
-            pgbench(binaries, account, cluster, "--client=4", "--time=600"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
+        load = subprocess.Popen(command(cluster, ["--client=4", "--time=600"]), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         end_s = time.monotonic() + chance.uniform(4, 10)
         with cluster.connect() as session:
             while time.monotonic() < end_s:

@@ -12,12 +12,11 @@ import psutil
 import pytest
 import scan_prediction
 
-from emulation import check_checksums, emulated, need_fuse, new_folder
+from emulation import check_checksums, need_fuse, tablespace
 from tierwise.core import session_group
 from tierwise.core.vocabulary import IoMode
 from tierwise.postgres.cluster import Cluster
-from tierwise.postgres.relations import create_tablespace
-from tierwise.postgres.settings import Connection, loading_settings, measuring_settings
+from tierwise.postgres.settings import measuring_settings
 from tierwise.scans.processor import IoMethod
 from tierwise.tiers.emulated import Emulated
 
@@ -44,19 +43,18 @@ class Look:
         return cls(process.memory_full_info().uss, process.num_fds())
 
 
+MAKE: Final = (
+    "CREATE TABLE reported (k int, v text) TABLESPACE disk",
+    f"INSERT INTO reported SELECT k, md5(k::text) || repeat('x', 200) FROM generate_series(1, {ROWS}) k",
+    "ALTER TABLE reported ADD PRIMARY KEY (k) USING INDEX TABLESPACE disk",
+    "VACUUM (FREEZE, ANALYZE) reported",
+)
+
+
 @pytest.fixture
 def tier(workspace: Path, cluster18: Cluster) -> Iterator[Emulated]:
-    with emulated(new_folder(workspace), "sata-7k2", owner=cluster18.account.ids) as mounted:
+    with tablespace(workspace, cluster18, "sata-7k2", *MAKE) as mounted:
         yield mounted
-
-
-def load(connection: Connection, tier: Emulated) -> None:
-    create_tablespace(connection, "disk", tier.directory)
-    connection.execute("CREATE TABLE reported (k int, v text) TABLESPACE disk")
-    connection.execute("INSERT INTO reported SELECT k, md5(k::text) || repeat('x', 200) FROM generate_series(1, %s) k", (ROWS,))
-    connection.execute("ALTER TABLE reported ADD PRIMARY KEY (k) USING INDEX TABLESPACE disk")
-    connection.execute("VACUUM (FREEZE, ANALYZE) reported")
-    connection.execute("CHECKPOINT")
 
 
 def test_a_day_of_queries_finds_no_difference_and_grows_nothing(
@@ -64,38 +62,26 @@ def test_a_day_of_queries_finds_no_difference_and_grows_nothing(
 ) -> None:
     """Each answer is what its key says, the mount's pages bear checksums that hold, and every process ends as large as it was."""
     chance, different = random.Random(24), 0
-    cluster18.start(loading_settings())
-    try:
-        with cluster18.connect() as connection:
-            load(connection, tier)
-        cluster18.stop()
-        cluster18.start(measuring_settings(cluster18.binaries, io_mode=IoMode.DIRECT, shared_buffers_bytes=2**20))
-        with cluster18.connect() as connection:
-            connection.prepare_threshold = 1
-            pids = {"server": connection.info.backend_pid, "daemon": tier.daemon.pid or 0, "client": os.getpid()}
-            tier.daemon.count_one(connection.info.backend_pid, origin_s=0.0)
-            tier.delays(True, slowdown=SLOWDOWN)
-            begun_s = tier.daemon.time().now_s
-            looks: dict[str, list[Look]] = {name: [] for name in pids}
-            for number in range(QUERIES):
-                key = chance.randint(1, ROWS)
-                row = connection.execute("SELECT v FROM reported WHERE k = %s", (key,)).fetchone()
-                different += row is None or row[0][:32] != hashlib.md5(str(key).encode()).hexdigest()
-                if number % (QUERIES // LOOKS) == 0:
-                    for name, pid in pids.items():
-                        looks[name].append(Look.at(pid))
-            clock = tier.daemon.time()
-            tier.delays(False)
-            tier.daemon.wait_in_real_time()
-        cluster18.stop()
-        check_checksums(cluster18)
-    finally:
-        cluster18.stop()
-        cluster18.start(loading_settings())
-        with cluster18.connect() as connection:
-            connection.execute("DROP TABLE IF EXISTS reported")
-            connection.execute("DROP TABLESPACE IF EXISTS disk")
-        cluster18.stop()
+    cluster18.start(measuring_settings(cluster18.binaries, io_mode=IoMode.DIRECT, shared_buffers_bytes=2**20))
+    with cluster18.connect() as connection:
+        connection.prepare_threshold = 1
+        pids = {"server": connection.info.backend_pid, "daemon": tier.daemon.pid or 0, "client": os.getpid()}
+        tier.daemon.count_one(connection.info.backend_pid, origin_s=0.0)
+        tier.delays(True, slowdown=SLOWDOWN)
+        begun_s = tier.daemon.time().now_s
+        looks: dict[str, list[Look]] = {name: [] for name in pids}
+        for number in range(QUERIES):
+            key = chance.randint(1, ROWS)
+            row = connection.execute("SELECT v FROM reported WHERE k = %s", (key,)).fetchone()
+            different += row is None or row[0][:32] != hashlib.md5(str(key).encode()).hexdigest()
+            if number % (QUERIES // LOOKS) == 0:
+                for name, pid in pids.items():
+                    looks[name].append(Look.at(pid))
+        clock = tier.daemon.time()
+        tier.delays(False)
+        tier.daemon.wait_in_real_time()
+    cluster18.stop()
+    check_checksums(cluster18)
     with capsys.disabled():
         print(f"{QUERIES} queries, {(clock.now_s - begun_s) / 3600:.2f} h counted, {different} different; {looks}")
     assert different == 0

@@ -81,7 +81,6 @@ def unmade(cluster: Cluster, disk: Emulated) -> None:
         (cluster.data / "pg_wal").unlink()
         cluster.account.run(["mv", disk.directory / "pg_wal", cluster.data / "pg_wal"], folder=cluster.folder)
     empty(cluster)
-    cluster.stop()
 
 
 def files_of(session: Connection) -> dict[str, str]:
@@ -185,7 +184,6 @@ def test_the_band_of_device_reads_holds_what_the_kernels_cache_let_through(
             tier.delays(False)
             cluster15.stop()
             empty(cluster15)
-            cluster15.stop()
     pages_read = float(reads["size_bytes"].cast(pl.Float64).sum()) / 8192
     (big,) = (one for one in answer(out, service).relations if one.name == "big")
     assert big.device_reads_per_s is not None
@@ -249,7 +247,6 @@ def test_a_watch_of_4000_relations_takes_half_a_percent_of_a_processor(counted: 
         print(f"{beside:.0f} transactions a second beside a watch, {alone:.0f} without")
     finally:
         empty(counted)
-        counted.stop()
     assert used <= 0.005
     assert memory < 300 * 2**20
     assert day_bytes < 100e6

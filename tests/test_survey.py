@@ -1,7 +1,6 @@
 """The synthetic survey: an archive's tables, tied by its keys, with the light curves that its statistics describe."""
 
 import re
-from pathlib import Path
 
 import duckdb
 import numpy as np
@@ -10,7 +9,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from support import shared
-from tierwise.core.errors import InputError
 from tierwise.datasets import survey
 from tierwise.datasets.archive_table import arrow_type
 from tierwise.datasets.dataset import Dataset
@@ -140,10 +138,3 @@ def test_light_curves_are_periodic_and_each_kind_has_its_shape() -> None:
     assert (np.median(eclipsing, axis=1) < 0.02).all(), "out of eclipse most of the time"
     steps = np.abs(np.diff(slow, axis=1)).max(axis=1)
     assert (steps < 0.01).all(), "hardly any change in 72 minutes"
-
-
-@pytest.mark.parametrize("fraction", [0.0, 0.0001, 1.5, float("nan")])
-def test_a_fraction_out_of_range_is_refused(tmp_path: Path, fraction: float) -> None:
-    with pytest.raises(InputError, match=r"fraction is .*: from 0\.001 to 1"):
-        survey.acquire(fraction=fraction, seed=SEED, folder=tmp_path)
-    assert list(tmp_path.iterdir()) == []

@@ -79,7 +79,6 @@ def server(cluster18: Cluster) -> Iterator[Cluster]:
     cluster18.start(STARTED)
     yield cluster18
     empty(cluster18)
-    cluster18.stop()
 
 
 def counted(cluster: Cluster) -> tuple[float, dict[str, float]]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from emulation import need_fuse, new_folder, small_disk
+from emulation import need_fusermount, new_folder, small_disk
 from test_emulated_life import AS_NOBODY, NOBODY, python_for_nobody
 from tierwise.core import paths
 from tierwise.core.errors import MissingError
@@ -80,11 +80,7 @@ TRIALS = "start=NV variant=published"
 
 @pytest.fixture
 def place() -> Iterator[Path]:
-    if os.geteuid():
-        pytest.skip("every other test here is this test")
-    need_fuse()
-    if not shutil.which("fusermount3"):
-        pytest.skip("fusermount3 is not installed (apt-get install fuse3)")
+    need_fusermount()
     folder = new_folder(Path("/var/tmp"))
     outputs = shutil.ignore_patterns("work", "raw", "external", "__pycache__")
     for name in ("src", "data", "notebooks"):
