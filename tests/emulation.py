@@ -81,6 +81,16 @@ def emulated(work: Path, device: str = "mtron-3025", *, cached: bool = False, ow
         tier.stop()
 
 
+@contextmanager
+def opened(path: Path, *, direct: bool = False) -> Iterator[int]:
+    """Open a file for reads and writes; `direct`: past the kernel's page cache."""
+    descriptor = os.open(path, os.O_RDWR | os.O_DIRECT * direct)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
 def kill_daemon(tier: Emulated) -> None:
     assert tier.daemon.pid is not None
     os.kill(tier.daemon.pid, signal.SIGKILL)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from emulation import emulated
+from emulation import emulated, opened
 from tierwise.core import session_group
 from tierwise.core.units import MIB, PAGE_BYTES
 from tierwise.tiers.emulated import Emulated
@@ -45,11 +45,10 @@ def filled(work: Path, device: str) -> Iterator[tuple[Emulated, Path]]:
 
 
 def read_at_random(path: Path, count: int = READS, *, seed: int = 1) -> None:
-    chance, descriptor = random.Random(seed), os.open(path, os.O_RDONLY | os.O_DIRECT)
-    with mmap.mmap(-1, PAGE_BYTES) as buffer:
+    chance = random.Random(seed)
+    with opened(path, direct=True) as descriptor, mmap.mmap(-1, PAGE_BYTES) as buffer:
         for _ in range(count):
             os.preadv(descriptor, [buffer], chance.randrange(FILE_BYTES // PAGE_BYTES) * PAGE_BYTES)
-    os.close(descriptor)
 
 
 @contextmanager

@@ -7,12 +7,11 @@ import statistics
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from emulation import emulated, replayed_s
+from emulation import emulated, opened, replayed_s
 from tierwise.core.units import KIB, MIB, PAGE_BYTES
 from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.scheduling import WAKING
@@ -21,18 +20,9 @@ from tierwise.tiers.tier import FileIo
 FILE_BYTES = 64 * MIB
 
 
-@contextmanager
-def opened(path: Path) -> Iterator[int]:
-    descriptor = os.open(path, os.O_RDWR | os.O_DIRECT)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
 def read_at_random(path: Path, count: int, *, seed: int = 1, size: int = PAGE_BYTES) -> list[float]:
     chance, took_s = random.Random(seed), []
-    with opened(path) as descriptor, mmap.mmap(-1, size) as buffer:
+    with opened(path, direct=True) as descriptor, mmap.mmap(-1, size) as buffer:
         for _ in range(count):
             place = chance.randrange(FILE_BYTES // size) * size
             started_s = time.perf_counter()
@@ -98,7 +88,7 @@ def test_the_log_replayed_through_a_new_model_gives_the_same_completions(tmp_pat
 
 def write_at_random(path: Path, count: int, *, seed: int) -> None:
     chance = random.Random(seed)
-    with opened(path) as descriptor, mmap.mmap(-1, PAGE_BYTES) as buffer:
+    with opened(path, direct=True) as descriptor, mmap.mmap(-1, PAGE_BYTES) as buffer:
         for _ in range(count):
             os.pwritev(descriptor, [buffer], chance.randrange(FILE_BYTES // PAGE_BYTES) * PAGE_BYTES)
         os.fsync(descriptor)
@@ -132,7 +122,7 @@ def test_statistics_count_exactly_the_requests(tmp_path: Path) -> None:
             assert tier.io() == {}
             read_at_random(first, 30)
             read_at_random(second, 20, size=128 * KIB)
-            with opened(second) as descriptor, mmap.mmap(-1, MIB) as buffer:
+            with opened(second, direct=True) as descriptor, mmap.mmap(-1, MIB) as buffer:
                 for number in range(3):
                     os.pwritev(descriptor, [buffer], number * MIB)
                 os.fsync(descriptor)

@@ -1,9 +1,7 @@
 """A trace replayed by the device models, and recorded and kept: by strace, from an emulator's log, in trace files."""
 
 import json
-import mmap
 import os
-import random
 import shutil
 import subprocess
 import sys
@@ -18,6 +16,7 @@ import pytest
 
 from checkout import Home
 from emulation import emulated, need_fuse
+from random_readers import read_at_random
 from tierwise.bench.recording import TRACED, Span, Straced, awaited, by_relation, with_host_time, with_traced_times
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.units import GIB, MIB, PAGE_BYTES
@@ -108,17 +107,6 @@ def test_an_emulated_tiers_own_log_gives_its_intended_times(device: str, tmp_pat
     found = replay(Trace(accesses), {"data": "tier"}, {"tier": model}, {"data": laid}, started_s=started_s)
     assert sum(found.latencies_s) == pytest.approx(log["intended_s"].sum(), rel=0.01)
     assert found.latencies_s == pytest.approx(log["intended_s"].to_list(), rel=0.01, abs=2e-6)
-
-
-def read_at_random(path: Path, count: int) -> None:
-    chance = random.Random(1)
-    descriptor = os.open(path, os.O_RDWR | os.O_DIRECT)
-    try:
-        with mmap.mmap(-1, PAGE_BYTES) as buffer:
-            for _ in range(count):
-                os.preadv(descriptor, [buffer], chance.randrange(64 * MIB // PAGE_BYTES) * PAGE_BYTES)
-    finally:
-        os.close(descriptor)
 
 
 @dataclass(frozen=True)

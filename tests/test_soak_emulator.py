@@ -17,7 +17,7 @@ import numpy as np
 import psutil
 import pytest
 
-from emulation import check_checksums, emulated, kill_daemon, new_folder, revive
+from emulation import check_checksums, emulated, kill_daemon, new_folder, opened, revive
 from tierwise.core.units import KIB, MIB
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.pgbench import command
@@ -195,15 +195,6 @@ def read_whole(descriptor: int, length: int, start: int) -> bytes:
     while len(found) < length and (more := os.pread(descriptor, length - len(found), start + len(found))):
         found += more
     return found
-
-
-@contextmanager
-def opened(path: Path) -> Iterator[int]:
-    descriptor = os.open(path, os.O_RDWR)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 @pytest.mark.parametrize("cached", [False, True], ids=["past the page cache", "cached"])

@@ -209,7 +209,7 @@ def saved(raw: Path, pair: str, *rows: pl.DataFrame) -> Run:
             "pairs": {name: pair_file(load_pair(name)) for name in {*manifest.pairs, pair}},
         }
     ).save(folder)
-    return open_run(manifest.run_id)
+    return open_run(manifest.run_id, raw)
 
 
 @pytest.mark.parametrize(("slowdown", "name"), [(1.0, "small set"), (8.0, "small set, tiers slowed 8-fold")])
@@ -233,11 +233,9 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     raw = tmp_path_factory.mktemp("raw")
     windows = pgbench_rows({"all_hdd": 400.0, "index_ssd": 440.0, "table_ssd": 1700.0}, slowdown=24.0, pair=request.param)
     queries = placement_rows({"join_single": PLACEMENT_S["join_single"]})
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TIERWISE_RAW", str(raw))
-        opened = saved(raw, request.param, windows, todays(queries, request.param), array_rows())
-        yield opened
-        opened.store.close()
+    opened = saved(raw, request.param, windows, todays(queries, request.param), array_rows())
+    yield opened
+    opened.store.close()
 
 
 def cases(run: Run, claim: str) -> dict[str, CaseToday]:
