@@ -1,6 +1,5 @@
 """What the models and the emulator were compared with, as committed, and the numbers of the page on it."""
 
-import math
 from collections.abc import Sequence
 from datetime import date
 from statistics import mean
@@ -45,30 +44,24 @@ def gain_per_dollar(size: dict[str, Any], relation: str) -> float:
     return float(saved_s / dearer)
 
 
-def measured_s(row: dict[str, Any]) -> tuple[float, float]:
-    """Return a transaction's mean time and half of its interval; the mean of all its measurements."""
-    every = [row, *row.get("earlier", [])]
-    return mean(one["seen_s"] for one in every), math.hypot(*(one["half_s"] for one in every)) / len(every)
+def measured_s(row: dict[str, Any]) -> float:
+    """Return a transaction's mean time: the mean of all its measurements."""
+    return mean(float(one["seen_s"]) for one in [row, *row.get("earlier", [])])
 
 
 def moves(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return each measured move: what share of a transaction's time it saved, how far `off` the prediction was, and whether it `held`.
-
-    `agrees`: the measured saving's own 95 % interval reaches the predicted range.
-    """
+    """Return each measured move: what share of a transaction's time it saved, how far `off` the prediction was, and whether it `held`."""
     found: list[dict[str, Any]] = []
     bases = {(row["load"], row["open"]): row for row in rows if row["placement"] == []}
     for row in (row for row in rows if row["placement"]):
         base = bases[row["load"], row["open"]]
-        (base_s, base_half_s), (seen_s, half_s) = measured_s(base), measured_s(row)
+        base_s, seen_s = measured_s(base), measured_s(row)
         saved_s = base_s - seen_s
         of = {"load": f"{row['load']}, at {100 * row['open']:.0f}\u00a0% of capacity" if row["open"] else row["load"]}
         saved, off = saved_s / base_s, row["said_s"] / saved_s - 1
         of |= {"saved": saved, "medium": 0.2 <= saved <= 0.8, "off": off, "close": abs(off) <= 0.2}
         left = (row["watched_s"] - row["said_s"]) / seen_s
         of |= {"left": 1 / 1.5 <= left <= 1.5, "held": row["predicted_s"]["low"] <= saved_s <= row["predicted_s"]["high"]}
-        known_s = math.hypot(half_s, base_half_s)
-        of["agrees"] = row["predicted_s"]["low"] - known_s <= saved_s <= row["predicted_s"]["high"] + known_s
         of["half_width"] = (row["predicted_s"]["high"] - row["predicted_s"]["low"]) / 2 / saved_s
         of["within_noise"] = row["said_s"] <= row["noise"] * row["watched_s"]
         found.append(of | {"place": (row["load"], row["open"])})
@@ -157,8 +150,9 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of al
     beside = emulator["mount_over_empty_server"]
     measured = load(*ADVICE)["rows"]
     latest = [{name: value for name, value in row.items() if name != "earlier"} for row in measured]
-    every, last = moves(measured), [one for one in moves(latest) if one["medium"]]
-    medium, small = [one for one in every if one["medium"]], [one for one in every if one["saved"] < SMALL]
+    every, alone = moves(measured), moves(latest)
+    medium, last = ([one for one in each if one["medium"]] for each in (every, alone))
+    small, last_small = ([one for one in each if one["saved"] < SMALL] for each in (every, alone))
     return {
         "drives": len(means),
         "worst_mean": max(means),
@@ -177,12 +171,14 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of al
         "medium": len(medium),
         "medium_close": sum(one["close"] for one in medium),
         "medium_left": sum(one["left"] for one in medium),
-        "repeated": len({row["load"] for row in measured if "earlier" in row}),
+        "repeated": len({row["load"] for row in measured if "earlier" in row and row["open"] is None}),
         "last": len(last),
         "last_close": sum(one["close"] for one in last),
         "small": len(small),
         "small_right": sum(one["held"] or one["within_noise"] for one in small),
-        "small_agree": sum(one["held"] or one["within_noise"] or one["agrees"] for one in small),
+        "last_small": len(last_small),
+        "last_small_right": sum(one["held"] or one["within_noise"] for one in last_small),
+        "kept": sum(row.get("earlier_watch", False) for row in measured),
         "times": len(times),
         "times_held": sum(row["held"] for row in times),
         "orders_right": sum(row["order_right"] for row in times),
