@@ -86,7 +86,7 @@ bench: $(ENV)/.ready
 soak: $(ENV)/.ready
 	$(BIN)/python -m pytest -m soak
 
-# Start a PostgreSQL on an emulated disk with a load, watch it, move what tierwise advises, and check it, in nine minutes
+# Start a PostgreSQL on an emulated disk with a load, watch it, move what tierwise advises, and check it, in eight minutes after the set-up
 demo: $(ENV)/.ready
 	PYTHONPATH=src $(BIN)/python scripts/demo.py
 

@@ -27,7 +27,7 @@ from tierwise.timings.trial_files import TRANSACTIONS, TrialKey
 SMOKE_RAW: Final = Path(__file__).parent / "smoke"
 """The folder of the smoke run that is kept with the tests, of every study; `scripts/keep_smoke.py` measures it."""
 (SMOKE_RUN,) = SMOKE_RAW.glob("[!.]*/")
-(SHIPPED_RUN,) = paths.reference().glob("[!.]*/")
+(SHIPPED_RUN,) = (Path(__file__).parents[1] / "data/reference").glob("[!.]*/")
 
 needs_fuse = pytest.mark.skipif(
     not os.access("/dev/fuse", os.R_OK | os.W_OK), reason="no FUSE here: /dev/fuse cannot be opened, nothing can be emulated"

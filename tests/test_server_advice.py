@@ -346,7 +346,7 @@ def test_several_watches_count_as_one_longer_watch() -> None:
 
 @pytest.mark.parametrize("steady", [one for one in Steadiness if one is not Steadiness.STEADY])
 def test_a_load_that_was_not_steady_gets_no_advice(tiers: Path, steady: Steadiness) -> None:
-    with pytest.raises(InputError, match="steady load"):
+    with pytest.raises(InputError, match="Remedy: watch"):
         advised(activity(relation(1, "busy", 0.05), steady=steady), tiers)
 
 

@@ -139,8 +139,8 @@ def test_predicted_savings_are_counted_against_what_was_seen() -> None:
     assert (found["moves"], found["medium"]) == (3, 2)
     assert (found["saving within 20 %"], found["left within a factor of 1.5"]) == (0.5, 1.0)
     assert found["interval holds"] == pytest.approx(1 / 3)
-    small = [row(0.1), row(0.09, "index", low=0.0111, high=0.012), row(0.09, "table", low=0.0115, high=0.012)]
-    assert judged(small)["small ones whose measured interval reaches it"] == 0.5, "the measured saving is 10 ms, give or take 1.4"
+    small = [row(0.1), row(0.09, "index", low=0.009, high=0.012), row(0.09, "table", low=0.0115, high=0.012)]
+    assert judged(small)["small ones within noise or the interval"] == 0.5
     twice = [{**row(0.1), "earlier": [row(0.2)]}, {**row(0.04, "table", low=0.09, high=0.11), "earlier": [row(0.06)]}]
     assert judged(twice)["saving within 20 %"] == 1, "from 150 to 50 ms in the mean of both measurements"
     assert found["regret"] == 0

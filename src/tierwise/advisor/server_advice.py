@@ -11,7 +11,7 @@ from tierwise.advisor.server_durations import step_s
 from tierwise.advisor.server_question import LEAST_SHARE, LOG, TEMPORARY, Question, Unit, unit_name
 from tierwise.advisor.server_tiers import SLOW
 from tierwise.advisor.stations import Predicted
-from tierwise.core.activity import Activity, Band, IoWorkers, RelationLoad, Steadiness
+from tierwise.core.activity import Activity, Band, IoWorkers, RelationLoad, Steadiness, unsteady
 from tierwise.core.errors import InputError
 from tierwise.core.toml import Strict
 from tierwise.core.units import GIB
@@ -146,14 +146,11 @@ def advise_server(question: Question) -> ServerAdvice:
     )
 
 
-def steady_s(activity: Activity, option: str) -> float:
-    """Return the time of a transaction of a steady load."""
-    if activity.steadiness is not Steadiness.STEADY or activity.transaction_s is None:
-        rule, remedy = (
-            "shows no steady load, so nothing can be predicted from it",
-            f"tierwise watch --show with the file of {option} says why",
-        )
-        raise InputError(option, field="steadiness", value=str(activity.steadiness), rule=rule, remedy=remedy)
+def steady_s(activity: Activity, option: str, *others: Steadiness) -> float:
+    """Return the time of a transaction of a steady load, or of one that is as `others` say."""
+    if activity.steadiness not in {Steadiness.STEADY, *others} or activity.transaction_s is None:
+        found = unsteady(activity)
+        raise InputError(option, field="steadiness", value=str(activity.steadiness), rule=found["why"], remedy=found["remedy"])
     return activity.transaction_s
 
 
@@ -247,7 +244,7 @@ def _step(question: Question, moved: list[Unit], noise: float, *, worth: bool) -
         saved_s=band,
         closed_saved_s=_saved(question, (closed,), noise),
         open_saved_s=_saved(question, (opened,), noise),
-        left_s=Band(low=whole - band.high, high=whole - band.low),
+        left_s=Band(low=min(max(whole - band.high, question.load.elsewhere_s), whole - band.low), high=whole - band.low),
         stay_gain_s=_gained(sum(part.waiting_s for part in staying), stay_s, noise),
         usd_a_month=question.usd_a_month(sum(unit.size_bytes or 0.0 for unit in moved)),
         lock=LOCKS[moved[-1].kind],

@@ -7,7 +7,7 @@ from typing import Final
 from tierwise.advisor.server_advice import UnitTime, relative_noise, saving, steady_s, unit_times
 from tierwise.advisor.server_question import LOG, TEMPORARY, Question, Unit, together
 from tierwise.advisor.server_tiers import FAST, SLOW
-from tierwise.core.activity import Band
+from tierwise.core.activity import Band, Steadiness
 from tierwise.core.errors import InputError
 from tierwise.core.toml import Strict
 
@@ -42,12 +42,18 @@ class ServerCheck(Strict):
     transactions_per_s: tuple[float, float]
     units: tuple[CheckedUnit, ...]
     other_work: tuple[str, ...]
+    steady: bool  # after the move
+
+    @property
+    def outside(self) -> list[str]:
+        """Return the units whose waiting after the move lies outside its own range."""
+        return [unit.unit for unit in self.units if not unit.predicted_s.low <= unit.seen_s <= unit.predicted_s.high]
 
 
 def check_move(before: Question, after: Question, *, by_hand: Sequence[str] = ()) -> ServerCheck:
     """Compare two watches of one server, between which relations moved to the faster tier, and what `by_hand` names."""
     first, second = before.activity, after.activity
-    whole_s, left_s = steady_s(first, "--before"), steady_s(second, "--after")
+    whole_s, left_s = steady_s(first, "--before"), steady_s(second, "--after", Steadiness.DRIFTING)
     if first.database != second.database:
         raise InputError("--after", field="database", value=second.database, rule=f"must be that of --before ({first.database})")
     moved = [unit.name for unit in before.every_unit if (before.placement[unit.name], after.placement.get(unit.name)) == (SLOW, FAST)]
@@ -77,6 +83,7 @@ def check_move(before: Question, after: Question, *, by_hand: Sequence[str] = ()
         transactions_per_s=(first.transactions_per_s.high, second.transactions_per_s.high),
         units=units,
         other_work=tuple(unit.unit for unit in units if unit.before_s > LEAST_SHARE * whole_s and _is_other_work(unit)),
+        steady=second.steadiness is Steadiness.STEADY,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from tierwise.advisor.server_tiers import FAST, SLOW, ServerTier
 from tierwise.advisor.stations import Load, Part, Predicted, predict
 from tierwise.core.activity import Activity, RelationLoad
-from tierwise.core.errors import MissingError
+from tierwise.core.errors import InputError, MissingError
 from tierwise.core.units import GIB
 from tierwise.costs.book import Book
 from tierwise.costs.hardware import share_bill
@@ -114,7 +114,11 @@ class Question:
 
     @cached_property
     def _homes(self) -> dict[str, str]:
-        fast = set(self.tiers[FAST].tablespaces)
+        fast, slow = (set(self.tiers[tier].tablespaces) for tier in (FAST, SLOW))
+        read = {load.tablespace for load in self.activity.relations if load.waiting_s and load.kind in MOVABLE and load.tablespace}
+        if slow and (unnamed := sorted(read - slow - fast)):
+            rule, remedy = f"neither tier has the tablespace {unnamed[0]!r}, which was watched", "add it to the tier where it lies"
+            raise InputError("--tiers", field="tiers.hdd.tablespaces", value=sorted(slow), rule=rule, remedy=remedy)
         homes = {unit_name(load): FAST if load.tablespace in fast else SLOW for load in self.activity.relations}
         by_kind = {LOG: self.tiers[FAST].wal, TEMPORARY: self.tiers[FAST].temporary}
         return homes | {unit_name(load): FAST if by_kind[load.kind] else SLOW for load in self.activity.relations if load.kind in by_kind}

@@ -3,11 +3,13 @@
 import json
 from enum import StrEnum
 from pathlib import Path
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tierwise.core.errors import InputError
+from tierwise.core.text_template import render
 from tierwise.core.toml import Strict
 
 ANSWER = b"tierwise.answer"  # where an activity file has its answer, in the metadata of the Parquet file
@@ -31,6 +33,11 @@ class Steadiness(StrEnum):
     DRIFTING = "drifting"
     LONG_STATEMENTS = "long statements"
     FEW_CHECKPOINTS = "few checkpoints"
+
+
+MOST_DRIFT: Final = 0.25
+"""How much the second half may differ from the first, and each window from the median, in the time of a transaction (chosen)."""
+MOST_SPREAD: Final = 0.5
 
 
 class Cause(Strict):
@@ -132,6 +139,14 @@ class Activity(Strict):
     counted_days: float | None = None  # since the last reset of the server's statistics
 
 
+def unsteady(found: Activity) -> dict[str, str]:
+    """Return `why` nothing can be predicted from a watch, and the `remedy`; empty for a steady load."""
+    if found.steadiness is Steadiness.STEADY:
+        return {"why": "", "remedy": ""}
+    most = {"spread": MOST_SPREAD, "drift": MOST_DRIFT}
+    return {part: render(f"core/unsteady.toml:{part}.{found.steadiness}", a=found, **most) for part in ("why", "remedy")}
+
+
 def read_answer(path: Path, key: Path | None = None) -> Activity:
     """Return the answer in a complete activity file of this version, with the names that the file `key` of a mask restores."""
     found = _answer(path)
@@ -151,6 +166,8 @@ def read_answer(path: Path, key: Path | None = None) -> Activity:
 
 def _answer(path: Path) -> Activity:
     remedy = "name a file that tierwise watch has finished"
+    if not path.is_file():
+        raise InputError("--activity", value=str(path), rule="no such file", remedy=remedy)
     try:
         metadata = pq.read_schema(path).metadata or {}
         return Activity.model_validate_json(metadata.get(ANSWER, b""))

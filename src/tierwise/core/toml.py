@@ -92,4 +92,6 @@ def validate(table: object, model: type[Checked], *, where: str) -> Checked:
         field = ".".join(str(part) for part in first["loc"]) or None
         value = None if first["type"] == "missing" or field is None else first["input"]  # without a field: the whole table
         rule, remedy = ("a key of version 0.2", renamed.remedy_for(str(first["loc"][-1]))) if old else (first["msg"], None)
+        if not old and first["type"] == "extra_forbidden":
+            rule, remedy = "no such key here", "leave it out, or correct its name"
         raise InputError(where, field=field, value=value, rule=rule, remedy=remedy) from error

@@ -4,13 +4,12 @@ from typing import Final
 
 from rich.cells import cell_len, set_cell_size
 
-from tierwise.core.activity import Activity, Band, RelationLoad
+from tierwise.core.activity import Activity, Band, RelationLoad, unsteady
 from tierwise.core.options import TicketFormat
 from tierwise.core.text_table import markdown_table, table, wrapped
 from tierwise.core.text_template import render
 from tierwise.core.units import MIB, human_seconds
 from tierwise.watch.relation_loads import CATALOG
-from tierwise.watch.steadiness import MOST_DRIFT, MOST_SPREAD
 
 WIDTH, LINES, LEAST_ROWS, BAR = 100, 30, 3, 8
 HEADINGS: Final = ("relation", "kind", "MB", "reads/s", "ms/read", "ms/transaction", "", "share", "writes/s")
@@ -60,7 +59,7 @@ def _sentences(answer: Activity) -> str:
         more_unused=max(0, len(indexes) - NAMED),
         duration=human_seconds,
         percent=percent,
-        most={"spread": MOST_SPREAD, "drift": MOST_DRIFT},
+        **unsteady(answer),
         band=band,
         ms=lambda seconds: number(1000 * seconds),
         number=number,

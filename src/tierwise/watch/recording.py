@@ -15,6 +15,7 @@ from typing import Final
 import polars as pl
 import psycopg
 
+from tierwise.core.activity import MOST_SPREAD
 from tierwise.core.errors import InputError
 from tierwise.core.progress import INTERVAL_S, say
 from tierwise.core.units import human_seconds
@@ -27,7 +28,7 @@ from tierwise.watch.connecting import Server, closed, connect, databases, server
 from tierwise.watch.masking import Mask
 from tierwise.watch.sampling import Waits, sample
 from tierwise.watch.service_times import ServiceTimes
-from tierwise.watch.steadiness import LEAST_TRANSACTIONS, MOST_SPREAD
+from tierwise.watch.steadiness import LEAST_TRANSACTIONS
 
 WINDOW_S: Final = 60.0
 LEAST_WINDOWS: Final = 10

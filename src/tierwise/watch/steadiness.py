@@ -3,7 +3,7 @@
 from statistics import median
 from typing import Final, NamedTuple
 
-from tierwise.core.activity import Steadiness, Window
+from tierwise.core.activity import MOST_DRIFT, MOST_SPREAD, Steadiness, Window
 from tierwise.watch import activity_file as kept
 from tierwise.watch.causes import Time
 from tierwise.watch.columns import CHECKPOINTER, DATABASE
@@ -11,9 +11,6 @@ from tierwise.watch.totals import Totals
 
 LEAST_WINDOWS: Final = 5
 LEAST_TRANSACTIONS: Final = 100
-MOST_DRIFT: Final = 0.25
-"""How much the second half may differ from the first, and each window from the median, in the time of a transaction (chosen)."""
-MOST_SPREAD: Final = 0.5
 LEAST_CHECKPOINTS: Final = 2
 UNSEEN: Final = 0.5
 """Of the time that samples show, the least share that must have ended in statements that ended: all else is not counted yet."""
