@@ -137,6 +137,8 @@ def test_partitions_that_are_waited_for_little_each_move_together(tiers: Path, t
     together = checked["events_100 and 99 older partitions"]
     assert together.moved
     assert (together.before_s, together.seen_s) == pytest.approx((0.03, 0.0006))
+    unsteady = check_move(question, replace(question, activity=after.model_copy(update={"steadiness": Steadiness.DRIFTING})))
+    assert (unsteady.steady, unsteady.moved) == (False, check_move(question, replace(question, activity=after)).moved)
 
 
 def test_a_step_takes_as_long_as_its_bytes_are_read_and_written(tiers: Path) -> None:
@@ -342,6 +344,11 @@ def test_several_watches_count_as_one_longer_watch() -> None:
     for wrong in ({"database": "other"}, {"relations": (busy.model_copy(update=place),)}):
         with pytest.raises(InputError, match="must be watches"):
             joined([one, other.model_copy(update=wrong)])
+
+
+def test_a_watched_tablespace_that_no_tier_has_is_refused(tiers: Path) -> None:
+    with pytest.raises(InputError, match="tiers.hdd.tablespaces .*'slow'"):
+        advised(activity(relation(1, "busy", 0.05, tablespace="slow")), tiers)
 
 
 @pytest.mark.parametrize("steady", [one for one in Steadiness if one is not Steadiness.STEADY])
