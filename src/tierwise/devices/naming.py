@@ -32,9 +32,7 @@ class Named:
     def path(self) -> Path:
         place = input_file("devices", self.stem)
         if not place.exists():
-            whole, short = stems(), short_names()
-            known = f"name one of: {', '.join(whole) or 'none'}; or by its short name: {', '.join(short) or 'none'}"
-            remedy = suggesting(self.stem, [*short, *whole], known)
+            remedy = suggesting(self.stem, [*short_names(), *stems()], f"name one of: {', '.join(stems()) or 'none'}")
             raise InputError(paths.short(place), rule="no such file", remedy=remedy)
         return place
 
