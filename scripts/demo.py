@@ -1,4 +1,4 @@
-"""Watch a PostgreSQL on an emulated disk, move what `tierwise advise` advises, and check it: ``make demo``, in eight minutes after the set-up."""
+"""Watch a PostgreSQL on an emulated disk, move what `tierwise advise` advises, and check it: ``make demo``, in eight minutes."""
 
 import os
 import shlex

@@ -347,7 +347,7 @@ def test_several_watches_count_as_one_longer_watch() -> None:
 
 
 def test_a_watched_tablespace_that_no_tier_has_is_refused(tiers: Path) -> None:
-    with pytest.raises(InputError, match="tiers.hdd.tablespaces .*'slow'"):
+    with pytest.raises(InputError, match=r"tiers\.hdd\.tablespaces .*'slow'"):
         advised(activity(relation(1, "busy", 0.05, tablespace="slow")), tiers)
 
 
