@@ -221,7 +221,7 @@ def export(
     run: Annotated[str, argument("export.run", metavar="RUN", autocompletion=completion.runs)],
     folder: Annotated[Path, argument("export.folder", metavar="FOLDER")],
 ) -> None:
-    from tierwise.advisor.advice_traces import behind_advice  # noqa: PLC0415
+    from tierwise.advisor.workload import behind_advice  # noqa: PLC0415
     from tierwise.analysis.runs import find_run  # noqa: PLC0415
     from tierwise.timings.export import export as copy  # noqa: PLC0415
 

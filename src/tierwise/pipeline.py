@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from tierwise.advisor.advice_traces import behind_advice
+from tierwise.advisor.workload import behind_advice
 from tierwise.analysis.runs import find_run
 from tierwise.bench.code_digests import data_sets_in
 from tierwise.bench.inputs import Inputs
