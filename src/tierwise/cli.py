@@ -130,14 +130,15 @@ def plan(
     form: FormatOption = Format.TABLE,
 ) -> None:
     from tierwise.bench.loop import gather_inputs  # noqa: PLC0415
+    from tierwise.bench.runs import look_ahead  # noqa: PLC0415
     from tierwise.datasets.checking import check_first_rows  # noqa: PLC0415
     from tierwise.plan import budget as budgets  # noqa: PLC0415
-    from tierwise.plan.estimate import as_json, as_text, plan_beside_runs  # noqa: PLC0415
+    from tierwise.plan.estimate import as_json, as_text, beside_runs, plan_of  # noqa: PLC0415
 
     numbers, budget_s = budgets.machines_in(machines), budgets.seconds_in(budget)
     sources = check_first_rows({"census": census, "sky": sky})
     inputs = gather_inputs(profile=profile, tiers=tiers, seed=seed, **sources)
-    planned = plan_beside_runs(inputs)
+    planned = beside_runs(plan_of(inputs), look_ahead(inputs))
     found = budgets.fleets(planned, numbers, price_per_hour)
     offers = budgets.offers(planned, inputs, budget_s, numbers, price_per_hour) if budget_s else []
     if form is Format.JSON:

@@ -1,13 +1,12 @@
 """One number, yes or no of a device, with its unit, where it was read, of which day, and the band of what nobody states."""
 
-import datetime as dt
 from collections.abc import Iterator
 from functools import partial
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, Field
 
-from tierwise.core.dates import Day, is_stale
+from tierwise.core.dates import Day
 from tierwise.core.toml import Strict
 
 ASSUMED = "assumed"  # the source of a parameter that nobody of this study has read anywhere
@@ -109,8 +108,3 @@ def sourced(spec: BaseModel, place: str = "") -> Iterator[tuple[str, Sourced]]:
             yield place + name, inner
         elif isinstance(inner, BaseModel):
             yield from sourced(inner, f"{place}{name}.")
-
-
-def older_than_a_year(spec: BaseModel, on: dt.date) -> dict[str, str]:
-    """Return parameter -> date of what in `spec` is dated more than a year before `on`; a month or a year counts from its first day."""
-    return {place: one.date for place, one in sourced(spec) if one.date and is_stale(one.date, on)}
