@@ -131,6 +131,7 @@ def plan(
 ) -> None:
     from tierwise.bench.loop import gather_inputs  # noqa: PLC0415
     from tierwise.bench.runs import look_ahead  # noqa: PLC0415
+    from tierwise.core.text_template import render  # noqa: PLC0415
     from tierwise.datasets.checking import check_first_rows  # noqa: PLC0415
     from tierwise.plan import budget as budgets  # noqa: PLC0415
     from tierwise.plan.estimate import as_json, as_text, beside_runs, plan_of  # noqa: PLC0415
@@ -147,7 +148,7 @@ def plan(
     else:
         print(wrapped(as_text(planned)))
         if found:
-            print(f"\n{budgets.fleets_text(found)}")
+            print(f"\n{render('plan/text/machines.txt', found=found)}")
         if offers:
             print(f"\n{budgets.as_text(offers, inputs)}")
 
