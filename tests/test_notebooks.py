@@ -29,7 +29,7 @@ from tierwise.core.vocabulary import IoMode
 from tierwise.report.display import Figure
 from tierwise.report.run import Run, open_run
 from tierwise.report.values.workloads import gather
-from tierwise.studies.wal_placement.reading.names import PAIR as WAL_PAIR
+from tierwise.studies.wal_placement.reading.log_moves import PAIR as WAL_PAIR
 from tierwise.timings.manifest import Manifest, load_manifest
 from wal_rows import wal_rows
 

@@ -15,10 +15,9 @@ from tierwise.analysis.statistics import geometric_estimate
 from tierwise.bench.inputs import Inputs
 from tierwise.core.profiles import load_profile
 from tierwise.report import formats
-from tierwise.report.display import LINE, PADDING, Table, shares
+from tierwise.report.display import FADED, LINE, PADDING, Table, selectable, shares
 from tierwise.report.figures import parts
 from tierwise.report.run import open_run
-from tierwise.report.selections import FADED, selectable
 from tierwise.report.values.provenance import run_items
 from tierwise.report.words import marked
 from tierwise.timings.manifest import load_manifest

@@ -16,9 +16,23 @@ from tierwise.devices.spec import load_device
 from tierwise.simulate import cache_kernels, cache_table
 from tierwise.simulate.machine import Costs, load_machine
 from tierwise.simulate.page_cache import PageCache, replay
-from tierwise.simulate.popularity import che_hit_ratio, drawn_pages, merged, merged_zipfian, zipfian_popularity
 from tierwise.simulate.zipf import SEEDS, Benchmark, simulate_zipf
-from tierwise.simulate.zipfian import RANKS, THETA, ZETA, fnv_of, item_of, mix_of, rank_of, scrambled, zipfian_pages
+from tierwise.simulate.zipfian import (
+    RANKS,
+    THETA,
+    ZETA,
+    che_hit_ratio,
+    drawn_pages,
+    fnv_of,
+    item_of,
+    merged,
+    merged_zipfian,
+    mix_of,
+    rank_of,
+    scrambled,
+    zipfian_pages,
+    zipfian_popularity,
+)
 
 DRIVES = {"hdd": "st3000dm001", "ssd": "crucial-m4"}
 

@@ -15,7 +15,7 @@ from campaign import REPLICATES, TTL_S, Site, campaign_site
 from checkout import seed
 from s3_server import BUCKET, s3_server
 from support import needs_fuse
-from tierwise.cluster.machine import BOOT
+from tierwise.core.host import BOOT
 from tierwise.core.units import GIB, KIB, MIB
 
 pytestmark = [pytest.mark.soak, pytest.mark.alone, needs_fuse]

@@ -11,8 +11,7 @@ import pytest
 from report_run import RUN_ID, rich_run
 from rows import STARTED, make_manifest, make_rows, save_run
 from support import SMOKE_RUN, read_transactions
-from tierwise.advisor.advice_traces import behind_advice
-from tierwise.advisor.workload import read_workload
+from tierwise.advisor.workload import behind_advice, read_workload
 from tierwise.analysis import heat
 from tierwise.analysis.runs import find_run, newest_run
 from tierwise.analysis.views import connect

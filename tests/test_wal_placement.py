@@ -23,8 +23,8 @@ from tierwise.report.formats import DASH
 from tierwise.report.page import Page, open_page
 from tierwise.report.run import open_run
 from tierwise.studies.wal_placement.measuring import trials as study
-from tierwise.studies.wal_placement.reading.fig_wal_rates import PANELS
-from tierwise.studies.wal_placement.reading.names import COLOURS, PAIR, PLACES
+from tierwise.studies.wal_placement.reading.fig_wal_rates import COLOURS, PANELS, PLACES
+from tierwise.studies.wal_placement.reading.log_moves import PAIR
 from tierwise.tiers import sleeps
 from tierwise.tiers.open import device_model
 from tierwise.timings.manifest import load_manifest

@@ -41,12 +41,12 @@ from tierwise.watch.answer import answer
 from tierwise.watch.answer_text import LINES, WIDTH, shown
 from tierwise.watch.causes import Time
 from tierwise.watch.cli import seconds
-from tierwise.watch.columns import CHECKPOINTER, DATABASE, EVERY, RELATION, SOURCES
 from tierwise.watch.connecting import connect, databases
 from tierwise.watch.recording import Request
 from tierwise.watch.sampling import CLIENTS, Waits
 from tierwise.watch.service_times import ServiceTimes, parse
 from tierwise.watch.slowest import age_class, percentile_99
+from tierwise.watch.statements import CHECKPOINTER, DATABASE, EVERY, RELATION, SOURCES
 from tierwise.watch.steadiness import judge
 from tierwise.watch.totals import Totals
 from watching import STARTED, begun, dsn_of, linked, load, watched

@@ -130,14 +130,16 @@ def plan(
     form: FormatOption = Format.TABLE,
 ) -> None:
     from tierwise.bench.loop import gather_inputs  # noqa: PLC0415
+    from tierwise.bench.runs import look_ahead  # noqa: PLC0415
+    from tierwise.core.text_template import render  # noqa: PLC0415
     from tierwise.datasets.checking import check_first_rows  # noqa: PLC0415
     from tierwise.plan import budget as budgets  # noqa: PLC0415
-    from tierwise.plan.estimate import as_json, as_text, plan_beside_runs  # noqa: PLC0415
+    from tierwise.plan.estimate import as_json, as_text, beside_runs, plan_of  # noqa: PLC0415
 
     numbers, budget_s = budgets.machines_in(machines), budgets.seconds_in(budget)
     sources = check_first_rows({"census": census, "sky": sky})
     inputs = gather_inputs(profile=profile, tiers=tiers, seed=seed, **sources)
-    planned = plan_beside_runs(inputs)
+    planned = beside_runs(plan_of(inputs), look_ahead(inputs))
     found = budgets.fleets(planned, numbers, price_per_hour)
     offers = budgets.offers(planned, inputs, budget_s, numbers, price_per_hour) if budget_s else []
     if form is Format.JSON:
@@ -146,7 +148,7 @@ def plan(
     else:
         print(wrapped(as_text(planned)))
         if found:
-            print(f"\n{budgets.fleets_text(found)}")
+            print(f"\n{render('plan/text/machines.txt', found=found)}")
         if offers:
             print(f"\n{budgets.as_text(offers, inputs)}")
 
@@ -221,7 +223,7 @@ def export(
     run: Annotated[str, argument("export.run", metavar="RUN", autocompletion=completion.runs)],
     folder: Annotated[Path, argument("export.folder", metavar="FOLDER")],
 ) -> None:
-    from tierwise.advisor.advice_traces import behind_advice  # noqa: PLC0415
+    from tierwise.advisor.workload import behind_advice  # noqa: PLC0415
     from tierwise.analysis.runs import find_run  # noqa: PLC0415
     from tierwise.timings.export import export as copy  # noqa: PLC0415
 
@@ -273,7 +275,7 @@ def sensitivity(
 command(SERVER, "watch 'host=db.example dbname=shop user=watcher' --for 10m --out activity.parquet")(watch)
 command(SERVER, "advise --ssd-gib 4 --run reference")(advise)
 command(SERVER, "check --before before.parquet --after after.parquet --tiers server.toml")(check)
-command(SERVER, "move-plan --study survey_placement --workload joins --relation detection --jobs 100", "move-plan")(move_plan)
+command(SERVER, "move-plan --jobs 100", "move-plan")(move_plan)
 scan = "--pages 1000000 --rows 20000000 --selectivity 0.01 --correlation 0.9"
 command(SERVER, f"predict-scan --device nvme {scan} --method bitmap --cache cold", "predict-scan")(predict_scan)
 

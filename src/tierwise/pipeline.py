@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from tierwise.advisor.advice_traces import behind_advice
+from tierwise.advisor.workload import behind_advice
 from tierwise.analysis.runs import find_run
 from tierwise.bench.code_digests import data_sets_in
 from tierwise.bench.inputs import Inputs
@@ -21,11 +21,11 @@ from tierwise.bench.study_registry import code_of_study, load_study, summary_of
 from tierwise.bench.workspace import one_report
 from tierwise.cluster.client import Deadline, check_options, measure_within
 from tierwise.cluster.collecting import fetch_run
-from tierwise.cluster.machine import host_lock
 from tierwise.cluster.store import is_stored
 from tierwise.core import data_sets, paths, studies
 from tierwise.core.errors import GO_ON, InputError, MissingError, TierwiseError, one_line, with_remedy
 from tierwise.core.files import make_folder, put, scratch_folder
+from tierwise.core.host import host_lock
 from tierwise.core.pace import Processors, piece_s
 from tierwise.core.profiles import Profile, load_profile
 from tierwise.core.progress import ENDS, Progress, announcing, minutes_left, say, verbose

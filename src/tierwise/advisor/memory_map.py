@@ -135,11 +135,7 @@ def map_traces(paths: Sequence[Path], options: TraceOptions, wish: Wish, book: B
         reads = shared_buffers.reads(stream, missed, pages, placed) if tiers and missed is not None else None
         found[-1].placements.extend(_placements(found[-1], tiers, seconds_each, placed, page_bytes, book, reads))
     return MemoryMap(
-        formats=stream.formats,
-        rows=stream.rows,
-        left_out=dict(stream.left_out),
-        requests=stream.requests,
-        writes=stream.writes,
+        **{name: getattr(stream, name) for name in ("formats", "rows", "left_out", "requests", "writes")},
         distinct_pages=distinct,
         page_bytes=page_bytes,
         exact=wish.sample_rate == 1,

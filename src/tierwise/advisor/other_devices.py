@@ -19,7 +19,7 @@ from tierwise.core.errors import InputError, MissingError
 from tierwise.core.units import PAGE_BYTES
 from tierwise.devices.protocol import Operation
 from tierwise.devices.spec import DeviceSpec, load_device
-from tierwise.simulate.replay import Access, Trace, lay_out, replay
+from tierwise.simulate.replay import Access, Trace, lay_out_tiers, replay
 
 RETIMED: Final = (files("tierwise.advisor") / "retime.sql").read_text(encoding="utf-8")
 
@@ -111,9 +111,7 @@ def _device_s(query: Recorded, tiers: Mapping[str, Mapping[str, Any]], stretch: 
     }
     pages = pl.max_horizontal(pl.col("relation_pages").max(), pl.col("page").max() + 1)
     sizes = dict(requests.group_by("relation").agg(pages * PAGE_BYTES).rows())
-    addresses: dict[str, list[int]] = {}
-    for tier in builds:
-        addresses |= lay_out({name: size for name, size in sizes.items() if placement[name] == tier})
+    addresses = lay_out_tiers(sizes, placement)
     rows = requests.select("relation", "page", "size_bytes", "operation", "after").rows()
     accesses = [Access(relation, page, size, Operation[operation.upper()], 0.0, after) for relation, page, size, operation, after in rows]
     trace = Trace(accesses, tail_after=query.tail_after)

@@ -296,14 +296,30 @@ def _replayable(relation: str, traced: pl.DataFrame) -> Recorded:
 def _counted(queries: Sequence[pl.DataFrame]) -> Counted:
     every = pl.concat(queries)
     counts = ("reads", "sequential_reads", "read_bytes", "writes", "write_bytes")
-    a_job = {name: sum(float(rows[name].sum()) / (float(rows["jobs"].sum()) or 1.0) for rows in queries) for name in counts}
-    known = not every["sequential_reads"].null_count()
-    return Counted(
-        reads=a_job["reads"],
-        sequential_reads=a_job["sequential_reads"] if known else None,
-        read_bytes=a_job["read_bytes"],
-        writes=a_job["writes"],
-        write_bytes=a_job["write_bytes"],
-        depth=max(every["depth"].to_list(), default=1),
-        log=RelationClass.WAL in set(every["relation_class"]),
-    )
+    a_job: dict[str, Any] = {name: sum(float(rows[name].sum()) / (float(rows["jobs"].sum()) or 1.0) for rows in queries) for name in counts}
+    if every["sequential_reads"].null_count():
+        a_job["sequential_reads"] = None
+    return Counted(**a_job, depth=max(every["depth"].to_list(), default=1), log=RelationClass.WAL in set(every["relation_class"]))
+
+
+def behind_advice(run_folder: Path) -> list[tuple[str, str, str]]:
+    """Return study, pair and trial of what was recorded in `run_folder` and its advice rests on, each once.
+
+    First come those whose requests the workloads are made of (`workload_of`), then those of their other placements, which are
+    replayed where a reader asks for other devices. Some of them were perhaps never recorded; a workload without enough clean replicates has
+    none.
+    """
+    made_of: dict[tuple[str, str, str], None] = {}
+    replayed: dict[tuple[str, str, str], None] = {}
+    with open_views(run_folder.parent, run_folder.name) as connection:
+        for study in heat.placeable():
+            for pair in heat.pairs_of(connection, study):
+                for _, rows in heat.heat_of(connection, study, pair).group_by("workload", maintain_order=True):
+                    for _, mode in rows.group_by("io_mode", maintain_order=True):
+                        try:
+                            _, by_query = requested(mode)
+                        except MissingError:
+                            continue
+                        made_of |= {(study, pair, recorded_as(part)[0]): None for part in by_query.values()}
+                        replayed |= {(study, pair, trial): None for trial in mode["trial"].unique(maintain_order=True)}
+    return list(made_of | replayed)

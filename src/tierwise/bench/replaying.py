@@ -16,7 +16,7 @@ from tierwise.core.pairs import Pair
 from tierwise.core.units import PAGE_BYTES
 from tierwise.core.vocabulary import Cache, Evidence
 from tierwise.recorders import strace
-from tierwise.simulate.replay import EXTENT_BYTES, Access, DeviceModel, Operation, Replayed, Trace, lay_out, replay
+from tierwise.simulate.replay import EXTENT_BYTES, Access, DeviceModel, Operation, Replayed, Trace, lay_out_tiers, replay
 from tierwise.tiers.open import device_model
 from tierwise.timings.replicates import Facts
 from tierwise.timings.schema import TierIo, Timing
@@ -62,9 +62,7 @@ def placed(trace: pl.DataFrame) -> dict[str, str]:
 def addresses(trace: pl.DataFrame, placement: Mapping[str, str]) -> dict[str, list[int]]:
     """Return where each relation's extents lie under `placement`: as recorded there, else one after the other by the sizes in `trace`."""
     sizes = trace.drop_nulls("relation").group_by("relation").agg(pl.col("relation_pages").max() * PAGE_BYTES)
-    laid: dict[str, list[int]] = {}
-    for tier in set(placement.values()):
-        laid |= lay_out({relation: size for relation, size in sizes.rows() if placement[relation] == tier})
+    laid = lay_out_tiers(dict(sizes.rows()), placement)
     known = trace.drop_nulls("address_bytes").filter(pl.col("operation") != "flush").select("relation", "tier", "page", "address_bytes")
     for relation, tier, page, address in known.rows():
         if placement[relation] == tier:

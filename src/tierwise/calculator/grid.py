@@ -130,5 +130,4 @@ def _between(axis: Sequence[float], row: Sequence[float], at: float) -> float:
 @cache
 def whole() -> dict[str, Any]:
     """Return the grid of the file, which the page has too."""
-    found: dict[str, Any] = json.loads((paths.data() / "calculator" / "grid.json").read_text(encoding="utf-8"))
-    return found
+    return dict(json.loads((paths.data() / "calculator" / "grid.json").read_text(encoding="utf-8")))

@@ -18,11 +18,11 @@ from tierwise.bench.study_registry import load_study, summary_of
 from tierwise.cluster import work
 from tierwise.cluster.attempts import Attempt, Survey, Surveyor, new_name
 from tierwise.cluster.collecting import CUT, Campaign, begin_campaign, collect_study, collect_there, report_leftovers
-from tierwise.cluster.machine import machine_id
 from tierwise.cluster.replicate import ENDED, Job
 from tierwise.cluster.store import PATIENCE_S, Store, open_store, patiently, write_patiently
 from tierwise.cluster.worker import checked, need_dask, refuse_unsafe, security
 from tierwise.core.errors import InputError, TierwiseError
+from tierwise.core.host import machine_id
 from tierwise.core.progress import Progress, say
 from tierwise.core.tasks import LOCAL
 from tierwise.timings.manifest import Manifest, load_manifest

@@ -22,14 +22,13 @@ from tierwise.bench.run_record import RunRecord
 from tierwise.bench.study_registry import fingerprint, load_study
 from tierwise.bench.workspace import discard_runs, exclusive_workspace, run_folder
 from tierwise.cluster.attempts import ROWS, Attempt, Surveyor, encoded, hand_over, keep, put_attempt
-from tierwise.cluster.machine import host_lock, machine_id
 from tierwise.cluster.store import open_store
 from tierwise.core import host, paths
 from tierwise.core.errors import TierwiseError, one_line, with_remedy
 from tierwise.core.files import digest
+from tierwise.core.host import host_lock, machine_id
 from tierwise.core.progress import say
 from tierwise.core.toml import Strict
-from tierwise.postgres.workspace import open_workspace
 from tierwise.timings.export import TABLES
 from tierwise.timings.manifest import Manifest, StudyRecord, load_manifest
 from tierwise.timings.parts import rows_so_far
@@ -147,10 +146,6 @@ def _end_with_worker() -> None:
     os.kill(os.getpid(), signal.SIGINT)
     threading.Event().wait(GRACE_S)
     os.killpg(0, signal.SIGKILL)
-
-
-def spool_folder() -> Path:
-    return open_workspace() / FOLDER / SPOOL
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import psutil
 
 from tierwise.bench.workspace import exclusive_workspace
 from tierwise.cluster.attempts import hand_over_left
-from tierwise.cluster.replicate import FOLDER, GRACE_S, UNFIT, Job, fail, spool_folder
+from tierwise.cluster.replicate import FOLDER, GRACE_S, SPOOL, UNFIT, Job, fail
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.files import make_folder, write_whole
 from tierwise.core.profiles import load_profile
@@ -98,7 +98,7 @@ def end_left_behind() -> None:
             pass
     except TierwiseError:  # another worker of this machine measures
         return
-    hand_over_left(spool_folder())
+    hand_over_left(open_workspace() / FOLDER / SPOOL)
 
 
 @contextmanager

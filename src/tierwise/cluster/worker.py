@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 
 from tierwise import __version__
 from tierwise.cluster import work
-from tierwise.cluster.machine import machine_id
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.files import scratch_folder
+from tierwise.core.host import machine_id
 from tierwise.core.progress import say
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import typer
 from typer.exceptions import TyperException
 
-from tierwise.core.errors import InputError, MissingError, TierwiseError, extra_of, extra_remedy, one_line, suggesting, with_remedy
+from tierwise.core.errors import EXTRAS, InputError, MissingError, TierwiseError, extra_remedy, one_line, suggesting, with_remedy
 
 
 def run_command(app: typer.Typer, name: str) -> None:
@@ -26,7 +26,7 @@ def run_command(app: typer.Typer, name: str) -> None:
         _report(name, error, str(error))
         sys.exit(2 if isinstance(error, InputError) else 1)
     except ModuleNotFoundError as error:
-        extra = extra_of(error.name or "")
+        extra = next((extra for extra, modules in EXTRAS.items() if (error.name or "").split(".")[0] in modules), None)
         if extra is None:
             raise
         why = f"it comes with the extra {extra}"

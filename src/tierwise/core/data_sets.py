@@ -24,8 +24,7 @@ class DataSet:
 
 
 def names() -> list[str]:
-    packages = (files("tierwise") / "datasets").iterdir()
-    return sorted(package.name for package in packages if (package / FACTS).is_file())
+    return sorted(package.name for package in (files("tierwise") / "datasets").iterdir() if (package / FACTS).is_file())
 
 
 @cache

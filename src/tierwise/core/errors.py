@@ -83,10 +83,5 @@ EXTRAS: Final = {
 }
 
 
-def extra_of(module: str) -> str | None:
-    top = module.split(".", maxsplit=1)[0]
-    return next((extra for extra, modules in EXTRAS.items() if top in modules), None)
-
-
 def extra_remedy(extra: str) -> str:
     return f"pip install 'tierwise[{extra}]'"

@@ -55,9 +55,7 @@ def _found(claim: Claim, pair: str, variant: str, counted: Counted, io_mode: IoM
         io_mode=io_mode,
         cases=cases,
         deciding_case=decider.case,
-        estimate=decider.estimate,
-        low=decider.low,
-        high=decider.high,
+        **decider.as_estimate.fields,
         evidence=Evidence.of({case.evidence for case in cases}),
     )
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from tierwise.core.dates import is_stale
 from tierwise.core.errors import InputError, need_above_zero
 from tierwise.core.units import GIB, KIB, MIB
 from tierwise.costs.bill import NOTHING, Bill, phrase, remarks, total
@@ -16,7 +17,7 @@ from tierwise.costs.renting import LOCAL, Need, Rented, ram_gib_bill, read_by, s
 from tierwise.costs.units import MONTHS_A_YEAR
 from tierwise.costs.volume_offers import Latency, Machine, Meets, Memory, Offer, Refused, Volumes, Wanted
 from tierwise.devices.naming import named
-from tierwise.devices.parameter import ASSUMED, Parameter, older_than_a_year
+from tierwise.devices.parameter import ASSUMED, Parameter, sourced
 from tierwise.devices.spec import SsdSpec, load_device
 from tierwise.devices.volume import CloudSpec, Limit, tightest
 
@@ -41,8 +42,8 @@ def volumes(book: Book, wanted: Wanted) -> Volumes:
             continue
         offers.append(found)
         bills.append(bill)
-        if aged := older_than_a_year(spec, book.on):
-            warnings.append(phrase("volumes.old", volume=name, values=len(aged), on=book.on, dates=sorted(set(aged.values()))))
+        if aged := [one.date for _, one in sourced(spec) if one.date and is_stale(one.date, book.on)]:
+            warnings.append(phrase("volumes.old", volume=name, values=len(aged), on=book.on, dates=sorted(set(aged))))
     managed, managed_bill = managed_offers(wanted.load, book) if wanted.managed else ((), NOTHING)
     if offers and all(offer.per_month is None for offer in offers if offer.per_month != 0):
         raise InputError("--on", value=book.on.isoformat(), rule="no volume has a price by then", remedy="give a later day")

@@ -1,39 +1,30 @@
 """One number, yes or no of a device, with its unit, where it was read, of which day, and the band of what nobody states."""
 
-import datetime as dt
 from collections.abc import Iterator
 from functools import partial
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, Field
 
-from tierwise.core.dates import Day, is_stale
+from tierwise.core.dates import Day
 from tierwise.core.toml import Strict
 
 ASSUMED = "assumed"  # the source of a parameter that nobody of this study has read anywhere
 
-UNITS: dict[str, tuple[str, float]] = {
-    "s": ("time", 1.0),
-    "ms": ("time", 1e-3),
-    "us": ("time", 1e-6),
-    "B": ("size", 1.0),
-    "KiB": ("size", 2.0**10),
-    "MiB": ("size", 2.0**20),
-    "GiB": ("size", 2.0**30),
-    "TiB": ("size", 2.0**40),
-    "MB": ("size", 1e6),
-    "GB": ("size", 1e9),
-    "TB": ("size", 1e12),
-    "MB/s": ("rate", 1e6),
-    "MiB/s": ("rate", 2.0**20),
-    "MiB/s/TiB": ("turnover", 2.0**-20),
-    "IOPS": ("frequency", 1.0),
-    "IOPS/GiB": ("density", 2.0**-30),
-    "rpm": ("rotation", 1 / 60),
-    "1": ("count", 1.0),
+WORTHS: dict[str, dict[str, float]] = {
+    "time": {"s": 1.0, "ms": 1e-3, "us": 1e-6},
+    "size": {"B": 1.0, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40, "MB": 1e6, "GB": 1e9, "TB": 1e12},
+    "rate": {"MB/s": 1e6, "MiB/s": 2.0**20},
+    "turnover": {"MiB/s/TiB": 2.0**-20},
+    "frequency": {"IOPS": 1.0},
+    "density": {"IOPS/GiB": 2.0**-30},
+    "rotation": {"rpm": 1 / 60},
+    "count": {"1": 1.0},
 }
-"""Unit -> what it measures, and its worth in seconds, bytes, bytes per second (of each byte), requests per second (of each byte), turns
-per second or pieces."""
+"""What is measured -> its units, each with its worth in seconds, bytes, bytes per second (of each byte), requests per second (of each
+byte), turns per second or pieces."""
+UNITS = {unit: (dimension, worth) for dimension, units in WORTHS.items() for unit, worth in units.items()}
+"""Unit -> what it measures, and its worth in that."""
 
 
 BOUNDS: dict[str, tuple[float, float]] = {
@@ -78,8 +69,7 @@ class Flag(Sourced):
 
 
 def _measures(parameter: Parameter, *, dimension: str, zero: bool = False) -> Parameter:
-    units = [unit for unit, (measures, _) in UNITS.items() if measures == dimension]
-    if parameter.unit not in units:
+    if parameter.unit not in (units := WORTHS[dimension]):
         raise ValueError(f"its unit must be one of {', '.join(units)}, not {parameter.unit!r}")
     if parameter.value < 0 or (parameter.value == 0 and not zero):
         raise ValueError(f"its value must be {'zero or more' if zero else 'above zero'}, not {parameter.value:g} {parameter.unit}")
@@ -118,8 +108,3 @@ def sourced(spec: BaseModel, place: str = "") -> Iterator[tuple[str, Sourced]]:
             yield place + name, inner
         elif isinstance(inner, BaseModel):
             yield from sourced(inner, f"{place}{name}.")
-
-
-def older_than_a_year(spec: BaseModel, on: dt.date) -> dict[str, str]:
-    """Return parameter -> date of what in `spec` is dated more than a year before `on`; a month or a year counts from its first day."""
-    return {place: one.date for place, one in sourced(spec) if one.date and is_stale(one.date, on)}

@@ -214,7 +214,3 @@ def fleets(plan: Plan, machines: Sequence[int], price_per_hour: float | None) ->
     return [
         Fleet(number, whole, None if price_per_hour is None else number * whole / 60 * price_per_hour) for number, whole in minutes.items()
     ]
-
-
-def fleets_text(found: Sequence[Fleet]) -> str:
-    return render("plan/text/machines.txt", found=found)

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.live import is_virtual, turns_of
-from tierwise.bench.runs import Outlook, look_ahead
+from tierwise.bench.runs import Outlook
 from tierwise.bench.simulation import LIVE, SimulatedStudy
 from tierwise.bench.study_registry import load_study, pairs_of
 from tierwise.core import paths, studies
@@ -110,10 +110,6 @@ class Plan:
     def disk_gb(self) -> float:
         """Return the most disk that is needed at once: one pair's data are removed before the next one's are loaded."""
         return max((line.disk_gb or 0.0 for line in self.measured), default=0.0)
-
-
-def plan_beside_runs(inputs: Inputs) -> Plan:
-    return beside_runs(plan_of(inputs), look_ahead(inputs))
 
 
 def plan_of(inputs: Inputs, names: Sequence[str] | None = None, pace: Pace | None = None) -> Plan:

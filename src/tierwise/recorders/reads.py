@@ -144,10 +144,6 @@ def _folders(data: Path) -> Iterator[tuple[str, Path, str]]:
         yield from ((tablespace, folder, folder.name) for folder in sorted(base.glob("*")) if folder.name.isdigit())
 
 
-def locations(data: Path) -> dict[str, str]:
-    return {link.name: str(link.resolve()) for link in (data / "pg_tblspc").glob("*")}
-
-
 def with_names(seen: pl.DataFrame, files: pl.DataFrame, *, recorder: str, epoch_s: float) -> pl.DataFrame:
     """Return the reads of `seen` that were of `files`, in `READS`'s columns, by time; `epoch_s` is CLOCK_MONOTONIC's zero."""
     return (

@@ -14,7 +14,7 @@ from tierwise.core.text_table import table
 from tierwise.core.text_template import render
 from tierwise.core.units import PAGE_BYTES
 from tierwise.recorders import page_requests
-from tierwise.recorders.reads import MOST_READS, Recording, Server, find_server, locations
+from tierwise.recorders.reads import MOST_READS, Recording, Server, find_server
 from tierwise.recorders.selection import RECORDERS, Recorded, choose
 
 LONGEST_S: Final = 3600.0
@@ -43,7 +43,7 @@ def trace(
     most = MOST_READS if record is known.recorded else None
     say(_words("begins.reads", server=server, recorder=chosen, seconds=seconds, most=most, overhead=_words(f"overheads.{chosen}")))
     recording = _recorded(server, record, seconds)
-    places = pl.col("tablespace").replace(locations(server.data))
+    places = pl.col("tablespace").replace({link.name: str(link.resolve()) for link in (server.data / "pg_tblspc").glob("*")})
     if out is not None:
         with replacing(out) as part:
             recording.reads.with_columns(places).write_parquet(part)

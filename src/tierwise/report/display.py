@@ -3,7 +3,8 @@
 import csv
 import io
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Final
@@ -16,7 +17,6 @@ import vl_convert
 from IPython.display import display
 
 from tierwise.report.formats import NBSP
-from tierwise.report.selections import selectable
 from tierwise.report.theme import VEGA_LITE
 
 VEGA_MIME: Final = "application/vnd.vegalite.v5+json"  # the newest that JupyterLab knows; it draws Altair's newer specifications with it
@@ -32,6 +32,13 @@ LEGIBLE: Final = "<style>.mark-text.role-mark text{paint-order:stroke;stroke:#ff
 """A label stays legible where it crosses a line, as `report/theme/report.css` has it for the page."""
 MARKUP: Final = re.compile(r"\\([*>])|[`*\[\]]|\(#[\w-]+\)")
 MARK: Final = re.compile(r"\*\*.+?\*\*")  # a verdict or a stamp, which no line breaks
+
+# What a reader may pick in a chart, a legend's entry or a row's mark, so that the rest fades; the page links equal fields.
+LEGENDS: Final = ("color", "fill", "stroke", "shape", "strokeDash")
+POSITIONS: Final = ("y", "x")
+DISCRETE: Final = ("nominal", "ordinal")
+VIEWS: Final = ("layer", "concat", "vconcat", "hconcat")
+FADED: Final = 0.08  # opacity of what is not picked: enough to see what was left out
 
 _display: Callable[..., None] = display
 
@@ -131,3 +138,68 @@ def shares(columns: Sequence[Sequence[str]]) -> list[int]:
         saved = (decides * lines / widths[:, None]).sum(axis=1)
         widths[(saved if saved.any() else lines.max(axis=1)).argmax()] += 1
     return [int(width) for width in widths]
+
+
+def selectable(spec: dict[str, Any]) -> dict[str, Any]:
+    """Return the Vega-Lite `spec` with a selection for each field of a legend or a discrete axis, beside those it declares itself."""
+    made = deepcopy(spec)
+    params: list[dict[str, Any]] = made.get("params", [])
+    named = {tuple(param["select"]["fields"]): param["name"] for param in params if _on_fields(param)}
+    units = [unit for view in _views(made) for unit in _units(view)]
+    legends = _fields(units, LEGENDS)
+    for field in {**legends, **_fields(units, POSITIONS)}:
+        if (field,) not in named:
+            named[field,] = name = f"picked_{len(named) + 1}"
+            select = {"type": "point", "fields": [field], "on": "click", "toggle": "true"}
+            bound = {"bind": "legend"} if field in legends else {}
+            params.append({"name": name, "select": select, **bound, "views": [*_named_views(made, field)]})
+    for unit in units:
+        _fade(unit, [name for fields, name in named.items() if set(fields) <= _fields([unit], LEGENDS + POSITIONS).keys()])
+    return {**made, "params": params} if params else made
+
+
+def _on_fields(param: dict[str, Any]) -> bool:
+    return isinstance(param.get("select"), dict) and "fields" in param["select"]
+
+
+def _views(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for part in (name for name in VIEWS[1:] if name in spec):
+        for view in spec[part]:
+            yield from _views(view)
+    if "spec" in spec:
+        yield from _views(spec["spec"])
+    if "layer" in spec or "mark" in spec:
+        yield spec
+
+
+def _units(view: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    if "layer" not in view:
+        yield view
+    for layer in view.get("layer", ()):
+        yield from _units(layer)
+
+
+def _fields(units: list[dict[str, Any]], channels: tuple[str, ...]) -> dict[str, None]:
+    found = (unit.get("encoding", {}).get(channel, {}) for unit in units for channel in channels)
+    shown = (parameter for parameter in found if parameter.get("type") in DISCRETE and parameter.get("legend", "") is not None)
+    return dict.fromkeys(parameter["field"] for parameter in shown if "field" in parameter)
+
+
+def _named_views(spec: dict[str, Any], field: str) -> Iterator[str]:
+    for number, view in enumerate(_views(spec), 1):
+        unit = next((unit for unit in _units(view) if field in _fields([unit], LEGENDS + POSITIONS)), None)
+        if unit is not None:
+            named = next((each for each in _units(view) if "name" in each), unit)
+            yield named.setdefault("name", f"plot_{number}")
+
+
+def _fade(unit: dict[str, Any], names: list[str]) -> None:
+    encoding = unit.setdefault("encoding", {})
+    declared = encoding.get("opacity", {})
+    condition = declared.get("condition", {})
+    if not names or ("condition" in declared) != ("param" in condition) or "field" in declared:
+        return
+    mark = unit["mark"] if isinstance(unit["mark"], dict) else {}
+    shown = condition.get("value", declared.get("value", mark.get("opacity", 1)))
+    every = dict.fromkeys([*([condition["param"]] if condition else []), *names])
+    encoding["opacity"] = {"condition": {"test": {"and": [{"param": name} for name in every]}, "value": shown}, "value": FADED}

@@ -26,7 +26,7 @@ from tierwise.report.words import IO_MODES
 TEXT: Final = "text.md"
 ANSWERED: Final = "answered"
 """The value that says whether a run has an answer; where it does not, the sections are of the reference run, and say so."""
-VALUES: Final = {"summary": "verdicts", "ledger": "verdicts"}  # page -> the module of its values, where several pages share one
+VALUES: Final = dict.fromkeys(("summary", "ledger", "paper"), "verdicts")  # page -> the module of its values, where several share one
 Values = Callable[[Run, str], Mapping[str, Value]]
 
 

@@ -107,8 +107,7 @@ def expand(text: str, variables: Mapping[str, str], where: str) -> str:
 
 def _copy(folder: Path) -> dict[str, Any]:
     shutil.copytree(paths.home() / "report", folder, ignore=shutil.ignore_patterns(*OUTPUTS))
-    settings: dict[str, Any] = yaml.safe_load((folder / "_quarto.yml").read_text(encoding="utf-8"))
-    return settings
+    return dict(yaml.safe_load((folder / "_quarto.yml").read_text(encoding="utf-8")))
 
 
 def _chapter(folder: Path, executed: Path, name: str, stamp: Stamp, paper: Sequence[str]) -> str:

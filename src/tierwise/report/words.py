@@ -30,8 +30,7 @@ def _named(kind: str) -> dict[str, Any]:
 
 def names_in(study: str, kind: str) -> dict[str, str]:
     """Return the names of one `kind` in the study's file `WORDS`, in its order."""
-    found: dict[str, str] = tomllib.loads(studies.text(study, WORDS))[kind]
-    return found
+    return dict(tomllib.loads(studies.text(study, WORDS))[kind])
 
 
 CASES: Final[dict[str, str]] = _named("cases")  # case in the rows, as a state of the census -> its name

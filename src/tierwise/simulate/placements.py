@@ -12,8 +12,8 @@ from tierwise.devices.cache_policy import CachePolicy
 from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.devices.ssd_cache import SsdCache
 from tierwise.simulate.heap import interleaved
-from tierwise.simulate.replay import EXTENT_BYTES, Access
-from tierwise.simulate.transactions import INDEX, TABLE, WAL, Load, Recorded, Rows, addresses, rate, record
+from tierwise.simulate.replay import EXTENT_BYTES, Access, lay_out_tiers
+from tierwise.simulate.transactions import INDEX, TABLE, WAL, Load, Recorded, Rows, rate, record
 
 HDD, SSD = "hdd", "ssd"
 BY_TYPE: Final[Mapping[str, Mapping[str, str]]] = {
@@ -98,7 +98,7 @@ def rate_cached(recorded: Recorded, devices: Devices, seed: int, policy: CachePo
     """Return transactions a second with everything on hdd behind a cache on an SSD of `budget_bytes`, which has seen the reads before."""
     own = devices(seed)
     cached = SsdCache(own[HDD], own[SSD], policy, cache_bytes=max(budget_bytes, policy.block_bytes))
-    laid = addresses(recorded, BY_TYPE["all_hdd"])
+    laid = lay_out_tiers(recorded.sizes_bytes, BY_TYPE["all_hdd"])
     now_s = 0.0
     for tag, (relation, page) in enumerate(recorded.before):
         extent, rest = divmod(page * PAGE_BYTES, EXTENT_BYTES)

@@ -9,7 +9,7 @@ from typing import Final
 from tierwise.core.units import MIB, PAGE_BYTES
 from tierwise.devices.protocol import DeviceModel, Operation
 
-__all__ = ["EXTENT_BYTES", "Access", "DeviceModel", "Operation", "Replayed", "TierUse", "Trace", "lay_out", "replay"]
+__all__ = ["EXTENT_BYTES", "Access", "DeviceModel", "Operation", "Replayed", "TierUse", "Trace", "lay_out", "lay_out_tiers", "replay"]
 
 EXTENT_BYTES: Final = 16 * MIB
 """What an emulated tier gives a file at a time (``tiers/nodes.py``): within an extent a relation is contiguous."""
@@ -75,6 +75,14 @@ def lay_out(sizes_bytes: Mapping[str, int]) -> dict[str, list[int]]:
         first, given = given, given + max(1, math.ceil(size_bytes / EXTENT_BYTES))
         addresses[relation] = [number * EXTENT_BYTES for number in range(first, given)]
     return addresses
+
+
+def lay_out_tiers(sizes_bytes: Mapping[str, int], placement: Mapping[str, str]) -> dict[str, list[int]]:
+    """Return `lay_out` on each tier of the relations that `placement` puts there."""
+    laid: dict[str, list[int]] = {}
+    for tier in set(placement.values()):
+        laid |= lay_out({name: size for name, size in sizes_bytes.items() if placement[name] == tier})
+    return laid
 
 
 def replay(

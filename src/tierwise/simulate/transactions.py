@@ -23,7 +23,7 @@ from tierwise.core.units import PAGE_BYTES
 from tierwise.core.vocabulary import Layout
 from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.simulate.heap import Touched, aged_pages, touch
-from tierwise.simulate.replay import Access, Trace, lay_out, replay
+from tierwise.simulate.replay import Access, Trace, lay_out_tiers, replay
 from tierwise.simulate.shared_buffers import Scans, sweep
 
 TABLE: Final = "table"
@@ -207,18 +207,11 @@ def _recorded(window: _Window, seen: list[tuple[str, int]]) -> Recorded:
     return Recorded(rows, Trace(accesses), chains, done, spent_s, sizes, seen, float(stayed.mean()) if len(stayed) else 1.0)
 
 
-def addresses(recorded: Recorded, placement: Mapping[str, str]) -> dict[str, list[int]]:
-    laid: dict[str, list[int]] = {}
-    for tier in set(placement.values()):
-        laid |= lay_out({name: size for name, size in recorded.sizes_bytes.items() if placement[name] == tier})
-    return laid
-
-
 def rate(recorded: Recorded, placement: Mapping[str, str], devices: Mapping[str, DeviceModel], *, started_s: float = 0.0) -> float:
     """Return transactions a second of `recorded` with its relations on the tiers of `placement`: the sum of the clients' own rates."""
     if not recorded.trace.accesses:
         return sum(recorded.transactions) / max(recorded.spent_s)
-    found = replay(recorded.trace, placement, devices, addresses(recorded, placement), started_s=started_s)
+    found = replay(recorded.trace, placement, devices, lay_out_tiers(recorded.sizes_bytes, placement), started_s=started_s)
     taken_s = list(recorded.spent_s)
     for chain, latency_s in zip(recorded.chains, found.latencies_s, strict=True):
         if chain != CHECKPOINT:

@@ -10,7 +10,7 @@ What was fitted, on the author's log at 32 GiB alone: the drives' `max_read_iops
 and the size of either machine's page cache (data/machines, on the measured phase). The rest is predicted.
 
 A run at 1/n of the size (`scale`) divides pages, page cache and durations by n, making n pages of neighbouring popularity one
-(`popularity`), and keeps latencies, threads and window, and has a disk's seeks span as much as before. Rates are then those of the full
+(`zipfian.merged`), and keeps latencies, threads and window, and has a disk's seeks span as much as before. Rates are then those of the full
 size (tests hold them within 3 %), the series has the same points.
 """
 
@@ -30,8 +30,7 @@ from tierwise.devices.spec import DeviceSpec, HddSpec, SsdSpec, drive_of, load_d
 from tierwise.simulate.closed_loop import Rates, Series, run_threads
 from tierwise.simulate.machine import Costs, zipf_machine
 from tierwise.simulate.page_cache import PageCache
-from tierwise.simulate.popularity import drawn_pages, merged_zipfian
-from tierwise.simulate.zipfian import zipfian_pages
+from tierwise.simulate.zipfian import drawn_pages, merged_zipfian, zipfian_pages
 
 PAGE_BYTES: Final = 4 * KIB
 ITEM_BYTES: Final = KIB

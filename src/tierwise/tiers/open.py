@@ -42,20 +42,15 @@ def device_model(spec: TierSpec, *, stretch: float, seed: int, slowdown: float =
 
 def is_flash(spec: TierSpec) -> bool:
     """Return whether the tier's device has no heads to move: flash or a rented volume. Nothing is known of a real disk."""
-    if isinstance(spec, DirectoryTier):
-        return False
-    return drive_of(load_device(spec.device)).kind != "hdd"
+    return not isinstance(spec, DirectoryTier) and drive_of(load_device(spec.device)).kind != "hdd"
 
 
 def device_files(spec: TierSpec) -> dict[str, dict[str, Any]]:
     """Return every device file behind a tier, by name, as it stands now (an array holds its member, a cached device its parts)."""
-    if isinstance(spec, DirectoryTier):
-        return {}
-    return {spec.device: load_device(spec.device).model_dump(mode="json")}
+    return {} if isinstance(spec, DirectoryTier) else {spec.device: load_device(spec.device).model_dump(mode="json")}
 
 
 def device_modules(spec: TierSpec) -> frozenset[str]:
     """Return the modules whose code decides the times of the device behind a tier; none for a real disk."""
-    if isinstance(spec, DirectoryTier):
-        return frozenset()
-    return frozenset(model.__module__ for model in built_of(load_device(spec.device)))
+    models = [] if isinstance(spec, DirectoryTier) else built_of(load_device(spec.device))
+    return frozenset(model.__module__ for model in models)

@@ -40,9 +40,22 @@ class TierIo:
     actual_s: float | None = None  # sum of the times that the requests really took
 
 
-def _structure(record: type[RelationIo | TierIo]) -> pl.Struct:
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the time of a row was made of, a column each; `None`: not known."""
+
+    clock: ClockKind = ClockKind.REAL  # by which `elapsed_s` went: real, virtual-one, virtual-several
+    cpu_s: float | None = None  # of `elapsed_s`: the server's processor time
+    device_s: float | None = None  # of `elapsed_s`: in virtual time what the clock jumped, in real time what the requests took
+    wall_s: float | None = None  # what really passed
+    run_delay_s: float | None = None  # of `wall_s`: the session's process could run and was not let
+    steal_s: float | None = None  # of `wall_s`: what the host took, summed over the processors
+    reference_s: float | None = None  # processor time of a fixed work just before: how quick the processors were
+
+
+def _columns(record: type[RelationIo | TierIo | Parts]) -> dict[str, Any]:
     kinds = {field.name: get_args(field.type) or (field.type,) for field in fields(record)}
-    return pl.Struct({name: pl.Int64 if int in kind else pl.Float64 if float in kind else pl.String for name, kind in kinds.items()})
+    return {name: pl.Int64 if int in kind else pl.Float64 if float in kind else pl.String for name, kind in kinds.items()}
 
 
 SCHEMA: Final[dict[str, Any]] = {
@@ -62,31 +75,12 @@ SCHEMA: Final[dict[str, Any]] = {
     "started_at": pl.Datetime("us", "UTC"),
     "elapsed_s": pl.Float64,
     "result_rows": pl.Int64,  # what the operation returned, so that a wrong answer is seen; null where meaningless
-    "relation_io": pl.List(_structure(RelationIo)),
-    "tier_io": pl.List(_structure(TierIo)),
+    "relation_io": pl.List(pl.Struct(_columns(RelationIo))),
+    "tier_io": pl.List(pl.Struct(_columns(TierIo))),
     "proof": pl.String,  # JSON object: the evidence for `cache`
     "flags": pl.List(pl.String),  # reasons for which this row gives no verdict (overshoot, stalled, cpu, ...); empty: none
-    "clock": pl.String,  # by which `elapsed_s` went: real, virtual-one, virtual-several
-    "cpu_s": pl.Float64,  # of `elapsed_s`: the server's processor time; null where not known, so for the columns below
-    "device_s": pl.Float64,  # of `elapsed_s`: in virtual time what the clock jumped, in real time what the requests took
-    "wall_s": pl.Float64,  # what really passed
-    "run_delay_s": pl.Float64,  # of `wall_s`: the session's process could run and was not let
-    "steal_s": pl.Float64,  # of `wall_s`: what the host took, summed over the processors
-    "reference_s": pl.Float64,  # processor time of a fixed work just before: how quick the processors were
+    **_columns(Parts),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What the time of a row was made of, as `SCHEMA` says; `None`: not known."""
-
-    clock: ClockKind = ClockKind.REAL
-    cpu_s: float | None = None
-    device_s: float | None = None
-    wall_s: float | None = None
-    run_delay_s: float | None = None
-    steal_s: float | None = None
-    reference_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ from tierwise.core.activity import Activity, Band, IoWorkers
 from tierwise.postgres.wait_events import READS
 from tierwise.watch import activity_file as kept
 from tierwise.watch.causes import Time, causes, client_time
-from tierwise.watch.columns import DATABASE, RELATION
-from tierwise.watch.columns import WAL as WAL_VIEW
 from tierwise.watch.relation_loads import each_second, pages_written, relation_loads
 from tierwise.watch.sampling import AGES, CLIENTS, SLEEPS
 from tierwise.watch.service_times import ServiceTimes
 from tierwise.watch.shares import Division
 from tierwise.watch.slowest import percentile_99
+from tierwise.watch.statements import DATABASE, RELATION
+from tierwise.watch.statements import WAL as WAL_VIEW
 from tierwise.watch.steadiness import judge, windows
 from tierwise.watch.totals import Totals, totals
 
@@ -57,10 +57,7 @@ def answer(path: Path, service: ServiceTimes) -> Activity:
         transactions_per_s=each_second(time.transactions, seconds),
         transaction_s=time.transaction_s,
         percentile_99_s=_percentile_99(found, time),
-        steadiness=verdict.steadiness,
-        spread=verdict.spread,
-        drift=verdict.drift,
-        checkpoints=verdict.checkpoints,
+        **verdict._asdict(),
         sessions=sum(time.sampled.values()) / found.own("taken") if found.own("taken") else 0.0,
         samples=int(found.own("taken")),
         timed=found.timed,

@@ -5,8 +5,8 @@ from typing import Final
 
 from tierwise.core.activity import Band, Cause
 from tierwise.postgres.wait_events import READS
-from tierwise.watch.columns import DATABASE
 from tierwise.watch.sampling import CAUSES, CLIENTS, WORKERS, cause
+from tierwise.watch.statements import DATABASE
 from tierwise.watch.totals import Totals
 
 WORKER_TRANSACTIONS: Final = 3  # a parallel worker counts two or three transactions (seen: 47 for 20 workers, on 15 and 18)

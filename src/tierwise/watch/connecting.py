@@ -13,7 +13,7 @@ from tierwise.core import host
 from tierwise.core.errors import InputError, TierwiseError, one_line
 from tierwise.postgres.settings import Connection
 from tierwise.watch import statements
-from tierwise.watch.columns import NEWEST, OLDEST, STATEMENTS
+from tierwise.watch.statements import NEWEST, OLDEST, STATEMENTS
 
 WHERE: Final = "the server to watch"
 SECRETS: Final = ("password", "sslpassword")

@@ -6,11 +6,11 @@ from typing import Any, Final
 
 from tierwise.core.activity import Band, RelationLoad
 from tierwise.postgres.wait_events import READS, WAL
-from tierwise.watch.columns import CHECKPOINTER, DATABASE, IO, WRITER
-from tierwise.watch.columns import WAL as WAL_VIEW
 from tierwise.watch.sampling import TEMPORARY
 from tierwise.watch.service_times import CACHED_S
 from tierwise.watch.shares import Division, Part
+from tierwise.watch.statements import CHECKPOINTER, DATABASE, IO, WRITER
+from tierwise.watch.statements import WAL as WAL_VIEW
 from tierwise.watch.totals import FIRST_OWN, Totals
 
 KINDS: Final = {"r": "table", "i": "index", "t": "toast", "m": "materialized view"}

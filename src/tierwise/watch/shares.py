@@ -11,9 +11,9 @@ from tierwise.core.activity import Band
 from tierwise.core.units import PAGE_BYTES
 from tierwise.postgres.wait_events import READS
 from tierwise.watch.causes import Time
-from tierwise.watch.columns import DATABASE, RELATION
 from tierwise.watch.sampling import cause
 from tierwise.watch.service_times import ANY_DEVICE_S, SCANNED, ServiceTimes
+from tierwise.watch.statements import DATABASE, RELATION
 from tierwise.watch.totals import Totals
 
 LEAST_PAGES: Final = 100  # reads of each pattern from which the server's own times say how much faster scans are

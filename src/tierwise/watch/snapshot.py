@@ -11,8 +11,8 @@ import psycopg
 
 from tierwise.postgres.settings import Connection
 from tierwise.watch import statements
-from tierwise.watch.columns import DATABASE, RELATION, SOURCES, STATEMENTS, columns, counters
 from tierwise.watch.connecting import Server
+from tierwise.watch.statements import DATABASE, RELATION, SOURCES, STATEMENTS, columns, counters
 
 KEYS: Final = {RELATION: ("database", "relation")}
 ANY: Final = ("entity",)

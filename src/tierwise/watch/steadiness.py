@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from tierwise.core.activity import MOST_DRIFT, MOST_SPREAD, Steadiness, Window
 from tierwise.watch import activity_file as kept
 from tierwise.watch.causes import Time
-from tierwise.watch.columns import CHECKPOINTER, DATABASE
+from tierwise.watch.statements import CHECKPOINTER, DATABASE
 from tierwise.watch.totals import Totals
 
 LEAST_WINDOWS: Final = 5

@@ -9,7 +9,7 @@ import polars as pl
 
 from tierwise.core.errors import InputError
 from tierwise.watch import activity_file as kept
-from tierwise.watch.columns import DATABASE, IO, RELATION, STATEMENTS, counters
+from tierwise.watch.statements import DATABASE, IO, RELATION, STATEMENTS, counters
 
 FIRST_OWN: Final = 16384  # relations with a lower number are system catalogs (`FirstNormalObjectId`)
 

@@ -72,7 +72,8 @@ def ratio_panel(
         alt.Chart(means).mark_point(shape="diamond", size=90, filled=True, opacity=1, color=colour).encode(x=x, y=y, tooltip=tips),
         alt.Chart(means).mark_text(align="left", dx=10, fontWeight=600).encode(x=alt.X("high:Q", scale=scale), y=y, text="mean:N"),
     ]
-    bands = [{"panel": title, **_band(row, bounds[row], scale)} for row in rows if row in bounds]
+    published = {row: (bounds[row].lower or ends[0], bounds[row].upper or ends[1], str(bounds[row])) for row in rows if row in bounds}
+    bands = [{"panel": title, "row": row, "from": low, "to": high, "published": text} for row, (low, high, text) in published.items()]
     if bands:
         layers.insert(0, _bands(pl.DataFrame(bands), scale, y))
     return alt.LayerChart(layer=layers, width=PLOT_PX, height=ROW_PX * len(rows), title=title)
@@ -111,11 +112,6 @@ def _mean(row: str, values: Mapping[int, float]) -> dict[str, Any]:
         "interval": f"{number(low)} to {number(high)}",
         "n": len(values),
     }
-
-
-def _band(row: str, bounds: Bounds, scale: alt.Scale) -> dict[str, Any]:
-    low, high = scale["domain"]
-    return {"row": row, "from": bounds.lower or low, "to": bounds.upper or high, "published": str(bounds)}
 
 
 def _bands(bands: pl.DataFrame, scale: alt.Scale, y: alt.Y) -> alt.Chart:

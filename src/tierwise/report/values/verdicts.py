@@ -1,4 +1,4 @@
-"""The numbers of the pages on verdicts, and the rows of their exhibits."""
+"""The numbers of the pages on verdicts and of the paper, and the rows of their exhibits."""
 
 from collections import Counter
 from typing import Final
@@ -8,16 +8,19 @@ import polars as pl
 from tierwise.analysis.causes import Cause, phrase
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.judging import ClaimVerdict
-from tierwise.analysis.rules import DECIDED, Verdict, one_sided
+from tierwise.analysis.rules import CLEARLY_ABOVE_ONE, DECIDED, Verdict, one_sided
 from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.core.rule_history import load_rules
 from tierwise.core.vocabulary import Evidence
 from tierwise.report.run import Run
 from tierwise.report.text_template import Value
+from tierwise.report.values.provenance import clocks, number_of_parameters, parameters
 from tierwise.report.values.workloads import title
 from tierwise.report.words import bounds, case_name, estimated, found, marked, short_conditions, spelled
 
 IS_DECIDED: Final = pl.col("verdict").is_in([verdict.mark for verdict in DECIDED])
+NEAR: Final = CLEARLY_ABOVE_ONE.apart
+"""The most by which a virtual rate should differ from the real one, either way: what an order of two times rests on."""
 
 
 def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of all pairs
@@ -46,7 +49,18 @@ def values(run: Run, pair: str = "") -> dict[str, Value]:  # noqa: ARG001  of al
         "minimum": MINIMUM_REPEATS,
         "runs": len(run.manifest.merged) or 1,
         "smoke": run.manifest.profile.get("name") == "smoke",
+        "todays": bool(run.manifest.todays_pairs),
+        **number_of_parameters(parameters(run)),
+        **_far_clocks(run),
     }
+
+
+def _far_clocks(run: Run) -> dict[str, Value]:
+    """Return how far the rates in virtual time are from those in real time."""
+    rates = clocks(run).filter(pl.col("what") == "rate", pl.col("flags").list.len() == 0)["ratio"]
+    far = rates.filter((rates > NEAR) | (rates < 1 / NEAR))
+    most = max((max(rate, 1 / rate) - 1 for rate in far), default=0.0)
+    return {"clock_rates": len(rates), "clock_far": len(far), "clock_near": NEAR - 1, "clock_most": most}
 
 
 def _has_model(claim: ClaimVerdict) -> bool:

@@ -1,5 +1,6 @@
 """Speed-up of a count by each move of table and index, over everything on the disks."""
 
+from functools import partial
 from typing import Final
 
 import altair as alt
@@ -23,18 +24,10 @@ def draw(rows: pl.DataFrame) -> alt.VConcatChart:
     ends = [end for one in bounds.values() for end in (one.lower, one.upper) if end]
     span = parts.ratio_range(gains, ["row", "placement"], low=0.9, high=max([2.0, *ends]), headroom=1.25)
     width_px = parts.label_px(rows["row"])
+    panel = partial(parts.ratio_panel, order=CASES, ends=span, width_px=width_px, axis=FASTER)
+    shown = {name: colour for name, colour in COLOURS.items() if name != DISKS and name in set(rows["placement"])}
     panels = [
-        parts.ratio_panel(
-            gains.filter(placement=name),
-            order=CASES,
-            ends=span,
-            title=f"{name[0].upper()}{name[1:]}",
-            bounds=bounds if name == INDEX else {},
-            width_px=width_px,
-            axis=FASTER,
-            colour=COLOURS[name],
-        )
-        for name in COLOURS
-        if name != DISKS and name in set(rows["placement"])
+        panel(gains.filter(placement=name), title=f"{name[0].upper()}{name[1:]}", bounds=bounds if name == INDEX else {}, colour=colour)
+        for name, colour in shown.items()
     ]
     return parts.stacked(panels, chrome_px=width_px + parts.BESIDE_PX)

@@ -1,5 +1,6 @@
 """Speed-up of a count by the index on the SSD, by what the caches held, beside the published bounds."""
 
+from functools import partial
 from typing import Final
 
 import altair as alt
@@ -16,16 +17,9 @@ def draw(rows: pl.DataFrame) -> alt.VConcatChart:
     gains = rows.with_columns(ratio="speedup")
     width_px = parts.label_px(rows["row"])
     span = parts.ratio_range(gains, ["cache", "row"], low=0.9, high=35, headroom=1.25)
+    panel = partial(parts.ratio_panel, order=CASES, ends=span, width_px=width_px, axis=FASTER)
     panels = [
-        parts.ratio_panel(
-            part,
-            order=CASES,
-            ends=span,
-            title=title,
-            bounds=speedup_bounds(cache),
-            width_px=width_px,
-            axis=FASTER,
-        )
+        panel(part, title=title, bounds=speedup_bounds(cache))
         for cache, title in CACHES.items()
         if not (part := gains.filter(cache=cache)).is_empty()
     ]

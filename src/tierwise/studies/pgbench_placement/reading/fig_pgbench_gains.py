@@ -1,5 +1,6 @@
 """Transactions per second over those with everything on HDD, beside what the source published."""
 
+from functools import partial
 from typing import Final
 
 import altair as alt
@@ -26,17 +27,11 @@ def derive(run: Run, pair: str, rows: pl.DataFrame) -> pl.DataFrame:
 def draw(rows: pl.DataFrame) -> alt.VConcatChart:
     span = parts.ratio_range(rows, KEYS, low=0.8, high=1.6, headroom=1.2)
     named = rows.with_columns(row=pl.col("placement").replace_strict(PLACEMENTS))
-    charts = [
-        parts.ratio_panel(
-            named.filter(size=size, slowdown=slowdown),
-            title=f"{SIZES[size]}, {io_mode} I/O{'' if slowdown == 1 else f', tiers slowed {slowdown:g}-fold'}",
-            order=list(PLACEMENTS.values()),
-            ends=span,
-            bounds=_published(size),
-            width_px=LABEL_PX,
-        )
-        for size, io_mode, slowdown in named.select("size", "io_mode", "slowdown").unique().sort("size", "slowdown").rows()
-    ]
+    panel = partial(parts.ratio_panel, order=list(PLACEMENTS.values()), ends=span, width_px=LABEL_PX)
+    charts = []
+    for size, io_mode, slowdown in named.select("size", "io_mode", "slowdown").unique().sort("size", "slowdown").rows():
+        title = f"{SIZES[size]}, {io_mode} I/O{'' if slowdown == 1 else f', tiers slowed {slowdown:g}-fold'}"
+        charts.append(panel(named.filter(size=size, slowdown=slowdown), title=title, bounds=_published(size)))
     for layer in charts[-1].layer:
         layer.encoding.x.title = AXIS
     return parts.stacked(charts, chrome_px=LABEL_PX + parts.BESIDE_PX)

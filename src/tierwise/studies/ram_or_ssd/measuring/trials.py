@@ -33,9 +33,8 @@ from tierwise.core.vocabulary import Cache, Evidence, IoMode
 from tierwise.devices.own_device import calibrated_flash
 from tierwise.devices.spec import DeviceSpec, load_device
 from tierwise.simulate.machine import Costs, load_machine
-from tierwise.simulate.popularity import che_hit_ratio, merged_zipfian
 from tierwise.simulate.zipf import INTERVAL_S, ITEM_BYTES, ITEMS_PER_PAGE, PAGE_BYTES, WARM_UP_S, WINDOW_PAGES, Benchmark, is_rotational
-from tierwise.simulate.zipfian import THETA
+from tierwise.simulate.zipfian import THETA, che_hit_ratio, merged_zipfian
 from tierwise.studies.ram_or_ssd.measuring.live_reads import LiveTestbed, open_live
 from tierwise.studies.ram_or_ssd.measuring.mapped_reads import Reading
 from tierwise.timings.schema import RelationIo, TierIo, Timing

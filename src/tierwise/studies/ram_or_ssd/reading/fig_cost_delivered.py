@@ -10,10 +10,9 @@ from tierwise.core.vocabulary import Evidence
 from tierwise.report.figures import parts
 from tierwise.report.run import Run, book_of
 from tierwise.studies.ram_or_ssd.reading import money
-from tierwise.studies.ram_or_ssd.reading.names import SQL
 from tierwise.studies.ram_or_ssd.reading.sliders import ANSWERS, COLUMNS, SHOWN, WAYS, answers, cost_of, slider
 
-QUERY: Final = SQL["served"]
+QUERY: Final = money.SQL["served"]
 UNIT: Final = "points"
 
 

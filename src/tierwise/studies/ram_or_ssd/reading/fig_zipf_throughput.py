@@ -8,10 +8,13 @@ import polars as pl
 from tierwise.analysis.claims import published_series
 from tierwise.analysis.statistics import estimable
 from tierwise.costs.iops import simulated_iops
+from tierwise.report import colours
 from tierwise.report.figures import parts
 from tierwise.report.run import Run
-from tierwise.studies.ram_or_ssd.reading.names import COLOURS, SQL, STUDY, TIERS, WARM_UP_S
+from tierwise.studies.ram_or_ssd.reading.money import SQL, STUDY, TIERS
 
+COLOURS: Final = {"disk": colours.VERMILLION, "SSD": colours.BLUE}
+WARM_UP_S: Final = 600  # how long the source read before it measured
 READ_BENCHMARK: Final = "data/published/ram_or_ssd.csv"
 """The author's logs: tier, dataset_gib, end_s (from dropped caches), reads_per_s (mean of a minute)."""
 SSD: Final = {"ssd": ""}  # parameter of `SQL["seeds"]`: a file of ``data/devices`` in place of the SSD in Che's approximation

@@ -10,6 +10,7 @@ import polars as pl
 
 from tierwise.analysis.claims import Claim
 from tierwise.analysis.judging import ClaimVerdict, Grounds, Judge
+from tierwise.core.sql_files import named_statements
 from tierwise.core.units import GIB
 from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.costs.bill import Bill, phrase, ratio_over_band, read_once, turning
@@ -18,8 +19,11 @@ from tierwise.costs.delivered import Load, Plan, WithoutFlash, newest_server, pl
 from tierwise.costs.hardware import Medium, Server
 from tierwise.costs.iops import Iops, simulated_iops, simulated_rate
 from tierwise.costs.price_band import Compared, Counted, judge_band
-from tierwise.studies.ram_or_ssd.reading.names import PAIR, SQL
 
+STUDY: Final = "ram_or_ssd"
+SQL: Final = named_statements(__package__, "queries.sql")
+PAIR: Final = "source-r"
+TIERS: Final = {"hdd": "disk", "ssd": "SSD"}
 THEN: Final = dt.date(2014, 7, 11)  # when the article appeared
 FLASH: Final = "crucial-m4"
 DISK: Final = "st3000dm001"

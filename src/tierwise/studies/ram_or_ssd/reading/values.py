@@ -22,15 +22,15 @@ from tierwise.report.exhibit_registry import find
 from tierwise.report.page import Page, open_page
 from tierwise.report.run import Run, answer_of, book_of
 from tierwise.report.text_template import Value
-from tierwise.studies.ram_or_ssd.reading.money import DISK, DISK_NOW, FLASH, FLASH_NOW, LARGER_GIB, THEN, Case, cases, ways
-from tierwise.studies.ram_or_ssd.reading.names import LIVE_PAIR, PAIR, SQL, STUDY, TIERS
+from tierwise.studies.ram_or_ssd.reading import money
+from tierwise.studies.ram_or_ssd.reading.money import PAIR, SQL, STUDY, THEN, TIERS, Case, cases, ways
 
 
 def cost_values(run: Run) -> dict[str, Value]:
     found = [case for case in cases(run.store) if case.data_to_ram > 1]
     then, now, case = load_book(THEN), book_of(run), found[0]
-    today = _day("now", case, now, FLASH_NOW, DISK_NOW)
-    larger = ways(case, then, server=newest_server(then).able_to_hold(ram_gib=LARGER_GIB))
+    today = _day("now", case, now, money.FLASH_NOW, money.DISK_NOW)
+    larger = ways(case, then, server=newest_server(then).able_to_hold(ram_gib=money.LARGER_GIB))
     return {
         "cost_evidence": str(Evidence.of({one.evidence for one in found})),
         "data_over_ram": case.data_to_ram,
@@ -39,14 +39,14 @@ def cost_values(run: Run) -> dict[str, Value]:
         "now": now.on,
         "then": then.on,
         **today,
-        **_day("then", case, then, FLASH, DISK),
+        **_day("then", case, then, money.FLASH, money.DISK),
         "memory_now": float(str(today["memory_usd_now"])) / float(str(today["ssd_usd_now"])),
         "server_now": not now.price(newest_server(now).price).guess,
         "server_gib_then": round(newest_server(then).ram_most_gib.value),
-        "larger_gib": LARGER_GIB,
+        "larger_gib": money.LARGER_GIB,
         "memory_larger": larger.memory.bill.cost(then) / larger.flash.bill.cost(then),
-        "ssd_now": FLASH_NOW,
-        "disk_now": DISK_NOW,
+        "ssd_now": money.FLASH_NOW,
+        "disk_now": money.DISK_NOW,
     }
 
 
@@ -77,6 +77,7 @@ FITTED: Final = {
     "cache_ssd_gib": ("machine", "page_cache", "ssd"),
 }
 """Value -> its place in the manifest's record of the pair."""
+LIVE_PAIR: Final = "source-r-live"
 LIVE_TIERS: Final = ("disk", "hdd", "ssd")
 Means = Mapping[tuple[str, str, int], float]
 

@@ -54,8 +54,7 @@ def _claims(run: Run) -> dict[str, Value]:
     plain = {one.variant: one.estimate for one in variants(lead)} if lead else {}
     replayed = {one.verdict for one in variants(share) if one.variant != PUBLISHED} if share else set()
     by_rows = {name: one.cases[0].verdict for name in (SHARE, SPIKE) if (one := run.verdict(name)) and one.cases}
-    factors = dict(find("tbl-rates").rows(run, "").frame.select("name", "factor").rows())
-    factor = factors.get(SSD_READ)
+    factor = dict(find("tbl-rates").rows(run, "").frame.select("name", "factor").rows()).get(SSD_READ)
     return {
         **{f"lead_{name}": getattr(lead, name) if known else None for name in ("estimate", "low", "high")},
         "lead_evidence": str(lead.evidence) if lead and known else None,

@@ -75,8 +75,7 @@ def _hunt(run: Run, pair: str) -> dict[str, Value]:
 def _costs(run: Run) -> dict[str, Value]:
     claim = run.verdict("H13")
     held = claim.cases if claim else ()
-    others = {one.variant: one for one in claim.others} if claim else {}
-    reads = others.get(PER_IOPS)
+    reads = next((one for one in claim.others if one.variant == PER_IOPS), None) if claim else None
     return {
         "h13_verdict": claim.verdict.mark if claim else None,
         "prices_then": THEN,

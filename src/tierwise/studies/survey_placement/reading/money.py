@@ -125,7 +125,6 @@ def moves(claim: Claim, on: Grounds) -> ClaimVerdict:
     mapped = by_job_size(plans, claim.bounds, at_one[0])
     outcome = mapped.outcome(at_one) if mapped else at_one
     decider = max(cases, key=lambda case: case.low or 0.0, default=None)
-    own = ("estimate", "low", "high", "pairs")
     return ClaimVerdict(
         **ruled(outcome, manifest, STUDY),
         pair=on.pair,
@@ -133,7 +132,7 @@ def moves(claim: Claim, on: Grounds) -> ClaimVerdict:
         evidence=Evidence.of({plan.job_evidence for plan in plans.values()} | {plan.move_evidence for plan in plans.values()}),
         cases=cases,
         open_map=mapped,
-        **({"deciding_case": decider.case, "io_mode": io_mode, **{name: getattr(decider, name) for name in own}} if decider else {}),
+        **({"deciding_case": decider.case, "io_mode": io_mode, **decider.as_estimate.fields} if decider else {}),
     )
 
 

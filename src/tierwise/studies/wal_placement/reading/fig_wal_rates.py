@@ -8,9 +8,11 @@ import polars as pl
 
 from tierwise.report import colours
 from tierwise.report.figures import parts
-from tierwise.studies.wal_placement.reading.names import COLOURS, PLACES, SHAPES
 
 UNIT: Final = "windows"
+PLACES: Final = {"hdd": "disks", "cached": "disks behind a battery-backed cache", "ssd": "SSD"}
+COLOURS: Final = {"hdd": colours.VERMILLION, "cached": colours.ORANGE, "ssd": colours.BLUE}
+SHAPES: Final = {"hdd": "circle", "cached": "diamond", "ssd": "square"}
 PARAMETERS: Final = {"places": list(PLACES)}
 PANELS: Final = {"off": "commit_delay 0", "on": "commit_delay of half a flush"}
 PANEL_PX: Final = 140

@@ -10,13 +10,16 @@ from tierwise.advisor.workload import FAST, SLOW
 from tierwise.analysis import heat
 from tierwise.analysis.model_interval import Key
 from tierwise.analysis.statistics import MINIMUM_REPEATS
+from tierwise.core.sql_files import named_statements
 from tierwise.core.vocabulary import Evidence, IoMode
 from tierwise.devices.spec import load_device
 from tierwise.report.estimates import cell, estimates
 from tierwise.report.run import Run
 from tierwise.report.values.front import LOG, beside
-from tierwise.studies.wal_placement.reading.names import PAIR, SQL, STUDY
 
+STUDY: Final = "wal_placement"
+SQL: Final = named_statements(__package__, "queries.sql")
+PAIR: Final = "wal-placement"
 OPERATION: Final = "commit"
 WORKLOADS: Final = {"hdd": "Commits (log on plain disks)", "cached": "Commits (log behind a battery-backed cache)"}
 """Place of the log before the move -> workload."""

@@ -13,8 +13,7 @@ from tierwise.report.exhibit_registry import find
 from tierwise.report.run import Run
 from tierwise.report.session_time import records_sessions
 from tierwise.report.text_template import Value
-from tierwise.studies.wal_placement.reading.log_moves import WORKLOADS, WORTH, headline, moved
-from tierwise.studies.wal_placement.reading.names import PAIR, SQL, STUDY
+from tierwise.studies.wal_placement.reading.log_moves import PAIR, SQL, STUDY, WORKLOADS, WORTH, headline, moved
 
 Ratios = Mapping[tuple[object, ...], Estimate]
 
