@@ -91,7 +91,7 @@ def test_where_no_run_is_there_commands_read_the_reference_run_and_say_so(tmp_pa
         ("adviz", {"mean", "advise"}),
         ("cost sata-7k2 --latency-ms 1", {"--latency-ms", "sata-7k2"}),
         ("cost sata-7k2 --data-gib 1e300", {"data_bytes"}),
-        ("cost gp33", {"mean", "gp3", "nvme", "aws-gp3"}),
+        ("cost gp33", {"mean", "gp3", "local-nvme", "aws-gp3"}),
         ("cost --iops simulatd", {"mean", "simulated", "published"}),
         ("run read_latencies", {"mean", "read_latency", "wal_placement"}),
         ("plan --profile quik", {"mean", "quick", "full"}),

@@ -92,7 +92,7 @@ def test_the_counter_wants_autocommit_and_a_relation(census: Cluster, session: C
 def test_the_plan_is_reported_and_asserted(session: Connection) -> None:
     plan = planned(session, query("FL"))
     assert_plan(plan, PLAN)
-    assert 500 < plan[0].rows < 5000
+    assert 200 < plan[0].rows < 5000  # as ANALYZE samples
     with applied(session, {"enable_bitmapscan": "on", "enable_indexscan": "off"}):
         other = planned(session, query("FL"))
     with pytest.raises(EvidenceError, match="found Bitmap Heap Scan on census > Bitmap Index Scan on pob"):
