@@ -85,8 +85,9 @@ class Site:
         temporary.mkdir()
         serves = f"""
 from pathlib import Path
-from tierwise.cluster import machine, worker
-machine.BOOT = Path({str(boot)!r})
+from tierwise.cluster import worker
+from tierwise.core import host
+host.BOOT = Path({str(boot)!r})
 worker.serve("{self.address}")
 """
         return self.start(name, "-c", serves, TMPDIR=str(temporary))
