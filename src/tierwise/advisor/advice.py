@@ -121,8 +121,16 @@ def advise(workload: Workload, question: Question, book: Book, service_s: Servic
     against = partial(_against, best, problem, question.goal, workload.host_s)
     devices = names(workload, question.devices)
     return Advice(
-        **{name: getattr(workload, name) for name in ("run_id", "study", "pair", "io_mode", "queries", "host_s")},
-        **{name: getattr(question, name) for name in ("goal", "ssd_gib", "budget", "jobs_per_hour")},
+        run_id=workload.run_id,
+        study=workload.study,
+        pair=workload.pair,
+        io_mode=workload.io_mode,
+        queries=workload.queries,
+        host_s=workload.host_s,
+        goal=question.goal,
+        ssd_gib=question.ssd_gib,
+        budget=question.budget,
+        jobs_per_hour=question.jobs_per_hour,
         workload=workload.name,
         currency=book.currency if problem.prices else None,
         devices=devices,

@@ -135,7 +135,11 @@ def map_traces(paths: Sequence[Path], options: TraceOptions, wish: Wish, book: B
         reads = shared_buffers.reads(stream, missed, pages, placed) if tiers and missed is not None else None
         found[-1].placements.extend(_placements(found[-1], tiers, seconds_each, placed, page_bytes, book, reads))
     return MemoryMap(
-        **{name: getattr(stream, name) for name in ("formats", "rows", "left_out", "requests", "writes")},
+        formats=stream.formats,
+        rows=stream.rows,
+        left_out=dict(stream.left_out),
+        requests=stream.requests,
+        writes=stream.writes,
         distinct_pages=distinct,
         page_bytes=page_bytes,
         exact=wish.sample_rate == 1,

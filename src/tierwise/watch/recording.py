@@ -22,9 +22,9 @@ from tierwise.core.units import human_seconds
 from tierwise.postgres.settings import Connection
 from tierwise.watch import activity_file as kept
 from tierwise.watch import snapshot, statements
-from tierwise.watch.activity_file import Mask
 from tierwise.watch.answer import answer
 from tierwise.watch.connecting import Server, closed, connect, databases, server_of
+from tierwise.watch.masking import Mask
 from tierwise.watch.sampling import Waits, sample
 from tierwise.watch.service_times import ServiceTimes
 from tierwise.watch.statements import DATABASE, RELATION
