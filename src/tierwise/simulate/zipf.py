@@ -103,8 +103,8 @@ class Benchmark:
 
     def _pages(self, seed: int) -> tuple[int, Iterator[Ints]]:
         if self.scale > 1 and not self.strewn:
-            every = merged_zipfian(self.dataset_bytes // ITEM_BYTES + 1, ITEMS_PER_PAGE, self.scale, (1, WINDOW_PAGES))
-            return len(every[self.read_around]), drawn_pages(every[self.read_around], seed=seed)
+            popularity = merged_zipfian(self.dataset_bytes // ITEM_BYTES + 1, ITEMS_PER_PAGE, self.scale, self.read_around)
+            return len(popularity), drawn_pages(popularity, seed=seed)
         items = self.dataset_bytes // self.scale // ITEM_BYTES + 1
         return (items - 1) // ITEMS_PER_PAGE + 1, zipfian_pages(items, seed=seed, items_per_page=ITEMS_PER_PAGE, scale=self.scale)
 

@@ -141,10 +141,9 @@ def merged(popularity: Floats, scale: int, window: int = 1) -> Floats:
 
 
 @lru_cache(maxsize=32)
-def merged_zipfian(items: int, items_per_page: int, scale: int, windows: tuple[int, ...]) -> dict[int, Floats]:
-    """Return `merged` of `zipfian_popularity` for each of `windows`, kept because every seed wants it."""
-    whole = zipfian_popularity(items, items_per_page)
-    return {window: merged(whole, scale, window) for window in windows}
+def merged_zipfian(items: int, items_per_page: int, scale: int, window: int = 1) -> Floats:
+    """Return `merged` of `zipfian_popularity`, kept because every seed wants it."""
+    return merged(zipfian_popularity(items, items_per_page), scale, window)
 
 
 def drawn_pages(popularity: Floats, *, seed: int) -> Iterator[Ints]:

@@ -45,6 +45,12 @@ def is_flash(spec: TierSpec) -> bool:
     return not isinstance(spec, DirectoryTier) and drive_of(load_device(spec.device)).kind != "hdd"
 
 
+def keeps_writes(spec: TierSpec) -> bool:
+    """Return whether a write to the tier's device is safe before it is on a drive: a battery backs an array's cache."""
+    cache = None if isinstance(spec, DirectoryTier) else getattr(load_device(spec.device), "write_cache", None)
+    return cache is not None and bool(cache.battery_backed.value)
+
+
 def device_files(spec: TierSpec) -> dict[str, dict[str, Any]]:
     """Return every device file behind a tier, by name, as it stands now (an array holds its member, a cached device its parts)."""
     return {} if isinstance(spec, DirectoryTier) else {spec.device: load_device(spec.device).model_dump(mode="json")}

@@ -238,7 +238,7 @@ def _che(pair: Pair, tier: str, grid: Grid) -> dict[str, float]:
     scale = max(grid.scale, CHE_SCALE)
     found = {}
     for size_gib in (size_gib for size_gib in grid.dataset_gib if size_gib * GIB > cache_bytes):
-        popularity = merged_zipfian(size_gib * GIB // ITEM_BYTES + 1, ITEMS_PER_PAGE, scale, (1, WINDOW_PAGES))[1]
+        popularity = merged_zipfian(size_gib * GIB // ITEM_BYTES + 1, ITEMS_PER_PAGE, scale)
         found[str(size_gib)] = 1 - che_hit_ratio(popularity, cache_bytes // PAGE_BYTES // scale)
     return found
 

@@ -6,6 +6,7 @@ holds only the small table and the indexes before it, and has no limit of its ow
 """
 
 from dataclasses import dataclass, field, replace
+from string import ascii_lowercase
 from typing import Any, Final
 
 import polars as pl
@@ -40,7 +41,7 @@ SPAN_BYTES: Final = 100 * GIB
 SHARED_BUFFERS_BYTES: Final = 8 * MIB
 CACHED_MIB: Final = 24
 ROWS_A_PAGE: Final = 3
-NOTE: Final = "repeat(chr(97 + {} % 26), 1920)"  # a row of about 1,950 bytes, so that three and space for a changed one share a page
+NOTES: Final = [1920 * letter for letter in ascii_lowercase]  # rows of about 1,950 bytes: three, and space for a changed one, share a page
 LONE_SIZES: Final = tuple(size * KIB for size in (8, 16, 32, 64, 128))
 """Reads that a file system may make of one of 8 KiB: ZFS reads whole records, by default of 128 KiB; the source names none."""
 SINGLE_PAGES: Final = {"io_combine_limit": "1"}  # PostgreSQL 8.3 read one page a call, as every version before 17
@@ -119,22 +120,17 @@ def index_of(tablespace: str) -> str:
 
 
 def _load(connection: Connection, tablespace: str, pages: int) -> None:
-    names = {
-        "table": sql.Identifier(table_of(tablespace)),
-        "index": sql.Identifier(index_of(tablespace)),
-        "space": sql.Identifier(tablespace),
-        "note": sql.SQL(NOTE.format("i")),
-        "rows": sql.Literal(pages * ROWS_A_PAGE),
-    }
-    for command in (
-        "DROP TABLE IF EXISTS {table}",
-        "CREATE TABLE {table} (id integer NOT NULL, note text NOT NULL) WITH (fillfactor = 80) TABLESPACE {space}",
-        "ALTER TABLE {table} ALTER COLUMN note SET STORAGE PLAIN",
-        "INSERT INTO {table} SELECT i, {note} FROM generate_series(1, {rows}) AS i",
-        "VACUUM (FREEZE, ANALYZE) {table}",
-        "CREATE UNIQUE INDEX {index} ON {table} (id) TABLESPACE {space}",
-    ):
-        connection.execute(sql.SQL(command).format(**names))
+    table, index, space = map(sql.Identifier, (table_of(tablespace), index_of(tablespace), tablespace))
+    columns = sql.SQL("id integer NOT NULL, note text NOT NULL")
+    with connection.transaction(), connection.cursor() as cursor:
+        cursor.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(table))  # of a run that was killed
+        cursor.execute(sql.SQL("CREATE TABLE {} ({}) WITH (fillfactor = 80) TABLESPACE {}").format(table, columns, space))
+        cursor.execute(sql.SQL("ALTER TABLE {} ALTER COLUMN note SET STORAGE PLAIN").format(table))
+        with cursor.copy(sql.SQL("COPY {} FROM STDIN (FREEZE)").format(table)) as copy:  # which adds many pages at once, and logs none
+            for number in range(1, pages * ROWS_A_PAGE + 1):
+                copy.write(f"{number}\t{NOTES[number % len(NOTES)]}\n")
+    connection.execute(sql.SQL("VACUUM (FREEZE, ANALYZE) {}").format(table))
+    connection.execute(sql.SQL("CREATE UNIQUE INDEX {} ON {} (id) TABLESPACE {}").format(index, table, space))
 
 
 def measure(trial: Trial[Cell], testbed: Testbed, study_state: StudyState, recorder: Recorder) -> Observed:  # noqa: ARG001 - no query

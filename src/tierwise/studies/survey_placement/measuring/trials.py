@@ -101,6 +101,7 @@ class Grid(Strict):
     today: tuple[QueryName, ...] = Field(default=("light_curves", "join_single"), description="of the queries, on a pair of today")
     today_placements: tuple[str, ...] = Field(default=tuple(PLACEMENTS), description="of the placements, on a pair of today")
     today_share: float = Field(default=1.0, gt=0, le=1, description="of the sources, on a pair of today")
+    moved: tuple[str, ...] = Field(default=tuple(PLACEMENTS), description="placements whose relations are also copied there and back")
     again: Again | None = None
     light_curves: int = Field(default=20, ge=1, description="sources whose light curves are selected")
     joined: int = Field(default=400, ge=1, description="sources of the join by several indexes")
@@ -120,7 +121,7 @@ def operations(profile: Profile, pair: Pair) -> Iterator[tuple[str, str]]:
         return
     yield from product(PLACEMENTS, config.queries)
     if pair.evidence is not Evidence.SIMULATED:  # which copies nothing, and replays no temporary file
-        yield from ((placement, MOVE) for placement, moved in PLACEMENTS.items() if moved)
+        yield from ((placement, MOVE) for placement, moved in PLACEMENTS.items() if moved and placement in config.moved)
         yield from ((placement, SORT) for placement in (BASE, TEMPORARY))
 
 

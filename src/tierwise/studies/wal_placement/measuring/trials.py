@@ -28,7 +28,7 @@ from tierwise.postgres import pgbench
 from tierwise.postgres.cluster_files import place_wal
 from tierwise.postgres.settings import measuring_settings
 from tierwise.tiers import sleeps
-from tierwise.tiers.open import is_flash
+from tierwise.tiers.open import is_flash, keeps_writes
 
 NAME: Final = "wal_placement"
 Place = Literal["hdd", "cached", "ssd"]  # tiers for the log: disks, the same disks behind a battery-backed cache, flash
@@ -64,8 +64,11 @@ class Grid(Strict):
     today: tuple[Cells, ...] = Field(default=(), description="of a pair of today")
 
     def waits_on(self, cell: "Cell", pair: Pair) -> Place:
-        """Return the place by which the length of a window goes: that of the log, or the SSD where it is flash too."""
-        return "ssd" if is_flash(pair.tiers[cell.wal]) else cell.wal
+        """Return the place by which the length of a window goes: that of the log, but for disks that commit as quickly as another."""
+        tier = pair.tiers[cell.wal]
+        if is_flash(tier):
+            return "ssd"
+        return "cached" if keeps_writes(tier) else cell.wal
 
 
 @dataclass(frozen=True, slots=True)
