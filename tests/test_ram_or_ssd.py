@@ -62,7 +62,7 @@ def test_every_profile_asks_for_the_sizes_of_r1_to_r4_on_both_drives(name: str) 
     profile = load_profile(name)
     cells = [trial.cell for trial in trials(profile, load_pair("source-r"))]
     assert {(tier, size) for tier in ("hdd", "ssd") for size in (32, 64)} <= {(cell.tier, cell.dataset_gib) for cell in cells}
-    scales = {"smoke": (64, 64), "quick": (64, 16), "full": (4, 4)}[name]
+    scales = {"smoke": (64, 64), "quick": (64, 32), "full": (4, 4)}[name]
     assert {(cell.tier, cell.scale) for cell in cells} == set(zip(("ssd", "hdd"), scales, strict=True))
 
 
