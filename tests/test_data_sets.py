@@ -90,7 +90,7 @@ def test_the_published_number_of_rows_is_known_without_loading_what_makes_them()
     assert printed.splitlines() == ["2458285 470992970 None None", "[]"]
 
 
-@pytest.mark.parametrize(("profile", "rows"), [("smoke", 400_000), ("quick", 500_000), ("full", 1_200_000)])
+@pytest.mark.parametrize(("profile", "rows"), [("smoke", 400_000), ("quick", 400_000), ("full", 1_200_000)])
 def test_pgbenchs_banks_keep_the_published_branches_and_the_small_one_a_tenth_of_the_accounts(profile: str, rows: int) -> None:
     config = grid(load_profile(profile))
     assert config.bank("large") == Bank("large", 3000, rows)
