@@ -138,8 +138,8 @@ def test_every_variant_is_proved_cold_where_it_says_so_and_differs_in_its_factor
 
 @needs_fuse
 def test_each_row_says_how_many_requests_its_devices_had_at_once_and_several_go_by_the_clock_of_several(workspace: Path) -> None:
-    gathered = gather_inputs(profile="quick", tiers="", seed=1, census="synthetic")
-    profile = small(gathered, io_modes=tuple(IoMode), sweep=Sweep.WHOLE).profile
+    gathered = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
+    profile = small(gathered, io_modes=tuple(IoMode)).profile
     studies = {"index_placement": {"io_modes": list(IoMode)}}
     profile = profile.model_copy(update={"fraction": 0.02, "memory_fraction": 2.0, "studies": studies})
     inputs = Inputs(profile, gathered.pairs, None, 1, gathered.server_version, needs_real_time=gathered.needs_real_time)
@@ -159,7 +159,7 @@ def test_each_row_says_how_many_requests_its_devices_had_at_once_and_several_go_
     assert clocks[IoMode.BUFFERED] is clocks[IoMode.ASYNCHRONOUS] is several
 
 
-@pytest.mark.parametrize(("name", "variants"), [("smoke", 2), ("quick", 2), ("full", 6 + 4 * 4)])
+@pytest.mark.parametrize(("name", "variants"), [("smoke", 3 * 2), ("quick", 2), ("full", 6 + 4 * 4)])
 def test_the_sweep_decides_what_is_measured_beside_the_published_protocol(name: str, variants: int) -> None:
     profile = load_profile(name)
     cells = [trial.cell for trial in index_placement.trials(profile, load_pair("source-m"))]

@@ -55,7 +55,7 @@ PUBLISHED_COST: Final = IndexScanCost(table_pages=1010 * MIB / PAGE_BYTES, index
 FASTEST: Final = (STATE,)
 OTHER_STARTS: Final = ("PR", "NV")  # first states of most variants: the two that take a third of the time of all three
 STARTS: Final[dict[Sweep, dict[str, tuple[str, ...]]]] = {  # variant -> first states, by the profile's sweep
-    Sweep.SAMPLE: {protocol.HEAP_CACHED: FASTEST},
+    Sweep.SAMPLE: dict.fromkeys((protocol.HEAP_CACHED, protocol.BITMAP, protocol.TWO_INDEXES), FASTEST),
     Sweep.DECIDING: {protocol.HEAP_CACHED: FASTEST},
     Sweep.WHOLE: {**dict.fromkeys(set(VARIANTS) - {PUBLISHED}, OTHER_STARTS), protocol.HEAP_CACHED: tuple(census.STATES)},
 }
