@@ -30,7 +30,7 @@ from tierwise.timings.parts import read_rows
 from tierwise.timings.trial_files import TrialKey, read_trace
 
 REPLICATES = 1
-TRIALS = 14
+TRIALS = 18
 HIDE = "mount --bind /dev/null /dev/fuse && exec "
 
 

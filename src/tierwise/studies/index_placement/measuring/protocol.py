@@ -65,6 +65,8 @@ class Variant(Strict):
 
 
 HEAP_CACHED: Final = "heap-cached"
+BITMAP: Final = "bitmap"
+TWO_INDEXES: Final = "two-indexes"
 
 
 def _variants() -> dict[str, Variant]:
