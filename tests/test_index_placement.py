@@ -138,8 +138,8 @@ def test_every_variant_is_proved_cold_where_it_says_so_and_differs_in_its_factor
 
 @needs_fuse
 def test_each_row_says_how_many_requests_its_devices_had_at_once_and_several_go_by_the_clock_of_several(workspace: Path) -> None:
-    gathered = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
-    profile = small(gathered, io_modes=tuple(IoMode)).profile
+    gathered = gather_inputs(profile="quick", tiers="", seed=1, census="synthetic")
+    profile = small(gathered, io_modes=tuple(IoMode), sweep=Sweep.WHOLE).profile
     studies = {"index_placement": {"io_modes": list(IoMode)}}
     profile = profile.model_copy(update={"fraction": 0.02, "memory_fraction": 2.0, "studies": studies})
     inputs = Inputs(profile, gathered.pairs, None, 1, gathered.server_version, needs_real_time=gathered.needs_real_time)
