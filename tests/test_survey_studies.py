@@ -150,6 +150,7 @@ def test_a_join_of_few_pages_is_executed_more_than_once_where_an_order_is_judged
     trials = survey_placement.trials(profile, load_pair("source-h"))
     executions = Counter(trial.cell.placement for trial in trials if trial.cell.query == "join_several")
     assert executions == {"all_hdd": 4, "index_ssd": 4, "source_ssd": 1, "detection_ssd": 1}
+    assert {trial.cell.placement for trial in trials if trial.cell.query == "move"} == {"index_ssd", "source_ssd"}
     assert len({trial.key for trial in trials}) == len(trials)
     assert {trial.io_mode for trial in trials} == {IoMode.ASYNCHRONOUS}, "the mode that decides"
 

@@ -102,6 +102,13 @@ def test_every_profile_has_a_grid_that_can_be_read() -> None:
         assert load_profile(name).replicates_of(study.NAME) >= 5
 
 
+@pytest.mark.parametrize(("pair", "waited"), [("wal-placement", "hdd"), ("today-server", "cached"), ("today-aws", "ssd")])
+def test_a_log_on_quick_storage_has_short_windows_whatever_its_tier_is_named(pair: str, waited: str) -> None:
+    tiers, profile = load_pair(pair), load_profile("quick")
+    (cell, *_) = (trial.cell for trial in study.trials(profile, tiers) if trial.cell.wal == "hdd")
+    assert study.grid(profile).waits_on(cell, tiers) == waited
+
+
 def test_the_commit_delay_is_half_a_flush_where_a_flush_is_long() -> None:
     """The delays are what PostgreSQL's manual advises for the devices of the pair, not anybody's taste."""
 
