@@ -1,6 +1,7 @@
 """Data sets in a real server: loaded from Parquet, with their keys and indexes, sizes and order, and the printed queries answered."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import polars as pl
 import pytest
 from psycopg import sql
 
-from tierwise.bench.loaded_tables import create_copy, take_statistics
+from tierwise.bench.loaded_tables import create_copy, mark_visible, take_statistics
 from tierwise.core.data_sets import SYNTHETIC
 from tierwise.core.units import MIB
 from tierwise.datasets import census, sky, survey
@@ -158,6 +159,18 @@ def test_a_vacuumed_copy_differs_in_the_pages_that_all_see_and_in_nothing_else(c
     assert _keys(clean, people, "vacuumed") == _keys(clean, people, "published")
     visible = clean.execute("SELECT relnamespace::regnamespace::text, relallvisible FROM pg_class WHERE relname = 'census'").fetchall()
     assert [(schema, count) for schema, count in visible if count] == [("on_pg_default_vacuumed", heap)]
+
+
+def test_a_page_that_another_process_holds_is_marked_too(clean: Connection, cluster: Cluster, people: Dataset) -> None:
+    use_copy(clean, "pg_default", "published", people)
+    with cluster.connect() as other, ThreadPoolExecutor() as pool:
+        with other.transaction():
+            other.execute("DECLARE holding CURSOR FOR SELECT * FROM on_pg_default.census")
+            other.execute("FETCH 1 FROM holding")
+            marking = pool.submit(mark_visible, clean, sql.Identifier("census"))
+            wait([marking], timeout=1.0)
+        marking.result()
+    assert clean.execute("SELECT relpages - relallvisible FROM pg_class WHERE oid = 'census'::regclass").fetchone() == (0,)
 
 
 def test_a_copy_is_made_once(clean: Connection, people: Dataset) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from pydantic import ValidationError
 
 from support import measured, needs_fuse
 from tierwise.bench.inputs import Inputs
@@ -71,6 +72,12 @@ def test_the_printed_queries_are_cold_on_every_subsystem() -> None:
     assert facts["published_bytes"] == pytest.approx(facts["row_bytes"] * 470_992_970)
     assert {one["method"] for one in facts["non_indexed"] if not one["hunted"]} == {"as PostgreSQL reads here", "ideal"}
     assert all(len(one["seconds"]["ssd"]) == 2 and one["evidence"] == "simulated" for one in facts["indexed"])
+
+
+@pytest.mark.parametrize("changed", [{"moved": ["nonesuch"]}, {"today_placements": ["nonesuch"]}])
+def test_an_unknown_placement_is_refused_with_those_that_are_known(changed: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match="all_hdd"):
+        survey_placement.Grid.model_validate(changed)
 
 
 @needs_fuse

@@ -7,7 +7,6 @@ from typing import Final
 import duckdb
 import numpy as np
 import polars as pl
-from scipy.stats import ttest_ind
 
 from tierwise.analysis.statistics import CONFIDENCE, enough, holm
 from tierwise.core.sql_files import named_statements
@@ -56,6 +55,8 @@ def machine_effects(connection: duckdb.DuckDBPyConnection, attempts: Sequence[Us
     names = by_replicate["machine"].unique().sort().to_list() if used else []
     if len(names) < 2:
         return []
+    from scipy.stats import ttest_ind  # noqa: PLC0415  it loads in a second, and only campaigns need it
+
     rows = connection.sql(SQL["deviations"]).pl().cast({"replicate": pl.Int64}).join(by_replicate, on=["study", "replicate"])
     found, p_values = list[MachineEffect](), list[float]()
     for name in names:

@@ -80,9 +80,14 @@ def create_copy(
         for table in map(sql.Identifier, tables):
             connection.execute(sql.SQL("SELECT count(*) FROM {} AS t WHERE t IS NULL").format(table))
             if vacuumed:
-                connection.execute(sql.SQL("VACUUM {}").format(table))
+                mark_visible(connection, table)
         connection.execute(sql.SQL("COMMENT ON SCHEMA {} IS {}").format(named, sql.Literal(WHOLE)))
     return not there
+
+
+def mark_visible(connection: Connection, table: sql.Identifier) -> None:
+    """Mark every page of `table` as visible to all. With FREEZE, VACUUM waits for a page that another process is writing."""
+    connection.execute(sql.SQL("VACUUM (FREEZE) {}").format(table))
 
 
 def _load(connection: Connection, rows: Rows, tier: str) -> None:

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import polars as pl
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from tierwise.bench.loaded_tables import ColdPages, Rows, cold_pages, load_once, place, planned_before, sizes_bytes
 from tierwise.bench.query_scaling import Scales, Size, by_scale, by_size
@@ -85,11 +85,20 @@ class StudyState:
         return self.facts.statement(query)
 
 
+def _known(name: str) -> str:
+    if name not in PLACEMENTS:
+        raise ValueError(f"must be one of {', '.join(PLACEMENTS)}")
+    return name
+
+
+PlacementName = Annotated[str, AfterValidator(_known)]
+
+
 class Again(Strict):
     """A query with so few pages that one execution says little: its executions a replicate, and where."""
 
     query: QueryName
-    placements: tuple[str, ...]
+    placements: tuple[PlacementName, ...]
     executions: int = Field(ge=2)
 
 
@@ -99,9 +108,9 @@ class Grid(Strict):
     share: float = Field(default=1.0, gt=0, le=1, description="of the sources that the profile's fraction would give")
     queries: tuple[QueryName, ...] = ("light_curves", "variable_light_curves", "join_single", "join_several")
     today: tuple[QueryName, ...] = Field(default=("light_curves", "join_single"), description="of the queries, on a pair of today")
-    today_placements: tuple[str, ...] = Field(default=tuple(PLACEMENTS), description="of the placements, on a pair of today")
+    today_placements: tuple[PlacementName, ...] = Field(default=tuple(PLACEMENTS), description="of the placements, on a pair of today")
     today_share: float = Field(default=1.0, gt=0, le=1, description="of the sources, on a pair of today")
-    moved: tuple[str, ...] = Field(default=tuple(PLACEMENTS), description="placements whose relations are also copied there and back")
+    moved: tuple[PlacementName, ...] = Field(default=tuple(PLACEMENTS), description="placements whose relations are copied there and back")
     again: Again | None = None
     light_curves: int = Field(default=20, ge=1, description="sources whose light curves are selected")
     joined: int = Field(default=400, ge=1, description="sources of the join by several indexes")
