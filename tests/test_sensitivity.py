@@ -27,6 +27,7 @@ from tierwise.report.study_registry import judge_all
 from tierwise.sensitivity import screening
 from tierwise.sensitivity.bands import HOME, Bands, Move, load_bands, make_checkout, moves_of
 from tierwise.sensitivity.screening import Base, Replayed, shown, values_in
+from tierwise.timings.manifest import load_manifest
 from tierwise.timings.parquet import read_whole
 
 PAIRS = sorted(path.stem for path in (paths.data() / "tiers").glob("*.toml"))
@@ -177,6 +178,8 @@ def test_a_study_without_recorded_requests_is_measured_again_in_a_checkout_of_it
     assert not (tmp_path / screening.FOLDER / "ram_or_ssd" / screening.MOVED).exists()
     kept = [marker for marker in Path("/var/tmp").glob(f"*/{MARKER}") if str(tmp_path) in marker.read_text()]
     assert len(kept) == 1, "all moved runs have one work folder"
+    chosen = "dataset_gib=8"
+    assert load_manifest(screening.measured("ram_or_ssd", "smoke", 1, chosen, raw=tmp_path / "chosen")).chosen == {"ram_or_ssd": chosen}
     shutil.rmtree(kept[0].parent)
 
 

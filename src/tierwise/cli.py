@@ -261,6 +261,7 @@ def sensitivity(
     study: Annotated[str, option("sensitivity.study", envvar="STUDY", autocompletion=studies.names)] = "",
     run: Annotated[str, option("sensitivity.run", autocompletion=completion.runs)] = "reference",
     repeat: Annotated[str, option("sensitivity.repeat", autocompletion=completion.profiles)] = "full",
+    trials: Annotated[str, option("sensitivity.trials")] = "",
     seed: options.SeedOption = 1,
     *,
     yes: options.YesOption = False,
@@ -269,7 +270,7 @@ def sensitivity(
 
     names = [studies.known(study)] if study else studies.names()
     confirming(yes=yes)(f"measure {len(names)} studies again for each parameter, which takes hours?")
-    say(f"sensitivity: {paths.short(compute(names, run=run, repeat=repeat, seed=seed))}")
+    say(f"sensitivity: {paths.short(compute(names, run=run, repeat=repeat, seed=seed, trials=trials))}")
 
 
 command(SERVER, "watch 'host=db.example dbname=shop user=watcher' --for 10m --out activity.parquet")(watch)

@@ -21,7 +21,7 @@ from tierwise.analysis.claims import Kind, load_claims
 from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.model_interval import CLAIM, FILE, SCHEMA, Key, combined
 from tierwise.analysis.rules import odds
-from tierwise.analysis.runs import find_run, newest_run
+from tierwise.analysis.runs import find_run
 from tierwise.analysis.views import open_views
 from tierwise.core import paths
 from tierwise.core.errors import TierwiseError, with_remedy
@@ -36,7 +36,7 @@ from tierwise.report.site import code_version
 from tierwise.report.study_registry import judge_all
 from tierwise.report.values.front import headlines_of
 from tierwise.sensitivity.bands import HOME, Move, make_checkout, moves_of
-from tierwise.timings.manifest import Manifest, load_manifest
+from tierwise.timings.manifest import Manifest, load_manifest, manifests
 from tierwise.timings.parquet import keep_whole, read_whole
 
 JUDGED: Final = {Kind.RATIO, Kind.ABSOLUTE, Kind.SHARE, Kind.ORDER}  # kinds of claims whose cases have an interval of replicates
@@ -120,30 +120,34 @@ def _factor(move: Move, own: Values) -> tuple[Move, Values]:
     return move, {quantity: {replicate: value * factor for replicate, value in values.items()} for quantity, values in own.items()}
 
 
-def sensitivity(names: Sequence[str], *, run: str, repeat: str, seed: int) -> Path:
-    """Move every parameter of the studies `names`, and ship the shifts: screened, replayed on `run`, and repeated with profile `repeat`."""
+def sensitivity(names: Sequence[str], *, run: str, repeat: str, seed: int, trials: str = "") -> Path:
+    """Move every parameter of the studies `names`, and ship the shifts: screened, replayed on `run`, and repeated with profile `repeat`.
+
+    `trials` chooses those that are repeated, as in `run_study`.
+    """
     for study in names:
         screened = list(_screen(study, SCREENING, seed))
         if run:
-            for base in _bases(find_run(run), study, replayed_only=True):
+            for base in _bases(find_run(run), study):
                 ship(_every(base, moves_of(study, base.pair)))
         for base in screened if repeat else ():
             largest = _largest(base)
             if largest and base.method != "replay":
-                list(_screen(study, repeat, seed, largest, base.pair))
+                list(_screen(study, repeat, seed, largest, base.pair, trials=trials))
     return shipped()
 
 
-def _screen(study: str, profile: str, seed: int, only: Sequence[str] = (), pair: str = "") -> Iterator[Base]:
+def _screen(study: str, profile: str, seed: int, only: Sequence[str] = (), pair: str = "", *, trials: str = "") -> Iterator[Base]:
     raw = paths.raw() / FOLDER / study
     say(f"{study}: the run that moved ones are compared with, profile {profile}")
-    for base in _bases(measured(study, profile, seed, raw), study, profile=profile, seed=seed):
+    measure = partial(measured, study, profile, seed, trials)
+    for base in _bases(measure(raw=raw), study, measure):
         if pair in {"", base.pair} and (moves := [move for move in moves_of(study, base.pair) if not only or move.parameter in only]):
             ship(_every(base, moves))
             yield base
 
 
-def _bases(folder: Path, study: str, *, profile: str = "", seed: int = 1, replayed_only: bool = False) -> Iterator[Base]:
+def _bases(folder: Path, study: str, measure: Callable[..., Path] | None = None) -> Iterator[Base]:
     verdicts = {one.id: one for one in judge_all(folder.parent, folder.name)}
     manifest = load_manifest(folder)
     for record in manifest.of(study):
@@ -154,8 +158,8 @@ def _bases(folder: Path, study: str, *, profile: str = "", seed: int = 1, replay
         replayed = Replayed(folder, study, pair, verdicts)
         if replayed.steps:
             yield Base(folder, study, pair, "replay", own, replayed.values)
-        elif not replayed_only:
-            again = partial(moved_values, study=study, pair=pair, verdicts=verdicts, profile=profile, seed=seed, within=folder.parent)
+        elif measure:
+            again = partial(moved_values, measure=measure, study=study, pair=pair, verdicts=verdicts, within=folder.parent)
             yield Base(folder, study, pair, "runs", own, again)
 
 
@@ -202,22 +206,22 @@ MOVED: Final = ".moved"
 """One place for the checkout of every moved run: by it, a run finds its work folder, and ends the server that a killed one left there."""
 
 
-def measured(study: str, profile: str, seed: int, raw: Path, home: Path | None = None) -> Path:
+def measured(study: str, profile: str, seed: int, trials: str = "", *, raw: Path, home: Path | None = None) -> Path:
     """Measure `study` into the folder `raw`, in the checkout `home` or in this one, and return the folder of the run."""
     make_folder(raw)
     variables = {"TIERWISE_RAW": str(raw), **({"TIERWISE_HOME": str(home)} if home else {})}
-    command = [sys.executable, "-m", "tierwise", "run", study, "--profile", profile, "--seed", str(seed), "--yes"]
+    command = [sys.executable, "-m", "tierwise", "run", study, "--profile", profile, "--seed", str(seed), "--trials", trials, "--yes"]
     with (raw / LOG).open("w") as log:
         done = subprocess.run(command, env={**os.environ, **variables}, stdout=log, stderr=log, check=False)
-    run_id = newest_run(raw)
-    if done.returncode or run_id is None:
+    ended = [(run.finished_at, run.run_id) for run in manifests(raw).values() if run.finished_at and "".join(run.chosen.values()) == trials]
+    if done.returncode or not ended:
         last = (raw / LOG).read_text(encoding="utf-8").strip().splitlines()[-1:]
         raise TierwiseError(with_remedy(f"{study} could not be measured: {''.join(last)}"))
-    return raw / run_id
+    return raw / max(ended)[1]
 
 
 def moved_values(
-    move: Move, study: str, pair: str, verdicts: Mapping[str, ClaimVerdict], *, profile: str, seed: int, within: Path
+    move: Move, study: str, pair: str, verdicts: Mapping[str, ClaimVerdict], *, measure: Callable[..., Path], within: Path
 ) -> tuple[Move, Values] | None:
     """Return the values with `move`, as far as the model takes it, from a run below the folder `within`, which is gone at the end."""
     moved = within / MOVED
@@ -227,7 +231,7 @@ def moved_values(
         taken = make_checkout(moved / "home", move)
         if taken is None:
             return None
-        folder = measured(study, profile, seed, moved / "raw", moved / "home")
+        folder = measure(raw=moved / "raw", home=moved / "home")
         return taken, values_in(folder, study, pair, verdicts)
     finally:
         shutil.rmtree(moved, ignore_errors=True)
