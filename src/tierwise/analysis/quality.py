@@ -55,7 +55,7 @@ def machine_effects(connection: duckdb.DuckDBPyConnection, attempts: Sequence[Us
     names = by_replicate["machine"].unique().sort().to_list() if used else []
     if len(names) < 2:
         return []
-    from scipy.stats import ttest_ind  # noqa: PLC0415  it loads in a second, and only campaigns need it
+    from scipy.stats import ttest_ind  # noqa: PLC0415  it takes a second to load, and only campaigns need it
 
     rows = connection.sql(SQL["deviations"]).pl().cast({"replicate": pl.Int64}).join(by_replicate, on=["study", "replicate"])
     found, p_values = list[MachineEffect](), list[float]()

@@ -213,7 +213,8 @@ def measured(study: str, profile: str, seed: int, trials: str = "", *, raw: Path
     command = [sys.executable, "-m", "tierwise", "run", study, "--profile", profile, "--seed", str(seed), "--trials", trials, "--yes"]
     with (raw / LOG).open("w") as log:
         done = subprocess.run(command, env={**os.environ, **variables}, stdout=log, stderr=log, check=False)
-    ended = [(run.finished_at, run.run_id) for run in manifests(raw).values() if run.finished_at and "".join(run.chosen.values()) == trials]
+    chosen = {study: trials} if trials else {}
+    ended = [(run.finished_at, run.run_id) for run in manifests(raw).values() if run.finished_at and run.chosen == chosen]
     if done.returncode or not ended:
         last = (raw / LOG).read_text(encoding="utf-8").strip().splitlines()[-1:]
         raise TierwiseError(with_remedy(f"{study} could not be measured: {''.join(last)}"))
