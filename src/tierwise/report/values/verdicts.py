@@ -59,8 +59,8 @@ def _far_clocks(run: Run) -> dict[str, Value]:
     """Return how far the rates in virtual time are from those in real time."""
     rates = clocks(run).filter(pl.col("what") == "rate", pl.col("flags").list.len() == 0)["ratio"]
     far = rates.filter((rates > NEAR) | (rates < 1 / NEAR))
-    most = max((max(rate, 1 / rate) - 1 for rate in far), default=0.0)
-    return {"clock_rates": len(rates), "clock_far": len(far), "clock_near": NEAR - 1, "clock_most": most}
+    ends = {"clock_least": min(rates, default=None), "clock_most": max(rates, default=None)}
+    return {"clock_rates": len(rates), "clock_far": len(far), "clock_near": NEAR - 1, **ends}
 
 
 def _has_model(claim: ClaimVerdict) -> bool:
